@@ -1,0 +1,113 @@
+# Daily work. Needs make and Python 3.11 or newer with venv, nothing else: the
+# environment is made in .venv from the exact versions of constraints.txt.
+
+PYTHON ?=
+VENV ?= .venv
+JOBS ?= 0
+ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --no-build-isolation --constraint constraints.txt
+JAVA := $(shell java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
+SPARK := $(shell test "$(or $(JAVA),0)" -ge 17 && echo yes)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_USER := 0
+export PYTHONNOUSERSITE := 1
+export NO_MKDOCS_2_WARNING := 1
+unexport PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.SUFFIXES:
+.PHONY: help demo test check bench docs lock format clean distclean
+.PHONY: check-lint check-types check-imports check-sizes check-docs
+
+help: ## list what make can do
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 18
+
+demo: $(VENV)/.stamp-run ## protect a synthetic census; results in demo-output/
+	$(BIN)/python -m discreet demo $(ARGS)
+
+test: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark) ## run all tests (JOBS=4: side by side, ARGS="-k word": some)
+ifeq ($(SPARK),yes)
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+else
+	@if test -n "$$CI"; then echo "No Java 17 or newer: the Spark tests cannot run" >&2; exit 1; fi
+	@echo "No Java 17 or newer: the Spark tests are left out; install a JRE to run them too"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not spark" $(ARGS)
+endif
+
+check: check-lint check-types check-imports check-sizes check-docs ## style, types, layers, sizes, documentation
+
+check-lint: $(VENV)/.stamp-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+check-types: $(VENV)/.stamp-dev
+	$(BIN)/mypy
+	$(BIN)/mypy scripts
+
+check-imports: $(VENV)/.stamp-dev
+	$(BIN)/lint-imports --no-logo
+
+check-sizes: $(VENV)/.stamp-dev
+	$(BIN)/python scripts/check_sizes.py
+
+check-docs: $(VENV)/.stamp-dev
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+
+docs: check-docs ## build the documentation in build/site/
+	@echo "build/site/index.html"
+
+bench: $(VENV)/.stamp-bench ## measure speed and memory
+	$(BIN)/python bench/run.py $(ARGS)
+
+lock: $(VENV)/.stamp-venv ## pin the newest versions that fit together
+	$(BIN)/python scripts/lock.py constraints.txt
+
+format: $(VENV)/.stamp-dev ## format and sort imports
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+clean: ## remove everything made, except the environment
+	rm -rf build dist demo-output src/*.egg-info
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## remove the environment too
+	rm -rf "$(VENV)"
+
+# The environment. Each stamp stands for one finished step and is written last,
+# so that an interrupted step is done again.
+
+$(VENV)/.stamp-venv: constraints.txt
+	@if ! $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    python=$$(sh scripts/find_python.sh $(PYTHON)) || exit 1; \
+	    if test -e "$(VENV)/pyvenv.cfg"; then rm -rf "$(VENV)"; fi; \
+	    echo "Making $(VENV) with $$python"; "$$python" -m venv "$(VENV)" || exit 1; \
+	fi
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade >/dev/null
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip setuptools
+	@touch $@
+
+$(VENV)/.stamp-run: $(VENV)/.stamp-venv pyproject.toml
+	@echo "Installing what discreet needs"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.stamp-dev: $(VENV)/.stamp-run
+	@echo "Installing what its tests and checks need"
+	@$(PIP) --editable ".[stat]" --group dev
+	@touch $@
+
+$(VENV)/.stamp-spark: $(VENV)/.stamp-dev
+	@echo "Installing PySpark (some 450 MB)"
+	@$(PIP) --editable ".[spark]"
+	@touch $@
+
+$(VENV)/.stamp-bench: $(VENV)/.stamp-run
+	@echo "Installing what the benchmark compares with"
+	@$(PIP) --group bench
+	@touch $@

@@ -1,0 +1,187 @@
+"""The hierarchy (.hrc) and label (.cdl) files of τ-ARGUS.
+
+In and out: texts with one code per line. The level of a code is the number of
+leading repeats of a lead string; the total is not listed. A label file has lines
+``code,label``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from discreet.classifications.checks import raise_problems
+from discreet.classifications.links import Link, tree_from_links
+from discreet.classifications.texts import TextFile, file_error
+from discreet.classifications.tree import CodeTree
+from discreet.errors import Problem
+
+__all__ = ["HrcOptions", "cdl_text", "hrc_text", "nested_links", "read_cdl", "read_hrc"]
+
+LEAD = "@"
+
+#: Other lead characters that are recognised when a file has no ``@``.
+_OTHER_LEADS = ".#*>~$&\t"
+_COMMENT = re.compile(r"(//|\\\\).*$")
+_NOT_HRC = re.compile(r'\s*(\{|\[|"?level"?\s*[,;]\s*"?name"?|"?child"?\s*[,;])')
+
+
+def read_hrc(file: TextFile, name: str, *, total: str, lead: str | None, strip: bool) -> CodeTree:
+    """The tree of a hierarchy file.
+
+    Args:
+        file: The text.
+        name: Name of the variable.
+        total: Code of the total, which the file does not list.
+        lead: The lead string; None to recognise it.
+        strip: Take blanks off both ends of codes; else only off their right end.
+    """
+    if _NOT_HRC.match(file.text):
+        hint = "a hierarchy file has one code per line; name the file .json or .csv"
+        raise file_error("this is not a τ-ARGUS hierarchy", file.path, hint=hint)
+    lines = [(number, _COMMENT.sub("", line).rstrip()) for number, line in file.lines()]
+    lines = [(number, line) for number, line in lines if line]
+    mark = _lead(file, [line for _, line in lines]) if lead is None else lead
+    if not mark:
+        raise file_error("the lead string is empty", file.path, hint='such as lead="@"')
+    entries = []
+    for number, line in lines:
+        depth, code = _split(line, mark)
+        entries.append((number, depth, code.strip() if strip else code))
+    return tree_from_links(name, nested_links(file, entries), total)
+
+
+def _lead(file: TextFile, lines: Sequence[str]) -> str:
+    used = [mark for mark in (LEAD, *_OTHER_LEADS) if any(line.startswith(mark) for line in lines)]
+    if LEAD in used or not used:
+        return LEAD
+    if len(used) > 1 or lines[0].startswith(used[0]):
+        raise file_error(
+            "the lead string cannot be told: lines start with " + " and ".join(map(repr, used)),
+            file.path,
+            hint='name it, such as lead="@"',
+        )
+    return used[0]
+
+
+def _split(line: str, lead: str) -> tuple[int, str]:
+    depth = 0
+    while line.startswith(lead):
+        line = line[len(lead) :]
+        depth += 1
+    return depth, line
+
+
+def nested_links(file: TextFile, entries: Sequence[tuple[int, int, str]]) -> list[Link]:
+    """Links from lines with a depth: each code stands below the last one less deep.
+
+    Args:
+        file: The text, for messages.
+        entries: Number of the line, depth from 0, code.
+    """
+    path: list[str] = []
+    links: list[Link] = []
+    problems: list[Problem] = []
+    for number, depth, code in entries:
+        where = file.place(number)
+        if not code.strip():
+            problems.append(Problem("the line has no code", where))
+            continue
+        if depth > len(path):
+            what = f"code {code!r} is {depth - len(path) + 1} levels below the line before it"
+            problems.append(Problem(what, where, "levels go down one at a time"))
+            depth = len(path)
+        del path[depth:]
+        links.append(Link(code, path[-1] if path else "", where))
+        path.append(code)
+    raise_problems(file.path.name, problems)
+    return links
+
+
+def hrc_text(tree: CodeTree, *, lead: str = LEAD) -> str:
+    """A hierarchy file of all codes but the total; labels have no place in it."""
+    raise_problems(tree.name, list(_unwritable(tree, lead)), what="{} codes do not fit a .hrc file")
+    depths = tree.levels.tolist()
+    pairs = zip(tree.codes[1:], depths[1:], strict=True)
+    return "".join(f"{lead * (depth - 1)}{code}\n" for code, depth in pairs)
+
+
+def _unwritable(tree: CodeTree, lead: str) -> Iterator[Problem]:
+    if not lead or lead.strip() != lead or _COMMENT.search(lead):
+        yield Problem(f"{lead!r} cannot be a lead string", tree.name, 'such as lead="@"')
+        return
+    if len(tree) == 1:
+        yield Problem("there are no codes below the total", tree.name)
+    for code in tree.codes[1:]:
+        if code.startswith(lead):
+            what = f"code {code!r} starts with the lead string"
+            yield Problem(what, tree.name, "choose another with lead=")
+        elif _COMMENT.search(code):
+            what = f"code {code!r} has the mark of a comment, // or \\\\"
+            yield Problem(what, tree.name, "write .json instead")
+        elif code != code.rstrip() or not code.strip() or len(code.splitlines()) != 1:
+            what = f"code {code!r} ends in a blank or has a line break"
+            yield Problem(what, tree.name, "write .json instead")
+
+
+# -- label files --------------------------------------------------------------
+
+
+def read_cdl(file: TextFile, tree: CodeTree, *, strip: bool) -> dict[str, str]:
+    """The labels of a label file, code by code.
+
+    Args:
+        file: The text.
+        tree: The classification that the labels are for.
+        strip: Take blanks off both ends of codes; else only off their right end.
+    """
+    labels: dict[str, str] = {}
+    problems: list[Problem] = []
+    for number, line in file.lines():
+        code, comma, label = line.partition(",")
+        code = _unquoted(code, strip)
+        text = _unquoted(label, True)
+        problem = _cdl_problem(code, text if comma else None, tree, labels)
+        if problem:
+            problems.append(Problem(problem[0], file.place(number), problem[1]))
+        labels.setdefault(code, text)
+    raise_problems(file.path.name, problems, what="{} problems in the labels")
+    return labels
+
+
+def _cdl_problem(
+    code: str, label: str | None, tree: CodeTree, before: Mapping[str, str]
+) -> tuple[str, str] | None:
+    if not label:
+        return "there is no label", "write code,label"
+    if code in before:
+        return f"code {code!r} has two labels", ""
+    if code not in tree.index and code != tree.missing:
+        hint = "leave it out; or name the missing category with missing="
+        return f"code {code!r} is not in the classification", hint
+    return None
+
+
+def _unquoted(text: str, strip: bool) -> str:
+    bare = text.strip() if strip else text.rstrip()
+    if len(bare) > 1 and bare[0] == bare[-1] == '"':
+        bare = bare[1:-1]
+    return bare.strip() if strip else bare
+
+
+def cdl_text(tree: CodeTree, language: str) -> str:
+    """A label file of all codes but the total that have a label of their own."""
+    lines: list[str] = []
+    problems: list[Problem] = []
+    for code in tree.codes[1:]:
+        label = tree.labels.get(code, {}).get(language)
+        if label is None:
+            continue
+        if "," in code or len(f"{code}{label}".splitlines()) != 1 or '"' in (code[0], label[0]):
+            what = f"code {code!r} or its label has a comma, quote or line break"
+            problems.append(Problem(what, tree.name, "write .json or .csv instead"))
+        lines.append(f"{code},{label}\n")
+    raise_problems(tree.name, problems, what="{} labels do not fit a .cdl file")
+    if not lines:
+        raise_problems(tree.name, [Problem(f"there are no labels in {language!r}", tree.name)])
+    return "".join(lines)

@@ -1,0 +1,145 @@
+"""Error classes of the package.
+
+Every failure a user can cause or repair is a `DiscreetError`. It says what was
+wrong, where, and how to put it right; it never quotes a true cell value, a
+record key or a noise parameter.
+
+    DiscreetError
+    ├── ClassificationError   code trees and their files
+    ├── MicrodataError        records: files, columns, types, identifiers
+    ├── RecordKeyError        record keys, key grids, secrets
+    ├── FilterError           the filter language of programmes
+    ├── TableError            tables made or combined in a way that cannot be
+    ├── PerturbationError     perturbation tables and their use
+    ├── PublicationError      writers, formats, output places
+    └── ProgrammeError        table programmes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = [
+    "ClassificationError",
+    "DiscreetError",
+    "FilterError",
+    "MicrodataError",
+    "PerturbationError",
+    "Problem",
+    "ProgrammeError",
+    "PublicationError",
+    "RecordKeyError",
+    "TableError",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong, and where.
+
+    Args:
+        what: What is wrong, in one sentence.
+        where: Column, file, line or key concerned.
+        hint: What to do about it.
+    """
+
+    what: str
+    where: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        hint = f"\n  Hint: {self.hint}" if self.hint else ""
+        return f"{place}{self.what}{hint}"
+
+
+class DiscreetError(Exception):
+    """Base class of all errors that discreet raises on purpose.
+
+    Args:
+        what: What is wrong, in one sentence.
+        code: Short stable name of the kind of error, for programs.
+        where: Column, file, line or key concerned.
+        hint: What to do about it.
+        problems: When several things are wrong at once, all of them.
+
+    >>> from discreet.errors import MicrodataError
+    >>> raise MicrodataError("column is missing", code="missing-column", where="rent",
+    ...                      hint="columns found: sex, age")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.MicrodataError: [missing-column] rent: column is missing
+      Hint: columns found: sex, age
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        code: str,
+        where: str = "",
+        hint: str = "",
+        problems: Sequence[Problem] = (),
+    ) -> None:
+        self.code = code
+        self.what = what
+        self.where = where
+        self.hint = hint
+        self.problems: tuple[Problem, ...] = tuple(problems) or (Problem(what, where, hint),)
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        if len(self.problems) == 1:
+            return f"[{self.code}] {self.problems[0]}"
+        head = f"[{self.code}] {self.what}"
+        if self.where:
+            head = f"[{self.code}] {self.where}: {self.what}"
+        lines = [f"  {number}. {problem}" for number, problem in enumerate(self.problems, 1)]
+        return "\n".join([head, *lines])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.what, self.code, self.where, self.hint, self.problems))
+
+
+def _rebuild(
+    kind: type[DiscreetError],
+    what: str,
+    code: str,
+    where: str,
+    hint: str,
+    problems: tuple[Problem, ...],
+) -> DiscreetError:
+    return kind(what, code=code, where=where, hint=hint, problems=problems)
+
+
+class ClassificationError(DiscreetError):
+    """A code tree is not a tree, or data do not fit it."""
+
+
+class MicrodataError(DiscreetError):
+    """Records cannot be read or do not have the expected form."""
+
+
+class RecordKeyError(DiscreetError):
+    """Record keys are missing, off their grid, or cannot be made."""
+
+
+class FilterError(DiscreetError):
+    """A filter text cannot be understood."""
+
+
+class TableError(DiscreetError):
+    """Cells do not form the table that was asked for."""
+
+
+class PerturbationError(DiscreetError):
+    """A perturbation table is not valid or does not fit the table."""
+
+
+class PublicationError(DiscreetError):
+    """A table cannot be written in the form or place asked for."""
+
+
+class ProgrammeError(DiscreetError):
+    """A table programme has mistakes; all of them are listed."""

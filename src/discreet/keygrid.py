@@ -1,0 +1,248 @@
+"""Key grids: the integers 0 … M−1 that record keys and cell keys live on.
+
+In: a grid's size or name. Out: exact arithmetic on keys. Keys are secret;
+nothing in this module prints one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import RecordKeyError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["CENSUS_GRID", "DECIMALS", "LIMB", "KeyGrid", "grid_keys", "off_grid", "unusable_keys"]
+
+IntArray = npt.NDArray[np.int64]
+
+#: Keys are added in two parts, ``key // LIMB`` and ``key % LIMB``, so that no
+#: 64-bit sum of parts can overflow below nine thousand million records.
+LIMB = 10**7
+
+#: Keys written as decimals in [0, 1) have at most this many digits.
+DECIMALS = 15
+
+_MAX_SIZE = 10**DECIMALS
+_PLAIN_DECIMAL = r"^\s*\+?(\d*)\.?(\d*)\s*$"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyGrid:
+    """The integers 0 … size−1, added modulo size.
+
+    Args:
+        size: Number of grid points, at most 10^15. 10^15 stands for keys in
+            [0, 1) with 15 decimals; 256, 4096 and 2^32 are used by other offices.
+
+    >>> KeyGrid(256).size
+    256
+    >>> KeyGrid.of("2^32").size
+    4294967296
+    """
+
+    size: int = _MAX_SIZE
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.size, int) or not 2 <= self.size <= _MAX_SIZE:
+            raise RecordKeyError(
+                "the size of a key grid is a whole number from 2 to 10^15",
+                code="key-grid",
+                hint="usual grids: 256, 4096, 2^32, 10^15",
+            )
+
+    @classmethod
+    def of(cls, value: KeyGrid | int | str) -> KeyGrid:
+        """Accept a grid, its size, or a size written as a power ("10^15")."""
+        if isinstance(value, KeyGrid):
+            return value
+        if isinstance(value, str):
+            text = value.replace("**", "^").replace("_", "").strip()
+            base, caret, exponent = text.partition("^")
+            try:
+                size = int(base) ** int(exponent) if caret else int(text)
+            except ValueError:
+                raise RecordKeyError(
+                    f"key grid {value!r} is not a number",
+                    code="key-grid",
+                    hint="usual grids: 256, 4096, 2^32, 10^15",
+                ) from None
+            return cls(size)
+        return cls(value)
+
+    def combine(self, high: IntArray, low: IntArray) -> IntArray:
+        """Turn sums of ``key // LIMB`` and ``key % LIMB`` into keys on the grid.
+
+        >>> KeyGrid(256).combine(np.array([0]), np.array([300])).tolist()
+        [44]
+        """
+        size = np.int64(self.size)
+        part = np.asarray(high, dtype=np.int64) % size
+        for step in (1000, 1000, 10):  # times LIMB without leaving 64 bits
+            part = part * np.int64(step) % size
+        return (part + np.asarray(low, dtype=np.int64) % size) % size
+
+    def __str__(self) -> str:
+        for base in (2, 10):
+            exponent = 0
+            while base**exponent < self.size:
+                exponent += 1
+            if base**exponent == self.size and exponent > 9:
+                return f"{base}^{exponent}"
+        return str(self.size)
+
+
+CENSUS_GRID = KeyGrid(_MAX_SIZE)
+
+
+def grid_keys(series: pl.Series, grid: KeyGrid, *, column: str = "record_key") -> IntArray:
+    """Take existing keys to the grid, exactly.
+
+    Accepts integers of the grid; on the 10^15 grid also floats and texts that are
+    decimals in [0, 1) with at most 15 digits.
+
+    Args:
+        series: The keys (a polars Series).
+        grid: The grid they belong to.
+        column: Name to use in errors.
+
+    >>> import polars as pl
+    >>> grid_keys(pl.Series([0.25, 0.000000000000001]), CENSUS_GRID).tolist()
+    [250000000000000, 1]
+    """
+    import polars as pl
+
+    nulls = series.null_count()
+    if series.dtype.is_float():
+        nulls += int(series.is_nan().sum())
+    if nulls:
+        raise unusable_keys("no key", nulls, len(series), column)
+    if series.dtype.is_integer():
+        wide = series.cast(pl.Int64, strict=False)
+        if lost := wide.null_count():
+            raise off_grid(lost, len(series), column, grid)
+        keys = wide.to_numpy()
+    elif series.dtype.is_float():
+        keys = _from_floats(series.cast(pl.Float64).to_numpy(), grid, column)
+    elif series.dtype in (pl.String, pl.Categorical) or series.dtype.is_decimal():
+        keys = _from_texts(series.cast(pl.String), grid, column)
+    else:
+        raise RecordKeyError(
+            f"keys cannot be of type {series.dtype}",
+            code="key-type",
+            where=column,
+            hint="use integers of the grid, or decimals in [0, 1)",
+        )
+    outside = int(((keys < 0) | (keys >= grid.size)).sum())
+    if outside:
+        raise off_grid(outside, len(series), column, grid)
+    return keys.astype(np.int64, copy=False)
+
+
+def _from_floats(values: npt.NDArray[np.float64], grid: KeyGrid, column: str) -> IntArray:
+    if grid.size == _MAX_SIZE:
+        inside = (values >= 0) & (values < 1)
+        outside = int((~inside).sum())
+        if outside:
+            raise off_grid(outside, len(values), column, grid)
+        keys = np.rint(values * float(_MAX_SIZE))
+        finer = int((keys / float(_MAX_SIZE) != values).sum())
+    else:
+        keys = np.rint(values)
+        finer = int((keys != values).sum())
+        if int((np.abs(keys) >= float(_MAX_SIZE)).sum()):
+            raise off_grid(int((np.abs(keys) >= float(_MAX_SIZE)).sum()), len(values), column, grid)
+    if finer:
+        raise _too_fine(finer, len(values), column)
+    return keys.astype(np.int64)
+
+
+def _from_texts(texts: pl.Series, grid: KeyGrid, column: str) -> IntArray:
+    import polars as pl
+
+    frame = texts.to_frame("t").select(
+        whole=pl.col("t").str.extract(_PLAIN_DECIMAL, 1).str.strip_chars_start("0"),
+        part=pl.col("t").str.extract(_PLAIN_DECIMAL, 2).str.strip_chars_end("0"),
+        text=pl.col("t").str.strip_chars(),
+    )
+    unread = int(
+        frame.select(
+            (pl.col("part").is_null() | pl.col("text").is_in(["", ".", "+", "+."])).sum()
+        ).item()
+    )
+    if unread:
+        return _from_odd_texts(texts, grid, column)
+    digits = DECIMALS if grid.size == _MAX_SIZE else 0
+    finer = int((frame["part"].str.len_bytes() > digits).sum())
+    if finer:
+        raise _too_fine(finer, len(texts), column)
+    number = pl.col("part").str.pad_end(DECIMALS, "0") if digits else pl.col("whole")
+    joined = frame.select(
+        pl.when(number == "").then(pl.lit("0")).otherwise(number).cast(pl.Int64, strict=False)
+    ).to_series()
+    outside = joined.is_null() | ((frame["whole"] != "") if digits else pl.Series([False]))
+    if int(outside.sum()):
+        raise off_grid(int(outside.sum()), len(texts), column, grid)
+    return joined.to_numpy()
+
+
+def _from_odd_texts(texts: pl.Series, grid: KeyGrid, column: str) -> IntArray:
+    """Decimals in other spellings (1e-05), one by one and still exact."""
+    keys = np.zeros(len(texts), dtype=np.int64)
+    unread = finer = outside = 0
+    scale = _MAX_SIZE if grid.size == _MAX_SIZE else 1
+    for at, text in enumerate(texts):
+        try:
+            number = Decimal(text.strip())
+        except InvalidOperation:
+            unread += 1
+            continue
+        if not number.is_finite() or not 0 <= number * scale < grid.size:
+            outside += 1
+        elif number * scale != int(number * scale):
+            finer += 1
+        else:
+            keys[at] = int(number * scale)
+    if unread:
+        raise unusable_keys("a key that is not a number", unread, len(texts), column)
+    if outside:
+        raise off_grid(outside, len(texts), column, grid)
+    if finer:
+        raise _too_fine(finer, len(texts), column)
+    return keys
+
+
+def unusable_keys(what: str, number: int, total: int, column: str) -> RecordKeyError:
+    """The error for records whose key is missing or unreadable."""
+    return RecordKeyError(
+        f"{number:,} of {total:,} records have {what}",
+        code="key-missing" if what == "no key" else "key-type",
+        where=column,
+        hint="every record needs a key; make them with discreet.with_record_keys",
+    )
+
+
+def off_grid(number: int, total: int, column: str, grid: KeyGrid) -> RecordKeyError:
+    """The error for records whose key does not lie on the grid."""
+    form = "decimals in [0, 1)" if grid.size == _MAX_SIZE else f"whole numbers below {grid.size}"
+    return RecordKeyError(
+        f"{number:,} of {total:,} records have a key off the grid {grid}",
+        code="key-off-grid",
+        where=column,
+        hint=f"keys of this grid are {form}; name the grid that was used (key_grid=…)",
+    )
+
+
+def _too_fine(number: int, total: int, column: str) -> RecordKeyError:
+    return RecordKeyError(
+        f"{number:,} of {total:,} records have a key with more digits than the grid",
+        code="key-digits",
+        where=column,
+        hint="round the keys on purpose with discreet.import_record_keys, or name the right grid",
+    )

@@ -1,0 +1,235 @@
+"""Frames of records, whatever engine holds them.
+
+In: any frame narwhals reads. Out: the same kind of frame with one more column,
+computed from others row by row. Records are confidential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import narwhals as nw
+import polars as pl
+
+from discreet.errors import MicrodataError, Problem
+from discreet.keygrid import IntArray
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = [
+    "NarwhalsFrame",
+    "RowFunction",
+    "eager_columns",
+    "like",
+    "name_list",
+    "open_frame",
+    "require_columns",
+    "require_new",
+    "with_computed",
+    "with_values",
+]
+
+NarwhalsFrame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
+
+#: Values of one new column from the columns it depends on, row by row.
+RowFunction = Callable[[pl.DataFrame], IntArray]
+
+
+def open_frame(frame: Any) -> NarwhalsFrame:
+    """See `frame` through narwhals.
+
+    >>> open_frame(pl.DataFrame({"id": [1]})).columns
+    ['id']
+    """
+    try:
+        opened = nw.from_native(frame)
+    except (TypeError, ValueError) as error:
+        what = (
+            "this is not a frame of records"
+            if isinstance(error, TypeError)
+            else "the frame cannot be used; are its column names unique?"
+        )
+        raise MicrodataError(
+            what,
+            code="frame",
+            where=type(frame).__name__,
+            hint="use polars, pandas, pyarrow, DuckDB or PySpark frames, or read_microdata(path)",
+        ) from None
+    names = opened.collect_schema().names()
+    if len(set(names)) != len(names):
+        raise MicrodataError("column names occur more than once", code="duplicate-columns")
+    return opened
+
+
+def like(result: NarwhalsFrame, original: Any) -> Any:
+    """`result` as the kind of frame `original` is: narwhals for narwhals, else native."""
+    wrapped = isinstance(original, nw.DataFrame | nw.LazyFrame)
+    return result if wrapped else result.to_native()
+
+
+def name_list(names: str | Sequence[str], what: str) -> list[str]:
+    """One or several column names as a list."""
+    listed = [names] if isinstance(names, str) else list(names)
+    if not listed or len(set(listed)) != len(listed):
+        raise MicrodataError(
+            f"{what} needs one or more different column names", code="columns", where=what
+        )
+    return listed
+
+
+def require_columns(frame: NarwhalsFrame, names: Sequence[str]) -> None:
+    """Raise an error that lists all of `names` the frame does not have."""
+    found = frame.collect_schema().names()
+    missing = [name for name in names if name not in found]
+    if missing:
+        hint = f"columns found: {', '.join(found)}"
+        raise MicrodataError(
+            "columns are missing" if len(missing) > 1 else "column is missing",
+            code="missing-column",
+            where=", ".join(missing),
+            hint=hint,
+            problems=[Problem("column is missing", name, hint) for name in missing],
+        )
+
+
+def require_new(frame: NarwhalsFrame, column: str) -> None:
+    """Raise an error if the frame already has a column of this name."""
+    if column in frame.collect_schema().names():
+        raise MicrodataError(
+            "there is already a column of this name",
+            code="existing-column",
+            where=column,
+            hint="name another column, or drop this one first",
+        )
+
+
+def eager_columns(frame: nw.DataFrame[Any], names: Sequence[str]) -> pl.DataFrame:
+    """Columns of a frame in memory, as polars."""
+    return pl.DataFrame([_as_polars(frame, name) for name in names])
+
+
+def _as_polars(frame: nw.DataFrame[Any], name: str) -> pl.Series:
+    try:
+        return frame.get_column(name).to_polars().rename(name)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        raise _mixed(name) from None
+    except Exception as error:  # pyarrow's own errors, without importing pyarrow
+        if type(error).__module__.startswith("pyarrow"):
+            raise _mixed(name) from None
+        raise
+
+
+def _mixed(name: str) -> MicrodataError:
+    return MicrodataError(
+        "the column holds values of different types",
+        code="column-type",
+        where=name,
+        hint="convert it to whole numbers or text first",
+    )
+
+
+def with_values(frame: nw.DataFrame[Any], column: str, values: IntArray) -> nw.DataFrame[Any]:
+    """A frame in memory with `values` as a column, by position; a pandas index stays."""
+    native = frame.to_native()
+    if frame.implementation.is_pandas():
+        return nw.from_native(native.assign(**{column: values}), eager_only=True)
+    series = nw.new_series(column, values, nw.Int64(), backend=frame.implementation)
+    return frame.with_columns(series)
+
+
+def with_computed(
+    frame: NarwhalsFrame,
+    names: Sequence[str],
+    column: str,
+    function: RowFunction,
+    *,
+    as_text: bool,
+    distinct: bool = False,
+) -> NarwhalsFrame:
+    """The frame with a column of whole numbers computed from `names`, row by row.
+
+    Frames in memory are computed at once; polars plans stay plans. DuckDB computes
+    the values of `names` once, in memory, and joins them to the relation.
+
+    Args:
+        frame: The records.
+        names: Columns the function needs, without nulls.
+        column: Name of the new column.
+        function: Takes the columns, returns the values.
+        as_text: Hand the columns over as texts.
+        distinct: Whether combinations of values may repeat (DuckDB only).
+    """
+    if isinstance(frame, nw.DataFrame):
+        taken = eager_columns(frame, names)
+        return with_values(frame, column, function(taken.cast(pl.String) if as_text else taken))
+    if frame.implementation.is_polars():
+        return nw.from_native(_polars_plan(frame.to_native(), names, column, function, as_text))
+    if frame.implementation.is_duckdb():
+        relation = frame.to_native()
+        return nw.from_native(_joined(relation, names, column, function, as_text, distinct))
+    raise unsupported(frame)
+
+
+def unsupported(frame: NarwhalsFrame) -> MicrodataError:
+    """The error for engines that cannot compute keys."""
+    return MicrodataError(
+        "frames of this engine cannot be given record keys",
+        code="engine",
+        where=frame.implementation.name.lower(),
+        hint="use polars, pandas, pyarrow, DuckDB or PySpark, or collect the frame first",
+    )
+
+
+def _polars_plan(
+    plan: pl.LazyFrame, names: Sequence[str], column: str, function: RowFunction, as_text: bool
+) -> pl.LazyFrame:
+    def values(rows: pl.Series) -> pl.Series:
+        return pl.Series(function(rows.struct.unnest()), dtype=pl.Int64)
+
+    taken = [pl.col(name).cast(pl.String) if as_text else pl.col(name) for name in names]
+    computed = pl.struct(taken).map_batches(values, return_dtype=pl.Int64, is_elementwise=True)
+    return plan.with_columns(computed.alias(column))
+
+
+def _joined(
+    relation: duckdb.DuckDBPyRelation,
+    names: Sequence[str],
+    column: str,
+    function: RowFunction,
+    as_text: bool,
+    distinct: bool,
+) -> duckdb.DuckDBPyRelation:
+    types = dict(zip(relation.columns, relation.types, strict=True))
+    forms = [_sql_form(name, str(types[name]), as_text) for name in names]
+    inner = [f'"c{at}"' for at in range(len(names))]
+    listed = ", ".join(f"{form} as {to}" for form, to in zip(forms, inner, strict=True))
+    chosen = relation.project(listed)
+    taken = pl.DataFrame((chosen.distinct() if distinct else chosen).to_arrow_table())
+    values = pl.Series("value", function(taken.rename(dict(zip(taken.columns, names, strict=True)))))
+    computed = taken.with_columns(values).to_arrow()  # noqa: F841 - named in the query below
+    matches = " and ".join(
+        f"{_sql_form(name, str(types[name]), as_text, 'discreet_records.')} = discreet_values.{to}"
+        for name, to in zip(names, inner, strict=True)
+    )
+    return relation.query(
+        "discreet_records",
+        f"select discreet_records.*, discreet_values.value as {quoted(column)} "  # noqa: S608
+        f"from discreet_records left join computed as discreet_values on {matches}",
+    )
+
+
+def quoted(name: str) -> str:
+    """A column name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _sql_form(name: str, kind: str, as_text: bool, table: str = "") -> str:
+    """The column in a type that reaches polars unchanged (wide integers would turn to floats)."""
+    plain = table + quoted(name)
+    if as_text or kind.startswith(("ENUM", "VARCHAR")):
+        return f"cast({plain} as varchar)"
+    if kind in {"HUGEINT", "UHUGEINT", "UBIGINT"}:
+        return f"coalesce(try_cast({plain} as bigint), -1)"
+    return plain

@@ -1,0 +1,162 @@
+"""Identifiers of records: their canonical text, and that each record has its own.
+
+In: the identifying columns. Out: one text per record that is the same on every
+engine: whole numbers as decimal digits, texts as they are, several columns as
+"<bytes>:<text>" one after the other. Identifiers are confidential: errors count
+records, they never name one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from discreet.errors import MicrodataError, Problem
+from discreet.microdata.frames import NarwhalsFrame, eager_columns, require_columns
+
+__all__ = ["check_identifiers", "identifier_texts"]
+
+_UNIQUE_HINT = "every record needs an identifier of its own"
+
+
+def identifier_texts(columns: pl.DataFrame) -> pl.Series:
+    """The identifier of each row, from columns that are texts.
+
+    >>> identifier_texts(pl.DataFrame({"house": ["1", "11"], "flat": ["11", "1"]})).to_list()
+    ['1:12:11', '2:111:1']
+    """
+    if columns.width == 1:
+        return columns.to_series()
+    parts: list[pl.Expr] = []
+    for name in columns.columns:
+        parts += [pl.col(name).str.len_bytes().cast(pl.String), pl.lit(":"), pl.col(name)]
+    return columns.select(pl.concat_str(parts).alias("id")).to_series()
+
+
+def check_identifiers(frame: NarwhalsFrame, names: Sequence[str]) -> None:
+    """Raise an error unless every record has an identifier and no two share one."""
+    require_columns(frame, names)
+    _check_types(frame, names)
+    if isinstance(frame, nw.DataFrame):
+        total, nulls, empty, repeated = _count_polars(eager_columns(frame, names).lazy(), names)
+    elif frame.implementation.is_polars():
+        total, nulls, empty, repeated = _count_polars(frame.to_native(), names)
+    else:
+        total, nulls, empty, repeated = _count_engine(frame, names)
+    problems = [
+        Problem(f"{count:,} of {total:,} records have no identifier", name, _UNIQUE_HINT)
+        for name, count in nulls.items()
+        if count
+    ]
+    problems += [
+        Problem(f"{count:,} of {total:,} records have an empty identifier", name, _UNIQUE_HINT)
+        for name, count in empty.items()
+        if count
+    ]
+    if repeated:
+        what = f"{repeated:,} of {total:,} records share their identifier with another"
+        problems.append(Problem(what, ", ".join(names), _UNIQUE_HINT))
+    if problems:
+        several = len(problems) > 1
+        raise MicrodataError(
+            "identifiers are missing or repeated" if several else problems[0].what,
+            code="identifiers",
+            where="" if several else problems[0].where,
+            hint=_UNIQUE_HINT,
+            problems=problems,
+        )
+
+
+def _check_types(frame: NarwhalsFrame, names: Sequence[str]) -> None:
+    schema = frame.collect_schema()
+    hint = "convert identifiers to whole numbers or text first; floats lose digits"
+    problems = [
+        Problem(f"identifiers cannot be of type {schema[name]}", name, hint)
+        for name in names
+        if not (
+            schema[name].is_integer() or schema[name] in (nw.String, nw.Categorical, nw.Enum)
+        )
+    ]
+    if problems:
+        raise MicrodataError(
+            problems[0].what,
+            code="identifier-type",
+            where=problems[0].where,
+            hint=hint,
+            problems=problems,
+        )
+
+
+Counts = tuple[int, dict[str, int], dict[str, int], int]
+
+
+def _count_polars(plan: pl.LazyFrame, names: Sequence[str]) -> Counts:
+    """One streaming pass that keeps eight bytes per record."""
+    texts = [pl.col(name).cast(pl.String) for name in names]
+    row_hash = pl.struct(texts).hash() if len(names) > 1 else texts[0].hash()
+    totals = plan.select(
+        pl.len().alias("total"),
+        *[pl.col(name).is_null().sum().alias(f"null {at}") for at, name in enumerate(names)],
+        *[(text == "").sum().alias(f"empty {at}") for at, text in enumerate(texts)],
+    )
+    hashes = plan.select(row_hash.alias("hash"))
+    found, hashed = pl.collect_all([totals, hashes], engine="streaming")
+    row = found.row(0, named=True)
+    nulls = {name: int(row[f"null {at}"]) for at, name in enumerate(names)}
+    empty = {name: int(row[f"empty {at}"]) for at, name in enumerate(names)}
+    repeated = _repeated(plan, texts, row_hash, hashed.to_series())
+    return int(row["total"]), nulls, empty, repeated
+
+
+def _repeated(
+    plan: pl.LazyFrame, texts: Sequence[pl.Expr], row_hash: pl.Expr, hashes: pl.Series
+) -> int:
+    """Records whose identifier occurs more than once; equal hashes are looked at again."""
+    ordered = hashes.to_numpy().copy()
+    ordered.sort()
+    suspects = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not suspects.size:
+        return 0
+    keys = [text.alias(f"part {at}") for at, text in enumerate(texts)]
+    present = pl.all_horizontal([text.is_not_null() & (text != "") for text in texts])
+    sizes = (
+        plan.filter(row_hash.is_in(pl.Series(suspects).implode()) & present)
+        .group_by(keys)
+        .agg(pl.len().alias("size"))
+        .filter(pl.col("size") > 1)
+        .select(pl.col("size").sum())
+    )
+    return int(sizes.collect(engine="streaming").item() or 0)
+
+
+def _count_engine(frame: nw.LazyFrame[Any], names: Sequence[str]) -> Counts:
+    """The same counts, made by the engine that holds the records."""
+    empties = [
+        (nw.col(name).cast(nw.String) == "").cast(nw.Int64).sum().alias(f"empty_{at}")
+        for at, name in enumerate(names)
+    ]
+    nulls = [
+        nw.col(name).is_null().cast(nw.Int64).sum().alias(f"null_{at}")
+        for at, name in enumerate(names)
+    ]
+    totals = frame.select(nw.len().alias("total"), *nulls, *empties)
+    row = {key: int(value or 0) for key, value in _only_row(totals).items()}
+    sizes = (
+        frame.filter(*[~nw.col(name).is_null() for name in names])
+        .group_by(*names)
+        .agg(nw.len().alias("discreet_size"))
+        .filter(nw.col("discreet_size") > 1)
+        .select(nw.col("discreet_size").cast(nw.Int64).sum())
+    )
+    repeated = int(_only_row(sizes)["discreet_size"] or 0)
+    null_counts = {name: row[f"null_{at}"] for at, name in enumerate(names)}
+    empty_counts = {name: row[f"empty_{at}"] for at, name in enumerate(names)}
+    return row["total"], null_counts, empty_counts, repeated
+
+
+def _only_row(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
+    return next(frame.collect("pyarrow").iter_rows(named=True))

@@ -1,0 +1,24 @@
+"""Publication: protected tables to files that people and programs read (layer 8).
+
+In: `ProtectedTable`. Out: CSV, Parquet, JSON, XLSX and HTML files and a one-page
+report. Everything here lies on the public side of the confidentiality line; the
+modules cannot reach records or confidential tables.
+"""
+
+from discreet.publication.limits import CELL_LIMIT, FORMATS, check_shape
+from discreet.publication.notation import Sign, legend
+from discreet.publication.notes import non_additivity, printed_notes
+from discreet.publication.report import write_report
+from discreet.publication.writing import write
+
+__all__ = [
+    "CELL_LIMIT",
+    "FORMATS",
+    "Sign",
+    "check_shape",
+    "legend",
+    "non_additivity",
+    "printed_notes",
+    "write",
+    "write_report",
+]

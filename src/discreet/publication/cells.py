@@ -1,0 +1,118 @@
+"""The cells of a protected table in long form, whole or in chunks.
+
+In: `ProtectedTable`. Out: positions of codes, values and status, one entry per
+cell. Public. A zero is never listed with another status than zero, so an
+original zero, a count changed to zero and an absent cell look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import PublicationError
+from discreet.tables import CellStatus, ProtectedTable
+from discreet.tables.protected import COMPLETE_LIMIT
+
+__all__ = ["CHUNK", "Cells", "cell_chunks", "flat_keys", "is_complete", "stored_cells"]
+
+#: Number of cells written at a time.
+CHUNK = 1_000_000
+
+IndexArray = npt.NDArray[np.int32]
+IntArray = npt.NDArray[np.int64]
+ValueArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+StatusArray = npt.NDArray[np.int8]
+
+_ZERO = CellStatus.zero_or_changed_to_zero
+_NUMBERED = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Some cells of a table, in its order.
+
+    Args:
+        index: Per spanning variable, the position of each cell's code.
+        value: Published values; 0 for suppressed cells.
+        status: `CellStatus` of each cell.
+    """
+
+    index: tuple[IndexArray, ...]
+    value: ValueArray
+    status: StatusArray
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+
+def stored_cells(table: ProtectedTable) -> Cells:
+    """The cells of a table that are not zero."""
+    shown = (table.value != 0) | (table.status == CellStatus.suppressed)
+    return Cells(
+        tuple(part[shown] for part in table.index), table.value[shown], table.status[shown]
+    )
+
+
+def is_complete(table: ProtectedTable, complete: bool | None) -> bool:
+    """Whether the whole grid is listed; None leaves it to the size of the grid."""
+    return table.grid_size <= COMPLETE_LIMIT if complete is None else complete
+
+
+def flat_keys(sizes: Sequence[int], index: Sequence[IndexArray], length: int) -> IntArray:
+    """One number per cell that orders the cells as their positions do."""
+    count = 1
+    for size in sizes:
+        count *= size
+    if count >= _NUMBERED:
+        raise PublicationError(
+            "the complete grid has more cells than can be numbered",
+            code="too-large",
+            hint="write csv or parquet with complete=False",
+        )
+    keys = np.zeros(length, dtype=np.int64)
+    for size, part in zip(sizes, index, strict=True):
+        keys = keys * size + part
+    return keys
+
+
+def cell_chunks(
+    table: ProtectedTable, complete: bool | None = None, *, size: int = CHUNK
+) -> Iterator[Cells]:
+    """The cells of a table in its order, `size` at a time; at least one chunk.
+
+    Args:
+        table: The table.
+        complete: True for the whole grid with its zeros, False for the cells that are
+            not zero, None for the grid where it is small enough.
+        size: Number of cells per chunk.
+    """
+    stored = stored_cells(table)
+    if is_complete(table, complete):
+        yield from _grid_chunks(table, stored, size)
+        return
+    for start in range(0, max(len(stored), 1), size):
+        part = slice(start, start + size)
+        yield Cells(tuple(at[part] for at in stored.index), stored.value[part], stored.status[part])
+
+
+def _grid_chunks(table: ProtectedTable, stored: Cells, size: int) -> Iterator[Cells]:
+    sizes = [len(dimension) for dimension in table.dimensions]
+    keys = flat_keys(sizes, stored.index, len(stored))
+    for start in range(0, table.grid_size, size):
+        stop = min(start + size, table.grid_size)
+        low, high = np.searchsorted(keys, [start, stop])
+        at = keys[low:high] - start
+        value = np.zeros(stop - start, dtype=table.value.dtype)
+        status = np.full(stop - start, _ZERO, dtype=np.int8)
+        value[at] = stored.value[low:high]
+        status[at] = stored.status[low:high]
+        every = np.arange(start, stop, dtype=np.int64)
+        index = []
+        for width in reversed(sizes):
+            index.append((every % width).astype(np.int32))
+            every //= width
+        yield Cells(tuple(reversed(index)), value, status)

@@ -1,0 +1,56 @@
+"""Parquet: one row per cell, for analysis.
+
+In: `ProtectedTable`. Out: dictionary-coded columns of codes, value and status; the
+metadata of the file hold title, variables, notes, legend and provenance as JSON.
+Public.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.publication.cells import Cells, cell_chunks
+from discreet.publication.description import describe
+from discreet.tables import CellStatus, ProtectedTable
+
+if TYPE_CHECKING:
+    from discreet.publication.writing import Options
+
+__all__ = ["write_file"]
+
+
+def write_file(table: ProtectedTable, path: Path, options: Options) -> None:
+    """Write the cells chunk by chunk, each as a row group."""
+    schema = _schema(table, options.language)
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for cells in cell_chunks(table, options.complete):
+            writer.write_table(pa.Table.from_arrays(_arrays(table, cells), schema=schema))
+
+
+def _schema(table: ProtectedTable, language: str) -> pa.Schema:
+    coded = pa.dictionary(pa.int32(), pa.string())
+    fields = [pa.field(d.name, coded, nullable=False) for d in table.dimensions]
+    number = pa.int64() if table.value.dtype.kind == "i" else pa.float64()
+    fields += [pa.field("value", number), pa.field("status", coded, nullable=False)]
+    described = {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in describe(table, language).items()
+    }
+    return pa.schema(fields, metadata=described)
+
+
+def _arrays(table: ProtectedTable, cells: Cells) -> list[pa.Array]:
+    arrays = [
+        pa.DictionaryArray.from_arrays(pa.array(part), pa.array(d.codes, pa.string()))
+        for d, part in zip(table.dimensions, cells.index, strict=True)
+    ]
+    hidden = cells.status == CellStatus.suppressed
+    arrays.append(pa.array(cells.value, mask=hidden))
+    names = pa.array([status.name for status in CellStatus], pa.string())
+    arrays.append(pa.DictionaryArray.from_arrays(pa.array(cells.status.astype("int32")), names))
+    return arrays

@@ -1,0 +1,52 @@
+"""The published example of the German census: sex by five age classes.
+
+Out: a `ProtectedTable` for documentation, demonstrations and tests. Public.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.classifications.model import flat
+from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Provenance
+
+__all__ = ["census_example"]
+
+_FIGURES = (
+    (371, 47, 56, 71, 86, 109),
+    (175, 20, 31, 32, 40, 50),
+    (197, 25, 25, 40, 45, 60),
+)
+
+
+def census_example() -> ProtectedTable:
+    """A small table whose published figures do not add up.
+
+    >>> census_example()
+    <ProtectedTable T1: sex × age, 18 cells>
+    """
+    words = {"m": {"en": "male", "de": "männlich"}, "w": {"en": "female", "de": "weiblich"}}
+    sex = flat("sex", ["m", "w"], labels=words, titles={"en": "Sex", "de": "Geschlecht"})
+    classes = {str(k): {"en": f"Class {k}", "de": f"Klasse {k}"} for k in range(1, 6)}
+    titles = {"en": "Age class", "de": "Altersklasse"}
+    age = flat("age", list(classes), labels=classes, titles=titles)
+    figures = np.array(_FIGURES, dtype=np.int64)
+    down, across = np.indices(figures.shape).astype(np.int32)
+    return ProtectedTable(
+        dimensions=(Dimension(classifications=(sex,)), Dimension(classifications=(age,))),
+        index=(down.ravel(), across.ravel()),
+        value=figures.ravel(),
+        status=np.full(figures.size, CellStatus.published, dtype=np.int8),
+        provenance=Provenance(version="1", method="cell-key", key_grid="10^15"),
+        notes=(
+            Note(
+                "non-additivity",
+                {
+                    "en": "Every figure is perturbed on its own; parts may differ from totals.",
+                    "de": "Jede Zahl wird für sich überlagert; Teile können von Summen abweichen.",
+                },
+            ),
+        ),
+        name="T1",
+        titles={"en": "Population by sex and age", "de": "Bevölkerung nach Geschlecht und Alter"},
+    )

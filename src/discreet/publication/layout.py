@@ -1,0 +1,319 @@
+"""Laying a table out on a page: which variables go down, which across.
+
+In: `ProtectedTable`. Out: `Layout`, the shown combinations of codes for rows and
+columns, the headings over the columns, and the body in blocks of rows. Public.
+Every cell of the shown rows and columns that is not stored is a zero.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import Problem, PublicationError
+from discreet.publication.cells import (
+    Cells,
+    IntArray,
+    StatusArray,
+    ValueArray,
+    flat_keys,
+    is_complete,
+    stored_cells,
+)
+from discreet.publication.words import words
+from discreet.tables import CellStatus, Dimension, ProtectedTable
+
+__all__ = ["Block", "Heading", "Layout", "arrange", "headings", "lay_out"]
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading over some columns.
+
+    Args:
+        text: What it says.
+        column: First column it stands over.
+        width: Number of columns it stands over.
+        height: Number of heading rows it takes.
+    """
+
+    text: str
+    column: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows of the body.
+
+    Args:
+        first: Number of the first row.
+        value: Published values, rows × columns.
+        status: Their status, rows × columns.
+    """
+
+    first: int
+    value: ValueArray
+    status: StatusArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """A table on a page.
+
+    Args:
+        table: The table.
+        rows: Positions of the variables that go down.
+        columns: Positions of the variables that go across.
+        row_codes: Per shown row, the position of each row variable's code.
+        column_codes: Per shown column, the position of each column variable's code.
+    """
+
+    table: ProtectedTable
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    row_codes: IntArray
+    column_codes: IntArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of body rows and columns."""
+        return len(self.row_codes), len(self.column_codes)
+
+    def dimension(self, at: int) -> Dimension:
+        """The spanning variable at a position of the table."""
+        return self.table.dimensions[at]
+
+    def blocks(self, rows: int = 2_000) -> Iterator[Block]:
+        """The body, so many rows at a time."""
+        cells = stored_cells(self.table)
+        down = _places(self.table, self.rows, self.row_codes, cells)
+        across = _places(self.table, self.columns, self.column_codes, cells)
+        shown = np.flatnonzero((down >= 0) & (across >= 0))
+        order = shown[np.argsort(down[shown], kind="stable")]
+        for first in range(0, len(self.row_codes), rows):
+            last = min(first + rows, len(self.row_codes))
+            low, high = np.searchsorted(down[order], [first, last])
+            part = order[low:high]
+            place = (down[part] - first, across[part])
+            shape = (last - first, len(self.column_codes))
+            value = np.zeros(shape, dtype=cells.value.dtype)
+            status = np.full(shape, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
+            value[place] = cells.value[part]
+            status[place] = cells.status[part]
+            yield Block(first, value, status)
+
+
+def _places(
+    table: ProtectedTable, variables: Sequence[int], codes: IntArray, cells: Cells
+) -> IntArray:
+    """For each cell, the row (or column) it stands in; -1 if that is not shown."""
+    sizes = [len(table.dimensions[at]) for at in variables]
+    known = flat_keys(sizes, list(codes.T.astype(np.int32)), len(codes))
+    keys = flat_keys(sizes, [cells.index[at] for at in variables], len(cells))
+    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[place] == keys, place, -1)
+
+
+def arrange(
+    table: ProtectedTable,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Positions of the variables that go down and across.
+
+    By default the last variable goes across, and a single one down.
+
+    Args:
+        table: The table.
+        rows: Names of the variables that go down.
+        columns: Names of the variables that go across.
+    """
+    names = [dimension.name for dimension in table.dimensions]
+    _check_names(names, rows, columns)
+    if rows is None and columns is None:
+        split = max(len(names) - 1, min(len(names), 1))
+        rows, columns = names[:split], names[split:]
+    elif rows is None:
+        rows = [name for name in names if name not in (columns or ())]
+    elif columns is None:
+        columns = [name for name in names if name not in rows]
+    down, across = rows or (), columns or ()
+    return tuple(names.index(n) for n in down), tuple(names.index(n) for n in across)
+
+
+def _check_names(
+    names: Sequence[str], rows: Sequence[str] | None, columns: Sequence[str] | None
+) -> None:
+    found = f"variables: {', '.join(names)}" if names else "this table has no variables"
+    problems = []
+    for where, given in (("rows", rows), ("columns", columns)):
+        if isinstance(given, str):
+            problems.append(Problem("a list of names is needed, not a text", where))
+            continue
+        for name in given or ():
+            if name not in names:
+                problems.append(Problem(f"there is no variable {name!r}", where, found))
+    if not problems:
+        placed = [*(rows or ()), *(columns or ())]
+        for name in dict.fromkeys(placed):
+            if placed.count(name) > 1:
+                problems.append(Problem(f"variable {name!r} is placed twice", "rows and columns"))
+        if rows is not None and columns is not None:
+            lost = [name for name in names if name not in placed]
+            problems += [
+                Problem(f"variable {name!r} is not placed", "rows and columns") for name in lost
+            ]
+    if problems:
+        first = problems[0]
+        raise PublicationError(
+            first.what if len(problems) == 1 else "the layout does not fit the table",
+            code="layout",
+            where=first.where,
+            hint=first.hint or found,
+            problems=problems,
+        )
+
+
+def lay_out(
+    table: ProtectedTable,
+    *,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    complete: bool | None = None,
+    keep: Sequence[Mask] | None = None,
+    limit: int | None = None,
+) -> Layout:
+    """Lay a table out.
+
+    Args:
+        table: The table.
+        rows: Names of the variables that go down; all but the last if None.
+        columns: Names of the variables that go across; the others if None.
+        complete: Show every combination of codes, or only rows and columns that are
+            not all zero; None leaves it to the size of the grid.
+        keep: Per spanning variable, which codes to show; all if None.
+        limit: Raise an error above so many cells.
+    """
+    down, across = arrange(table, rows, columns)
+    masks = [np.ones(len(d), np.bool_) for d in table.dimensions] if keep is None else list(keep)
+    whole = is_complete(table, complete) or keep is not None
+    if limit is not None and whole:
+        _check_limit(math.prod(int(mask.sum()) for mask in masks), limit, table.name)
+    cells = None if whole else stored_cells(table)
+    layout = Layout(
+        table=table,
+        rows=down,
+        columns=across,
+        row_codes=_shown(table, down, masks, cells),
+        column_codes=_shown(table, across, masks, cells),
+    )
+    if limit is not None:
+        _check_limit(math.prod(layout.shape), limit, table.name)
+    return layout
+
+
+def _check_limit(size: int, limit: int, name: str) -> None:
+    if size > limit:
+        raise PublicationError(
+            f"a page or workbook holds at most {limit:,} cells; this table has {size:,}",
+            code="too-large",
+            where=name,
+            hint="write csv or parquet instead, or publish fewer codes",
+        )
+
+
+def _shown(
+    table: ProtectedTable, variables: Sequence[int], masks: Sequence[Mask], cells: Cells | None
+) -> IntArray:
+    """The combinations of codes to show: all, or those of the cells and the totals."""
+    if not variables:
+        return np.zeros((1, 0), dtype=np.int64)
+    if cells is None:
+        kept = [np.flatnonzero(masks[at]) for at in variables]
+        grid = np.meshgrid(*kept, indexing="ij")
+        return np.stack([part.ravel() for part in grid], axis=1).astype(np.int64)
+    sizes = [len(table.dimensions[at]) for at in variables]
+    keys = flat_keys(sizes, [cells.index[at] for at in variables], len(cells))
+    rest = np.unique(np.append(keys, 0))
+    parts = []
+    for size in reversed(sizes):
+        parts.append(rest % size)
+        rest = rest // size
+    return np.stack(parts[::-1], axis=1)
+
+
+def headings(layout: Layout, language: str = "en") -> list[list[Heading]]:
+    """The rows of headings over the columns, from the top.
+
+    The first row names the variables; then each variable has a row per level, in
+    which a code stands over everything below it.
+    """
+    text = words(language)
+    width = len(layout.column_codes)
+    if not layout.columns:
+        return [[Heading(text.value, 0, 1, 1)]]
+    titles = " / ".join(layout.dimension(at).title(language) for at in layout.columns)
+    paths = [
+        _paths(layout.dimension(at), layout.column_codes[:, k], language, text.together)
+        for k, at in enumerate(layout.columns)
+    ]
+    whole = [tuple(itertools.chain(*parts)) for parts in zip(*paths, strict=True)]
+    depth = len(whole[0])
+    rows = [_runs(whole, row, depth) for row in range(depth)]
+    return [[Heading(titles, 0, width, 1)], *rows]
+
+
+def _paths(
+    dimension: Dimension, codes: IntArray, language: str, together: str
+) -> list[tuple[tuple[int, str] | None, ...]]:
+    """For each column, the headings from the top level down; None extends the one above.
+
+    A code that is shown with parts below it stands over them and over itself; its
+    own column is headed `together`.
+    """
+    labels = dimension.labels(language)
+    shown = {int(code) for code in codes}
+    depth = max(1, max(int(dimension.levels[code]) for code in shown))
+    above = {int(dimension.parents[code]) for code in shown}
+    result = {}
+    for code in shown:
+        chain = []
+        at = code
+        while at > 0:
+            chain.append(at)
+            at = int(dimension.parents[at])
+        path: list[tuple[int, str] | None] = [(at, labels[at]) for at in reversed(chain)]
+        if code == 0:
+            path = [(0, labels[0])]
+        elif code in above:
+            path.append((-code, together))
+        result[code] = tuple(path + [None] * (depth - len(path)))
+    return [result[int(code)] for code in codes]
+
+
+def _runs(
+    paths: Sequence[tuple[tuple[int, str] | None, ...]], row: int, depth: int
+) -> list[Heading]:
+    """The headings of one row: neighbours with the same path down to it share one."""
+    found = []
+    column = 0
+    for prefix, group in itertools.groupby(paths, key=lambda path: path[: row + 1]):
+        width = sum(1 for _ in group)
+        entry = prefix[row]
+        if entry is not None:
+            path = paths[column]
+            height = 1
+            while row + height < depth and path[row + height] is None:
+                height += 1
+            found.append(Heading(entry[1], column, width, height))
+        column += width
+    return found

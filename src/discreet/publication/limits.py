@@ -1,0 +1,74 @@
+"""What each file format can hold.
+
+In: a format and the shape of a table. Out: nothing, or an error with a hint.
+Public: only numbers of rows and columns are looked at.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet.errors import PublicationError
+
+__all__ = ["CELL_LIMIT", "FORMATS", "check_shape", "format_of"]
+
+#: Formats that tables can be written in, by suffix.
+FORMATS = ("csv", "parquet", "json", "xlsx", "html")
+
+#: Pages and workbooks hold at most this many cells.
+CELL_LIMIT = 5_000_000
+
+#: Rows and columns of a sheet, headings included.
+SHEET_ROWS = 1_048_576
+SHEET_COLUMNS = 16_384
+
+_LAID_OUT = ("xlsx", "html")
+_ALIASES = {"htm": "html"}
+_HINT = "write csv or parquet instead, or publish fewer codes"
+
+
+def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the word users know
+    """The format named, or that of the path's suffix.
+
+    >>> format_of(Path("T1.HTM"))
+    'html'
+    """
+    named = (path.suffix.removeprefix(".") if format is None else format).lower()
+    chosen = _ALIASES.get(named, named)
+    if chosen not in FORMATS:
+        what = f"{named!r} is not a format" if named else "the file name has no suffix"
+        raise PublicationError(
+            what,
+            code="format",
+            where=str(path),
+            hint=f"formats: {', '.join(FORMATS)}",
+        )
+    return chosen
+
+
+def check_shape(format: str, rows: int, columns: int, *, where: str = "") -> None:  # noqa: A002
+    """Raise an error if a format cannot hold so many rows and columns.
+
+    Args:
+        format: One of `FORMATS`.
+        rows: Number of rows, headings included.
+        columns: Number of columns, headings included.
+        where: Table or file to name in the error.
+
+    >>> check_shape("parquet", 10**9, 5)
+    >>> check_shape("xlsx", 2_000_000, 2)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.PublicationError: [too-large] a sheet holds at most 1,048,576 rows; ...
+    """
+    if format not in _LAID_OUT:
+        return
+    what = ""
+    if rows * columns > CELL_LIMIT:
+        what = f"{format} holds at most {CELL_LIMIT:,} cells; this table has {rows * columns:,}"
+    if format == "xlsx" and columns > SHEET_COLUMNS:
+        what = f"a sheet holds at most {SHEET_COLUMNS:,} columns; this table has {columns:,}"
+    if format == "xlsx" and rows > SHEET_ROWS:
+        what = f"a sheet holds at most {SHEET_ROWS:,} rows; this table has {rows:,}"
+    if what:
+        raise PublicationError(what, code="too-large", where=where, hint=_HINT)

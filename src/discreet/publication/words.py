@@ -1,0 +1,171 @@
+"""The fixed words of published tables, in English and German.
+
+In: a language. Out: its words. Public: these texts are printed with every table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.errors import PublicationError
+
+__all__ = ["LANGUAGES", "Words", "words"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Words:
+    """The words a writer needs in one language."""
+
+    decimal: str
+    group: str
+    table: str
+    legend: str
+    notes: str
+    provenance: str
+    contents: str
+    files: str
+    method: str
+    shape: str
+    cells: str
+    part: str
+    summary: str
+    value: str
+    code: str
+    level: str
+    together: str
+    no_break: str
+    zero: str
+    unknown: str
+    limited: str
+    official: str
+    rounded: str
+    add_up: str
+    add_by: str
+    add_level: str
+    add_inner: str
+    version: str
+    procedure: str
+    key_grid: str
+    digest: str
+    time: str
+    statement: tuple[str, ...]
+
+
+_ENGLISH = Words(
+    decimal=".",
+    group=",",
+    table="Table",
+    legend="Legend",
+    notes="Notes",
+    provenance="Provenance",
+    contents="Contents",
+    files="Files",
+    method="How these figures were protected",
+    shape="{sizes} = {cells} cells",
+    cells="cells",
+    part="Shown here: totals and the first levels. The files hold the whole table.",
+    summary="At a glance",
+    value="Value",
+    code="code",
+    level="level {level}",
+    together="Total",
+    no_break="grand total",
+    zero="exactly zero or changed to zero",
+    unknown="value unknown or secret",
+    limited="limited value: the procedure may have changed it relatively strongly",
+    official="official figure, published as it is",
+    rounded="not zero, but less than half of the unit shown",
+    add_up="Total {total}; its parts add up to {sums}.",
+    add_by="{sum} ({name})",
+    add_level="{name}, {level}",
+    add_inner="inner cells",
+    version="Software",
+    procedure="Method",
+    key_grid="Key grid",
+    digest="Digest",
+    time="Date",
+    statement=(
+        "The figures were protected with the cell-key method. Every count, whether a total or "
+        "an inner cell, was changed on its own by a small random amount, often by nothing at "
+        "all. This keeps anybody from learning something about one person, household or "
+        "dwelling, and leaves the statistical message of the tables intact.",
+        "The same group of units always receives the same change. A figure therefore has one "
+        "value in every table in which it appears, however often it is asked for.",
+        "Because totals are changed independently of their parts, parts need not add up to "
+        "the total printed. For a total, take the printed total; do not add up its parts. "
+        "Very small figures should not be interpreted on their own, nor should small "
+        "differences between figures.",
+        "A dash stands for a figure that was zero from the start as well as for one that "
+        "became zero. Which of the two it was cannot be seen.",
+    ),
+)
+
+_GERMAN = Words(
+    decimal=",",
+    group="\u202f",
+    table="Tabelle",
+    legend="Zeichenerklärung",
+    notes="Hinweise",
+    provenance="Herkunft",
+    contents="Inhalt",
+    files="Dateien",
+    method="Wie diese Zahlen geschützt wurden",
+    shape="{sizes} = {cells} Felder",
+    cells="Felder",
+    part="Hier gezeigt: Summen und oberste Ebenen. Die Dateien enthalten die ganze Tabelle.",
+    summary="Auf einen Blick",
+    value="Wert",
+    code="Code",
+    level="Ebene {level}",
+    together="Zusammen",
+    no_break="Gesamtsumme",
+    zero="genau null oder auf null geändert",
+    unknown="Zahlenwert unbekannt oder geheim zu halten",
+    limited="eingeschränkter Aussagewert: durch das Verfahren womöglich relativ stark verändert",
+    official="amtlich festgestellter Wert, unverändert veröffentlicht",
+    rounded="nicht null, aber weniger als die Hälfte der dargestellten Einheit",
+    add_up="Insgesamt {total}; die Teile ergeben zusammen {sums}.",
+    add_by="{sum} ({name})",
+    add_level="{name}, {level}",
+    add_inner="Innenfelder",
+    version="Software",
+    procedure="Verfahren",
+    key_grid="Schlüsselraster",
+    digest="Prüfsumme",
+    time="Datum",
+    statement=(
+        "Die Zahlen wurden mit der Cell-Key-Methode geschützt. Jede Anzahl, ob Summe oder "
+        "Innenfeld, wurde für sich um einen kleinen zufälligen Betrag verändert, oft um gar "
+        "nichts. So kann niemand etwas über eine einzelne Person, einen Haushalt oder eine "
+        "Wohnung erfahren, und die statistische Aussage der Tabellen bleibt erhalten.",
+        "Dieselbe Gruppe von Einheiten erhält immer dieselbe Änderung. Eine Zahl hat deshalb "
+        "in jeder Tabelle, in der sie vorkommt, denselben Wert, gleich wie oft sie abgerufen "
+        "wird.",
+        "Weil Summen unabhängig von ihren Teilen verändert werden, müssen die Teile nicht "
+        "genau die ausgewiesene Summe ergeben. Verwenden Sie die ausgewiesene Summe und "
+        "addieren Sie nicht deren Teile. Sehr kleine Zahlen und kleine Unterschiede zwischen "
+        "Zahlen sollten nicht für sich gedeutet werden.",
+        "Ein Strich steht für eine Zahl, die von Anfang an null war, ebenso wie für eine, die "
+        "null wurde. Welches von beiden zutrifft, ist nicht zu erkennen.",
+    ),
+)
+
+_WORDS = {"en": _ENGLISH, "de": _GERMAN}
+
+#: Languages in which tables can be printed.
+LANGUAGES = tuple(_WORDS)
+
+
+def words(language: str) -> Words:
+    """The words of a language.
+
+    >>> words("de").legend
+    'Zeichenerklärung'
+    """
+    if language not in _WORDS:
+        raise PublicationError(
+            f"there are no printed words in language {language!r}",
+            code="language",
+            hint=f"languages: {', '.join(LANGUAGES)}",
+        )
+    return _WORDS[language]

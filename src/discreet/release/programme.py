@@ -1,0 +1,284 @@
+"""Table programmes: what is to be published, as one TOML file.
+
+In: the path of a programme. Out: a `Programme`, or one `ProgrammeError` that
+lists every mistake with its line and key. Nothing here has seen data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from discreet.errors import Problem, ProgrammeError
+from discreet.release.document import (
+    FORMATS,
+    LANGUAGES,
+    DataEntry,
+    Document,
+    KeysEntry,
+    PerturbationEntry,
+    Settings,
+    TableEntry,
+    VariableEntry,
+)
+from discreet.release.lines import KeyPath, LineIndex
+
+__all__ = ["Programme", "load", "nearest", "raise_problems"]
+
+_AT_LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
+_KINDS = {
+    "string_type": "must be a text, in quotes",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list, in brackets",
+    "dict_type": "must be a table of keys and values",
+    "model_type": "must be a table of keys and values",
+    "string_too_short": "must not be empty",
+}
+_SECTIONS: Mapping[str, type[BaseModel]] = {
+    "data": DataEntry,
+    "keys": KeysEntry,
+    "perturbation": PerturbationEntry,
+    "variables": VariableEntry,
+    "defaults": Settings,
+    "tables": TableEntry,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Programme:
+    """A table programme as it was read.
+
+    Args:
+        path: Where it was read from; files it names are relative to its folder.
+        document: Its entries.
+        index: The line of each key.
+        skipped: Keys whose values could not be used, each reported already.
+    """
+
+    path: Path
+    document: Document
+    index: LineIndex
+    skipped: frozenset[KeyPath] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The file name of the programme."""
+        return self.path.name
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The output languages; the first is the main one."""
+        return tuple(self.document.languages)
+
+    @property
+    def data(self) -> DataEntry:
+        """[data]"""
+        return self.document.data or DataEntry()
+
+    @property
+    def keys(self) -> KeysEntry:
+        """[keys]"""
+        return self.document.keys or KeysEntry()
+
+    @property
+    def perturbation(self) -> PerturbationEntry:
+        """[perturbation]"""
+        return self.document.perturbation or PerturbationEntry()
+
+    @property
+    def variables(self) -> Mapping[str, VariableEntry]:
+        """[variables.*]"""
+        return self.document.variables
+
+    @cached_property
+    def tables(self) -> Mapping[str, TableEntry]:
+        """[tables.*] with the defaults filled in, in the order of the file."""
+        defaults = self.document.defaults
+        return {name: entry.over(defaults) for name, entry in self.document.tables.items()}
+
+    def file(self, name: str) -> Path:
+        """A file that the programme names."""
+        return self.path.parent / Path(name).expanduser()
+
+    def problem(self, path: Sequence[str | int], what: str, hint: str = "") -> Problem:
+        """Something wrong at a key."""
+        return Problem(what, self.index.place(tuple(path)), hint)
+
+    def setting(self, table: str, key: str) -> KeyPath:
+        """Where a setting of a table stands: in its own entry or in the defaults."""
+        own = ("tables", table, key)
+        return own if own in self.index.lines else ("defaults", key)
+
+    def __repr__(self) -> str:
+        return f"<Programme {self.name}: {len(self.tables)} tables>"
+
+
+def load(path: str | os.PathLike[str]) -> tuple[Programme, list[Problem]]:
+    """Read a programme as far as it can be understood, and what could not.
+
+    Raises:
+        ProgrammeError: If the file cannot be read or is not TOML.
+    """
+    place = Path(path)
+    text = _text(place)
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _not_toml(place, error) from None
+    index = LineIndex.of(text)
+    document, problems, skipped = _validate(raw, index)
+    programme = Programme(path=place, document=document, index=index, skipped=frozenset(skipped))
+    return programme, problems
+
+
+def _text(place: Path) -> str:
+    try:
+        return place.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ProgrammeError(
+            f"byte {error.start + 1} is not UTF-8 text",
+            code="programme-file",
+            where=str(place),
+            hint="a programme is a TOML file, saved as UTF-8",
+        ) from None
+    except OSError as error:
+        raise ProgrammeError(
+            f"the programme cannot be read ({error.strerror})",
+            code="programme-file",
+            where=str(place),
+            hint="give the path of a TOML file",
+        ) from None
+
+
+def _not_toml(place: Path, error: tomllib.TOMLDecodeError) -> ProgrammeError:
+    found = _AT_LINE.search(str(error))
+    where = f"{place}, line {found[1]}, column {found[2]}" if found else str(place)
+    reason = _AT_LINE.sub("", str(error)).strip().rstrip(".")
+    return ProgrammeError(
+        f"the file is not valid TOML: {reason}",
+        code="programme-syntax",
+        where=where,
+        hint="texts stand in quotes, each key once, one key per line",
+    )
+
+
+def _validate(
+    raw: dict[str, Any], index: LineIndex
+) -> tuple[Document, list[Problem], list[KeyPath]]:
+    """Check the form; drop what is wrong, so that the rest can be checked further."""
+    problems: list[Problem] = []
+    skipped: list[KeyPath] = []
+    while True:
+        try:
+            return Document.model_validate(raw), problems, skipped
+        except ValidationError as error:
+            for details in error.errors(include_url=False, include_input=False):
+                path = tuple(part for part in details["loc"] if part != "[key]")
+                problems.append(_form_problem(path, details, index))
+                skipped.append(_drop(raw, path))
+
+
+def _drop(raw: dict[str, Any], path: KeyPath) -> KeyPath:
+    """Remove the innermost named value on the way to a mistake."""
+    named = len(path) - 1
+    while named > 0 and not isinstance(path[named], str):
+        named -= 1
+    place: Any = raw
+    for at, part in enumerate(path[:named]):
+        if not isinstance(place, dict) or part not in place:
+            return path[:at]
+        if not isinstance(place[part], dict):
+            place.pop(part)
+            return path[: at + 1]
+        place = place[part]
+    place.pop(path[named], None)
+    return path[: named + 1]
+
+
+def _form_problem(path: KeyPath, details: ErrorDetails, index: LineIndex) -> Problem:
+    kind = details["type"]
+    context = details.get("ctx", {})
+    place = index.place(path)
+    if kind == "extra_forbidden":
+        return Problem("there is no such key", place, _known(path))
+    if kind == "literal_error":
+        known = _choices(path)
+        if not known:
+            return Problem(f"must be {context.get('expected', 'another value')}", place)
+        return Problem("this value is not known", place, f"known: {', '.join(known)}")
+    if kind == "too_short":
+        return Problem(f"needs at least {context.get('min_length', 1)} entries", place)
+    if kind == "greater_than_equal":
+        return Problem(f"must be at least {context.get('ge')}", place)
+    return Problem(_KINDS.get(kind, details["msg"]), place, str(context.get("hint", "")))
+
+
+def _choices(path: KeyPath) -> Sequence[str]:
+    names = [part for part in path if isinstance(part, str)]
+    if "formats" in names:
+        return FORMATS
+    if names[-1] == "zeros":
+        return ("keep", "table")
+    if names[-1] == "closed":
+        return ("left",)
+    return LANGUAGES
+
+
+def _known(path: KeyPath) -> str:
+    """The keys that may stand where an unknown one was found, the likeliest first."""
+    above = path[:-1]
+    if not above:
+        return nearest(str(path[-1]), list(Document.model_fields))
+    section = _SECTIONS.get(str(above[0]))
+    depth = 2 if above[0] in ("variables", "tables") else 1
+    if section is None or len(above) != depth:
+        return ""
+    return nearest(str(path[-1]), list(section.model_fields))
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint that names the likeliest of the known names, or all of them.
+
+    >>> nearest("wher", ["where", "weight"])
+    "did you mean 'where'?"
+    """
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    shown = ", ".join(list(known)[:20]) + (", …" if len(known) > 20 else "")
+    return f"known: {shown}" if known else ""
+
+
+def raise_problems(place: str, problems: Sequence[Problem]) -> None:
+    """Raise one `ProgrammeError` for all problems; do nothing when there is none."""
+    if not problems:
+        return
+    ordered = sorted(dict.fromkeys(problems), key=_line)
+    number = len(ordered)
+    what = f"the programme has {number} mistakes" if number > 1 else ordered[0].what
+    where = place if number > 1 else f"{place}, {ordered[0].where}".rstrip(", ")
+    shown = ordered if number > 1 else [Problem(what, where, ordered[0].hint)]
+    raise ProgrammeError(
+        what,
+        code="programme",
+        where=where,
+        hint=shown[0].hint if number == 1 else "",
+        problems=shown,
+    )
+
+
+def _line(problem: Problem) -> int:
+    found = re.match(r"line (\d+)", problem.where)
+    return int(found[1]) if found else 0

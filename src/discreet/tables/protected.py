@@ -1,0 +1,252 @@
+"""`ProtectedTable`: what may be published. It has no place for true values.
+
+Zero cells are not stored. An original zero, a count changed to zero and a
+combination that never occurred are therefore one and the same here, and no
+form of output can tell them apart.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import TableError
+from discreet.tables.dimension import Dimension, IndexArray
+from discreet.tables.table import FloatArray, IntArray, grid_size, sort_cells
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["COMPLETE_LIMIT", "CellStatus", "Note", "ProtectedTable", "Provenance"]
+
+#: Up to this many cells, a table is shown as a complete grid unless asked otherwise.
+COMPLETE_LIMIT = 1_000_000
+
+
+class CellStatus(IntEnum):
+    """What a published cell is; `sdmx` gives OBS_STATUS and CONF_STATUS."""
+
+    published = 0
+    zero_or_changed_to_zero = 1
+    suppressed = 2
+    bracketed = 3
+    official = 4
+
+    @property
+    def sdmx(self) -> tuple[str, str]:
+        """(OBS_STATUS, CONF_STATUS) of the SDMX code lists."""
+        return _SDMX[self]
+
+
+_SDMX = {
+    CellStatus.published: ("A", "F"),
+    CellStatus.zero_or_changed_to_zero: ("A", "F"),
+    CellStatus.suppressed: ("Q", "C"),
+    CellStatus.bracketed: ("U", "F"),
+    CellStatus.official: ("A", "F"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark that is printed with a table.
+
+    Args:
+        kind: Short stable name, such as "non-additivity".
+        texts: language → text.
+    """
+
+    kind: str
+    texts: Mapping[str, str]
+
+    def text(self, language: str = "en") -> str:
+        """The text in `language`, else in English."""
+        return self.texts.get(language) or self.texts["en"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Provenance:
+    """Where a table comes from. Never parameters, keys, originals or noise.
+
+    Args:
+        version: Version of this package.
+        method: Name of the protection method.
+        key_grid: The key grid as text.
+        digests: name → keyed digest (programme, perturbation table, data).
+        time: Time of release, if the programme states one.
+    """
+
+    version: str
+    method: str
+    key_grid: str = ""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    time: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class ProtectedTable:
+    """A protected table, ready for publication.
+
+    Args:
+        dimensions: The spanning variables.
+        index: Per spanning variable, the position of each stored cell's code.
+        value: Protected values of the stored cells; 0 for suppressed ones.
+        status: Status of the stored cells. Cells not stored are zeros.
+        notes: Remarks to print.
+        provenance: Where the table comes from.
+        name: Name of the table, used for file names.
+        titles: language → heading.
+        universe: language → who is counted (filter in words).
+        decimals: Digits after the decimal point when printed.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    index: tuple[IndexArray, ...]
+    value: IntArray | FloatArray
+    status: npt.NDArray[np.int8]
+    provenance: Provenance
+    notes: tuple[Note, ...] = ()
+    name: str = "table"
+    titles: Mapping[str, str] = field(default_factory=dict)
+    universe: Mapping[str, str] = field(default_factory=dict)
+    decimals: int = 0
+
+    def __post_init__(self) -> None:
+        if {len(part) for part in self.index} | {len(self.status)} != {len(self.value)}:
+            raise TableError("the columns of a table differ in length", code="table")
+        stored = (self.value != 0) | (self.status >= CellStatus.suppressed)
+        order = np.flatnonzero(stored)
+        order = order[
+            sort_cells(self.dimensions, [part[order] for part in self.index])[: len(order)]
+        ]
+        hidden = self.status == CellStatus.suppressed
+        value = np.where(hidden, 0, self.value)
+        object.__setattr__(self, "index", tuple(part[order] for part in self.index))
+        object.__setattr__(self, "value", value[order])
+        object.__setattr__(self, "status", self.status[order].astype(np.int8))
+
+    @property
+    def grid_size(self) -> int:
+        """Number of cells of the complete grid."""
+        return grid_size(self.dimensions)
+
+    @property
+    def stored(self) -> int:
+        """Number of cells that are not zero."""
+        return len(self.value)
+
+    def title(self, language: str = "en") -> str:
+        """The heading in `language`, else the variables' names."""
+        if self.titles:
+            return self.titles.get(language) or next(iter(self.titles.values()))
+        joint = {"en": " by ", "de": " nach "}.get(language, " × ")
+        names = [dimension.title(language) for dimension in self.dimensions]
+        return joint.join([names[0], ", ".join(names[1:])] if len(names) > 1 else names)
+
+    def cells(
+        self, complete: bool | None = None
+    ) -> tuple[tuple[IndexArray, ...], IntArray | FloatArray, npt.NDArray[np.int8]]:
+        """Positions, values and status of the cells.
+
+        Args:
+            complete: True for the whole grid with its zeros, False for the stored
+                cells only, None for the grid where it has at most `COMPLETE_LIMIT`
+                cells.
+        """
+        if complete is None:
+            complete = self.grid_size <= COMPLETE_LIMIT
+        if not complete:
+            return self.index, self.value, self.status
+        sizes = [len(dimension) for dimension in self.dimensions]
+        size = self.grid_size
+        flat = np.zeros(self.stored, dtype=np.int64)
+        for width, part in zip(sizes, self.index, strict=True):
+            flat = flat * width + part
+        value: Any = np.zeros(size, dtype=self.value.dtype)
+        status = np.full(size, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
+        value[flat] = self.value
+        status[flat] = self.status
+        every = np.arange(size, dtype=np.int64)
+        index = []
+        for at, width in enumerate(sizes):
+            step = int(np.prod(sizes[at + 1 :], dtype=np.int64))
+            index.append((every // step % width).astype(np.int32))
+        return tuple(index), value, status
+
+    def to_polars(self, *, complete: bool | None = None, labels: str | None = None) -> pl.DataFrame:
+        """The cells as a frame: one column per spanning variable, "value", "status".
+
+        Suppressed values are null. Cells that are not listed are zero.
+
+        Args:
+            complete: As for `cells`.
+            labels: Language of a label column beside each code column; none if None.
+        """
+        import polars as pl
+
+        index, value, status = self.cells(complete)
+        columns: dict[str, Any] = {}
+        for dimension, part in zip(self.dimensions, index, strict=True):
+            columns[dimension.name] = pl.Series(dimension.codes, dtype=pl.String).gather(part)
+            if labels is not None:
+                texts = pl.Series(dimension.labels(labels), dtype=pl.String)
+                columns[f"{dimension.name}_label"] = texts.gather(part)
+        shown = pl.Series(value)
+        hidden = status == CellStatus.suppressed
+        if bool(hidden.any()):
+            shown = shown.to_frame("v").select(pl.when(pl.Series(~hidden)).then(pl.col("v")))["v"]
+        columns["value"] = shown
+        names = pl.Series([member.name for member in CellStatus], dtype=pl.String)
+        columns["status"] = names.gather(status.astype(np.int64))
+        return pl.DataFrame(columns)
+
+    def get(self, *codes: str) -> int | float | None:
+        """The published value of one cell; None if it is suppressed.
+
+        Args:
+            codes: One code per spanning variable.
+        """
+        if len(codes) != len(self.dimensions):
+            raise TableError(
+                f"{len(self.dimensions)} codes are needed, {len(codes)} given", code="cell"
+            )
+        match = np.ones(self.stored, dtype=np.bool_)
+        for dimension, code, part in zip(self.dimensions, codes, self.index, strict=True):
+            if code not in dimension.index:
+                raise TableError(f"there is no code {code!r}", code="cell", where=dimension.name)
+            match &= part == dimension.index[code]
+        at = np.flatnonzero(match)
+        if at.size == 0:
+            return 0
+        if self.status[at[0]] == CellStatus.suppressed:
+            return None
+        number = self.value[at[0]].item()
+        return int(number) if self.value.dtype.kind == "i" else float(number)
+
+    def write(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the table; the suffix chooses the format (csv, xlsx, html, parquet, json).
+
+        Options are those of `discreet.publication.write`.
+        """
+        # The one call upward: publication knows tables, tables only know its name.
+        publication = importlib.import_module("discreet.publication")
+        written: Path = publication.write(self, path, **options)
+        return written
+
+    def __len__(self) -> int:
+        return self.stored
+
+    def __repr__(self) -> str:
+        names: Sequence[str] = [dimension.name for dimension in self.dimensions]
+        return (
+            f"<ProtectedTable {self.name}: {' × '.join(names) or 'grand total'}, "
+            f"{self.grid_size:,} cells>"
+        )

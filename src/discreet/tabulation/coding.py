@@ -1,0 +1,145 @@
+"""Columns as small integers: the form in which the kernels read records.
+
+In: a polars column. Out: a code per record and the value each code stands for;
+the last code stands for a missing value where there is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.errors import MicrodataError
+from discreet.tables.cells import code_texts
+from discreet.tabulation.query import Axis
+
+__all__ = ["Coding", "bin_codes", "code_column"]
+
+_WIDEST_RANGE = 2**22
+
+
+@dataclass(frozen=True, repr=False)
+class Coding:
+    """A coded column.
+
+    Args:
+        codes: One unsigned integer per record.
+        values: The value of each code as text; null for missing.
+    """
+
+    codes: pl.Series
+    values: pl.Series
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return len(self.values)
+
+
+def code_column(series: pl.Series, axis: Axis) -> Coding:
+    """Code one column for one axis of the base cube."""
+    if axis.bounds is not None:
+        return _intervals(series, axis)
+    dtype = series.dtype
+    if dtype == pl.Boolean or dtype.is_integer():
+        return _integers(series, dtype == pl.Boolean)
+    if isinstance(dtype, pl.Enum):
+        return _closed(series.to_physical(), dtype.categories)
+    if isinstance(dtype, pl.Categorical):
+        physical = series.to_physical()
+        known = dtype.categories.to_series()
+        if len(known) <= max(2 * len(series), 1000):
+            return _closed(physical, known)
+        return _texts(series.cast(pl.String))
+    if dtype.is_float():
+        return _integers(code_texts(series, axis.column).cast(pl.Int64), False)
+    return _texts(code_texts(series, axis.column))
+
+
+def _narrow(size: int) -> type[pl.UInt8] | type[pl.UInt16] | type[pl.UInt32]:
+    if size <= 2**8:
+        return pl.UInt8
+    return pl.UInt16 if size <= 2**16 else pl.UInt32
+
+
+def _filled(codes: pl.Series, values: pl.Series) -> Coding:
+    """Give missing values a code of their own, after all others."""
+    size = len(values)
+    if codes.null_count():
+        codes = codes.cast(_narrow(size + 1)).fill_null(size)
+        values = pl.concat([values, pl.Series([None], dtype=pl.String)])
+    return Coding(codes.cast(_narrow(max(len(values), 1))), values)
+
+
+def _closed(physical: pl.Series, values: pl.Series) -> Coding:
+    return _filled(physical, values.cast(pl.String))
+
+
+def _integers(series: pl.Series, truth: bool) -> Coding:
+    if truth:
+        return _filled(series.cast(pl.UInt8), pl.Series(["false", "true"]))
+    low: Any = series.min()
+    high: Any = series.max()
+    if low is None:
+        return _filled(series.cast(pl.UInt8), pl.Series([], dtype=pl.String))
+    width = int(high) - int(low) + 1
+    if width > min(_WIDEST_RANGE, max(4 * len(series), 1000)):
+        return _texts(series.cast(pl.String))
+    if low == 0 and width <= 2**8 and series.dtype in (pl.Int8, pl.UInt8):
+        shifted = series.cast(pl.UInt8)
+    else:
+        wide = series if low == 0 else series.cast(pl.Int64) - int(low)
+        shifted = wide.cast(_narrow(width))
+    values = pl.int_range(int(low), int(high) + 1, eager=True).cast(pl.String)
+    return _filled(shifted, values)
+
+
+def _texts(series: pl.Series) -> Coding:
+    private = pl.Categories.random()
+    coded = series.cast(pl.Categorical(private))
+    return _filled(coded.to_physical(), private.to_series().cast(pl.String))
+
+
+def _intervals(series: pl.Series, axis: Axis) -> Coding:
+    """Cut numbers into intervals; what lies outside all of them keeps a code of its own."""
+    if not series.dtype.is_numeric():
+        raise MicrodataError(
+            f"intervals need numbers, the column is of type {series.dtype}",
+            code="column-type",
+            where=axis.column,
+        )
+    assert axis.bounds is not None
+    bounds = np.asarray(axis.bounds, dtype=np.float64)
+    count = len(bounds) - 1
+    values = pl.Series([*(str(k) for k in range(count)), "outside"])
+    if series.dtype.is_integer():
+        raw = _integers(series, False)
+        if raw.size <= _WIDEST_RANGE and series.len() and raw.values.len():
+            numbers = raw.values.cast(pl.Float64).to_numpy()
+            table = bin_codes(numbers, bounds)
+            missing = np.isnan(numbers)
+            table[missing] = count + 1
+            codes = table.astype(np.uint32)[raw.codes.to_numpy()]
+            return _with_missing(codes, values, bool(missing.any()))
+    numbers = series.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    codes = bin_codes(numbers, bounds)
+    missing = np.isnan(numbers)
+    codes[missing] = count + 1
+    return _with_missing(codes, values, bool(missing.any()))
+
+
+def _with_missing(codes: npt.NDArray[Any], values: pl.Series, missing: bool) -> Coding:
+    if missing:
+        values = pl.concat([values, pl.Series([None], dtype=pl.String)])
+    return Coding(pl.Series(codes).cast(_narrow(len(values))), values)
+
+
+def bin_codes(numbers: npt.NDArray[np.float64], bounds: npt.NDArray[np.float64]) -> Any:
+    """Number of the interval each number lies in; the count of intervals if in none."""
+    count = len(bounds) - 1
+    codes = np.searchsorted(bounds, numbers, side="right") - 1
+    return np.where((codes < 0) | (codes >= count), count, codes)

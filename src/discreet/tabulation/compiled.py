@@ -1,0 +1,63 @@
+"""The compiled loops of the kernels. Loaded for large data only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+from numba import types
+
+from discreet.tabulation.limbs import COARSE, FINE, MIDDLE
+
+__all__ = ["add_codes", "add_limbs", "count", "count_keys"]
+
+_INT = numba.int64
+_SUMS = numba.int64[::1]
+_KEYS = types.Array(numba.int64, 1, "C", readonly=True)
+_VALUES = types.Array(numba.float64, 1, "C", readonly=True)
+_ADD_CODES = [
+    numba.void(types.Array(kind, 1, "C", readonly=True), _INT, _SUMS)
+    for kind in (numba.uint8, numba.uint16, numba.uint32)
+]
+
+
+@numba.njit(_ADD_CODES, nogil=True, cache=True)
+def add_codes(codes: Any, stride: Any, numbers: Any) -> None:
+    """Add one axis to the cell numbers."""
+    for at in range(codes.size):
+        numbers[at] += codes[at] * stride
+
+
+@numba.njit(numba.void(_SUMS, _SUMS), nogil=True, cache=True)
+def count(numbers: Any, counts: Any) -> None:
+    """Count records."""
+    for cell in numbers:
+        counts[cell] += 1
+
+
+@numba.njit(numba.void(_SUMS, _KEYS, _INT, _SUMS, _SUMS), nogil=True, cache=True)
+def count_keys(numbers: Any, keys: Any, modulus: Any, counts: Any, sums: Any) -> None:
+    """Count records and add their keys; one subtraction keeps each sum on the grid."""
+    for at in range(numbers.size):
+        cell = numbers[at]
+        counts[cell] += 1
+        total = sums[cell] + keys[at]
+        if total >= modulus:
+            total -= modulus
+        sums[cell] = total
+
+
+@numba.njit(numba.void(_SUMS, _VALUES, _SUMS, _SUMS, _SUMS), nogil=True, cache=True)
+def add_limbs(numbers: Any, values: Any, coarse: Any, middle: Any, fine: Any) -> None:
+    """Add values, cut into limbs."""
+    for at in range(numbers.size):
+        cell = numbers[at]
+        value = values[at]
+        first = int(value / COARSE)
+        if first * COARSE > value:
+            first -= 1
+        rest = (value - first * COARSE) * MIDDLE
+        second = int(rest)
+        coarse[cell] += first
+        middle[cell] += second
+        fine[cell] += int((rest - second) * FINE)

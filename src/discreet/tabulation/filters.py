@@ -1,0 +1,319 @@
+"""A small, safe language for choosing records: parsed, never evaluated as code.
+
+In: a text such as ``age >= 18 and sex in ('m', 'w')``. Out: a `Filter` that can
+become an expression of any engine. A record passes when the condition is true;
+a comparison with a missing value is neither true nor false, as in SQL.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import FilterError, Problem
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["Filter", "parse_filter"]
+
+_QUOTED = re.compile(r"`([^`]+)`")
+_STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_NULLS = {"null", "None", "NULL"}
+_TRUTH = {"true": True, "True": True, "false": False, "False": False}
+_MAX_LENGTH = 10_000
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: lambda left, right: left == right,
+    ast.NotEq: lambda left, right: left != right,
+    ast.Lt: lambda left, right: left < right,
+    ast.LtE: lambda left, right: left <= right,
+    ast.Gt: lambda left, right: left > right,
+    ast.GtE: lambda left, right: left >= right,
+}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A parsed filter.
+
+    Args:
+        text: The filter as written.
+    """
+
+    text: str
+    _tree: ast.expr
+    _names: Mapping[str, str]
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The columns the filter looks at."""
+        return frozenset(self._name(node) for node, _ in self._uses())
+
+    def _uses(self) -> list[tuple[ast.expr, list[Any]]]:
+        """Each column with the literals it is compared to."""
+        uses: list[tuple[ast.expr, list[Any]]] = []
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                literals = [value for side in sides for value in _literals(side)]
+                uses += [(side, literals) for side in sides if self._is_column(side)]
+        bare: list[ast.expr] = [
+            node for node in _operands(self._tree) if not isinstance(node, ast.Compare)
+        ]
+        return uses + [(node, [True]) for node in bare if self._is_column(node)]
+
+    def _is_column(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Name):
+            return node.id not in _NULLS and node.id not in _TRUTH
+        return isinstance(node, ast.Attribute)
+
+    def _name(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Attribute):
+            return f"{self._name(node.value)}.{node.attr}"
+        assert isinstance(node, ast.Name)
+        return self._names.get(node.id, node.id)
+
+    def check(self, schema: Mapping[str, Any]) -> None:
+        """Raise unless every column exists in `schema` and suits what it is compared to."""
+        problems = []
+        for node, literals in self._uses():
+            name = self._name(node)
+            if name not in schema:
+                known = ", ".join(list(schema)[:20])
+                problems.append(
+                    Problem(f"column {name!r} is missing", self.text, f"found: {known}")
+                )
+                continue
+            texts = str(schema[name]).startswith(("String", "Categorical", "Enum"))
+            if texts and any(isinstance(value, int | float) for value in literals):
+                hint = f"write the codes as texts: {name} == '1'"
+                problems.append(
+                    Problem(f"column {name!r} holds texts, compared to a number", self.text, hint)
+                )
+            numeric = hasattr(schema[name], "is_numeric") and schema[name].is_numeric()
+            if numeric and any(isinstance(value, str) for value in literals):
+                hint = f"write the number without quotes: {name} == 1"
+                problems.append(
+                    Problem(f"column {name!r} holds numbers, compared to a text", self.text, hint)
+                )
+        if problems:
+            raise FilterError(
+                problems[0].what,
+                code="filter-columns",
+                where=self.text,
+                hint=problems[0].hint,
+                problems=problems,
+            )
+
+    def to_narwhals(self, schema: Mapping[str, Any] | None = None) -> nw.Expr:
+        """The filter as an expression; texts of categories are compared as texts."""
+        expression: nw.Expr = self._build(self._tree, schema or {})
+        return expression
+
+    def _build(self, node: ast.expr, schema: Mapping[str, Any]) -> Any:
+        if isinstance(node, ast.BoolOp):
+            parts = [self._build(value, schema) for value in node.values]
+            if isinstance(node.op, ast.And):
+                return reduce(lambda left, right: left & right, parts)
+            return reduce(lambda left, right: left | right, parts)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return ~self._build(node.operand, schema)
+        if isinstance(node, ast.Compare):
+            return self._comparisons(node, schema)
+        return self._operand(node, schema)
+
+    def _comparisons(self, node: ast.Compare, schema: Mapping[str, Any]) -> Any:
+        steps, left = [], node.left
+        for operator, right in zip(node.ops, node.comparators, strict=True):
+            steps.append(self._compare(left, operator, right, schema))
+            left = right
+        return reduce(lambda one, other: one & other, steps)
+
+    def _compare(
+        self, left: ast.expr, operator: ast.cmpop, right: ast.expr, schema: Mapping[str, Any]
+    ) -> Any:
+        if isinstance(operator, ast.Is | ast.IsNot):
+            empty = self._operand(left, schema).is_null()
+            return empty if isinstance(operator, ast.Is) else ~empty
+        if isinstance(operator, ast.In | ast.NotIn):
+            within = self._operand(left, schema).is_in(_literals(right))
+            return within if isinstance(operator, ast.In) else ~within
+        compare = _COMPARISONS[type(operator)]
+        return compare(self._operand(left, schema), self._operand(right, schema))
+
+    def _operand(self, node: ast.expr, schema: Mapping[str, Any]) -> Any:
+        import narwhals as nw
+
+        if self._is_column(node):
+            name = self._name(node)
+            column = nw.col(name)
+            if str(schema.get(name, "")).startswith(("Categorical", "Enum")):
+                return column.cast(nw.String)
+            return column
+        return nw.lit(_literals(node)[0])
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_filter(text: str) -> Filter:
+    """Read a filter text.
+
+    Column names may be written in back quotes or with dots. Allowed are
+    comparisons (also chained), ``in`` and ``not in`` with a list of values,
+    ``is null`` and ``is not null``, ``and``, ``or``, ``not`` and parentheses.
+
+    >>> sorted(parse_filter("18 <= age < 65 and `marital status` is not null").columns)
+    ['age', 'marital status']
+    >>> parse_filter("age.__class__()")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.FilterError: [filter] age.__class__(): a call is not allowed in a filter
+    """
+    if len(text) > _MAX_LENGTH:
+        raise FilterError("the filter is too long", code="filter", where=text[:40] + "…")
+    names: dict[str, str] = {}
+
+    def stand_in(match: re.Match[str]) -> str:
+        name = f"quoted_name_{len(names)}_"
+        names[name] = match.group(1)
+        return name
+
+    source = _outside_strings(text, lambda part: _QUOTED.sub(stand_in, part)).strip()
+    try:
+        tree = ast.parse(source.replace("\n", " "), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        hint = "write == for equal, quotes around texts, and/or/not between conditions"
+        raise FilterError(
+            "the filter cannot be understood", code="filter", where=text, hint=hint
+        ) from None
+    parsed = Filter(text, tree, names)
+    _check_condition(tree, parsed, text)
+    return parsed
+
+
+def _outside_strings(text: str, change: Callable[[str], str]) -> str:
+    parts, last = [], 0
+    for match in _STRING.finditer(text):
+        parts += [change(text[last : match.start()]), match.group(0)]
+        last = match.end()
+    return "".join([*parts, change(text[last:])])
+
+
+def _check_condition(node: ast.expr, parsed: Filter, text: str) -> None:
+    if isinstance(node, ast.BoolOp):
+        for value in node.values:
+            _check_condition(value, parsed, text)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        _check_condition(node.operand, parsed, text)
+    elif isinstance(node, ast.Compare):
+        _check_comparison(node, parsed, text)
+    elif not parsed._is_column(node) or not _plain_name(node):
+        _refuse(node, text)
+
+
+def _check_comparison(node: ast.Compare, parsed: Filter, text: str) -> None:
+    left = node.left
+    for operator, right in zip(node.ops, node.comparators, strict=True):
+        if isinstance(operator, ast.Is | ast.IsNot):
+            if not (_plain_name(left) and parsed._is_column(left) and _is_null(right)):
+                raise FilterError(
+                    "'is' tests for missing values only",
+                    code="filter",
+                    where=text,
+                    hint="write: income is null, or: income is not null",
+                )
+        elif isinstance(operator, ast.In | ast.NotIn):
+            if not isinstance(right, ast.List | ast.Tuple | ast.Set):
+                raise FilterError(
+                    "'in' needs a list of values",
+                    code="filter",
+                    where=text,
+                    hint="write: sex in ('m', 'w')",
+                )
+            _check_side(left, parsed, text)
+            for item in right.elts:
+                if _plain_name(item) or not _literals(item):
+                    _refuse(item, text)
+        else:
+            _check_side(left, parsed, text)
+            _check_side(right, parsed, text)
+        left = right
+    sides = [node.left, *node.comparators]
+    if not any(parsed._is_column(side) and _plain_name(side) for side in sides):
+        raise FilterError("a comparison names no column", code="filter", where=text)
+
+
+def _check_side(node: ast.expr, parsed: Filter, text: str) -> None:
+    if _is_null(node):
+        raise FilterError(
+            "nothing equals a missing value",
+            code="filter",
+            where=text,
+            hint="write: income is null",
+        )
+    if not (_plain_name(node) and parsed._is_column(node)) and not _literals(node):
+        _refuse(node, text)
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BoolOp):
+        return [part for value in node.values for part in _operands(value)]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _operands(node.operand)
+    return [node]
+
+
+def _plain_name(node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return _plain_name(node.value) and not node.attr.startswith("__")
+    return isinstance(node, ast.Name)
+
+
+def _is_null(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return node.value is None
+    return isinstance(node, ast.Name) and node.id in _NULLS
+
+
+def _literals(node: ast.expr) -> list[Any]:
+    """The values written in a node: one for a literal, several for a list, else none."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str | int | float | bool) else []
+    if isinstance(node, ast.Name) and node.id in _TRUTH:
+        return [_TRUTH[node.id]]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        inner = _literals(node.operand)
+        if len(inner) == 1 and isinstance(inner[0], int | float):
+            return [-inner[0] if isinstance(node.op, ast.USub) else inner[0]]
+        return []
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return [value for item in node.elts for value in _literals(item)]
+    return []
+
+
+_KINDS = {
+    ast.Call: "a call",
+    ast.BinOp: "arithmetic",
+    ast.Lambda: "a function",
+    ast.IfExp: "an if",
+    ast.Subscript: "an index",
+    ast.Constant: "a value alone",
+    ast.List: "a list alone",
+    ast.Tuple: "a list alone",
+    ast.Attribute: "a name with double underscores",
+}
+
+
+def _refuse(node: ast.expr, text: str) -> None:
+    kind = _KINDS.get(type(node), "this form")
+    raise FilterError(
+        f"{kind} is not allowed in a filter",
+        code="filter",
+        where=text,
+        hint="allowed: comparisons, in, is null, and, or, not",
+    )

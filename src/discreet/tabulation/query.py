@@ -1,0 +1,140 @@
+"""What to count: spanning variables, filter, weight and value columns.
+
+In: what the caller asked for. Out: frozen descriptions that the two ways to the
+base cube share. Nothing here has seen data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from discreet.classifications import Classification
+from discreet.errors import Problem, TableError
+from discreet.tables.cells import Spanning
+from discreet.tabulation.filters import Filter, parse_filter
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["Axis", "Query", "Variable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of the base cube: a column as it is, or cut into intervals.
+
+    Args:
+        column: Column of the data.
+        bounds: Bounds of the intervals; None for the values themselves.
+    """
+
+    column: str
+    bounds: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A spanning variable: its classifications, or none for the values found."""
+
+    name: str
+    trees: tuple[Classification, ...]
+
+    @classmethod
+    def of(cls, item: Spanning) -> Variable:
+        """From a column name, a classification, or several that do not nest."""
+        if isinstance(item, str):
+            return cls(item, ())
+        trees = (item,) if isinstance(item, Classification) else tuple(item)
+        if not trees or not all(isinstance(tree, Classification) for tree in trees):
+            raise TableError(
+                "a spanning variable is a column name, a classification, or a list of those",
+                code="by",
+                where="by",
+            )
+        return cls(trees[0].name, trees)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes of the base cube that the variable needs."""
+        if not self.trees:
+            return (Axis(self.name),)
+        return tuple(Axis(tree.source, tree.bounds) for tree in self.trees)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """One table to be counted.
+
+    Args:
+        by: The spanning variables: column names, classifications, or lists of
+            classifications of one variable that do not nest.
+        where: Which records count: a filter text or a narwhals expression.
+        weight: Column of weights.
+        values: Columns to sum.
+        name: Name of the table.
+    """
+
+    by: Sequence[Spanning]
+    where: str | nw.Expr | None = None
+    weight: str | None = None
+    values: Sequence[str] = ()
+    name: str = "table"
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """The spanning variables, checked."""
+        if isinstance(self.by, str | Classification):
+            raise TableError("by is a list", code="by", where=self.name, hint='write by=["sex"]')
+        found = tuple(Variable.of(item) for item in self.by)
+        names = [variable.name for variable in found]
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        taken = sorted({"count", "cell_key", "weight", "value", "status"} & set(names))
+        problems = [Problem(f"variable {name!r} spans the table twice", "by") for name in doubled]
+        problems += [
+            Problem(f"a spanning variable cannot be called {name!r}", "by", "rename it")
+            for name in taken
+        ]
+        if problems:
+            raise TableError(problems[0].what, code="by", where=self.name, problems=problems)
+        return found
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """All axes that the table needs, each once."""
+        every = (axis for variable in self.variables for axis in variable.axes)
+        return tuple(dict.fromkeys(every))
+
+    @cached_property
+    def filter(self) -> Filter | None:
+        """The parsed filter, if it is a text."""
+        return parse_filter(self.where) if isinstance(self.where, str) and self.where else None
+
+    def condition(self, schema: Any) -> nw.Expr | None:
+        """The filter as an expression for data of this schema."""
+        if self.filter is not None:
+            self.filter.check(schema)
+            return self.filter.to_narwhals(schema)
+        return self.where if self.where is not None and not isinstance(self.where, str) else None
+
+    @property
+    def where_text(self) -> str:
+        """The filter in words, as far as it has any."""
+        if self.where is None or isinstance(self.where, str):
+            return self.where or ""
+        return "an expression"
+
+    @property
+    def opaque(self) -> bool:
+        """Whether the filter is an expression, which may look at any column."""
+        return self.where is not None and not isinstance(self.where, str)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the data that the query names."""
+        found = [axis.column for axis in self.axes]
+        found += sorted(self.filter.columns) if self.filter else []
+        found += [self.weight] if self.weight else []
+        return tuple(dict.fromkeys([*found, *self.values]))

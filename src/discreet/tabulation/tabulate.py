@@ -1,0 +1,240 @@
+"""`tabulate`: records to a table with all margins and levels.
+
+In: records of any engine. Out: a `Table` (confidential). Frames in memory are
+coded and counted by kernels; lazy frames and databases count for themselves and
+give back aggregates. Both give the same table, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import polars as pl
+
+from discreet.errors import MicrodataError, Problem
+from discreet.keygrid import KeyGrid
+from discreet.microdata import read_microdata
+from discreet.tables import Table
+from discreet.tabulation.assemble import assemble
+from discreet.tabulation.cube import Cube, Layout
+from discreet.tabulation.inmemory import CodedRecords
+from discreet.tabulation.planning import Group, plan
+from discreet.tabulation.pushdown import Pass, run_passes
+from discreet.tabulation.query import Axis, Query
+
+if TYPE_CHECKING:
+    from discreet.tables.cells import Spanning
+
+__all__ = ["iterate_tables", "tabulate", "tabulate_many"]
+
+#: A lazy polars frame of at most this many bytes is read once when several cubes need it.
+_MEMORY_BUDGET = 2 * 2**30
+_BYTES_PER_VALUE = 16
+
+Progress = Callable[[int, int], None]
+
+
+def tabulate(
+    frame: Any,
+    by: Sequence[Spanning],
+    *,
+    record_key: str | None = None,
+    weight: str | None = None,
+    values: Sequence[str] = (),
+    where: str | nw.Expr | None = None,
+    key_grid: KeyGrid | int | str = 10**15,
+    name: str = "table",
+) -> Table:
+    """Count records into a table with all margins and hierarchy levels.
+
+    Args:
+        frame: Records: any frame that narwhals reads, or the path of a file.
+        by: The spanning variables. A text means a flat classification of the values
+            found; a list of classifications means breakdowns that do not nest.
+        record_key: Column of record keys; without it the table cannot be perturbed.
+        weight: Column of weights.
+        values: Columns to sum; a missing value adds nothing.
+        where: Which records count: a filter text or a narwhals expression.
+        key_grid: The grid of the record keys.
+        name: Name of the table.
+
+    Returns:
+        The table, confidential.
+
+    >>> people = pl.DataFrame({"sex": ["m", "w", "m"], "key": [0.25, 0.5, 0.9]})
+    >>> tabulate(people, by=["sex"], record_key="key")
+    <Table table (confidential): sex, 3 cells>
+    """
+    query = Query(by=by, where=where, weight=weight, values=tuple(values), name=name)
+    return tabulate_many(frame, [query], record_key=record_key, key_grid=key_grid)[0]
+
+
+def tabulate_many(
+    frame: Any,
+    queries: Sequence[Query],
+    *,
+    record_key: str | None = None,
+    key_grid: KeyGrid | int | str = 10**15,
+    progress: Progress | None = None,
+) -> list[Table]:
+    """Count several tables; those that share records and variables share a pass.
+
+    Args:
+        frame: As for `tabulate`.
+        queries: The tables.
+        record_key: As for `tabulate`.
+        key_grid: As for `tabulate`.
+        progress: Called with the numbers of tables done and to do.
+
+    >>> people = pl.DataFrame({"sex": ["m", "w", "m"], "age": [1, 2, 1]})
+    >>> tabulate_many(people, [Query(by=["sex"], name="a"), Query(by=["age"], name="b")])
+    [<Table a (confidential): sex, 3 cells>, <Table b (confidential): age, 3 cells>]
+    """
+    tables: list[Table | None] = [None] * len(queries)
+    done = iterate_tables(frame, queries, record_key=record_key, key_grid=key_grid)
+    for number, (at, table) in enumerate(done, 1):
+        tables[at] = table
+        if progress is not None:
+            progress(number, len(queries))
+    return [table for table in tables if table is not None]
+
+
+def iterate_tables(
+    frame: Any,
+    queries: Sequence[Query],
+    *,
+    record_key: str | None = None,
+    key_grid: KeyGrid | int | str = 10**15,
+) -> Iterator[tuple[int, Table]]:
+    """As `tabulate_many`, one table at a time: (position of the query, table).
+
+    Tables come in the order in which base cubes are made, so that a long
+    programme needs the memory of one cube and one table.
+    """
+    grid = KeyGrid.of(key_grid)
+    records = read_microdata(frame)
+    _check_columns(records.collect_schema(), queries, record_key)
+    schema = records.collect_schema()
+    conditions = [query.condition(schema) for query in queries]
+    if isinstance(records, nw.LazyFrame):
+        records = _perhaps_read(records, queries, record_key)
+    if isinstance(records, nw.LazyFrame):
+        cubes = _pushed_down(records, queries, conditions, record_key, grid)
+    else:
+        cubes = _in_memory(records, queries, conditions, record_key, grid)
+    for group, cube in cubes:
+        for at in group.members:
+            yield at, assemble(cube, queries[at], grid)
+
+
+def _in_memory(
+    records: nw.DataFrame[Any],
+    queries: Sequence[Query],
+    conditions: Sequence[nw.Expr | None],
+    record_key: str | None,
+    grid: KeyGrid,
+) -> Iterator[tuple[Group, Cube]]:
+    coded = CodedRecords(
+        _polars(records, _used(queries, record_key, records.columns)),
+        (axis for query in queries for axis in query.axes),
+        record_key=record_key,
+        grid=grid,
+        numbers=_numbers(queries),
+    )
+    sizes = {axis: coding.size for axis, coding in coded.codings.items()}
+    for group in plan(queries, records=coded.height, sizes=sizes):
+        where = conditions[group.members[0]]
+        yield group, coded.cube(tuple(group.axes), where, _layout(group, record_key))
+
+
+def _pushed_down(
+    records: nw.LazyFrame[Any],
+    queries: Sequence[Query],
+    conditions: Sequence[nw.Expr | None],
+    record_key: str | None,
+    grid: KeyGrid,
+) -> Iterator[tuple[Group, Cube]]:
+    groups = plan(queries, records=None, sizes=_tree_sizes(queries))
+    passes = [
+        Pass(
+            axes=tuple(group.axes),
+            where=conditions[group.members[0]],
+            layout=_layout(group, record_key),
+        )
+        for group in groups
+    ]
+    cubes = run_passes(records, passes, record_key=record_key, grid=grid)
+    yield from zip(groups, cubes, strict=True)
+
+
+def _perhaps_read(
+    records: nw.LazyFrame[Any], queries: Sequence[Query], record_key: str | None
+) -> nw.LazyFrame[Any] | nw.DataFrame[Any]:
+    """Read a lazy polars frame that several cubes need, if it fits into the memory budget."""
+    if len(queries) < 2 or not isinstance(records.to_native(), pl.LazyFrame):
+        return records
+    if len(plan(queries, records=None, sizes=_tree_sizes(queries))) < 2:
+        return records
+    used = _used(queries, record_key, records.collect_schema().names())
+    height = int(records.select(nw.len()).collect().item())
+    if not used or height * len(used) * _BYTES_PER_VALUE > _MEMORY_BUDGET:
+        return records
+    return records.select(used).collect()
+
+
+def _layout(group: Group, record_key: str | None) -> Layout:
+    return Layout(keyed=record_key is not None, weight=group.weight, values=tuple(group.values))
+
+
+def _tree_sizes(queries: Sequence[Query]) -> dict[Axis, int]:
+    return {
+        axis: len(tree.leaves)
+        for query in queries
+        for variable in query.variables
+        for tree, axis in zip(variable.trees, variable.axes, strict=False)
+    }
+
+
+def _used(queries: Sequence[Query], record_key: str | None, every: Sequence[str]) -> list[str]:
+    """Columns to read; expressions may look at any, so then it is all of them."""
+    if any(query.opaque for query in queries):
+        return list(every)
+    named = dict.fromkeys(column for query in queries for column in query.columns)
+    return list(named) + ([record_key] if record_key and record_key not in named else [])
+
+
+def _polars(records: nw.DataFrame[Any], columns: Sequence[str]) -> pl.DataFrame:
+    if not columns:
+        return pl.DataFrame(height=len(records))
+    frame: pl.DataFrame = records.select(columns).to_polars()
+    return frame
+
+
+def _numbers(queries: Sequence[Query]) -> list[str]:
+    weights = [query.weight for query in queries if query.weight]
+    return list(dict.fromkeys([*weights, *(name for query in queries for name in query.values)]))
+
+
+def _check_columns(schema: nw.Schema, queries: Sequence[Query], record_key: str | None) -> None:
+    """All missing columns at once, with the table that names them."""
+    found = ", ".join(list(schema)[:30])
+    problems = []
+    if record_key is not None and record_key not in schema:
+        problems.append(Problem(f"column {record_key!r} (record keys) is missing", "records"))
+    for query in queries:
+        filtered = query.filter.columns if query.filter else frozenset()
+        problems += [
+            Problem(f"column {column!r} is missing", query.name, f"columns found: {found}")
+            for column in query.columns
+            if column not in schema and column not in filtered
+        ]
+    if problems:
+        raise MicrodataError(
+            problems[0].what if len(problems) == 1 else f"{len(problems)} columns are missing",
+            code="missing-column",
+            where=problems[0].where,
+            hint=f"columns found: {found}",
+            problems=problems if len(problems) > 1 else (),
+        )
