@@ -6,6 +6,7 @@ the last code stands for a missing value where there is one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from discreet.errors import MicrodataError
 from discreet.tables.cells import code_texts
 from discreet.tabulation.query import Axis
 
-__all__ = ["Coding", "bin_codes", "code_column"]
+__all__ = ["Coding", "bin_codes", "code_column", "code_columns"]
 
 _WIDEST_RANGE = 2**22
 
@@ -38,6 +39,24 @@ class Coding:
     def size(self) -> int:
         """Number of codes."""
         return len(self.values)
+
+
+def code_columns(frame: pl.DataFrame, axes: Iterable[Axis]) -> dict[Axis, Coding]:
+    """Code the columns of all axes; texts are made categories side by side."""
+    wanted = dict.fromkeys(axes)
+    texts = {axis.column: pl.Categories.random() for axis in wanted if axis.bounds is None}
+    texts = {name: private for name, private in texts.items() if frame[name].dtype == pl.String}
+    categories = frame.select(
+        pl.col(name).cast(pl.Categorical(private)) for name, private in texts.items()
+    )
+    codings = {}
+    for axis in wanted:
+        if axis.bounds is None and axis.column in texts:
+            known = texts[axis.column].to_series().cast(pl.String)
+            codings[axis] = _filled(categories[axis.column].to_physical(), known)
+        else:
+            codings[axis] = code_column(frame[axis.column], axis)
+    return codings
 
 
 def code_column(series: pl.Series, axis: Axis) -> Coding:
@@ -70,9 +89,18 @@ def _filled(codes: pl.Series, values: pl.Series) -> Coding:
     """Give missing values a code of their own, after all others."""
     size = len(values)
     if codes.null_count():
-        codes = codes.cast(_narrow(size + 1)).fill_null(size)
+        wide = _narrow(size + 1)
+        codes = (codes if _holds(codes.dtype, size + 1) else codes.cast(wide)).fill_null(size)
         values = pl.concat([values, pl.Series([None], dtype=pl.String)])
-    return Coding(codes.cast(_narrow(max(len(values), 1))), values)
+    if not _holds(codes.dtype, len(values)):
+        codes = codes.cast(_narrow(max(len(values), 1)))
+    return Coding(codes, values)
+
+
+def _holds(dtype: pl.DataType, size: int) -> bool:
+    """Whether a column is already in a form the kernels read, with room for `size` codes."""
+    rooms: dict[object, int] = {pl.UInt8: 2**8, pl.UInt16: 2**16, pl.UInt32: 2**32}
+    return size <= rooms.get(type(dtype), 0)
 
 
 def _closed(physical: pl.Series, values: pl.Series) -> Coding:

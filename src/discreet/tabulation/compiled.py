@@ -54,8 +54,6 @@ def add_limbs(numbers: Any, values: Any, coarse: Any, middle: Any, fine: Any) ->
         cell = numbers[at]
         value = values[at]
         first = int(value / COARSE)
-        if first * COARSE > value:
-            first -= 1
         rest = (value - first * COARSE) * MIDDLE
         second = int(rest)
         coarse[cell] += first

@@ -256,6 +256,10 @@ def _check_side(node: ast.expr, parsed: Filter, text: str) -> None:
             where=text,
             hint="write: income is null",
         )
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        raise FilterError(
+            "a list goes with 'in'", code="filter", where=text, hint="write: sex in ('m', 'w')"
+        )
     if not (_plain_name(node) and parsed._is_column(node)) and not _literals(node):
         _refuse(node, text)
 

@@ -15,7 +15,7 @@ import polars as pl
 from discreet.errors import FilterError, MicrodataError
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
 from discreet.tables.table import IntArray
-from discreet.tabulation.coding import Coding, code_column
+from discreet.tabulation.coding import Coding, code_columns
 from discreet.tabulation.cube import Cube, Layout
 from discreet.tabulation.kernels import Records, accumulate
 from discreet.tabulation.limbs import LIMIT, to_limbs
@@ -51,10 +51,8 @@ class CodedRecords:
         self.grid = grid
         self.height = frame.height
         self.frame = frame
-        self.codings: dict[Axis, Coding] = {}
         self.keys = grid_keys(frame[record_key], grid, column=record_key) if record_key else None
-        for axis in dict.fromkeys(axes):
-            self.codings[axis] = code_column(frame[axis.column], axis)
+        self.codings: dict[Axis, Coding] = code_columns(frame, axes)
         self.numbers = {name: _numbers(frame[name], name) for name in dict.fromkeys(numbers)}
 
     def cube(self, axes: Sequence[Axis], where: nw.Expr | None, layout: Layout) -> Cube:

@@ -38,18 +38,22 @@ _MASK = (1 << _BITS) - 1
 
 def to_limbs(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Cut values into limbs (whole numbers, still as floats)."""
-    coarse = np.floor(values / COARSE)
+    coarse = np.trunc(values / COARSE)
     rest = (values - coarse * COARSE) * MIDDLE
-    middle = np.floor(rest)
-    return coarse, middle, np.floor((rest - middle) * FINE)
+    middle = np.trunc(rest)
+    return coarse, middle, np.trunc((rest - middle) * FINE)
 
 
 def engine_limbs(value: nw.Expr) -> tuple[nw.Expr, nw.Expr, nw.Expr]:
     """The same cut as expressions of a data engine."""
-    coarse = (value / COARSE).floor()
-    rest = (value - coarse * COARSE) * MIDDLE
+    import narwhals as nw
+
+    sign = nw.when(value < 0).then(nw.lit(-1.0)).otherwise(nw.lit(1.0))
+    size = value * sign
+    coarse = (size / COARSE).floor()
+    rest = (size - coarse * COARSE) * MIDDLE
     middle = rest.floor()
-    return coarse, middle, ((rest - middle) * FINE).floor()
+    return coarse * sign, middle * sign, ((rest - middle) * FINE).floor() * sign
 
 
 def from_limbs(coarse: IntArray, middle: IntArray, fine: IntArray) -> FloatArray:
@@ -60,10 +64,18 @@ def from_limbs(coarse: IntArray, middle: IntArray, fine: IntArray) -> FloatArray
     >>> float(from_limbs(*sums)[0])
     -1234563.75
     """
-    middle = middle + (fine >> _BITS)
-    fine = fine & _MASK
-    coarse = coarse + (middle >> _BITS)
-    middle = middle & _MASK
+    coarse, middle, fine = _carried(coarse, middle, fine)
+    sign = np.where(coarse < 0, np.int64(-1), np.int64(1))
+    coarse, middle, fine = _carried(coarse * sign, middle * sign, fine * sign)
     small: Any = middle.astype(np.float64) / MIDDLE + fine.astype(np.float64) / (MIDDLE * FINE)
-    total: FloatArray = coarse.astype(np.float64) * COARSE + small
+    total: FloatArray = (coarse.astype(np.float64) * COARSE + small) * sign
     return total
+
+
+def _carried(
+    coarse: IntArray, middle: IntArray, fine: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The one form of a sum in which the lower limbs are at least 0 and have no carry left."""
+    middle = middle + (fine >> _BITS)
+    coarse = coarse + (middle >> _BITS)
+    return coarse, middle & _MASK, fine & _MASK

@@ -68,7 +68,7 @@ def _plan(
     if one.where is not None:
         frame = frame.filter(one.where)
     groups = {f"axis{k}": _axis(axis, schema) for k, axis in enumerate(one.axes)}
-    helpers: dict[str, nw.Expr] = {"every": nw.lit(1)}
+    helpers: dict[str, nw.Expr] = {}
     sums: list[str] = []
     if one.layout.keyed and record_key is not None:
         parts = _key_parts(record_key, schema, grid)
@@ -81,6 +81,8 @@ def _plan(
         *(expression.alias(name) for name, expression in {**groups, **helpers}.items())
     )
     totals = [nw.col(name).sum().cast(nw.Int64).alias(name) for name in sums]
+    if not groups and not sums:
+        return frame.select(nw.len().cast(nw.Int64).alias("n"))
     if not groups:
         return ready.select(nw.len().cast(nw.Int64).alias("n"), *totals)
     counted: nw.LazyFrame[Any] = ready.group_by(*groups).agg(
@@ -128,7 +130,9 @@ def _key_parts(record_key: str, schema: nw.Schema, grid: KeyGrid) -> dict[str, n
         near = (decimal * scale).round(0)
         bounded = nw.when((near >= 0) & (near < float(grid.size))).then(near).otherwise(-1.0)
         key = bounded.cast(nw.Int64)
-        fine = _flag((bounded >= 0) & (near / scale != decimal))
+        # Some engines turn division by a constant into multiplication, which rounds twice.
+        divided = near / (near * 0.0 + scale)
+        fine = _flag((bounded >= 0) & (divided != decimal))
     else:
         raise RecordKeyError(
             f"keys of type {dtype} cannot be added by a data engine",

@@ -1,0 +1,120 @@
+"""A protected table has no place for true values, and cannot tell zeros apart."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.classifications import Classification
+from discreet.errors import TableError
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table
+
+SEX = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
+AREA = Classification(name="area", codes=("Total", "N", "S"), parents=(-1, 0, 0))
+ORIGIN = Provenance(version="0", method="test")
+
+
+def protected(values, status=None):
+    dimensions = (Dimension(classifications=(SEX,)), Dimension(classifications=(AREA,)))
+    places = np.array([divmod(k, 3) for k in range(9)], dtype=np.int32)[: len(values)]
+    return ProtectedTable(
+        dimensions=dimensions,
+        index=(places[:, 0], places[:, 1]),
+        value=np.array(values),
+        status=np.array(status or [0] * len(values), dtype=np.int8),
+        provenance=ORIGIN,
+    )
+
+
+def test_there_is_no_field_for_originals_keys_or_noise():
+    names = {field.name for field in dataclasses.fields(ProtectedTable)}
+    assert names == {
+        "dimensions", "index", "value", "status", "provenance", "notes", "name", "titles",
+        "universe", "decimals",
+    }  # fmt: skip
+
+
+def test_changed_zeros_and_absent_cells_are_the_same_table():
+    with_zeros = protected([5, 0, 5, 0, 0, 0])
+    without = protected([5, 0, 5])
+    assert with_zeros.stored == without.stored == 2
+    for complete in (True, False, None):
+        assert with_zeros.to_polars(complete=complete).equals(without.to_polars(complete=complete))
+
+
+def test_the_complete_grid_has_every_combination_once_in_order():
+    frame = protected([9, 4, 5, 3, 0, 3, 6, 4, 2]).to_polars()
+    assert frame.height == 9
+    assert frame["value"].to_list() == [9, 4, 5, 3, 0, 3, 6, 4, 2]
+    assert frame.filter(value=0)["status"].to_list() == ["zero_or_changed_to_zero"]
+    assert frame["sex"].to_list() == ["Total"] * 3 + ["m"] * 3 + ["w"] * 3
+
+
+def test_suppressed_cells_lose_their_value():
+    table = protected([9, 4], [CellStatus.published, CellStatus.suppressed])
+    assert table.value.tolist() == [9, 0]
+    assert table.to_polars()["value"].to_list()[:2] == [9, None]
+    assert table.get("Total", "N") is None
+    assert table.get("m", "S") == 0
+    assert table.get("Total", "Total") == 9
+    with pytest.raises(TableError, match="no code 'x'"):
+        table.get("x", "N")
+
+
+def test_every_status_has_an_sdmx_code():
+    assert all(len(status.sdmx) == 2 for status in CellStatus)
+
+
+def test_cells_made_elsewhere():
+    cells = pl.DataFrame(
+        {
+            "sex": ["Total", "m", "w"],
+            "n": [7, 3, 4],
+            "key": ["0.5", "0.25", "0.25"],
+            "w": [9.0, 4, 5],
+        }
+    )
+    table = Table.from_cells(cells, by=[SEX], count="n", cell_key="key", weight="w")
+    assert table.to_polars()["cell_key"].to_list() == [5 * 10**14, 25 * 10**13, 25 * 10**13]
+    assert Table.from_cells(cells.to_pandas(), by=["sex"], count="n").cell_key is None
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "code"),
+    [
+        ({}, {"count": "missing"}, "missing-column"),
+        ({"n": [1.5, 2, 3]}, {}, "counts"),
+        ({"n": [-1, 2, 3]}, {}, "counts"),
+        ({"n": ["a", "b", "c"]}, {}, "counts"),
+        ({"sex": ["m", "m", "w"]}, {}, "cells"),
+        ({"sex": ["m", "x", "w"]}, {}, "unknown-code"),
+        ({"key": ["0.5", None, "0"]}, {"cell_key": "key"}, "key-missing"),
+        ({"w": [1.0, None, 2.0]}, {"weight": "w"}, "weights"),
+    ],
+)
+def test_cells_that_make_no_table_are_refused(change, options, code):
+    good = {"sex": ["Total", "m", "w"], "n": [7, 3, 4], "key": ["0", "0", "0"], "w": [1.0, 1, 1]}
+    frame = pl.DataFrame({**good, **change})
+    with pytest.raises(Exception) as caught:
+        Table.from_cells(frame, by=[SEX], **{"count": "n", **options})
+    assert caught.value.code == code
+
+
+def test_breakdowns_that_do_not_nest_share_the_total_only():
+    other = Classification(name="sex2", codes=("Total", "f"), parents=(-1, 0))
+    both = Dimension(classifications=(SEX, other))
+    assert both.codes == ("Total", "m", "w", "f")
+    assert both.breakdown.tolist() == [0, 0, 0, 1]
+    clash = Classification(name="sex3", codes=("Total", "m"), parents=(-1, 0))
+    with pytest.raises(TableError, match="'m' stands in sex and in sex3"):
+        Dimension(classifications=(SEX, clash))
+
+
+def test_a_fingerprint_that_could_be_guessed_is_not_given():
+    few = pl.DataFrame({"sex": ["m"], "n": [1], "key": [3]})
+    table = Table.from_cells(few, by=["sex"], count="n", cell_key="key", key_grid=256)
+    assert table.fingerprint() is None
+    many = pl.DataFrame({"a": [str(k) for k in range(40)], "n": [1] * 40, "key": [3] * 40})
+    table = Table.from_cells(many, by=["a"], count="n", cell_key="key", key_grid=256)
+    assert len(table.fingerprint()) == 32

@@ -1,0 +1,76 @@
+"""The filter language: what it understands, and what it refuses."""
+
+import narwhals as nw
+import polars as pl
+import pytest
+
+from discreet.errors import FilterError
+from discreet.tabulation.filters import parse_filter
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [1, 20, None, 70],
+        "sex": pl.Series(["m", "w", "m", None], dtype=pl.Categorical),
+        "at.work": [False, True, True, None],
+        "marital status": ["s", "m", "it's", "or"],
+    }
+)
+
+
+def passing(text, frame=PEOPLE):
+    wrapped = nw.from_native(frame)
+    parsed = parse_filter(text)
+    parsed.check(wrapped.schema)
+    kept = wrapped.with_row_index("row").filter(parsed.to_narwhals(wrapped.schema))
+    return kept["row"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("18 <= age < 65", [1]),
+        ("age >= 18 or sex == 'm'", [0, 1, 2, 3]),
+        ("sex in ('m', 'x') and not (age is null)", [0]),
+        ("sex == 'unheard of'", []),
+        ("not sex == 'm'", [1]),
+        ("sex is not null", [0, 1, 2]),
+        ("age not in [1, -2]", [1, 3]),
+        ("at.work", [1, 2]),
+        ("`at.work` and age > 10", [1]),
+        ('`marital status` == "it\'s"', [2]),
+        ("`marital status` == 'or'", [3]),
+        ("'w' == sex", [1]),
+        ("at.work == true", [1, 2]),
+    ],
+)
+def test_a_record_passes_when_the_condition_is_true(text, rows):
+    assert passing(text) == rows
+
+
+def test_columns_are_known_before_data_are():
+    text = "18 <= age < 65 and `marital status` is not null or at.work"
+    assert parse_filter(text).columns == {"age", "marital status", "at.work"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "age = 3", "age + 1 > 3", "open('x')", "1", "'a' == 'b'", "age == null",
+        "age.__class__ == 1", "__import__('os').system('true')", "x if y else z", "[1]",
+        "age in sex", "(lambda: 1)()", "age is 3", "age[0] == 1", "age <", "age := 3",
+        "f'{age}' == 'x'", "age in (sex, 1)", "(" * 500, "null is null", "age == (1, 2)",
+    ],
+)  # fmt: skip
+def test_all_else_is_refused(text):
+    with pytest.raises(FilterError) as caught:
+        parse_filter(text)
+    assert caught.value.code == "filter"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("age == 'x'", "numbers"), ("sex == 1", "texts"), ("height > 3 and age > 1", "missing")],
+)
+def test_columns_are_checked_against_the_data(text, word):
+    with pytest.raises(FilterError, match=word):
+        passing(text)

@@ -1,0 +1,287 @@
+"""Tables with all margins and levels, equal on every engine, bit for bit."""
+
+import itertools
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.classifications import Classification
+from discreet.errors import ClassificationError, FilterError, MicrodataError, TableError
+from discreet.tabulation import Query, inmemory, kernels, rollup, tabulate_many
+
+REGION = Classification(
+    name="region",
+    column="place",
+    codes=("Total", "A", "A1", "A2", "B", "B1", "C"),
+    parents=(-1, 0, 1, 1, 0, 4, 0),
+)
+INF = float("inf")
+TENS = Classification(
+    name="age", codes=("Total", "0-9", "10+"), parents=(-1, 0, 0), bounds=(0, 10, INF)
+)
+LEGAL = TENS.replace(name="legal", column="age", codes=("Total", "U18", "O18"), bounds=(0, 18, INF))
+
+
+def people(count=5_000, seed=1):
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "place": rng.choice(["A1", "A2", "B1", "C"], count),
+            "sex": [("m", "w", None)[k] for k in rng.integers(0, 3, count)],
+            "age": rng.integers(0, 100, count),
+            "key": rng.integers(0, 10**15, count),
+            "weight": rng.random(count) * 50,
+            "rent": rng.lognormal(6, 1, count),
+        }
+    )
+
+
+EVERYTHING = {
+    "by": [REGION, "sex", [TENS, LEGAL]],
+    "record_key": "key",
+    "weight": "weight",
+    "values": ["rent"],
+    "where": "age < 90 or sex == 'm'",
+}
+
+
+def by_hand(frame):
+    """Every cell counted on its own with whole numbers, straight from the definition."""
+    member = {
+        "A": {"A1", "A2"}, "B": {"B1"}, "Total": {"A1", "A2", "B1", "C"},
+        "A1": {"A1"}, "A2": {"A2"}, "B1": {"B1"}, "C": {"C"},
+    }  # fmt: skip
+    ages = {
+        "Total": lambda a: True, "0-9": lambda a: a < 10, "10+": lambda a: a >= 10,
+        "U18": lambda a: a < 18, "O18": lambda a: a >= 18,
+    }  # fmt: skip
+    rows = [r for r in frame.rows(named=True) if r["age"] < 90 or r["sex"] == "m"]
+    cells = {}
+    for place, sex, age in itertools.product(member, ["Total", "m", "w", "Missing"], ages):
+        inside = [
+            r
+            for r in rows
+            if r["place"] in member[place]
+            and (sex == "Total" or (r["sex"] or "Missing") == sex)
+            and ages[age](r["age"])
+        ]
+        if inside:
+            cells[place, sex, age] = (len(inside), sum(r["key"] for r in inside) % 10**15)
+    return cells
+
+
+def test_all_margins_and_levels_as_counted_by_hand():
+    frame = people(400)
+    table = dc.tabulate(frame, **EVERYTHING)
+    rows = table.to_polars().select("region", "sex", "age", "count", "cell_key").rows()
+    assert {row[:3]: row[3:] for row in rows} == by_hand(frame)
+
+
+def relation(frame):
+    return duckdb.from_arrow(frame.to_arrow())
+
+
+def engines():
+    frame = people()
+    # Division by a constant rounds twice in polars, which is not the float of the decimal.
+    floats = frame.with_columns(key=pl.Series(frame["key"].to_numpy() / 1e15))
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=3)
+    yield "polars lazy", frame.lazy()
+    yield "polars shuffled", shuffled
+    yield "polars in pieces", pl.concat([frame[:10], frame[10:4000], frame[4000:]], rechunk=False)
+    yield "polars categories", frame.with_columns(pl.col("place", "sex").cast(pl.Categorical))
+    enums = {"place": pl.Enum(["C", "B1", "A2", "A1"]), "sex": pl.Enum(["w", "m", "d"])}
+    yield "polars enums", frame.cast(enums)
+    yield "narrow integers", frame.cast({"age": pl.Int8})
+    yield "float keys", floats
+    yield "float keys, lazy", floats.lazy()
+    yield "pandas", frame.to_pandas()
+    yield "pandas, other index", shuffled.to_pandas().sort_values("age")
+    yield "pyarrow", frame.to_arrow()
+    yield "duckdb", relation(frame)
+    yield (
+        "duckdb, float keys",
+        duckdb.from_arrow(floats.to_arrow()),
+    )
+
+
+@pytest.mark.parametrize(
+    ("engine", "frame"),
+    list(engines()),
+    ids=lambda value: str(value)[:24] if isinstance(value, str) else "",
+)
+def test_every_engine_and_order_gives_the_same_bits(engine, frame):
+    expected = dc.tabulate(people(), **EVERYTHING).to_polars()
+    assert dc.tabulate(frame, **EVERYTHING).to_polars().equals(expected), engine
+
+
+@pytest.mark.parametrize("way", ["compiled", "sparse", "many groups", "sparse margins"])
+def test_every_way_inside_gives_the_same_bits(way, monkeypatch):
+    expected = dc.tabulate(people(), **EVERYTHING).to_polars()
+    if way == "compiled":
+        monkeypatch.setattr(kernels, "COMPILED_FROM", 1)
+    if way in ("sparse", "many groups"):
+        monkeypatch.setattr(inmemory, "_DENSE_LIMIT", 1)
+    if way == "many groups":
+        monkeypatch.setattr(inmemory, "_FLAT_LIMIT", 1)
+    if way == "sparse margins":
+        monkeypatch.setattr(rollup, "_SMALL", 0)
+        monkeypatch.setattr(rollup, "_DENSE_LIMIT", 0)
+    assert dc.tabulate(people(), **EVERYTHING).to_polars().equals(expected)
+
+
+def test_threads_do_not_matter(monkeypatch):
+    frame = people(300_000)
+    tables = []
+    for cores in (1, 2, 7):
+        monkeypatch.setattr(kernels.os, "cpu_count", lambda cores=cores: cores)
+        tables.append(dc.tabulate(frame, **EVERYTHING).to_polars())
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 60), st.integers(0, 10**6), st.booleans())
+def test_the_same_records_have_the_same_key_in_every_table(count, seed, lazy):
+    """A cell found in two tables has one count and one key."""
+    frame = people(count, seed)
+    source = frame.lazy() if lazy else frame
+    wide = dc.tabulate(source, [REGION, "sex", TENS], record_key="key").to_polars()
+    narrow = dc.tabulate(source, [TENS, REGION], record_key="key").to_polars()
+    joint = wide.filter(pl.col("sex") == "Total").join(narrow, on=["region", "age"])
+    assert joint.height == narrow.height
+    assert joint["cell_key"].equals(joint["cell_key_right"], check_names=False)
+    assert joint["count"].equals(joint["count_right"], check_names=False)
+
+
+def test_tables_that_share_a_pass_equal_tables_made_alone():
+    frame = people()
+    queries = [
+        Query(by=[REGION, "sex"], name="a"),
+        Query(by=["sex", TENS], name="b", where="age > 20"),
+        Query(by=[TENS, REGION], name="c"),
+        Query(by=["sex"], name="d", weight="weight", values=["rent"]),
+        Query(by=[], name="e"),
+        Query(by=["sex"], name="f", where=nw.col("age") > 20),
+    ]
+    for source in (frame, frame.lazy(), relation(frame)):
+        seen = []
+        together = tabulate_many(
+            source, queries, record_key="key", progress=lambda k, n, to=seen: to.append((k, n))
+        )
+        assert seen == [(k, 6) for k in range(1, 7)]
+        for query, table in zip(queries, together, strict=True):
+            alone = dc.tabulate(
+                frame, query.by, record_key="key", where=query.where,
+                weight=query.weight, values=query.values,
+            )  # fmt: skip
+            assert table.to_polars().equals(alone.to_polars())
+            assert table.name == query.name
+
+
+def test_one_pass_serves_tables_that_share_variables(monkeypatch):
+    passes = []
+    count = inmemory.accumulate
+    monkeypatch.setattr(inmemory, "accumulate", lambda r: passes.append(1) or count(r))
+    queries = [Query(by=by, name=str(by)) for by in ([REGION, "sex"], ["sex"], [REGION, TENS], [])]
+    tabulate_many(people(), queries)
+    assert len(passes) == 1
+
+
+def test_83_million_of_the_largest_keys_do_not_overflow():
+    """Keys are added in parts, so that no 64-bit sum can wrap."""
+    largest, count = 10**15 - 1, 100_000
+    frame = pl.DataFrame({"one": [1] * count, "key": [largest] * count})
+    expected = largest * count % 10**15
+    for source in (frame, frame.lazy(), frame.to_pandas(), relation(frame)):
+        table = dc.tabulate(source, ["one"], record_key="key").to_polars()
+        assert table["cell_key"].to_list() == [expected, expected]
+
+
+def test_missing_values_are_a_category_and_nothing_is_dropped():
+    frame = pl.DataFrame({"a": [None, "x", None], "b": [1.0, None, 2.0], "key": [1, 2, 3]})
+    table = dc.tabulate(frame, ["a", "b"], record_key="key").to_polars()
+    cells = {row[:2]: row[2:] for row in table.rows()}
+    assert cells["Missing", "Total"] == (2, 4)
+    assert cells["x", "Missing"] == (1, 2)
+    assert cells["Missing", "2"] == (1, 3)
+
+
+def test_codes_of_every_type_become_texts():
+    frame = pl.DataFrame(
+        {"number": [7, 10, 9], "truth": [True, False, True], "text": ["01", "1", " 1"]}
+    )
+    found = {name: dc.tabulate(frame, [name]).to_polars()[name].to_list() for name in frame.columns}
+    assert found["number"] == ["Total", "7", "9", "10"]
+    assert found["truth"] == ["Total", "false", "true"]
+    assert found["text"] == ["Total", " 1", "01", "1"]
+
+
+def test_no_records_no_cells_and_no_failure():
+    empty = people().clear()
+    for source in (empty, empty.lazy(), empty.to_pandas()):
+        assert len(dc.tabulate(source, [REGION, "sex"], record_key="key")) == 0
+        assert len(dc.tabulate(source, [], record_key="key")) == 0
+
+
+BAD = [
+    ({"by": ["height"]}, MicrodataError, "missing-column"),
+    ({"by": ["sex"], "record_key": "rk"}, MicrodataError, "missing-column"),
+    ({"by": ["sex", "sex"]}, TableError, "by"),
+    ({"by": "sex"}, TableError, "by"),
+    ({"by": ["sex"], "where": "height > 3"}, FilterError, "filter-columns"),
+    ({"by": ["sex"], "where": nw.col("sex") > 3}, FilterError, "filter-types"),
+    ({"by": ["sex"], "weight": "sex"}, MicrodataError, "column-type"),
+    ({"by": ["sex"], "values": ["huge"]}, MicrodataError, "values"),
+    ({"by": ["sex"], "weight": "negative"}, MicrodataError, "values"),
+    ({"by": ["sex"], "weight": "holes"}, MicrodataError, "values"),
+    ({"by": ["rent"]}, TableError, "codes"),
+    ({"by": [REGION.replace(column="sex")]}, ClassificationError, "unknown-code"),
+    ({"by": [TENS.replace(bounds=(0, 10, 20))]}, ClassificationError, "unknown-code"),
+    ({"by": [TENS.replace(column="sex")]}, MicrodataError, "column-type"),
+]
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["frame", "engine"])
+@pytest.mark.parametrize(("call", "kind", "code"), BAD, ids=[str(b[0])[:40] for b in BAD])
+def test_bad_input_is_a_clear_error(call, kind, code, lazy):
+    frame = people(50).with_columns(
+        huge=pl.lit(1e15), negative=pl.lit(-1.0), holes=pl.lit(None, dtype=pl.Float64)
+    )
+    with pytest.raises(kind) as caught:
+        dc.tabulate(frame.lazy() if lazy else frame, **call)
+    assert caught.value.code == code
+
+
+def test_keys_that_cannot_be_used_are_counted_not_shown():
+    frame = people(50).with_columns(
+        key=pl.when(pl.col("age") > 50).then(None).otherwise(pl.col("key"))
+    )
+    bad = frame["key"].null_count()
+    for source in (frame, frame.lazy()):
+        with pytest.raises(dc.DiscreetError, match=f"{bad} of 50 records have no key"):
+            dc.tabulate(source, ["sex"], record_key="key")
+    grid = people(50)
+    for source in (grid, grid.lazy()):
+        with pytest.raises(dc.DiscreetError, match="off the grid 256"):
+            dc.tabulate(source, ["sex"], record_key="key", key_grid=256)
+
+
+def test_unknown_codes_are_named():
+    frame = pl.DataFrame({"place": ["A1", "Z9", "A", None]})
+    with pytest.raises(ClassificationError, match="'A', 'Z9'") as caught:
+        dc.tabulate(frame, [REGION])
+    assert "'A' has codes below it" in str(caught.value)
+
+
+def test_a_table_shows_no_values():
+    table = dc.tabulate(people(), **EVERYTHING)
+    text = repr(table) + str(table)
+    assert "confidential" in text
+    assert not any(str(count) in text for count in table.count.tolist() if count > 99)
