@@ -30,15 +30,31 @@ class Coding:
     Args:
         codes: One unsigned integer per record.
         values: The value of each code as text; null for missing.
+        compact: Whether every code is known to occur.
     """
 
     codes: pl.Series
     values: pl.Series
+    compact: bool = False
 
     @property
     def size(self) -> int:
         """Number of codes."""
         return len(self.values)
+
+    def compacted(self) -> Coding:
+        """The same with codes for the values that occur only."""
+        if self.compact:
+            return self
+        used = np.zeros(self.size, dtype=np.bool_)
+        codes = self.codes.to_numpy()
+        used[codes] = True
+        if bool(used.all()):
+            return Coding(self.codes, self.values, compact=True)
+        size = int(used.sum())
+        width = np.uint8 if size <= 2**8 else np.uint16 if size <= 2**16 else np.uint32
+        table = (np.cumsum(used) - 1).astype(width)
+        return Coding(pl.Series(table[codes]), self.values.filter(pl.Series(used)), compact=True)
 
 
 def code_columns(frame: pl.DataFrame, axes: Iterable[Axis]) -> dict[Axis, Coding]:

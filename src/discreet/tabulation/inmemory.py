@@ -5,6 +5,7 @@ In: a frame (records). Out: `Cube` (confidential).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -58,7 +59,7 @@ class CodedRecords:
     def cube(self, axes: Sequence[Axis], where: nw.Expr | None, layout: Layout) -> Cube:
         """Count the records that pass `where` into the finest cells over `axes`."""
         chosen = self._chosen(where)
-        codings = [self.codings[axis] for axis in axes]
+        codings = self._codings(axes)
         sums = self._sums(layout)
         keys = self.keys if layout.keyed else None
         codes = [coding.codes.to_numpy() for coding in codings]
@@ -82,6 +83,14 @@ class CodedRecords:
             measures=measures,
             layout=layout,
         )
+
+    def _codings(self, axes: Sequence[Axis]) -> list[Coding]:
+        """The coded columns; without gaps where that makes the possible cells few enough."""
+        sizes = (max(self.codings[axis].size, 1) for axis in axes)
+        if math.prod(sizes) > _dense_limit(self.height):
+            for axis in axes:
+                self.codings[axis] = self.codings[axis].compacted()
+        return [self.codings[axis] for axis in axes]
 
     def _chosen(self, where: nw.Expr | None) -> IntArray | None:
         if where is None:
@@ -165,9 +174,14 @@ def unusable_numbers(kind: str, number: int, name: str) -> MicrodataError:
     )
 
 
+def _dense_limit(count: int) -> int:
+    """Up to so many possible cells, a place for each is worth while."""
+    return min(_DENSE_LIMIT, max(2 * count, 2**16))
+
+
 def _occupied(records: Records) -> tuple[list[Any], IntArray]:
     """Positions and measures of the cells that occur."""
-    if records.cells <= min(_DENSE_LIMIT, max(2 * records.count, 2**16)):
+    if records.cells <= _dense_limit(records.count):
         dense = accumulate(records)
         flat = np.flatnonzero(dense[0])
         measures = dense[:, flat]
