@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -106,7 +107,7 @@ def _grid_chunks(table: ProtectedTable, stored: Cells, size: int) -> Iterator[Ce
         stop = min(start + size, table.grid_size)
         low, high = np.searchsorted(keys, [start, stop])
         at = keys[low:high] - start
-        value = np.zeros(stop - start, dtype=table.value.dtype)
+        value: Any = np.zeros(stop - start, dtype=table.value.dtype)
         status = np.full(stop - start, _ZERO, dtype=np.int8)
         value[at] = stored.value[low:high]
         status[at] = stored.status[low:high]

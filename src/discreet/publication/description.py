@@ -6,14 +6,21 @@ legends and footers. Public: no parameters, keys, originals or noise are known h
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
+from discreet.errors import PublicationError
 from discreet.publication.notation import legend
 from discreet.publication.notes import printed_notes
 from discreet.publication.words import words
 from discreet.tables import Dimension, ProtectedTable
 
-__all__ = ["describe", "describe_variable", "provenance_lines", "universe"]
+__all__ = ["check_texts", "describe", "describe_variable", "provenance_lines", "universe"]
+
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+_LONGEST = 32_767
 
 
 def universe(table: ProtectedTable, language: str) -> str:
@@ -73,3 +80,31 @@ def provenance_lines(table: ProtectedTable, language: str) -> list[tuple[str, st
         *((f"{text.digest} {name}", value) for name, value in sorted(source.digests.items())),
     ]
     return [(name, value) for name, value in lines if value]
+
+
+def check_texts(table: ProtectedTable, language: str) -> None:
+    """Raise an error for texts that a page or a sheet cannot hold."""
+    bad = [
+        where
+        for where, text in _texts(table, language)
+        if len(text) > _LONGEST or _UNPRINTABLE.search(text)
+    ]
+    if bad:
+        raise PublicationError(
+            f"{len(bad):,} texts have control characters or more than {_LONGEST:,} characters",
+            code="texts",
+            where=f"{table.name}: {bad[0]}",
+            hint="correct the labels",
+        )
+
+
+def _texts(table: ProtectedTable, language: str) -> Iterator[tuple[str, str]]:
+    yield "title", table.title(language)
+    yield "universe", universe(table, language)
+    for note in table.notes:
+        yield "notes", note.text(language)
+    for pair in provenance_lines(table, language):
+        yield "provenance", "".join(pair)
+    for dimension in table.dimensions:
+        for text in (*dimension.codes, *dimension.labels(language), dimension.title(language)):
+            yield f"variable {dimension.name}", text

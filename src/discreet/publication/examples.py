@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.classifications.model import flat
+from discreet.classifications import Classification
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Provenance
 
 __all__ = ["census_example"]
@@ -26,10 +26,12 @@ def census_example() -> ProtectedTable:
     <ProtectedTable T1: sex × age, 18 cells>
     """
     words = {"m": {"en": "male", "de": "männlich"}, "w": {"en": "female", "de": "weiblich"}}
-    sex = flat("sex", ["m", "w"], labels=words, titles={"en": "Sex", "de": "Geschlecht"})
+    sex = Classification.flat(
+        "sex", ["m", "w"], labels=words, titles={"en": "Sex", "de": "Geschlecht"}
+    )
     classes = {str(k): {"en": f"Class {k}", "de": f"Klasse {k}"} for k in range(1, 6)}
     titles = {"en": "Age class", "de": "Altersklasse"}
-    age = flat("age", list(classes), labels=classes, titles=titles)
+    age = Classification.flat("age", list(classes), labels=classes, titles=titles)
     figures = np.array(_FIGURES, dtype=np.int64)
     down, across = np.indices(figures.shape).astype(np.int32)
     return ProtectedTable(

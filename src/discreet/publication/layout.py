@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,7 +106,7 @@ class Layout:
             part = order[low:high]
             place = (down[part] - first, across[part])
             shape = (last - first, len(self.column_codes))
-            value = np.zeros(shape, dtype=cells.value.dtype)
+            value: Any = np.zeros(shape, dtype=cells.value.dtype)
             status = np.full(shape, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
             value[place] = cells.value[part]
             status[place] = cells.status[part]
@@ -159,14 +160,18 @@ def _check_names(
         if isinstance(given, str):
             problems.append(Problem("a list of names is needed, not a text", where))
             continue
-        for name in given or ():
-            if name not in names:
-                problems.append(Problem(f"there is no variable {name!r}", where, found))
+        problems += [
+            Problem(f"there is no variable {name!r}", where, found)
+            for name in given or ()
+            if name not in names
+        ]
     if not problems:
         placed = [*(rows or ()), *(columns or ())]
-        for name in dict.fromkeys(placed):
-            if placed.count(name) > 1:
-                problems.append(Problem(f"variable {name!r} is placed twice", "rows and columns"))
+        problems += [
+            Problem(f"variable {name!r} is placed twice", "rows and columns")
+            for name in dict.fromkeys(placed)
+            if placed.count(name) > 1
+        ]
         if rows is not None and columns is not None:
             lost = [name for name in names if name not in placed]
             problems += [

@@ -47,15 +47,15 @@ def _write_items(file: IO[str], chunks: Iterable[list[Any]]) -> None:
 
 def _codes(dimension: Dimension, at: int) -> Callable[[Cells], list[Any]]:
     codes = np.array(dimension.codes, dtype=object)
-    return lambda cells: codes[cells.index[at]].tolist()
+    return lambda cells: list(codes[cells.index[at]])
 
 
 def _values(cells: Cells) -> list[Any]:
-    values = cells.value.astype(object)
+    values: Any = cells.value.astype(object)
     values[cells.status == CellStatus.suppressed] = None
-    return values.tolist()
+    return list(values)
 
 
 def _status(cells: Cells) -> list[Any]:
     names = np.array([status.name for status in CellStatus], dtype=object)
-    return names[cells.status].tolist()
+    return list(names[cells.status])

@@ -87,8 +87,9 @@ _ENGLISH = Words(
     statement=(
         "The figures were protected with the cell-key method. Every count, whether a total or "
         "an inner cell, was changed on its own by a small random amount, often by nothing at "
-        "all. This keeps anybody from learning something about one person, household or "
-        "dwelling, and leaves the statistical message of the tables intact.",
+        "all; only figures marked as official are exempt. This keeps anybody from learning "
+        "something about one person, household or dwelling, and leaves the statistical message "
+        "of the tables intact.",
         "The same group of units always receives the same change. A figure therefore has one "
         "value in every table in which it appears, however often it is asked for.",
         "Because totals are changed independently of their parts, parts need not add up to "
@@ -136,8 +137,9 @@ _GERMAN = Words(
     statement=(
         "Die Zahlen wurden mit der Cell-Key-Methode geschützt. Jede Anzahl, ob Summe oder "
         "Innenfeld, wurde für sich um einen kleinen zufälligen Betrag verändert, oft um gar "
-        "nichts. So kann niemand etwas über eine einzelne Person, einen Haushalt oder eine "
-        "Wohnung erfahren, und die statistische Aussage der Tabellen bleibt erhalten.",
+        "nichts; ausgenommen sind nur als amtlich gekennzeichnete Werte. So kann niemand etwas "
+        "über eine einzelne Person, einen Haushalt oder eine Wohnung erfahren, und die "
+        "statistische Aussage der Tabellen bleibt erhalten.",
         "Dieselbe Gruppe von Einheiten erhält immer dieselbe Änderung. Eine Zahl hat deshalb "
         "in jeder Tabelle, in der sie vorkommt, denselben Wert, gleich wie oft sie abgerufen "
         "wird.",

@@ -20,7 +20,7 @@ from discreet.publication.notation import check_values
 from discreet.publication.words import words
 from discreet.tables import ProtectedTable
 
-__all__ = ["Options", "check_protected", "write"]
+__all__ = ["Options", "check_place", "check_protected", "write"]
 
 _WRITERS = {
     "csv": "delimited",
@@ -84,7 +84,7 @@ def write(
     words(language)
     arrange(table, rows, columns)
     check_values(table)
-    _check_place(target)
+    check_place(target)
     if chosen in _LONG:
         _check_columns(table, labels and chosen == "csv")
     options = Options(
@@ -108,7 +108,8 @@ def check_protected(table: object) -> None:
     )
 
 
-def _check_place(target: Path) -> None:
+def check_place(target: Path) -> None:
+    """Raise an error unless a file can be written there."""
     check_writable(target.parent)
     if target.is_dir():
         raise PublicationError(

@@ -32,7 +32,11 @@ COMPLETE_LIMIT = 1_000_000
 
 
 class CellStatus(IntEnum):
-    """What a published cell is; `sdmx` gives OBS_STATUS and CONF_STATUS."""
+    """What a published cell is; `sdmx` gives OBS_STATUS and CONF_STATUS.
+
+    >>> CellStatus.suppressed.sdmx
+    ('Q', 'C')
+    """
 
     published = 0
     zero_or_changed_to_zero = 1
@@ -106,6 +110,18 @@ class ProtectedTable:
         titles: language → heading.
         universe: language → who is counted (filter in words).
         decimals: Digits after the decimal point when printed.
+
+    >>> from discreet.classifications import Classification
+    >>> sex = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
+    >>> safe = ProtectedTable(
+    ...     dimensions=(Dimension(classifications=(sex,)),),
+    ...     index=(np.array([0, 1], dtype=np.int32),),
+    ...     value=np.array([6, 5]),
+    ...     status=np.array([CellStatus.published, CellStatus.published], dtype=np.int8),
+    ...     provenance=Provenance(version="0.1.0", method="cell-key"),
+    ... )
+    >>> safe.get("Total"), safe.get("m"), safe.get("w")
+    (6, 5, 0)
     """
 
     dimensions: tuple[Dimension, ...]
@@ -122,7 +138,7 @@ class ProtectedTable:
     def __post_init__(self) -> None:
         if {len(part) for part in self.index} | {len(self.status)} != {len(self.value)}:
             raise TableError("the columns of a table differ in length", code="table")
-        stored = (self.value != 0) | (self.status >= CellStatus.suppressed)
+        stored = (self.value != 0) | (self.status == CellStatus.suppressed)
         order = np.flatnonzero(stored)
         order = order[
             sort_cells(self.dimensions, [part[order] for part in self.index])[: len(order)]

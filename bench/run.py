@@ -1,0 +1,110 @@
+"""Measure discreet beside others, in one run: ``make bench``.
+
+Every task runs in a process of its own (once to warm up, then timed), tasks
+that are compared take turns, and what is reported is the median and the ratio.
+``make bench ARGS="--quick"`` leaves out the long ones; ``--rows-parquet N`` sets
+the size of the largest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from tasks import TASKS
+
+MILLION = 1_000_000
+
+
+def measure(name: str, folder: Path, rows: int, repeats: int) -> dict[str, float]:
+    """Time one task in this process."""
+    run = TASKS[name](folder, rows)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if repeats > 1:
+        run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"seconds": statistics.median(times), "peak": peak, "before": before}
+
+
+def in_process(name: str, folder: Path, rows: int, repeats: int) -> dict[str, float]:
+    """Time one task in a fresh process."""
+    command = [sys.executable, __file__, "--task", name, "--folder", str(folder)]
+    command += ["--rows", str(rows), "--repeats", str(repeats)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{name} failed:\n{done.stderr}")
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def compare(
+    title: str, names: Sequence[str], folder: Path, rows: int, repeats: int, rounds: int
+) -> None:
+    """Print tasks side by side; the ratio is first task over this one, round by round."""
+    results: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    for _ in range(rounds):
+        for name in names:
+            results[name].append(in_process(name, folder, rows, repeats))
+    print(f"\n{title}, {rows:,} rows", flush=True)
+    print(f"  {'':32} {'seconds':>9} {'rows/s':>14} {'peak MB':>9}  {names[0]} takes")
+    first = results[names[0]]
+    for name in names:
+        seconds = statistics.median(result["seconds"] for result in results[name])
+        peak = max(result["peak"] for result in results[name])
+        ratio = statistics.median(
+            one["seconds"] / two["seconds"] for one, two in zip(first, results[name], strict=True)
+        )
+        shown = "" if name == names[0] else f"{ratio:.2f} × its time"
+        print(f"  {name:32} {seconds:9.3f} {rows / seconds:14,.0f} {peak:9,.0f}  {shown}")
+
+
+def main() -> None:
+    """Run all comparisons, or one task for the parent process."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--task")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--rows", type=int, default=MILLION)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rows-parquet", type=int, default=83 * MILLION)
+    options = parser.parse_args()
+    if options.task:
+        print(json.dumps(measure(options.task, options.folder, options.rows, options.repeats)))
+        return
+    print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}")
+    with tempfile.TemporaryDirectory(prefix="discreet-bench-") as name:
+        folder = Path(name)
+        for rows in [MILLION] if options.quick else [MILLION, 10 * MILLION]:
+            for kind in ("integer", "category", "string"):
+                names = [f"discreet {kind}", f"polars {kind}"]
+                if kind != "category":
+                    names.append(f"cell-key-perturbation {kind}")
+                title = "400 × 18 × 2: all margins perturbed, beside inner cells only"
+                compare(title, names, folder, rows, 3, 3)
+        compare("Noise of many cells", ["lookup"], folder, 10 * MILLION, 3, 1)
+        for kind in ("integer", "string"):
+            compare("Record keys", [f"keys {kind}"], folder, 2 * MILLION, 3, 1)
+        names = ["ten tables, one pass", "ten tables, ten passes"]
+        compare("Two-way tables of five variables", names, folder, 2 * MILLION, 3, 3)
+        rows = 5 * MILLION if options.quick else options.rows_parquet
+        names = ["discreet parquet", "polars parquet"]
+        compare("11,000 regions on three levels × 18 × 2, from Parquet", names, folder, rows, 1, 1)
+
+
+if __name__ == "__main__":
+    main()

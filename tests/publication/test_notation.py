@@ -1,0 +1,85 @@
+"""The signs of the German census, and how numbers are printed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import PublicationError
+from discreet.publication import legend
+from discreet.publication.notation import check_values, exact_text, number_text, symbols
+from discreet.publication.words import LANGUAGES, words
+from discreet.tables import CellStatus
+
+
+def test_signs_of_the_census():
+    value = np.array([0, 0, 1_034, 206, 12])
+    status = np.array([1, 2, 0, 3, 4], dtype=np.int8)
+    assert symbols(value, status, 0, "de").tolist() == ["–", ".", "1\u202f034", "(206)", "12*"]
+    assert symbols(value, status, 0).tolist() == ["–", ".", "1034", "(206)", "12*"]
+
+
+def test_a_zero_looks_the_same_whatever_its_status():
+    value = np.zeros(4, dtype=np.int64)
+    status = np.array([0, 1, 3, 4], dtype=np.int8)
+    assert set(symbols(value, status, 0)) == {"–"}
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "plain", "english", "german"),
+    [
+        (1234567, 0, "1234567", "1,234,567", "1\u202f234\u202f567"),
+        (1234567, 2, "1234567", "1,234,567", "1\u202f234\u202f567"),
+        (0.5, 0, "1", "1", "1"),
+        (2.5, 0, "3", "3", "3"),
+        (-0.4, 0, "0", "0", "0"),
+        (-1234.25, 1, "-1234.3", "\u22121,234.3", "\u22121\u202f234,3"),
+        (2.675, 2, "2.68", "2.68", "2,68"),
+        (1e16, 0, "10000000000000000", "10,000,000,000,000,000", None),
+    ],
+)
+def test_numbers_in_both_languages(value, decimals, plain, english, german):
+    assert number_text(value, decimals) == plain
+    assert number_text(value, decimals, "en") == english
+    if german is not None:
+        assert number_text(value, decimals, "de") == german
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_exact_text_has_all_digits_and_no_exponent(value):
+    text = exact_text(value)
+    assert float(text) == value
+    assert "e" not in text.lower()
+
+
+def test_the_legend_names_the_signs_that_can_stand_in_the_table(mixed, make_table, sex):
+    assert [sign.symbol for sign in legend(mixed)] == ["–", ".", "( )", "*"]
+    small = make_table([sex], {("Total",): (0.2, CellStatus.published)})
+    assert [sign.symbol for sign in legend(small, "de")] == ["–", ".", "( )", "0"]
+    assert legend(small, "de")[0].meaning == "genau null oder auf null geändert"
+
+
+def test_both_languages_say_everything():
+    assert LANGUAGES == ("en", "de")
+    for language in LANGUAGES:
+        spoken = words(language)
+        assert all(getattr(spoken, field.name) for field in dataclasses.fields(spoken))
+    with pytest.raises(PublicationError, match="languages: en, de"):
+        words("fr")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_values_that_are_not_numbers_are_refused(make_table, sex, value):
+    table = make_table([sex], {("m",): (value, CellStatus.published)})
+    with pytest.raises(PublicationError, match="1 cells have a value that is not a finite number"):
+        check_values(table)
+
+
+def test_decimals_have_bounds(make_table, sex):
+    table = make_table([sex], {("m",): (1.5, CellStatus.published)}, decimals=16)
+    with pytest.raises(PublicationError, match="0 to 15 decimals"):
+        check_values(table)
