@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
 
 from discreet.errors import ClassificationError, Problem
 
 __all__ = ["check_bounds", "check_texts", "check_tree", "raise_problems"]
 
 _SHOWN = 10
+_PLAIN = (dict, MappingProxyType)
 
 
 def check_tree(name: str, codes: Sequence[str], parents: Sequence[int]) -> None:
@@ -22,9 +25,11 @@ def check_tree(name: str, codes: Sequence[str], parents: Sequence[int]) -> None:
         problems.append(Problem("there are no codes", name, "at least a total is needed"))
     if len(codes) != len(parents):
         problems.append(Problem("codes and parents differ in number", name))
-    for code in codes:
-        if not isinstance(code, str) or code == "":
-            problems.append(Problem(f"code {code!r} is not a text, or is empty", name))
+    problems += [
+        Problem(f"code {code!r} is not a text, or is empty", name)
+        for code in codes
+        if not isinstance(code, str) or code == ""
+    ]
     if len(set(codes)) < len(codes):
         problems += _double_problems(name, codes)
     if not problems:
@@ -53,18 +58,28 @@ def _order_problems(name: str, codes: Sequence[str], parents: Sequence[int]) -> 
     return problems
 
 
-def check_texts(name: str, what: str, texts: Mapping[str, object]) -> None:
+def check_texts(name: str, what: str, texts: Mapping[str, Mapping[str, str]]) -> None:
     """Raise unless each entry is language → text, such as ``{"en": "male"}``."""
     problems = []
     hint = 'write it as language and text, such as {"en": "male", "de": "männlich"}'
     for key, entry in texts.items():
-        languages = entry if isinstance(entry, Mapping) else {"": entry}
+        if (
+            type(entry) in _PLAIN
+            and all(map(_is_text, entry))
+            and all(map(_is_text, entry.values()))
+        ):
+            continue
+        languages: Mapping[str, object] = entry if isinstance(entry, Mapping) else {"": entry}
         for language, text in languages.items():
             if not isinstance(language, str) or not language or not isinstance(text, str):
                 problems.append(Problem(f"the {what} of {key!r} has no language", name, hint))
             elif not text:
                 problems.append(Problem(f"the {what} of {key!r} in {language!r} is empty", name))
     raise_problems(name, problems)
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is str and value != ""
 
 
 def check_bounds(name: str, bounds: Sequence[float], leaves: int) -> None:
@@ -74,7 +89,7 @@ def check_bounds(name: str, bounds: Sequence[float], leaves: int) -> None:
         problems.append(Problem("a bound is not a number", name))
     problems += [
         Problem(f"bound {high:g} does not exceed {low:g}", name, "list the bounds in rising order")
-        for low, high in zip(bounds, bounds[1:], strict=False)
+        for low, high in pairwise(bounds)
         if not high > low and not math.isnan(low + high)
     ]
     if not problems and len(bounds) - 1 != leaves:

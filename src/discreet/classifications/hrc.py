@@ -16,14 +16,16 @@ from discreet.classifications.texts import TextFile, file_error
 from discreet.classifications.tree import CodeTree
 from discreet.errors import Problem
 
-__all__ = ["HrcOptions", "cdl_text", "hrc_text", "nested_links", "read_cdl", "read_hrc"]
+__all__ = ["cdl_text", "hrc_text", "nested_links", "read_cdl", "read_hrc"]
 
 LEAD = "@"
 
 #: Other lead characters that are recognised when a file has no ``@``.
 _OTHER_LEADS = ".#*>~$&\t"
 _COMMENT = re.compile(r"(//|\\\\).*$")
-_NOT_HRC = re.compile(r'\s*(\{|\[|"?level"?\s*[,;]\s*"?name"?|"?child"?\s*[,;])')
+_NOT_HRC = re.compile(
+    r'\s*(\{\s*"|\w+ = ["\[{]|"?level"?\s*[,;]\s*"?name"?|"?child"?\s*[,;]\s*"?parent)'
+)
 
 
 def read_hrc(file: TextFile, name: str, *, total: str, lead: str | None, strip: bool) -> CodeTree:
@@ -37,11 +39,11 @@ def read_hrc(file: TextFile, name: str, *, total: str, lead: str | None, strip: 
         strip: Take blanks off both ends of codes; else only off their right end.
     """
     if _NOT_HRC.match(file.text):
-        hint = "a hierarchy file has one code per line; name the file .json or .csv"
+        hint = "a hierarchy file has one code per line; name the file .json, .toml or .csv"
         raise file_error("this is not a τ-ARGUS hierarchy", file.path, hint=hint)
     lines = [(number, _COMMENT.sub("", line).rstrip()) for number, line in file.lines()]
     lines = [(number, line) for number, line in lines if line]
-    mark = _lead(file, [line for _, line in lines]) if lead is None else lead
+    mark: str = _lead(file, [line for _, line in lines]) if lead is None else lead
     if not mark:
         raise file_error("the lead string is empty", file.path, hint='such as lead="@"')
     entries = []
@@ -52,7 +54,7 @@ def read_hrc(file: TextFile, name: str, *, total: str, lead: str | None, strip: 
 
 
 def _lead(file: TextFile, lines: Sequence[str]) -> str:
-    used = [mark for mark in (LEAD, *_OTHER_LEADS) if any(line.startswith(mark) for line in lines)]
+    used = [mark for mark in LEAD + _OTHER_LEADS if any(line.startswith(mark) for line in lines)]
     if LEAD in used or not used:
         return LEAD
     if len(used) > 1 or lines[0].startswith(used[0]):
@@ -103,7 +105,11 @@ def hrc_text(tree: CodeTree, *, lead: str = LEAD) -> str:
     raise_problems(tree.name, list(_unwritable(tree, lead)), what="{} codes do not fit a .hrc file")
     depths = tree.levels.tolist()
     pairs = zip(tree.codes[1:], depths[1:], strict=True)
-    return "".join(f"{lead * (depth - 1)}{code}\n" for code, depth in pairs)
+    text = "".join(f"{lead * (depth - 1)}{code}\n" for code, depth in pairs)
+    if _NOT_HRC.match(text):
+        what = f"code {tree.codes[1]!r} looks like the start of another format"
+        raise_problems(tree.name, [Problem(what, tree.name, "write .json instead")])
+    return text
 
 
 def _unwritable(tree: CodeTree, lead: str) -> Iterator[Problem]:
@@ -116,6 +122,9 @@ def _unwritable(tree: CodeTree, lead: str) -> Iterator[Problem]:
         if code.startswith(lead):
             what = f"code {code!r} starts with the lead string"
             yield Problem(what, tree.name, "choose another with lead=")
+        elif lead == LEAD and tree.depth == 1 and code[0] in _OTHER_LEADS:
+            what = f"code {code!r} would be read as one on a lower level"
+            yield Problem(what, tree.name, "write .json instead")
         elif _COMMENT.search(code):
             what = f"code {code!r} has the mark of a comment, // or \\\\"
             yield Problem(what, tree.name, "write .json instead")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
+from numbers import Real
 from typing import NamedTuple
 
 from discreet.classifications.checks import check_bounds, raise_problems
@@ -71,7 +73,7 @@ def tree_from_intervals(
     total: str,
 ) -> CodeTree:
     """The tree of intervals, below coarser ones if `parents` has their bounds."""
-    tiers = [*parents, bounds]
+    tiers = [list(tier) for tier in (*parents, bounds)]
     for tier in tiers:
         _check_numbers(name, tier)
     decimals = [bound for tier in tiers for bound in tier if not float(bound).is_integer()]
@@ -82,25 +84,31 @@ def tree_from_intervals(
     opened = [_opened(tier, open_first, open_last) for tier in tiers]
     for tier in opened:
         check_bounds(name, tier, leaves=max(len(tier) - 1, 1))
-    for coarse, fine in zip(opened, opened[1:], strict=False):
+    for coarse, fine in pairwise(opened):
         _check_nested(name, coarse, fine)
     links, intervals = _links(opened, whole)
-    tree = tree_from_links(name, links, total)
     labels = {interval.code(whole): interval.labels(whole) for interval in intervals}
-    return tree.replace(labels=labels, bounds=tuple(opened[-1]))
+    return tree_from_links(name, links, total, labels=labels, bounds=tuple(opened[-1]))
 
 
 def _check_numbers(name: str, tier: Bounds) -> None:
     problems = [
         Problem(f"bound {bound!r} is not a finite number", name)
         for bound in tier
-        if isinstance(bound, bool)
-        or not isinstance(bound, int | float)
-        or not math.isfinite(bound)
+        if not _is_finite(bound)
     ]
     if not tier:
         problems.append(Problem("there are no bounds", name, "such as bounds=[0, 6, 15, 18]"))
     raise_problems(name, problems)
+
+
+def _is_finite(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _opened(tier: Bounds, open_first: bool, open_last: bool) -> list[float]:
@@ -132,7 +140,7 @@ def _links(tiers: Sequence[Bounds], whole: bool) -> tuple[list[Link], list[Inter
     links: dict[Interval, Link] = {}
     above: Bounds = ()
     for tier in tiers:
-        for low, high in zip(tier, tier[1:], strict=False):
+        for low, high in pairwise(tier):
             parent = ""
             if above:
                 holder = bisect_right(above, low)

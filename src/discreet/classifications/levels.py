@@ -8,7 +8,7 @@ order of the rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.classifications.checks import raise_problems
 from discreet.classifications.columns import text_rows
@@ -18,6 +18,8 @@ from discreet.classifications.tree import CodeTree
 from discreet.errors import ClassificationError, Problem
 
 __all__ = ["tree_from_levels", "tree_from_prefixes"]
+
+Codes = TypeVar("Codes", bound=tuple[str | None, ...])
 
 
 def tree_from_levels(name: str, frame: Any, columns: Sequence[str], *, total: str) -> CodeTree:
@@ -32,12 +34,14 @@ def tree_from_levels(name: str, frame: Any, columns: Sequence[str], *, total: st
     rows = text_rows(frame, columns, name, distinct=True)
     rows = _sorted_rows([row for row in rows if any(code is not None for code in row)])
     links = _level_links(name, rows, columns)
-    tree = tree_from_links(name, list(links), total)
     used = {link.where for link in links.values()}
-    names = tuple(column for column in columns if _place(name, column) in used)
     uneven = any(row[-1] is None for row in rows)
-    return tree.replace(
-        level_names=names[: tree.depth], level_columns=tuple(columns) if uneven else ()
+    return tree_from_links(
+        name,
+        list(links.values()),
+        total,
+        level_names=tuple(column for column in columns if _place(name, column) in used),
+        level_columns=tuple(columns) if uneven else (),
     )
 
 
@@ -61,15 +65,13 @@ def _place(name: str, column: str) -> str:
     return f"{name}, column {column}"
 
 
-def _sorted_rows(rows: list[tuple[str | None, ...]]) -> list[tuple[str | None, ...]]:
+def _sorted_rows(rows: list[Codes]) -> list[Codes]:
     """Rows by the natural order of each column; a missing code comes first."""
     ranks: list[dict[str | None, int]] = []
     for column in zip(*rows, strict=True):
         codes = natural_order({code for code in column if code is not None})
         ranks.append({None: -1, **{code: rank for rank, code in enumerate(codes)}})
-    return sorted(
-        rows, key=lambda row: [rank[code] for rank, code in zip(ranks, row, strict=True)]
-    )
+    return sorted(rows, key=lambda row: [rank[code] for rank, code in zip(ranks, row, strict=True)])
 
 
 def tree_from_prefixes(
@@ -79,11 +81,11 @@ def tree_from_prefixes(
     _check_lengths(name, lengths)
     wanted = list(codes)
     _check_codes(name, wanted, lengths[-1])
+    rows = _sorted_rows([tuple(code[:length] for length in lengths) for code in set(wanted)])
     links: dict[str, Link] = {}
-    for code in natural_order(set(wanted)):
+    for row in rows:
         above = ""
-        for length in lengths:
-            part = code[:length]
+        for part in row:
             if part != above:
                 links.setdefault(part, Link(part, above))
                 above = part

@@ -6,7 +6,7 @@ stands below its parent and the children of one parent stand in the order given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from discreet.classifications.checks import raise_problems
@@ -14,7 +14,7 @@ from discreet.classifications.tree import CodeTree
 from discreet.classifications.unknown import suggestion
 from discreet.errors import Problem
 
-__all__ = ["Link", "tree_from_links"]
+__all__ = ["Link", "flat_tree", "tree_from_links"]
 
 
 class Link(NamedTuple):
@@ -25,27 +25,42 @@ class Link(NamedTuple):
     where: str = ""
 
 
-def tree_from_links(name: str, links: Sequence[Link], total: str) -> CodeTree:
+def tree_from_links(name: str, links: Sequence[Link], total: str, **fields: object) -> CodeTree:
     """The tree that the links describe.
 
     Args:
         name: Name of the variable.
-        links: One per code; the total may be among them.
+        links: One per code but the total.
         total: Code of the total.
+        fields: Further fields of the tree.
     """
-    below = [link for link in links if not (link.child == total and not link.parent)]
-    problems = [*_text_problems(name, below), *_double_problems(name, below, total)]
+    problems = [*_text_problems(name, links), *_double_problems(name, links, total)]
     raise_problems(name, problems)
-    raise_problems(name, _orphan_problems(name, below, total))
-    codes, parents = _walk(below, total)
-    if len(codes) <= len(below):
-        raise_problems(name, _cycle_problems(name, below, set(codes)))
-    return CodeTree(name=name, codes=tuple(codes), parents=tuple(parents))
+    raise_problems(name, _orphan_problems(name, links, total))
+    codes, parents = _walk(links, total)
+    if len(codes) <= len(links):
+        raise_problems(name, _cycle_problems(name, links, set(codes)))
+    tree: CodeTree = CodeTree(
+        name=name,
+        codes=tuple(codes),
+        parents=tuple(parents),
+        **fields,  # type: ignore[arg-type]
+    )
+    return tree
+
+
+def flat_tree(name: str, codes: Iterable[str], total: str) -> CodeTree:
+    """The tree of codes that all stand directly below the total."""
+    if isinstance(codes, str):
+        problem = Problem(f"{codes!r} is one text, not a list of codes", name, 'such as ["m", "w"]')
+        raise_problems(name, [problem])
+    return tree_from_links(name, [Link(code, "") for code in codes], total)
 
 
 def _text_problems(name: str, links: Sequence[Link]) -> Iterator[Problem]:
     for link in links:
-        for code in (link.child, link.parent):
+        codes: tuple[object, object] = (link.child, link.parent)
+        for code in codes:
             if not isinstance(code, str):
                 hint = f"codes are texts; write {str(code)!r}"
                 yield Problem(f"code {code!r} is not a text", link.where or name, hint)

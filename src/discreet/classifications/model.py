@@ -1,39 +1,35 @@
-"""The code tree of one variable: codes, labels, levels and a total.
+"""`Classification`: the code tree of one variable, and the ways to make and keep one.
 
-In: codes with their parents. Out: an immutable `Classification`. Nothing here
-is confidential: a classification describes what could be counted, not what was.
+In: codes, frames or files. Out: an immutable `Classification`. Nothing here is
+confidential: a classification describes what could be counted, not what was.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from types import MappingProxyType
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, Unpack
 
-import numpy as np
-import numpy.typing as npt
+from discreet.classifications import formats, intervals, levels, parentage
+from discreet.classifications.links import flat_tree
+from discreet.classifications.tree import MISSING, TOTAL, CodeTree, Details, Labels
 
-from discreet.classifications.checks import check_tree
-
-__all__ = ["MISSING", "TOTAL", "Classification", "Labels"]
-
-Labels = Mapping[str, Mapping[str, str]]
-
-TOTAL = "Total"
-MISSING = "Missing"
-
-_MISSING_LABELS = {"en": "Missing", "de": "Ohne Angabe"}
-_TOTAL_LABELS = {"en": "Total", "de": "Insgesamt"}
+__all__ = ["MISSING", "TOTAL", "Classification", "Labels", "flat"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Classification:
+class Classification(CodeTree):
     """The code tree of one variable.
 
     The first code is the total; every other code has a parent that stands
     before it (tree order, children of one parent in the order given). Records
     carry leaf codes.
+
+    Make one with `flat`, `from_parents`, `from_levels`, `from_prefixes`,
+    `from_intervals` or `read`. These also take ``labels``, ``titles``, ``column``,
+    ``missing`` and ``level_names``, as below.
 
     Args:
         name: Name of the variable.
@@ -45,6 +41,8 @@ class Classification:
         missing: Code of the category that records without a value get.
         titles: language → name of the variable as printed.
         level_names: Names of the levels below the total, coarsest first.
+        level_columns: Columns of the data, coarsest first, the last one with a
+            value holding the leaf code; empty if one column holds it.
 
     >>> region = Classification(name="region", codes=("Total", "N", "N1", "N2", "S"),
     ...                         parents=(-1, 0, 1, 1, 0))
@@ -56,137 +54,242 @@ class Classification:
     <Classification region: 5 codes, 2 levels>
     """
 
-    name: str
-    codes: tuple[str, ...]
-    parents: tuple[int, ...]
-    labels: Labels = field(default_factory=dict, hash=False)
-    column: str | None = None
-    bounds: tuple[float, ...] | None = None
-    missing: str = MISSING
-    titles: Mapping[str, str] = field(default_factory=dict, hash=False)
-    level_names: tuple[str, ...] = ()
+    @classmethod
+    def flat(
+        cls,
+        name: str,
+        codes: Iterable[str],
+        *,
+        total: str = TOTAL,
+        **details: Unpack[Details],
+    ) -> Self:
+        """A classification of one level below the total, in the order given.
 
-    def __post_init__(self) -> None:
-        check_tree(self.name, self.codes, self.parents)
-        frozen = {code: MappingProxyType(dict(text)) for code, text in self.labels.items()}
-        object.__setattr__(self, "labels", MappingProxyType(frozen))
-        object.__setattr__(self, "titles", MappingProxyType(dict(self.titles)))
+        Args:
+            name: Name of the variable.
+            codes: The codes, without the total.
+            total: Code of the total.
+            details: ``labels``, ``titles``, ``column``, ``missing``, ``level_names``.
 
-    # -- looking things up -------------------------------------------------
+        >>> sex = Classification.flat("sex", ["m", "w"], labels={"m": {"de": "männlich"}})
+        >>> sex.codes, sex.label("m", "de")
+        (('Total', 'm', 'w'), 'männlich')
+        """
+        return cls._of(flat_tree(name, codes, total), details)
 
-    @property
-    def total(self) -> str:
-        """The code of the total."""
-        return self.codes[0]
+    @classmethod
+    def from_parents(
+        cls,
+        name: str,
+        source: Mapping[str, str | None] | Sequence[tuple[str, str | None]] | Any,
+        *,
+        total: str = TOTAL,
+        child: str = "child",
+        parent: str = "parent",
+        **details: Unpack[Details],
+    ) -> Self:
+        """A classification from a table of codes and their parents.
 
-    @property
-    def source(self) -> str:
-        """The column of the data that holds the leaf codes."""
-        return self.column or self.name
+        Args:
+            name: Name of the variable.
+            source: Mapping child → parent, pairs, or a frame with a column for each
+                and perhaps labels in ``label_en``, ``label_de``, … The highest codes
+                have no parent (None), or the total. Order is that of first appearance.
+            total: Code of the total; it may be listed, without a parent.
+            child: Column of the codes, if `source` is a frame.
+            parent: Column of their parents, if `source` is a frame.
+            details: ``labels``, ``titles``, ``column``, ``missing``, ``level_names``.
 
-    @cached_property
-    def index(self) -> Mapping[str, int]:
-        """Position of each code."""
-        return MappingProxyType({code: at for at, code in enumerate(self.codes)})
+        >>> Classification.from_parents("region", {"N1": "N", "N": None, "S": None}).codes
+        ('Total', 'N', 'N1', 'S')
+        """
+        tree = parentage.tree_from_parents(name, source, total=total, child=child, parent=parent)
+        return cls._of(tree, details)
 
-    @cached_property
-    def parent_index(self) -> npt.NDArray[np.int32]:
-        """Position of each code's parent, -1 for the total."""
-        return np.asarray(self.parents, dtype=np.int32)
+    @classmethod
+    def from_levels(
+        cls,
+        frame: Any,
+        columns: Sequence[str],
+        *,
+        name: str | None = None,
+        total: str = TOTAL,
+        **details: Unpack[Details],
+    ) -> Self:
+        """A classification from level columns of the data, such as state and district.
 
-    @cached_property
-    def levels(self) -> npt.NDArray[np.int32]:
-        """Level of each code: 0 for the total, 1 for its children, …"""
-        level = np.zeros(len(self.codes), dtype=np.int32)
-        for at, parent in enumerate(self.parents[1:], 1):
-            level[at] = level[parent] + 1
-        return level
+        Siblings stand in natural order, whatever the order of the rows. A code that
+        repeats the one above it adds no level, nor does a missing one; where some
+        rows end above the finest column, `level_columns` names the columns, since no
+        single one holds the leaf codes; add one that does and name it with ``column``.
 
-    @property
-    def depth(self) -> int:
-        """Number of levels below the total."""
-        return int(self.levels.max())
+        Args:
+            frame: Any frame narwhals reads, in memory or lazy.
+            columns: The level columns, coarsest first.
+            name: Name of the variable; that of the finest column if None.
+            total: Code of the total.
+            details: ``labels``, ``titles``, ``column``, ``missing``, ``level_names``.
 
-    @cached_property
-    def is_leaf(self) -> npt.NDArray[np.bool_]:
-        """Which codes have no children."""
-        leaf = np.ones(len(self.codes), dtype=np.bool_)
-        leaf[self.parent_index[1:]] = False
-        return leaf
+        >>> import polars as pl
+        >>> places = pl.DataFrame({"state": ["N", "N", "B"], "district": ["N2", "N1", "B"]})
+        >>> region = Classification.from_levels(places, columns=["state", "district"])
+        >>> region.name, region.codes
+        ('district', ('Total', 'B', 'N', 'N1', 'N2'))
+        """
+        finest = columns[-1] if columns else ""
+        tree = levels.tree_from_levels(name or finest, frame, columns, total=total)
+        if not tree.level_columns and "column" not in details:
+            details["column"] = finest
+        return cls._of(tree, details)
 
-    @cached_property
-    def leaves(self) -> tuple[str, ...]:
-        """The codes that records carry."""
-        return tuple(code for code, leaf in zip(self.codes, self.is_leaf, strict=True) if leaf)
+    @classmethod
+    def from_prefixes(
+        cls,
+        name: str,
+        codes: Iterable[str],
+        lengths: Sequence[int],
+        *,
+        total: str = TOTAL,
+        **details: Unpack[Details],
+    ) -> Self:
+        """A classification whose inner codes are prefixes of the codes given.
 
-    def children(self, code: str) -> tuple[str, ...]:
-        """The codes directly below `code`."""
-        at = self.index[code]
-        return tuple(self.codes[k] for k in np.flatnonzero(self.parent_index == at))
+        Args:
+            name: Name of the variable.
+            codes: The codes, in any order. One shorter than a length ends there.
+            lengths: Lengths of the prefixes, rising; the last is that of full codes.
+            total: Code of the total.
+            details: ``labels``, ``titles``, ``column``, ``missing``, ``level_names``.
 
-    def parent(self, code: str) -> str | None:
-        """The code directly above `code`; None for the total."""
-        above = self.parents[self.index[code]]
-        return None if above < 0 else self.codes[above]
+        >>> Classification.from_prefixes("region", ["01002", "01001", "11"], [2, 5]).codes
+        ('Total', '01', '01001', '01002', '11')
+        """
+        return cls._of(levels.tree_from_prefixes(name, codes, lengths, total=total), details)
 
-    def label(self, code: str, language: str = "en") -> str:
-        """The label in `language`, else in any language, else the code."""
-        texts = self.labels.get(code)
-        if texts:
-            return texts.get(language) or next(iter(texts.values()))
-        if code == self.total and code == TOTAL:
-            return _TOTAL_LABELS.get(language, code)
-        if code == self.missing and code == MISSING:
-            return _MISSING_LABELS.get(language, code)
-        return code
+    @classmethod
+    def from_intervals(
+        cls,
+        name: str,
+        bounds: Sequence[float],
+        *,
+        parents: Sequence[Sequence[float]] = (),
+        open_first: bool = False,
+        open_last: bool = True,
+        whole: bool | None = None,
+        total: str = TOTAL,
+        **details: Unpack[Details],
+    ) -> Self:
+        """A classification of a number by intervals, such as age bands.
 
-    def title(self, language: str = "en") -> str:
-        """The name of the variable as printed."""
-        return self.titles.get(language) or next(iter(self.titles.values()), self.name)
+        Each interval holds its lower bound and not its upper one.
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Things worth knowing that are not errors, such as codes with one child."""
-        counts = np.bincount(self.parent_index[1:], minlength=len(self.codes))
-        return tuple(
-            f"{self.name}: code {self.codes[at]!r} has a single child; both always have one value"
-            for at in np.flatnonzero(counts == 1)
+        Args:
+            name: Name of the variable.
+            bounds: Rising bounds of the intervals.
+            parents: Bounds of coarser intervals above them, coarsest first; they nest.
+            open_first: Add an interval for everything below the first bound.
+            open_last: Add an interval for everything from the last bound on.
+            whole: The number has no decimals, so that [0, 6) is written 0-5; None:
+                if no bound has decimals.
+            total: Code of the total.
+            details: ``labels``, ``titles``, ``column``, ``missing``, ``level_names``.
+
+        >>> age = Classification.from_intervals("age", [0, 6, 18, 65], parents=[[0, 18]])
+        >>> age.codes
+        ('Total', '0-17', '0-5', '6-17', '18+', '18-64', '65+')
+        >>> age.label("0-5"), age.bounds
+        ('0–5', (0.0, 6.0, 18.0, 65.0, inf))
+        """
+        tree = intervals.tree_from_intervals(
+            name,
+            bounds,
+            parents=parents,
+            open_first=open_first,
+            open_last=open_last,
+            whole=whole,
+            total=total,
         )
+        return cls._of(tree, details)
 
-    # -- making others from it ---------------------------------------------
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        total: str | None = None,
+        codelist: str | os.PathLike[str] | None = None,
+        language: str = "en",
+        lead: str | None = None,
+        strip: bool = True,
+        encoding: str = "utf-8",
+        **details: Unpack[Details],
+    ) -> Self:
+        r"""Read a classification from a file: .hrc, .json, .toml or .csv, by its suffix.
 
-    def replace(self, **changes: object) -> Classification:
-        """A copy with some fields changed."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Classification(**{**fields, **changes})  # type: ignore[arg-type]
+        Args:
+            path: The file.
+            name: Name of the variable; that in the file, or of the file, if None.
+            total: Code of the total; that in the file, or ``Total``, if None.
+            codelist: A τ-ARGUS label file (.cdl, lines ``code,label``) to attach.
+            language: Language of the labels in `codelist`.
+            lead: Lead string of a .hrc file; recognised if None.
+            strip: Take blanks off both ends of codes in .hrc and .cdl files; False
+                keeps the leading ones, as in fixed-width data.
+            encoding: Encoding of the file, such as ``cp1252``.
+            details: ``labels``, ``titles``, ``column``, ``missing``, ``level_names``.
 
-    def with_missing(self) -> Classification:
-        """A copy with the category of missing values as last child of the total."""
-        if self.missing in self.index:
-            return self
-        return self.replace(codes=(*self.codes, self.missing), parents=(*self.parents, 0))
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "region.hrc"
+        >>> _ = path.write_text("N\n@N1\n@N2\nS\n")
+        >>> Classification.read(path).codes
+        ('Total', 'N', 'N1', 'N2', 'S')
+        """
+        tree = formats.read_tree(
+            path,
+            name=name,
+            total=total,
+            codelist=codelist,
+            language=language,
+            lead=lead,
+            strip=strip,
+            encoding=encoding,
+            missing=details.get("missing"),
+        )
+        return cls._of(tree, details)
 
-    def unknown(self, codes: Iterable[str]) -> list[str]:
-        """Those of `codes` that records may not carry: not leaves of this tree."""
-        known = set(self.leaves)
-        return [code for code in codes if code not in known]
+    def write(self, path: str | os.PathLike[str], *, lead: str = "@", language: str = "en") -> Path:
+        """Write to a file by its suffix, and give its path.
 
-    def __len__(self) -> int:
-        return len(self.codes)
+        .json and .toml keep everything; .csv keeps codes, parents and labels; .hrc
+        keeps codes and parents below the total; .cdl the labels in one language.
 
-    def __repr__(self) -> str:
-        return f"<Classification {self.name}: {len(self.codes)} codes, {self.depth} levels>"
+        Args:
+            path: The file.
+            lead: Lead string of a .hrc file.
+            language: Language of a .cdl file.
+        """
+        return formats.write_tree(self, path, lead=lead, language=language)
+
+    @classmethod
+    def _of(cls, tree: CodeTree, details: Details) -> Self:
+        """The tree with the details given; labels are added code by code."""
+        if not details:  # checked already
+            made = cls.__new__(cls)
+            made.__dict__.update(tree.fields())
+            return made
+        fields = {**tree.fields(), **details}
+        if "labels" in details:
+            fields["labels"] = {**tree.labels, **details["labels"]}
+        return cls(**fields)  # type: ignore[arg-type]
 
 
-def flat(name: str, codes: Sequence[str], *, total: str = TOTAL, **fields: object) -> Classification:
-    """A classification of one level below the total, in the order given.
+def flat(
+    name: str, codes: Sequence[str], *, total: str = TOTAL, **details: Unpack[Details]
+) -> Classification:
+    """The same as `Classification.flat`.
 
     >>> flat("sex", ["m", "w"]).codes
     ('Total', 'm', 'w')
     """
-    return Classification(
-        name=name,
-        codes=(total, *codes),
-        parents=(-1, *(0 for _ in codes)),
-        **fields,  # type: ignore[arg-type]
-    )
+    return Classification.flat(name, codes, total=total, **details)

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 from discreet.classifications.checks import raise_problems
 from discreet.classifications.columns import column_names, text_rows
 from discreet.classifications.links import Link, tree_from_links
-from discreet.classifications.tree import TOTAL, CodeTree
+from discreet.classifications.tree import TOTAL, CodeTree, Labels
 from discreet.errors import ClassificationError, Problem
 
 __all__ = ["LABEL_PREFIX", "Row", "tree_from_parents", "tree_from_rows"]
 
 LABEL_PREFIX = "label_"
+
+_NONE: Labels = {}
 
 
 class Row(NamedTuple):
@@ -65,7 +67,9 @@ def _frame_rows(name: str, frame: Any, child: str, parent: str) -> list[Row]:
     return rows
 
 
-def tree_from_rows(name: str, rows: Sequence[Row], *, total: str | None) -> CodeTree:
+def tree_from_rows(
+    name: str, rows: Sequence[Row], *, total: str | None, labels: Labels = _NONE, **fields: object
+) -> CodeTree:
     """The tree of rows with a code, its parent and its labels.
 
     Args:
@@ -73,15 +77,20 @@ def tree_from_rows(name: str, rows: Sequence[Row], *, total: str | None) -> Code
         rows: One per code; rows without a parent stand directly below the total.
         total: Code of the total. None: the only row without a parent, if there is
             just one, else ``Total``.
+        labels: Labels of further codes, such as the missing category.
+        fields: Further fields of the tree.
     """
     if total is None:
         roots = [row.child for row in rows if not row.parent]
         total = roots[0] if len(roots) == 1 and len(rows) > 1 else TOTAL
-    links = [Link(row.child, _blank(row.parent), row.where) for row in rows]
-    tree = tree_from_links(name, links, total)
+    links = [
+        Link(row.child, _blank(row.parent), row.where)
+        for row in rows
+        if row.parent or row.child != total
+    ]
     raise_problems(name, list(_doubled_totals(rows, total)))
-    labels = {row.child: row.labels for row in rows if row.labels}
-    return tree.replace(labels=labels) if labels else tree
+    texts = {**{row.child: row.labels for row in rows if row.labels}, **labels}
+    return tree_from_links(name, links, total, labels=texts, **fields)
 
 
 def _blank(parent: str | None) -> str:

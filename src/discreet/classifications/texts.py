@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import ClassificationError
+from discreet.files import write_text
 
 __all__ = ["TextFile", "file_error", "read_text", "save_text", "suffix_of"]
+
+_UTF16 = "a text in UTF-16"
 
 #: First bytes of files that are no text, with what they are.
 _SIGNATURES = {
@@ -25,8 +28,8 @@ _SIGNATURES = {
     b"\x1f\x8b": "a gzip archive",
     b"%PDF": "a PDF document",
     b"SQLite format 3": "an SQLite database",
-    b"\xff\xfe": "a text in UTF-16",
-    b"\xfe\xff": "a text in UTF-16",
+    b"\xff\xfe": _UTF16,
+    b"\xfe\xff": _UTF16,
 }
 
 
@@ -69,17 +72,7 @@ def file_error(what: str, path: Path, *, where: str = "", hint: str = "") -> Cla
 def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> TextFile:
     """Read a text file; a byte order mark is taken off."""
     source = Path(path)
-    raw = _bytes(source)
-    utf16 = encoding.lower().replace("-", "").replace("_", "").startswith("utf16")
-    for signature, form in _SIGNATURES.items():
-        if raw.startswith(signature) and not (utf16 and "UTF-16" in form):
-            hint = "name the file for what it is, or export it as text (UTF-8)"
-            if "UTF-16" in form:
-                hint = 'read it with encoding="utf-16", or save it as UTF-8'
-            raise file_error(f"this is {form}, not a text in {encoding}", source, hint=hint)
-    text = _decoded(raw, encoding, source).removeprefix("\ufeff")
-    if "\x00" in text:
-        raise file_error("this is not a text file: it holds zero bytes", source)
+    text = _decoded(_bytes(source), encoding, source).removeprefix("\ufeff")
     if not text.strip():
         raise file_error("the file is empty", source)
     return TextFile(source, text)
@@ -102,12 +95,13 @@ def _bytes(path: Path) -> bytes:
 
 def _decoded(raw: bytes, encoding: str, path: Path) -> str:
     try:
-        return raw.decode(encoding)
+        text = raw.decode(encoding)
     except LookupError:
         raise file_error(
             f"there is no encoding {encoding!r}", path, hint='usual ones: "utf-8", "cp1252"'
         ) from None
     except UnicodeDecodeError as error:
+        _check_signature(raw, encoding, path)
         line = raw.count(b"\n", 0, error.start) + 1
         raise file_error(
             f"byte 0x{raw[error.start]:02x} at position {error.start} is not {encoding}",
@@ -115,12 +109,27 @@ def _decoded(raw: bytes, encoding: str, path: Path) -> str:
             where=f"{path.name}, line {line}",
             hint='name the encoding, such as encoding="cp1252" or "latin-1"',
         ) from None
+    if "\x00" in text:
+        _check_signature(raw, encoding, path)
+        raise file_error("this is not a text file: it holds zero bytes", path)
+    return text
+
+
+def _check_signature(raw: bytes, encoding: str, path: Path) -> None:
+    """Say what a file is that is not the text it should be, where its first bytes tell."""
+    for signature, form in _SIGNATURES.items():
+        if raw.startswith(signature):
+            hint = "name the file for what it is, or export it as text (UTF-8)"
+            if form == _UTF16:
+                hint = 'read it with encoding="utf-16", or save it as UTF-8'
+            what = f"this is {form}, not a text in {encoding}"
+            raise file_error(what, path, hint=hint) from None
 
 
 def save_text(path: Path, text: str) -> None:
     """Write a text atomically; refuse texts that UTF-8 cannot hold."""
-    from discreet.files import write_text
-
+    if "\x00" in text:
+        raise file_error("a code or label holds a zero byte", path, hint="write .json instead")
     try:
         write_text(path, text)
     except UnicodeEncodeError:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from discreet.classifications.checks import check_bounds, check_texts, check_tree
 from discreet.classifications.unknown import check_codes
+from discreet.errors import ClassificationError
 
 __all__ = ["MISSING", "TOTAL", "CodeTree", "Details", "Labels"]
 
@@ -80,7 +81,17 @@ class CodeTree:
 
     @property
     def source(self) -> str:
-        """The column of the data that holds the leaf codes."""
+        """The column of the data that holds the leaf codes.
+
+        Where `level_columns` hold them instead, no single column does: an error.
+        """
+        if self.level_columns and self.column is None:
+            raise ClassificationError(
+                f"some rows end above the finest column {self.level_columns[-1]!r}",
+                code="uneven-levels",
+                where=self.name,
+                hint="add a column with the last code of each row, and name it with column=",
+            )
         return self.column or self.name
 
     @cached_property
@@ -185,13 +196,13 @@ class CodeTree:
         """
         wrong = [code for code in codes if code is not None and code not in self._leaf_set]
         if wrong:
-            check_codes(wrong, self.codes, where=where or self.source)
+            check_codes(wrong, self.codes, where=where or self.column or self.name)
 
     # -- making others from it ---------------------------------------------
 
     def replace(self, **changes: object) -> Self:
         """A copy with some fields changed."""
-        return type(self)(**{**self._fields(), **changes})  # type: ignore[arg-type]
+        return type(self)(**{**self.fields(), **changes})  # type: ignore[arg-type]
 
     def with_missing(self) -> Self:
         """A copy with the category of missing values as last child of the total."""
@@ -206,12 +217,13 @@ class CodeTree:
         labels = {total if code == self.total else code: t for code, t in self.labels.items()}
         return self.replace(codes=(total, *self.codes[1:]), labels=labels)
 
-    def _fields(self) -> dict[str, object]:
+    def fields(self) -> dict[str, object]:
+        """All fields by name."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __reduce__(self) -> tuple[object, ...]:
         labels = {code: dict(texts) for code, texts in self.labels.items()}
-        plain = {**self._fields(), "labels": labels, "titles": dict(self.titles)}
+        plain = {**self.fields(), "labels": labels, "titles": dict(self.titles)}
         return (_rebuild, (type(self), plain))
 
     def __len__(self) -> int:

@@ -1,1 +1,12 @@
-"""To be filled."""
+"""A synthetic census and a table programme over it, to try the package with (layer 10).
+
+In: a number of persons and a seed. Out: invented microdata, in memory (`generate`) or as
+Parquet files (`write_census`), a table programme (`write_programme`), and the protected
+release of its tables (`run`).
+"""
+
+from discreet.demo.census import Census, CensusFiles, generate, write_census
+from discreet.demo.demonstration import run
+from discreet.demo.programme import write_programme
+
+__all__ = ["Census", "CensusFiles", "generate", "run", "write_census", "write_programme"]

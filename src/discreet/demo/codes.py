@@ -43,7 +43,7 @@ class Code:
 
     @property
     def labels(self) -> dict[str, str]:
-        """language → label."""
+        """The label in each language."""
         return {"en": self.en, "de": self.de}
 
 
@@ -74,19 +74,27 @@ EDUCATION_GROUPS = (
     Code("high", "high", "hoch"),
 )
 
-# The group is the part of the code before the dot.
-EDUCATION = (
-    Code("in_training.pre_school", "below school age", "noch nicht schulpflichtig"),
-    Code("in_training.pupil", "at school", "in der Schule"),
-    Code("low.none", "no certificate", "ohne Abschluss"),
-    Code("low.basic", "basic school certificate", "Hauptschulabschluss"),
-    Code("medium.middle", "middle school certificate", "mittlerer Abschluss"),
-    Code("medium.upper", "university entrance certificate", "Hochschulreife"),
-    Code("medium.vocational", "vocational training", "Berufsausbildung"),
-    Code("high.bachelor", "bachelor or master craftsman", "Bachelor oder Meister"),
-    Code("high.master", "master or diploma", "Master oder Diplom"),
-    Code("high.doctorate", "doctorate", "Promotion"),
-)
+# By group.
+EDUCATION: dict[str, tuple[Code, ...]] = {
+    "in_training": (
+        Code("pre_school", "below school age", "noch nicht schulpflichtig"),
+        Code("pupil", "at school", "in der Schule"),
+    ),
+    "low": (
+        Code("no_certificate", "no certificate", "ohne Abschluss"),
+        Code("basic", "basic school certificate", "Hauptschulabschluss"),
+    ),
+    "medium": (
+        Code("middle", "middle school certificate", "mittlerer Schulabschluss"),
+        Code("upper", "university entrance certificate", "Hochschulreife"),
+        Code("vocational", "vocational training", "Berufsausbildung"),
+    ),
+    "high": (
+        Code("bachelor", "bachelor or master craftsman", "Bachelor oder Meister"),
+        Code("master", "master or diploma", "Master oder Diplom"),
+        Code("doctorate", "doctorate", "Promotion"),
+    ),
+}
 
 HOUSEHOLD_TYPE = (
     Code("single", "one person", "Einpersonenhaushalt"),

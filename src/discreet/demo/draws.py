@@ -65,11 +65,12 @@ def apportion(shares: npt.ArrayLike, seats: int) -> IntArray:
     [5, 3, 2]
     """
     weights = np.asarray(shares, dtype=np.float64)
-    exact = weights / weights.sum() * seats
+    # Rounded, so that the last digit of a processor's arithmetic decides nothing.
+    exact = np.round(weights / weights.sum() * seats, 6)
     given = np.floor(exact).astype(np.int64)
     left = seats - int(given.sum())
     given[np.argsort(given - exact, kind="stable")[:left]] += 1
-    return given
+    return np.asarray(given, dtype=np.int64)
 
 
 def threshold(probability: float) -> int:
@@ -88,7 +89,8 @@ def curve(points: Sequence[tuple[float, float]], size: int = AGES) -> npt.NDArra
     [0.0, 2.0, 4.0, 0.0]
     """
     at, height = zip(*points, strict=True)
-    return np.interp(np.arange(size), at, height, left=0.0, right=0.0)
+    weights = np.interp(np.arange(size), at, height, left=0.0, right=0.0)
+    return np.asarray(weights, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -136,7 +137,7 @@ def _check(persons: int, seed: int) -> None:
 
 
 def _number(level: str, persons: int) -> int:
-    share = min(1.0, persons / _FULL_SIZE) ** _SHRINK[level]
+    share = float(min(1.0, persons / _FULL_SIZE) ** _SHRINK[level])
     return max(2, round(_FULL[level] * share))
 
 
@@ -161,7 +162,8 @@ def _districts(stream: Stream, sizes: IntArray, number: int) -> IntArray:
     rest = _grouped(stream, len(sizes) - cities, number - cities)
     shuffled = rest[stream.order(len(rest))]
     place = stream.order(number)  # city districts stand anywhere among the others
-    return place[np.concatenate([shuffled, np.arange(number - cities, number)])]
+    rank = np.concatenate([shuffled, np.arange(number - cities, number)])
+    return np.asarray(place[rank], dtype=np.int64)
 
 
 def _in_order(stream: Stream, sizes: IntArray, district: IntArray) -> tuple[IntArray, IntArray]:
@@ -176,7 +178,7 @@ def _numbered(groups: tuple[str, ...], member_group: IntArray) -> tuple[str, ...
     return tuple(f"{groups[g]}{k:03d}" for g, k in zip(member_group, running, strict=True))
 
 
-def _settlements(population: IntArray) -> dict[str, IntArray | tuple[Block, ...]]:
+def _settlements(population: IntArray) -> dict[str, Any]:
     """Municipalities cut into settlements of limited size, each on its own piece of land."""
     parts = -(-population // _SETTLEMENT_PERSONS)
     of = np.repeat(np.arange(len(population)), parts)
@@ -211,7 +213,7 @@ def _on_map(number: int, pitch: int) -> tuple[IntArray, IntArray]:
 
 
 def _blocks(size: npt.NDArray[np.int64]) -> tuple[Block, ...]:
-    blocks = []
+    blocks: list[Block] = []
     first = before = persons = 0
     for at, more in enumerate(size.tolist()):
         if persons and persons + more > _BLOCK_PERSONS:

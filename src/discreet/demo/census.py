@@ -1,0 +1,241 @@
+"""The synthetic census: in memory, or as Parquet files of any size.
+
+In: a number of persons and a seed. Out: buildings, dwellings, households and persons
+that link up. The same persons and seed give the same records, whatever the chunk size
+and the number of threads. All of it is invented; nothing is confidential.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.classifications import Classification
+from discreet.demo.classifications import classifications_of
+from discreet.demo.geography import Block, Geography
+from discreet.demo.records import UNITS, CodeLists, block_records
+from discreet.errors import MicrodataError
+from discreet.files import atomic_path, check_writable
+
+__all__ = ["Census", "CensusFiles", "Progress", "generate", "map_of", "write_census"]
+
+#: Called with the number of persons done and of all persons.
+Progress = Callable[[int, int], None]
+
+Records = Mapping[str, pa.Table]
+
+_METADATA = b"discreet.demo"
+_WORKERS = min(4, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Census:
+    """A synthetic census in memory.
+
+    Args:
+        persons: One row per person; `household_id` and the units above it link up.
+        households: One row per household.
+        dwellings: One row per dwelling, vacant ones too; `rent` only if rented out.
+        buildings: One row per building.
+        classifications: name → classification of a variable, with labels.
+
+    >>> generate(persons=1_000)
+    <Census (synthetic): 1,000 persons, 498 households, 516 dwellings, 199 buildings>
+    """
+
+    persons: pl.DataFrame
+    households: pl.DataFrame
+    dwellings: pl.DataFrame
+    buildings: pl.DataFrame
+    classifications: Mapping[str, Classification]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{getattr(self, unit).height:,} {unit}" for unit in UNITS)
+        return f"<Census (synthetic): {counts}>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CensusFiles:
+    """The files of a synthetic census.
+
+    Args:
+        folder: Where they are.
+        persons: Parquet file of persons.
+        households: Parquet file of households.
+        dwellings: Parquet file of dwellings.
+        buildings: Parquet file of buildings.
+        records: kind of unit → number of records.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_census(folder, persons=1_000).dwellings.name
+    'dwellings.parquet'
+    """
+
+    folder: Path
+    persons: Path
+    households: Path
+    dwellings: Path
+    buildings: Path
+    records: Mapping[str, int]
+
+
+def generate(persons: int = 10_000, seed: int = 2026) -> Census:
+    """A synthetic census in memory.
+
+    Args:
+        persons: Number of persons, 100 to 200 million.
+        seed: The same seed gives the same census.
+
+    >>> census = generate(persons=1_000)
+    >>> census.persons.height, census.persons["household_id"].n_unique()
+    (1000, 498)
+    >>> census.classifications["region"].level_names
+    ('state', 'district', 'municipality')
+    """
+    lists = CodeLists(Geography.of(persons, seed))
+    records = _joined(list(_blocks(lists)))
+    frames = {unit: _frame(records[unit], lists) for unit in UNITS}
+    return Census(**frames, classifications=MappingProxyType(classifications_of(lists.place)))
+
+
+def write_census(
+    folder: str | os.PathLike[str],
+    persons: int = 10_000,
+    seed: int = 2026,
+    *,
+    chunk: int = 1_000_000,
+    progress: Progress | None = None,
+) -> CensusFiles:
+    """Write a synthetic census as Parquet files, with flat memory at any size.
+
+    Args:
+        folder: An existing folder; gets one file for each kind of unit.
+        persons: Number of persons, 100 to 200 million.
+        seed: The same seed gives the same records.
+        chunk: About how many persons form one row group; the records do not depend on it.
+        progress: Called with the number of persons written and of all persons.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_census(folder, persons=1_000).records["persons"]
+    1000
+    """
+    if chunk < 1:
+        raise MicrodataError(
+            "a chunk has at least one person", code="demo-chunk", where="chunk", hint="1,000,000"
+        )
+    lists = CodeLists(Geography.of(persons, seed))
+    place = Path(folder)
+    check_writable(place)
+    counts = dict.fromkeys(UNITS, 0)
+    paths = {unit: place / f"{unit}.parquet" for unit in UNITS}
+    with ExitStack() as stack:
+        temporary = {unit: stack.enter_context(atomic_path(path)) for unit, path in paths.items()}
+        with ExitStack() as writers:
+            files: dict[str, pq.ParquetWriter] = {}
+            for records in _chunks(lists, chunk):
+                for unit, table in records.items():
+                    if unit not in files:
+                        files[unit] = writers.enter_context(
+                            _writer(temporary[unit], table.schema, lists.place)
+                        )
+                    files[unit].write_table(table, row_group_size=max(1, table.num_rows))
+                    counts[unit] += table.num_rows
+                if progress is not None:
+                    progress(counts["persons"], persons)
+    return CensusFiles(folder=place, **paths, records=MappingProxyType(counts))
+
+
+def map_of(persons_file: str | os.PathLike[str]) -> Geography:
+    """The map that a Parquet file of persons was made with."""
+    path = Path(persons_file)
+    hint = "write it with discreet.demo.write_census"
+    try:
+        noted = pq.read_schema(path).metadata or {}
+    except (OSError, pa.ArrowInvalid):
+        raise MicrodataError(
+            "there is no Parquet file of persons", code="demo-census", where=str(path), hint=hint
+        ) from None
+    if _METADATA not in noted:
+        raise MicrodataError(
+            "this is not a synthetic census", code="demo-census", where=str(path), hint=hint
+        )
+    persons, seed = noted[_METADATA].decode().split()
+    return Geography.of(int(persons), int(seed))
+
+
+def _blocks(lists: CodeLists) -> Iterator[Records]:
+    """The records of all blocks in order; the next few are made in the background."""
+    if len(lists.place.blocks) == 1:
+        yield block_records(lists, lists.place.blocks[0])
+        return
+    waiting: deque[Future[dict[str, pa.Table]]] = deque()
+    blocks: Iterator[Block] = iter(lists.place.blocks)
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        for block in blocks:
+            waiting.append(pool.submit(block_records, lists, block))
+            if len(waiting) > 2 * _WORKERS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _chunks(lists: CodeLists, chunk: int) -> Iterator[Records]:
+    """The records in chunks of whole blocks."""
+    held: list[Records] = []
+    persons = 0
+    for records in _blocks(lists):
+        held.append(records)
+        persons += records["persons"].num_rows
+        if persons >= chunk:
+            yield _joined(held)
+            held, persons = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(blocks: list[Records]) -> Records:
+    # One dictionary of grid cells per column chunk, as Parquet wants it.
+    return {
+        unit: pa.concat_tables([records[unit] for records in blocks]).unify_dictionaries()
+        for unit in UNITS
+    }
+
+
+def _writer(path: Path, schema: pa.Schema, place: Geography) -> pq.ParquetWriter:
+    noted = {**(schema.metadata or {}), _METADATA: f"{place.persons} {place.seed}".encode()}
+    ids = [name for name in schema.names if name.endswith("_id")]
+    coded = [column.name for column in schema if pa.types.is_dictionary(column.type)]
+    return pq.ParquetWriter(
+        path,
+        schema.with_metadata(noted),
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[name for name in schema.names if name not in ids],
+        column_encoding=dict.fromkeys(ids, "DELTA_BINARY_PACKED"),
+        # Smallest and largest codes cost more time than all the rest, and serve no one.
+        write_statistics=[name for name in schema.names if name not in coded],
+    )
+
+
+def _frame(table: pa.Table, lists: CodeLists) -> pl.DataFrame:
+    """A polars frame; short code lists become enumerations in the order of the list."""
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    short: dict[str, pl.DataType] = {
+        name: pl.Enum(codes.to_pylist())
+        for name, codes in lists.lists.items()
+        if name in frame.columns and len(codes) < 128
+    }
+    return frame.cast(short).rechunk()  # type: ignore[arg-type]

@@ -1,0 +1,98 @@
+"""A table programme over the synthetic census, with everything it names.
+
+In: a folder with the synthetic persons. Out: programme, classifications, perturbation
+table and secret beside them. The secret and the perturbation table are examples that
+everyone can read here: they protect nothing but invented data.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+from discreet.demo.census import map_of
+from discreet.demo.classifications import classifications_of
+from discreet.errors import RecordKeyError
+from discreet.files import check_writable, write_text
+from discreet.perturbation import PerturbationTable
+
+__all__ = ["EXAMPLE_MATRIX", "PROGRAMME", "example_perturbation_table", "write_programme"]
+
+#: File name of the programme.
+PROGRAMME = "programme.toml"
+
+#: A published university example: cumulative probabilities of the noise −4 … 4 for the
+#: counts 0, 1, …, 6, and 7 and more. Mean 0, variance 2.25, never yields 1 or 2.
+EXAMPLE_MATRIX = (
+    (0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+    (0.0, 0.0, 0.0, 0.6875, 0.6875, 0.6875, 0.9375, 1.0, 1.0),
+    (0.0, 0.0, 0.3533, 0.3533, 0.3533, 0.944, 0.997, 0.999, 1.0),
+    (0.0, 0.162, 0.162, 0.162, 0.662, 0.856, 0.997, 0.999, 1.0),
+    (0.087, 0.087, 0.087, 0.192, 0.692, 0.859, 0.997, 0.999, 1.0),
+    (0.0, 0.0, 0.145, 0.327, 0.827, 0.859, 0.893, 0.949, 1.0),
+    (0.0, 0.04, 0.15, 0.285, 0.785, 0.86, 0.92, 0.96, 1.0),
+    (0.02, 0.06, 0.145, 0.25, 0.75, 0.855, 0.94, 0.98, 1.0),
+)
+
+# Fixed, so that everyone gets the same tables; `discreet keys secret` makes a real one.
+_SECRET = "64697363726565742064656d6f207365637265742c206e6f7420666f72207573650a\n"  # noqa: S105
+_SECRET_FILE = "secret.key"  # noqa: S105
+
+# Classification → the file it goes to; all formats are the same to a programme.
+_FILES = {
+    "region": "region.json",
+    "state": "state.json",
+    "nationality": "nationality.toml",
+    "marital_status": "marital_status.csv",
+    "education": "education.hrc",
+    "occupation": "occupation.toml",
+}
+
+
+def example_perturbation_table() -> PerturbationTable:
+    """The published university example as a perturbation table.
+
+    >>> example_perturbation_table().n_max
+    7
+    """
+    return PerturbationTable.from_cumulative(EXAMPLE_MATRIX, range(-4, 5), name="university")
+
+
+def write_programme(folder: str | os.PathLike[str]) -> Path:
+    """Write a programme of nine tables beside the persons of a synthetic census.
+
+    Args:
+        folder: A folder that `discreet.demo.write_census` has filled.
+
+    Returns:
+        The programme file.
+
+    >>> import tempfile
+    >>> from discreet.demo import write_census
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_census(folder, persons=1_000)
+    ...     write_programme(folder).name
+    'programme.toml'
+    """
+    place = Path(folder)
+    trees = classifications_of(map_of(place / "persons.parquet"))
+    check_writable(place)
+    _write_secret(place / _SECRET_FILE)
+    for name, file in _FILES.items():
+        trees[name].write(place / file)
+    example_perturbation_table().write(place / "ptable.json")
+    programme = place / PROGRAMME
+    write_text(programme, files("discreet.demo").joinpath(PROGRAMME).read_text("utf-8"))
+    return programme
+
+
+def _write_secret(path: Path) -> None:
+    if path.exists() and path.read_text("utf-8", errors="replace") != _SECRET:
+        raise RecordKeyError(
+            "there is another secret here already",
+            code="secret",
+            where=str(path),
+            hint="a lost secret cannot be made again; choose another folder for the demonstration",
+        )
+    write_text(path, _SECRET, private=True)

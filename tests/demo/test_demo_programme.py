@@ -1,0 +1,177 @@
+"""The demonstration's programme: its files, and what becomes of them."""
+
+from __future__ import annotations
+
+import csv
+import stat
+import tomllib
+
+import polars as pl
+import pytest
+
+from discreet.classifications import Classification
+from discreet.demo import generate, run, write_census, write_programme
+from discreet.demo.programme import EXAMPLE_MATRIX, example_perturbation_table
+from discreet.errors import MicrodataError, PublicationError, RecordKeyError
+from discreet.perturbation import PerturbationTable
+from discreet.release import check_release
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("census")
+    write_census(place, persons=1_000, seed=2026)
+    write_programme(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def programme(folder):
+    return tomllib.loads((folder / "programme.toml").read_text("utf-8"))
+
+
+def test_the_matrix_is_the_published_one(reference):
+    with (reference / "seminar" / "cumulative_matrix.csv").open() as file:
+        rows = list(csv.reader(file))
+    assert rows[0][1:] == [str(noise) for noise in range(-4, 5)]
+    assert [[float(value) for value in row[1:]] for row in rows[1:]] == [*map(list, EXAMPLE_MATRIX)]
+
+
+def test_the_perturbation_table_is_read_back_as_written(folder):
+    assert PerturbationTable.read(folder / "ptable.json") == example_perturbation_table()
+
+
+def test_the_programme_has_no_mistakes(folder):
+    check_release(folder / "programme.toml")
+
+
+def test_secret_and_perturbation_table_are_for_their_owner_only(folder):
+    for name in ("secret.key", "ptable.json"):
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+
+
+def test_the_classifications_are_those_of_the_census(folder, programme):
+    trees = generate(persons=1_000, seed=2026).classifications
+    for name, entry in programme["variables"].items():
+        if "hierarchy" in entry:
+            read = Classification.read(folder / entry["hierarchy"], name=name)
+            assert (read.codes, read.parents) == (trees[name].codes, trees[name].parents)
+            labels = {**read.labels, **entry.get("labels", {})}
+            assert {code: dict(text) for code, text in labels.items()} == {
+                code: dict(text) for code, text in trees[name].labels.items()
+            }
+        elif "codes" in entry:
+            assert tuple(entry["codes"]) == trees[name].codes[1:]
+            assert entry["labels"] == {c: dict(t) for c, t in trees[name].labels.items()}
+        elif "intervals" in entry:
+            read = Classification.from_intervals(name, bounds=entry["intervals"])
+            assert read.codes == trees[name].codes
+
+
+def test_everything_is_labelled_in_both_languages(programme):
+    assert programme["languages"] == ["en", "de"]
+    assert len(programme["tables"]) >= 8
+    for table in programme["tables"].values():
+        assert set(table["title"]) == {"en", "de"}
+
+
+def test_official_cells_are_the_same_in_every_table(programme):
+    # A figure published as it is in one table and perturbed in another would give noise away.
+    assert all("official" not in table for table in programme["tables"].values())
+    official = programme["defaults"]["official"]
+    spanning = {name for table in programme["tables"].values() for name in table["by"]}
+    for name in spanning - {"region", "state"}:
+        assert f"{name} == 'Total'" in official
+
+
+def test_writing_it_again_changes_nothing(folder):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    write_programme(folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_secret_of_ones_own_is_never_replaced(tmp_path):
+    write_census(tmp_path, persons=1_000)
+    (tmp_path / "secret.key").write_text("my own secret")
+    with pytest.raises(RecordKeyError, match="another secret"):
+        write_programme(tmp_path)
+    assert (tmp_path / "secret.key").read_text() == "my own secret"
+    assert not (tmp_path / "programme.toml").exists()
+
+
+def test_a_folder_without_a_census_is_refused(tmp_path):
+    with pytest.raises(MicrodataError, match="no Parquet file"):
+        write_programme(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_demonstration_of_the_wrong_size_makes_no_folder(tmp_path):
+    with pytest.raises(MicrodataError) as caught:
+        run(tmp_path / "out", persons=5)
+    assert caught.value.code == "demo-size"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_demonstration_in_place_of_a_file_is_refused(tmp_path):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(PublicationError) as caught:
+        run(tmp_path / "out", persons=1_000)
+    assert caught.value.code == "output-folder"
+    assert (tmp_path / "out").read_text() == "a file"
+
+
+@pytest.fixture(scope="module")
+def demonstration(tmp_path_factory):
+    out = tmp_path_factory.mktemp("demonstration") / "out"
+    steps: list[tuple[int, int, str]] = []
+    summary = run(out, persons=1_000, progress=lambda *step: steps.append(step))
+    return out, summary, steps
+
+
+def test_the_demonstration_leaves_a_release_and_a_report(demonstration):
+    out, summary, steps = demonstration
+    assert len(summary.tables) == 9
+    assert summary.report.is_file()
+    suffixes = {path.suffix for path in (out / "release").iterdir() if path.is_file()}
+    assert {".csv", ".xlsx", ".html"} <= suffixes
+    assert steps[0] == (1_000, 1_000, "persons")
+    assert steps[-1][0] == steps[-1][1]
+
+
+def test_small_counts_are_never_published(demonstration):
+    out, _, _ = demonstration
+    for path in (out / "release").glob("*.csv"):
+        cells = pl.read_csv(path, infer_schema=False)
+        free = cells.filter(pl.col("status") == "published")["value"].cast(pl.Int64)
+        assert free.len() > 0
+        assert not free.is_in([1, 2]).any()
+
+
+def test_regions_keep_their_official_population(demonstration):
+    out, _, _ = demonstration
+    published = pl.read_csv(out / "release" / "population.csv", infer_schema=False)
+    official = published.filter(pl.col("sex") == "Total")
+    persons = pl.read_parquet(out / "census" / "persons.parquet")
+    for column, width in (("state", 2), ("district", 5), ("municipality", 8)):
+        true = dict(persons.group_by(pl.col(column).cast(pl.String)).len().iter_rows())
+        shown = official.filter(pl.col("region").str.len_chars() == width)
+        shown = shown.filter(pl.col("region") != "Total")
+        assert {r: int(v) for r, v in shown.select("region", "value").iter_rows()} == true
+
+
+def test_nothing_secret_reaches_the_release(demonstration):
+    out, _, _ = demonstration
+    secret = (out / "census" / "secret.key").read_text().strip()
+    for path in (out / "release").rglob("*"):
+        if path.is_file() and path.suffix in {".csv", ".html", ".json"}:
+            text = path.read_text("utf-8")
+            assert secret not in text
+            assert "record_key" not in text
+            assert "person_id" not in text
+
+
+def test_two_demonstrations_are_alike(demonstration, tmp_path):
+    out, _, _ = demonstration
+    run(tmp_path, persons=1_000)
+    for path in (path for path in (out / "release").iterdir() if path.is_file()):
+        assert path.read_bytes() == (tmp_path / "release" / path.name).read_bytes()
