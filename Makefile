@@ -56,7 +56,7 @@ check-sizes: $(VENV)/.stamp-dev
 	$(BIN)/python scripts/check_sizes.py
 
 check-docs: $(VENV)/.stamp-dev
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+	$(BIN)/mkdocs build --strict --site-dir build/site
 
 docs: check-docs ## build the documentation in build/site/
 	@echo "build/site/index.html"
@@ -89,7 +89,7 @@ $(VENV)/.stamp-venv: constraints.txt
 	    echo "Making $(VENV) with $$python"; "$$python" -m venv "$(VENV)" || exit 1; \
 	fi
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade >/dev/null
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip setuptools
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip setuptools packaging
 	@touch $@
 
 $(VENV)/.stamp-run: $(VENV)/.stamp-venv pyproject.toml

@@ -38,9 +38,9 @@ def records(rows: int, kind: str) -> pl.DataFrame:
 
 def noise_table() -> object:
     """A small perturbation table."""
-    from discreet.demo import published_matrix
+    from discreet.demo import example_perturbation_table
 
-    return published_matrix()
+    return example_perturbation_table()
 
 
 def ours(kind: str) -> Task:

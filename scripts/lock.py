@@ -1,7 +1,8 @@
 """Pin every package that running, testing and measuring discreet installs.
 
 In: the requirements of pyproject.toml. Out: a constraints file with one exact
-version per package, as pip resolves them today on the oldest supported Python.
+version per package, the newest that pip finds and that take the very first
+release of the oldest Python supported, such as 3.11.0.
 
     python scripts/lock.py constraints.txt
 """
@@ -12,10 +13,13 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -35,13 +39,31 @@ def wanted(project: dict[str, Any]) -> list[str]:
     return sorted({requirement for each in lists for requirement in each})
 
 
-def resolve(requirements: Sequence[str]) -> dict[str, str]:
-    """The versions pip would install for `requirements`, without installing them."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run"]
-    command += ["--ignore-installed", "--report", "-", *requirements]
-    report = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    found = (entry["metadata"] for entry in json.loads(report)["install"])
-    return {canonical(entry["name"]): str(entry["version"]) for entry in found}
+def resolve(requirements: Sequence[str], refused: Sequence[str]) -> list[dict[str, Any]]:
+    """What pip would install for `requirements`, without installing it."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraints:
+        constraints.write("".join(f"{line}\n" for line in refused))
+        constraints.flush()
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run"]
+        command += ["--ignore-installed", "--report", "-", "--constraint", constraints.name]
+        command += requirements
+        report = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [entry["metadata"] for entry in json.loads(report)["install"]]
+
+
+def resolve_for(python: str, requirements: Sequence[str]) -> dict[str, str]:
+    """Versions that `python` can install, even if the Python at hand is a newer one."""
+    refused: list[str] = []
+    while True:
+        found = resolve(requirements, refused)
+        newer = [
+            f"{each['name']}!={each['version']}"
+            for each in found
+            if not SpecifierSet(each.get("requires_python", "")).contains(python)
+        ]
+        if not newer:
+            return {canonical(each["name"]): str(each["version"]) for each in found}
+        refused += newer
 
 
 def canonical(name: str) -> str:
@@ -52,13 +74,13 @@ def canonical(name: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Write the constraints file named in `arguments`."""
     (target,) = arguments
-    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    supported = oldest["project"]["requires-python"].removeprefix(">=")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    oldest = project["project"]["requires-python"].removeprefix(">=")
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if here != supported:
-        print(f"lock with Python {supported}, not {here}: pins must fit the oldest Python")
+    if here != oldest:
+        print(f"lock with Python {oldest}, not {here}: pins must fit the oldest Python")
         return 2
-    pins = resolve(wanted(oldest))
+    pins = resolve_for(f"{oldest}.0", wanted(project))
     lines = [f"{name}=={version}\n" for name, version in sorted(pins.items())]
     Path(target).write_text(HEADER + "".join(lines), encoding="utf-8")
     print(f"{len(lines)} packages pinned in {target}")

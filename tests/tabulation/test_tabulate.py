@@ -230,6 +230,28 @@ def test_no_records_no_cells_and_no_failure():
         assert len(dc.tabulate(source, [], record_key="key")) == 0
 
 
+def test_levels_that_end_early_are_read_from_the_last_filled_column():
+    frame = pl.DataFrame(
+        {
+            "state": ["N", "N", "S", "S", "S"],
+            "district": [11, 12, None, None, None],
+            "place": ["a", None, None, None, None],
+        }
+    )
+    area = Classification.from_levels(frame, ["state", "district", "place"], name="area")
+    for source in (frame, frame.lazy(), frame.to_pandas(), relation(frame)):
+        cells = dict(dc.tabulate(source, [area]).to_polars().select("area", "count").rows())
+        assert cells == {"Total": 5, "N": 2, "11": 1, "a": 1, "12": 1, "S": 3}
+
+
+def test_a_filter_by_expression_sees_every_column():
+    frame = people(300)
+    expected = dc.tabulate(frame, ["sex"], where="age > 50").to_polars()
+    for source in (frame, frame.lazy(), frame.to_pandas()):
+        found = dc.tabulate(source, ["sex"], where=nw.col("age") > 50)
+        assert found.to_polars().equals(expected)
+
+
 BAD = [
     ({"by": ["height"]}, MicrodataError, "missing-column"),
     ({"by": ["sex"], "record_key": "rk"}, MicrodataError, "missing-column"),
@@ -242,6 +264,7 @@ BAD = [
     ({"by": ["sex"], "weight": "negative"}, MicrodataError, "values"),
     ({"by": ["sex"], "weight": "holes"}, MicrodataError, "values"),
     ({"by": ["rent"]}, TableError, "codes"),
+    ({"by": ["infinite"]}, TableError, "codes"),
     ({"by": [REGION.replace(column="sex")]}, ClassificationError, "unknown-code"),
     ({"by": [TENS.replace(bounds=(0, 10, 20))]}, ClassificationError, "unknown-code"),
     ({"by": [TENS.replace(column="sex")]}, MicrodataError, "column-type"),
@@ -252,7 +275,10 @@ BAD = [
 @pytest.mark.parametrize(("call", "kind", "code"), BAD, ids=[str(b[0])[:40] for b in BAD])
 def test_bad_input_is_a_clear_error(call, kind, code, lazy):
     frame = people(50).with_columns(
-        huge=pl.lit(1e15), negative=pl.lit(-1.0), holes=pl.lit(None, dtype=pl.Float64)
+        huge=pl.lit(1e15),
+        negative=pl.lit(-1.0),
+        infinite=pl.lit(float("inf")),
+        holes=pl.lit(None, dtype=pl.Float64),
     )
     with pytest.raises(kind) as caught:
         dc.tabulate(frame.lazy() if lazy else frame, **call)

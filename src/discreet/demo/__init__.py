@@ -7,6 +7,14 @@ release of its tables (`run`).
 
 from discreet.demo.census import Census, CensusFiles, generate, write_census
 from discreet.demo.demonstration import run
-from discreet.demo.programme import write_programme
+from discreet.demo.programme import example_perturbation_table, write_programme
 
-__all__ = ["Census", "CensusFiles", "generate", "run", "write_census", "write_programme"]
+__all__ = [
+    "Census",
+    "CensusFiles",
+    "example_perturbation_table",
+    "generate",
+    "run",
+    "write_census",
+    "write_programme",
+]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.classifications import Classification
+from discreet.classifications import Classification, natural_order
 from discreet.classifications.model import flat
 from discreet.errors import Problem, TableError
 from discreet.keygrid import KeyGrid, grid_keys
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.tables.table import FloatArray, IntArray
 
-__all__ = ["Spanning", "code_texts", "natural_order", "read_cells", "to_polars"]
+__all__ = ["Spanning", "code_texts", "read_cells", "to_polars"]
 
 Spanning = str | Classification | Sequence[Classification]
 
@@ -52,7 +52,7 @@ def code_texts(series: pl.Series, where: str) -> pl.Series:
     if dtype.is_float():
         series = series.fill_nan(None)
         whole = series.cast(pl.Int64, strict=False)
-        if not bool((whole.cast(pl.Float64) == series).all()):
+        if not bool((whole.cast(pl.Float64) == series).fill_null(series.is_null()).all()):
             raise TableError(
                 "numbers with decimals cannot serve as codes",
                 code="codes",
@@ -67,13 +67,6 @@ def code_texts(series: pl.Series, where: str) -> pl.Series:
     if dtype == pl.Null:
         return series.cast(pl.String)
     raise TableError(f"a column of type {dtype} cannot hold codes", code="codes", where=where)
-
-
-def natural_order(codes: Sequence[str]) -> list[str]:
-    """Codes in the order of their numbers if all are whole numbers, else of their texts."""
-    if all(code.lstrip("-").isdecimal() for code in codes):
-        return sorted(codes, key=lambda code: (int(code), code))
-    return sorted(codes)
 
 
 def read_cells(

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.classifications import Classification
+from discreet.classifications import Classification, natural_order
 from discreet.classifications.model import flat
 from discreet.errors import ClassificationError, Problem
 from discreet.keygrid import KeyGrid
 from discreet.tables import Dimension, Table
-from discreet.tables.cells import natural_order
 from discreet.tables.table import sort_cells
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.query import Query, Variable

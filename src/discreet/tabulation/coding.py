@@ -60,14 +60,18 @@ class Coding:
 def code_columns(frame: pl.DataFrame, axes: Iterable[Axis]) -> dict[Axis, Coding]:
     """Code the columns of all axes; texts are made categories side by side."""
     wanted = dict.fromkeys(axes)
-    texts = {axis.column: pl.Categories.random() for axis in wanted if axis.bounds is None}
+    plain = [axis for axis in wanted if axis.bounds is None and not axis.levels]
+    texts = {axis.column: pl.Categories.random() for axis in plain}
     texts = {name: private for name, private in texts.items() if frame[name].dtype == pl.String}
     categories = frame.select(
         pl.col(name).cast(pl.Categorical(private)) for name, private in texts.items()
     )
     codings = {}
     for axis in wanted:
-        if axis.bounds is None and axis.column in texts:
+        if axis.levels:
+            parts = [code_texts(frame[name], name) for name in reversed(axis.levels)]
+            codings[axis] = _texts(pl.select(pl.coalesce(parts)).to_series())
+        elif axis.bounds is None and axis.column in texts:
             known = texts[axis.column].to_series().cast(pl.String)
             codings[axis] = _filled(categories[axis.column].to_physical(), known)
         else:

@@ -92,6 +92,8 @@ def _plan(
 
 
 def _axis(axis: Axis, schema: nw.Schema) -> nw.Expr:
+    if axis.levels:
+        return nw.coalesce(*(_text(name, schema) for name in reversed(axis.levels)))
     column = nw.col(axis.column)
     if axis.bounds is None:
         return column
@@ -112,6 +114,11 @@ def _axis(axis: Axis, schema: nw.Schema) -> nw.Expr:
     inside = (place >= 0) & (place < count)
     missing = number.is_null() | (number != number)
     return nw.when(~missing).then(nw.when(inside).then(place).otherwise(nw.lit(count)))
+
+
+def _text(name: str, schema: nw.Schema) -> nw.Expr:
+    column = nw.col(name).cast(nw.Int64) if schema[name].is_float() else nw.col(name)
+    return column.cast(nw.String)
 
 
 def _flag(condition: nw.Expr) -> nw.Expr:

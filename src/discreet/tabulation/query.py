@@ -29,10 +29,25 @@ class Axis:
     Args:
         column: Column of the data.
         bounds: Bounds of the intervals; None for the values themselves.
+        levels: Level columns, coarsest first, whose last filled one holds the code;
+            empty where one column does.
     """
 
     column: str
     bounds: tuple[float, ...] | None = None
+    levels: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, tree: Classification) -> Axis:
+        """The axis that holds the leaf codes of a classification."""
+        if tree.column is None and tree.level_columns:
+            return cls(tree.level_columns[-1], levels=tuple(tree.level_columns))
+        return cls(tree.source, tree.bounds)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the data that the axis reads."""
+        return self.levels or (self.column,)
 
 
 @dataclass(frozen=True)
@@ -61,7 +76,7 @@ class Variable:
         """The axes of the base cube that the variable needs."""
         if not self.trees:
             return (Axis(self.name),)
-        return tuple(Axis(tree.source, tree.bounds) for tree in self.trees)
+        return tuple(Axis.of(tree) for tree in self.trees)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +149,7 @@ class Query:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the data that the query names."""
-        found = [axis.column for axis in self.axes]
+        found = [column for axis in self.axes for column in axis.columns]
         found += sorted(self.filter.columns) if self.filter else []
         found += [self.weight] if self.weight else []
         return tuple(dict.fromkeys([*found, *self.values]))

@@ -1,0 +1,139 @@
+"""README, tutorial, changelog and the other documents say what is so."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+TUTORIAL = ROOT / "docs" / "tutorial" / "first-release.md"
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of code of a document."""
+
+    language: str
+    title: str
+    text: str
+
+
+def blocks(document: Path) -> list[Block]:
+    return [Block(*found) for found in FENCE.findall(document.read_text("utf-8"))]
+
+
+def run(document: Path, listing: list[Block]) -> None:
+    """Run the blocks of a document in the current folder, as a reader would."""
+    names: dict[str, Any] = {}
+    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for at, block in enumerate(listing, 1):
+        if block.language == "python":
+            exec(compile(block.text, f"{document.name} block {at}", "exec"), names)
+        elif block.title:
+            Path(block.title).write_text(block.text, encoding="utf-8")
+        else:
+            done = subprocess.run(
+                ["sh", "-e", "-c", block.text],
+                env={**os.environ, "PATH": tools},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, f"{block.text}\n{done.stderr}"
+
+
+def test_the_tutorial_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    listing = blocks(TUTORIAL)
+    assert {block.language for block in listing} == {"python", "toml", "sh"}
+    run(TUTORIAL, listing)
+    assert (tmp_path / "population.xlsx").stat().st_size > 0
+    released = {path.name for path in (tmp_path / "release").iterdir()}
+    assert released >= {"index.html", "release.json", "population.csv", "adults.xlsx"}
+
+
+def test_the_example_of_the_readme_runs_in_ten_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (example,) = [block for block in blocks(README) if block.language == "python"]
+    assert len([line for line in example.text.splitlines() if line.strip()]) <= 10
+    run(README, [example])
+    assert (tmp_path / "population.xlsx").read_bytes().startswith(b"PK")
+
+
+def test_the_readme_says_what_it_is_in_five_lines_and_two_commands() -> None:
+    _, introduction, *_ = README.read_text("utf-8").split("\n\n")
+    assert len(introduction.splitlines()) == 5
+    commands = blocks(README)[0]
+    assert commands.language == "sh"
+    assert len(commands.text.splitlines()) == 2
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_to_files_lead_somewhere(document: str) -> None:
+    text = (ROOT / document).read_text("utf-8")
+    targets = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_the_changelog_has_the_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"## [{discreet.__version__}]" in text
+    assert "## [Unreleased]" in text
+
+
+def declared() -> set[str]:
+    """The name of every package that pyproject.toml asks for."""
+    groups = [
+        PROJECT["project"]["dependencies"],
+        *PROJECT["project"]["optional-dependencies"].values(),
+        *PROJECT["dependency-groups"].values(),
+    ]
+    return {re.split(r"[\[<>=!~ ]", item)[0].lower() for group in groups for item in group}
+
+
+def test_every_dependency_has_its_reason() -> None:
+    text = (ROOT / "docs" / "decisions.md").read_text("utf-8")
+    assert [name for name in sorted(declared()) if f"`{name}`" not in text] == []
+
+
+def test_every_dependency_is_pinned_within_its_range() -> None:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert sorted(declared() - set(pins)) == []
+    assert list(pins) == sorted(pins)
+
+
+def test_no_group_asks_for_the_package_itself() -> None:
+    """pip would look for a package of that name on the index."""
+    assert "discreet" not in declared()
+
+
+def test_every_page_is_in_the_navigation_and_every_entry_is_a_page() -> None:
+    listed = set(re.findall(r"- ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    docs = ROOT / "docs"
+    assert listed == {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
+
+
+def test_make_offers_what_the_documents_name() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    assert targets >= {"demo", "test", "check", "bench", "docs", "lock", "format", "clean"}
+    for document in (README, ROOT / "CONTRIBUTING.md"):
+        named = set(re.findall(r"\bmake ([a-z]+)\b`", document.read_text("utf-8")))
+        assert named <= targets
