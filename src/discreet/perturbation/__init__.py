@@ -1,1 +1,10 @@
-"""To be filled."""
+"""From tables to protected tables (layer 6): perturbation tables and the cell-key method.
+
+`PerturbationTable` is secret, `perturb` crosses the confidentiality line: a
+confidential `Table` goes in, a `ProtectedTable` comes out.
+"""
+
+from discreet.perturbation.counts import perturb
+from discreet.perturbation.table import PerturbationTable
+
+__all__ = ["PerturbationTable", "perturb"]

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import islice
 
 from discreet.errors import PerturbationError, Problem
 from discreet.perturbation.intervals import (
     DECIMAL_SCALE,
     Beyond,
+    Bound,
     Closed,
     Entry,
     Intervals,
@@ -26,6 +28,7 @@ __all__ = ["check_entries", "magnitude_error", "missing_rows", "raise_problems"]
 _NEAR = Fraction(1, 10**9)  # rows sum to one, bounds meet
 _ROUNDED = Fraction(1, 10**7)  # stated probabilities are rounded
 _SHOWN = 20
+_SHOWN_ROWS = 5
 
 
 def check_entries(
@@ -33,6 +36,8 @@ def check_entries(
     *,
     name: str,
     closed: Closed = "left",
+    scale: int = DECIMAL_SCALE,
+    one: int = 1,
     beyond: Beyond = "last",
     zeros: bool = False,
     problems: Iterable[Problem] = (),
@@ -43,6 +48,8 @@ def check_entries(
         entries: The intervals in the order of the file.
         name: Name of the table, for errors.
         closed: Which side of an interval its bound belongs to.
+        scale: Number of units the bounds are stored in.
+        one: What the bounds state as the end: 1, or the scale if they are in its units.
         beyond: What counts beyond the last row use.
         zeros: Row 0 is meant to change zeros.
         problems: What went wrong before; raised together with what is found here.
@@ -56,50 +63,59 @@ def check_entries(
     found += missing_rows(rows, first=0)
     found += _beyond_problems(beyond, max(rows, default=0))
     for count, row in rows.items():
-        found += _row_problems(row, last_line=row[-1].line)
-        if count == 0 and not zeros and not _certain_zero(row):
+        found += _row_problems(row, closed, one)
+        if count == 0 and not zeros and not _certain_zero(row, closed):
             hint = "if zeros are to be changed on purpose, declare it: zeros=True"
             found.append(Problem("row 0 changes zeros", row[0].line, hint))
     raise_problems(name, found)
+    changes_zeros = zeros and not _certain_zero(rows[0], closed)
     packed = [
-        [(_fixed(entry, closed, last=entry is row[-1]), entry.noise) for entry in row]
+        [(_unit(entry.upper, row[-1].upper, closed, scale, one), entry.noise) for entry in row]
         for _, row in sorted(rows.items())
     ]
-    return pack(packed, closed=closed, beyond=beyond, zeros=zeros)
+    return pack(packed, closed=closed, scale=scale, beyond=beyond, zeros=changes_zeros)
 
 
-def _fixed(entry: Entry, closed: Closed, *, last: bool) -> int:
-    return DECIMAL_SCALE if last else min(on_scale(entry.upper, closed), DECIMAL_SCALE)
+def _unit(upper: Bound, last: Bound, closed: Closed, scale: int, one: int) -> int:
+    """A bound in units of 1/scale; the last of its row, one up to rounding, becomes one."""
+    if upper == last:
+        return scale
+    return int(upper) if one == scale else min(on_scale(Fraction(upper), closed, scale), scale)
 
 
-def _row_problems(row: Sequence[Entry], last_line: str) -> Iterator[Problem]:
+def _row_problems(row: Sequence[Entry], closed: Closed, one: int) -> Iterator[Problem]:
     """Everything wrong with the intervals of one original count."""
-    below = Fraction(0)
-    seen: set[tuple[Fraction, int]] = set()
+    below: Bound = 0
+    seen: set[tuple[Bound, int]] = set()
     for entry in row:
         if (entry.upper, entry.noise) in seen:
             yield Problem("the interval is listed twice", entry.line)
         seen.add((entry.upper, entry.noise))
         if entry.lower is not None and abs(entry.lower - below) > _NEAR:
-            kind = "a gap before" if entry.lower > below else "an overlap with"
-            what = f"there is {kind} the interval" if entry.lower > below else f"{kind} another one"
+            gap = entry.lower > below
+            what = "there is a gap before the interval" if gap else "the interval overlaps another"
             yield Problem(what, entry.line, "intervals follow one another, in order")
         elif entry.upper < below:
-            yield Problem("the upper bound falls", entry.line, "list the intervals in order")
+            yield Problem(
+                "the upper bound falls",
+                entry.line,
+                "intervals, and cumulative probabilities, go upward",
+            )
         elif entry.share is not None and abs(entry.upper - below - entry.share) > _ROUNDED:
             yield Problem("probability and bounds contradict each other", entry.line)
-        if entry.count + entry.noise < 0:
+        occurs = entry.upper > below or (closed == "right" and entry is row[0])
+        if occurs and entry.count + entry.noise < 0:
             yield Problem("the noise can make the count negative", entry.line)
         if entry.target is not None and entry.target != entry.count + entry.noise:
             yield Problem("count plus noise is not the target stated", entry.line)
         below = entry.upper
-    if abs(below - 1) > _NEAR:
+    if not one - _NEAR * one <= below <= one + _NEAR * one:
         what = f"the probabilities of row {row[-1].count} do not sum to one"
-        yield Problem(what, last_line)
+        yield Problem(what, row[-1].line)
 
 
-def _certain_zero(row: Sequence[Entry]) -> bool:
-    below = Fraction(0)
+def _certain_zero(row: Sequence[Entry], closed: Closed) -> bool:
+    below: Bound = 0 if closed == "left" else -1
     for entry in row:
         if entry.noise != 0 and entry.upper != below:
             return False
@@ -115,12 +131,13 @@ def missing_rows(rows: Iterable[int], *, first: int) -> list[Problem]:
     found = []
     if min(counts) < first:
         found.append(Problem("an original count is negative", "rows"))
-    missing = [count for count in range(first, max(counts)) if count not in counts]
-    if missing:
-        shown = ", ".join(str(count) for count in missing[:5])
-        more = ", …" if len(missing) > 5 else ""
+    number = max(counts) + 1 - first - sum(count >= first for count in counts)
+    if number > 0:
+        missing = (count for count in range(first, max(counts)) if count not in counts)
+        shown = ", ".join(str(count) for count in islice(missing, _SHOWN_ROWS))
+        more = ", …" if number > _SHOWN_ROWS else ""
         hint = "each count from 0 to the last needs one; size classes belong to magnitude tables"
-        found.append(Problem(f"{len(missing)} rows are missing: {shown}{more}", "rows", hint))
+        found.append(Problem(f"{number} rows are missing: {shown}{more}", "rows", hint))
     return found
 
 

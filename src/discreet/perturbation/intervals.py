@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DECIMAL_SCALE", "Beyond", "Closed", "Entry", "Intervals", "on_scale", "pack"]
+__all__ = ["DECIMAL_SCALE", "Beyond", "Bound", "Closed", "Entry", "Intervals", "on_scale", "pack"]
 
 IntArray = npt.NDArray[np.int64]
+Bound = Fraction | int
 Closed = Literal["left", "right"]
 #: What counts beyond the last row use: that row, or (first row, length) of a repeating block.
 Beyond = Literal["last"] | tuple[int, int]
@@ -33,7 +35,7 @@ class Entry:
         line: Where it stands, for error messages ("line 12", "row 3").
         count: The original count it belongs to.
         noise: What is added to the count.
-        upper: Its upper bound.
+        upper: Its upper bound: a number up to 1, or units of a scale.
         lower: Its lower bound, if stated.
         share: Its probability, if stated.
         target: Count plus noise, if stated.
@@ -42,7 +44,7 @@ class Entry:
     line: str
     count: int
     noise: int
-    upper: Fraction
+    upper: Bound
     lower: Fraction | None = None
     share: Fraction | None = None
     target: Fraction | None = None
@@ -98,12 +100,14 @@ class Intervals:
         """Each row with its upper bounds and its noise."""
         upper, noise = self.upper.tolist(), self.noise.tolist()
         starts = self.starts.tolist()
-        for row, (first, last) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+        for row, (first, last) in enumerate(pairwise(starts)):
             yield row, upper[first:last], noise[first:last]
 
     def canonical(self) -> bytes:
         """The same bytes for the same table, whatever file it came from."""
-        head = f"discreet perturbation table 1|{self.scale}|{self.closed}|{self.beyond}|{self.zeros}"
+        head = (
+            f"discreet perturbation table 1|{self.scale}|{self.closed}|{self.beyond}|{self.zeros}"
+        )
         arrays = (self.starts, self.upper, self.noise)
         parts = [np.ascontiguousarray(part, dtype="<i8").tobytes() for part in arrays]
         return b"".join([head.encode(), *parts])
@@ -112,13 +116,13 @@ class Intervals:
         return "<Intervals: secret>"
 
 
-def on_scale(bound: Fraction, closed: Closed) -> int:
-    """A bound in units of 10^-15, such that no key with 15 decimals changes sides.
+def on_scale(bound: Fraction, closed: Closed, scale: int = DECIMAL_SCALE) -> int:
+    """A bound in units of 1/scale, such that no key on that grid changes sides.
 
     >>> on_scale(Fraction("0.25"), "left")
     250000000000000
     """
-    exact = bound * DECIMAL_SCALE
+    exact = bound * scale
     whole = exact.numerator // exact.denominator
     return whole + 1 if closed == "left" and whole != exact else whole
 
@@ -136,7 +140,9 @@ def pack(
     Intervals without a key in them are left out and neighbours of equal noise
     joined, so that equal tables are equal however they were written.
     """
-    starts, upper, noise = [0], [], []
+    starts: list[int] = [0]
+    upper: list[int] = []
+    noise: list[int] = []
     for row in rows:
         last = 0 if closed == "left" else -1
         first = len(upper)
@@ -150,5 +156,12 @@ def pack(
                 noise.append(value)
             last = bound
         starts.append(len(upper))
-    arrays = [np.array(part, dtype=np.int64) for part in (starts, upper, noise)]
-    return Intervals(scale, closed, *arrays, beyond=beyond, zeros=zeros)
+    return Intervals(
+        scale,
+        closed,
+        np.array(starts, dtype=np.int64),
+        np.array(upper, dtype=np.int64),
+        np.array(noise, dtype=np.int64),
+        beyond=beyond,
+        zeros=zeros,
+    )

@@ -21,9 +21,11 @@ __all__ = ["look_up", "thresholds"]
 
 IntArray = npt.NDArray[np.int64]
 
-_CHUNK = 1 << 17  # cells per piece: keys, rows and places stay in the cache
+_CHUNK = 1 << 15  # cells per piece: keys, rows and places stay in the cache
 _MANY = 1 << 19  # from here on threads pay
 _MAX_THREADS = 8
+_DENSE = 1 << 23  # rows × keys up to which the noise of every key is written out
+_WORTH = 16  # and this many times the number of cells
 
 
 def thresholds(content: Intervals, grid: KeyGrid) -> IntArray:
@@ -63,32 +65,44 @@ def look_up(content: Intervals, count: IntArray, cell_key: IntArray, grid: KeyGr
     """
     _check(count, cell_key, grid)
     first_above = thresholds(content, grid)
+    rows = content.n_max + 1
     per_block = (2**63 - 1) // grid.size - 1  # rows whose places fit 64 bits
-    if content.n_max + 1 <= per_block:
+    if rows <= per_block:
         places = content.row_of * grid.size + first_above
-        return _in_pieces(content, places, count, cell_key, grid.size)
+        if rows * grid.size <= min(_DENSE, _WORTH * len(count)):
+            every = np.repeat(content.noise, np.diff(places, prepend=0))
+            return _in_pieces(content, every, count, cell_key, grid.size)
+        return _in_pieces(content, content.noise, count, cell_key, grid.size, places=places)
     noise = np.zeros(len(count), dtype=np.int64)
     row = _rows(content, count)
-    for low in range(0, content.n_max + 1, per_block):
-        high = min(low + per_block, content.n_max + 1)
+    for low in range(0, rows, per_block):
+        high = min(low + per_block, rows)
         begin, end = int(content.starts[low]), int(content.starts[high])
         places = (content.row_of[begin:end] - low) * grid.size + first_above[begin:end]
-        at = np.flatnonzero((row >= low) & (row < high))
-        wanted = (row[at] - low) * grid.size + cell_key[at]
-        noise[at] = content.noise[begin + np.searchsorted(places, wanted, side="right")]
+        cells = np.flatnonzero((row >= low) & (row < high))
+        at = (row[cells] - low) * grid.size + cell_key[cells]
+        noise[cells] = content.noise[begin + np.searchsorted(places, at, side="right")]
     return noise
 
 
 def _in_pieces(
-    content: Intervals, places: IntArray, count: IntArray, cell_key: IntArray, size: int
+    content: Intervals,
+    values: IntArray,
+    count: IntArray,
+    cell_key: IntArray,
+    size: int,
+    *,
+    places: IntArray | None = None,
 ) -> IntArray:
+    """Take each cell's noise from `values`: at row × size + key, or the place above it."""
     noise = np.empty(len(count), dtype=np.int64)
 
     def fill(begin: int) -> None:
         piece = slice(begin, begin + _CHUNK)
-        wanted = _rows(content, count[piece]) * size + cell_key[piece]
-        at = np.searchsorted(places, wanted, side="right")
-        np.take(content.noise, at, out=noise[piece])
+        at = _rows(content, count[piece]) * size + cell_key[piece]
+        if places is not None:
+            at = np.searchsorted(places, at, side="right")
+        noise[piece] = values[at]
 
     begins = range(0, len(count), _CHUNK)
     if len(count) < _MANY:

@@ -1,0 +1,239 @@
+"""The cell-key method for counts: `perturb`.
+
+In: a confidential `Table` with cell keys and a secret `PerturbationTable`.
+Out: a `ProtectedTable`. This is where the confidentiality line is crossed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet._version import __version__
+from discreet.errors import PerturbationError
+from discreet.keygrid import KeyGrid
+from discreet.perturbation.official import official_cells
+from discreet.perturbation.table import PerturbationTable
+from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table
+from discreet.tables.table import grid_size
+from discreet.tabulation.filters import Filter
+
+__all__ = ["GRID_LIMIT", "NON_ADDITIVITY", "perturb"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: Rules that speak about every combination of codes need the complete grid, up to this size.
+GRID_LIMIT = 50_000_000
+
+NON_ADDITIVITY = Note(
+    "non-additivity",
+    {
+        "en": "Figures are protected with the cell-key method. Each cell is altered on its own: "
+        "the parts of a total need not add up to it. Take every total from the table; "
+        "do not compute it from its parts.",
+        "de": "Die Werte sind mit der Cell-Key-Methode geheim gehalten. Jede Zelle wird für sich "
+        "überlagert: Die Teile einer Summe ergeben zusammen nicht immer den ausgewiesenen Wert. "
+        "Summen sind der Tabelle zu entnehmen, nicht aus ihren Teilen zu bilden.",
+    },
+)
+
+
+@dataclass(frozen=True, repr=False)
+class _Cells:
+    """The cells under work: those of the table, or of its complete grid."""
+
+    index: tuple[npt.NDArray[np.int32], ...]
+    count: IntArray
+    key: IntArray
+    weight: FloatArray | None
+    official: BoolArray
+
+    def true_value(self) -> IntArray | FloatArray:
+        return self.count if self.weight is None else self.weight
+
+
+def perturb(
+    table: Table,
+    ptable: PerturbationTable,
+    *,
+    zeros: Literal["keep", "table"] = "keep",
+    suppress_below: float | None = None,
+    official: str | Filter | BoolArray | None = None,
+    totals: Mapping[str, str] | None = None,
+    titles: Mapping[str, str] | None = None,
+    universe: Mapping[str, str] | None = None,
+    digests: Mapping[str, str] | None = None,
+) -> ProtectedTable:
+    """Protect a table of counts with the cell-key method.
+
+    The noise of a cell depends on its unweighted count and its cell key only. A
+    weighted cell becomes (count + noise) × (sum of weights / count). Value columns
+    are left out.
+
+    Args:
+        table: The table, with cell keys.
+        ptable: The perturbation table.
+        zeros: "keep" leaves zero cells zero; "table" uses row 0 of the perturbation
+            table, for every combination of codes.
+        suppress_below: Suppress every cell, zeros included, whose perturbed value is
+            below this.
+        official: Cells published as they are: a filter on the codes of the spanning
+            variables (and ``<variable>.level``), where a variable the table lacks
+            counts as its total (not applied to filtered tables); or a boolean per cell.
+        totals: Total codes of variables the table lacks, where not "Total".
+        titles: language → heading.
+        universe: language → who is counted.
+        digests: name → keyed digest, added to the provenance.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [3, 2, 1], "key": [0.8, 0.7, 0.1]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> perturb(table, ptable).to_polars(complete=False)["value"].to_list()
+    [4, 2]
+    """
+    grid = _check(table, ptable, zeros, suppress_below)
+    cells = _cells(table, official)
+    if _needs_grid(cells, ptable, grid, zeros, suppress_below):
+        cells = _complete(table, cells)
+    if isinstance(official, str | Filter) and official and not table.where:
+        spanning = (table.dimensions, cells.index, totals or {}, len(cells.count))
+        cells = replace(cells, official=official_cells(official, *spanning))
+    noisy = _perturbed(cells, ptable, grid, zeros=zeros)
+    value = np.where(cells.official, cells.true_value(), noisy)
+    return ProtectedTable(
+        dimensions=table.dimensions,
+        index=cells.index,
+        value=value,
+        status=_status(value, cells.official, suppress_below),
+        provenance=_provenance(table, ptable, grid, digests or {}),
+        notes=(NON_ADDITIVITY,),
+        name=table.name,
+        titles=dict(titles or {}),
+        universe=dict(universe or {}),
+    )
+
+
+def _check(table: Table, ptable: PerturbationTable, zeros: str, below: float | None) -> KeyGrid:
+    if table.cell_key is None or table.grid is None:
+        raise PerturbationError(
+            "the table has no cell keys",
+            code="no-cell-keys",
+            where=table.name,
+            hint='tabulate with record_key="…", or name cell_key= for cells made elsewhere',
+        )
+    if zeros not in ("keep", "table"):
+        raise PerturbationError('zeros is "keep" or "table"', code="zeros", where=table.name)
+    if zeros == "table" and not ptable.changes_zeros:
+        raise PerturbationError(
+            "the perturbation table holds no noise for zeros",
+            code="zeros",
+            where=table.name,
+            hint='use zeros="keep", or a perturbation table with such a row 0',
+        )
+    if zeros == "table" and table.weight is not None:
+        raise PerturbationError(
+            "zeros of a weighted table cannot be perturbed: they have no mean weight",
+            code="zeros",
+            where=table.name,
+            hint='use zeros="keep"',
+        )
+    number = isinstance(below, int | float) and not isinstance(below, bool)
+    if below is not None and not (number and 0 <= below < np.inf):
+        raise PerturbationError(
+            "suppress_below is a number of at least 0", code="suppress-below", where=table.name
+        )
+    return table.grid
+
+
+def _cells(table: Table, official: object) -> _Cells:
+    assert table.cell_key is not None
+    mask = np.zeros(len(table), dtype=np.bool_)
+    if official is not None and not isinstance(official, str | Filter):
+        mask = np.asarray(official)
+        if mask.dtype != np.bool_ or mask.shape != (len(table),):
+            raise PerturbationError(
+                f"one boolean for each of the {len(table):,} cells is needed",
+                code="official",
+                where=table.name,
+            )
+    return _Cells(table.index, table.count, table.cell_key, table.weight, mask)
+
+
+def _needs_grid(
+    cells: _Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str, below: float | None
+) -> bool:
+    """Whether combinations that do not occur are published as anything but zero."""
+    if below is not None and below > 0:
+        return True
+    nothing = np.zeros(1, dtype=np.int64)
+    return zeros == "table" and bool(ptable.lookup(nothing, nothing, grid)[0])
+
+
+def _complete(table: Table, cells: _Cells) -> _Cells:
+    """The cells of the complete grid; those that do not occur have count and key 0."""
+    sizes = [len(dimension) for dimension in table.dimensions]
+    size = grid_size(table.dimensions)
+    if size > GRID_LIMIT:
+        raise PerturbationError(
+            f"rules for zero cells need the complete grid, which has {size:,} cells here",
+            code="grid-size",
+            where=table.name,
+            hint=f"at most {GRID_LIMIT:,} are possible: leave out a variable or a level",
+        )
+    flat = np.zeros(len(table), dtype=np.int64)
+    for width, part in zip(sizes, cells.index, strict=True):
+        flat = flat * width + part
+
+    def spread(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        whole = np.zeros(size, dtype=column.dtype)
+        whole[flat] = column
+        return whole
+
+    places = np.unravel_index(np.arange(size), sizes) if sizes else ()
+    return _Cells(
+        tuple(part.astype(np.int32) for part in places),
+        spread(cells.count),
+        spread(cells.key),
+        None if cells.weight is None else spread(cells.weight),
+        spread(cells.official),
+    )
+
+
+def _perturbed(
+    cells: _Cells, ptable: PerturbationTable, grid: KeyGrid, *, zeros: str
+) -> IntArray | FloatArray:
+    changed = cells.count + ptable.lookup(cells.count, cells.key, grid)
+    if zeros == "keep":
+        changed[cells.count == 0] = 0
+    if cells.weight is None:
+        return changed
+    mean = np.zeros(len(cells.count), dtype=np.float64)
+    np.divide(cells.weight, cells.count, out=mean, where=cells.count > 0)
+    return np.asarray(changed * mean, dtype=np.float64)
+
+
+def _status(
+    value: IntArray | FloatArray, official: BoolArray, below: float | None
+) -> npt.NDArray[np.int8]:
+    status = np.where(value == 0, CellStatus.zero_or_changed_to_zero, CellStatus.published)
+    if below is not None:
+        status[(value < below) & ~official] = CellStatus.suppressed
+    status[official & (value != 0)] = CellStatus.official
+    return status.astype(np.int8)
+
+
+def _provenance(
+    table: Table, ptable: PerturbationTable, grid: KeyGrid, digests: Mapping[str, str]
+) -> Provenance:
+    named = dict(digests)
+    key = table.fingerprint()
+    if key is not None:  # a digest keyed by few cells could be found by trial
+        named["perturbation_table"] = ptable.digest(key)
+    return Provenance(version=__version__, method="cell-key", key_grid=str(grid), digests=named)

@@ -1,0 +1,77 @@
+"""Cells excluded from perturbation by rule, such as official population figures.
+
+In: a filter on the codes of a table's spanning variables. Out: which cells it
+names. A filter looks at codes only, never at counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import PerturbationError
+from discreet.tabulation.filters import Filter, parse_filter
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.tables import Dimension
+
+__all__ = ["LEVEL", "official_cells"]
+
+BoolArray = npt.NDArray[np.bool_]
+IndexArray = npt.NDArray[np.int32]
+
+#: ``<variable>.level`` stands for the level of a code: 0 for the total, 1 below it, …
+LEVEL = ".level"
+_TOTAL = "Total"
+
+
+def official_cells(
+    text: str | Filter,
+    dimensions: Sequence[Dimension],
+    index: Sequence[IndexArray],
+    totals: Mapping[str, str],
+    size: int,
+) -> BoolArray:
+    """Which cells a filter on codes names.
+
+    Args:
+        text: The filter, such as ``sex == 'Total' and region.level == 1``.
+        dimensions: The spanning variables of the table.
+        index: Per spanning variable, the position of each cell's code.
+        totals: Total codes of variables the table lacks; "Total" for those not named.
+        size: Number of cells.
+    """
+    import narwhals as nw
+    import polars as pl
+
+    condition = text if isinstance(text, Filter) else parse_filter(text)
+    if not condition.columns:
+        raise PerturbationError("the filter names no variable", code="official", where=str(text))
+    spanning = {dimension.name: at for at, dimension in enumerate(dimensions)}
+    columns = {}
+    for name in sorted(condition.columns):
+        variable = name.removesuffix(LEVEL)
+        if name in spanning:
+            at = spanning[name]
+            columns[name] = _codes(dimensions[at], index[at])
+        elif name.endswith(LEVEL) and variable in spanning:
+            at = spanning[variable]
+            columns[name] = pl.Series(dimensions[at].levels[index[at]])
+        else:
+            absent: Any = 0 if name.endswith(LEVEL) else totals.get(name, _TOTAL)
+            columns[name] = pl.Series([absent]).new_from_index(0, size)
+    frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
+    condition.check(frame.schema)
+    named = frame.select(named=condition.to_narwhals(frame.schema)).to_native()["named"]
+    return np.asarray(named.fill_null(value=False).to_numpy(), dtype=np.bool_)
+
+
+def _codes(dimension: Dimension, index: IndexArray) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(dimension.codes, dtype=pl.String).gather(index)

@@ -1,0 +1,323 @@
+"""`perturb`: from a confidential table of counts to a protected one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import (
+    CellStatus,
+    Classification,
+    PerturbationTable,
+    ProtectedTable,
+    Table,
+    perturb,
+    tabulate,
+)
+from discreet.errors import FilterError, PerturbationError
+from discreet.perturbation import counts
+
+CENSUS = 10**15
+OneCell = Callable[..., Table]
+
+
+@pytest.fixture
+def region() -> Classification:
+    return Classification(
+        name="region", codes=("Total", "N", "N1", "N2", "S"), parents=(-1, 0, 1, 1, 0)
+    )
+
+
+@pytest.fixture
+def table(region: Classification) -> Table:
+    """Six people by region and sex; N2 × w does not occur."""
+    people = pl.DataFrame(
+        {
+            "region": ["N1", "N1", "N1", "N2", "S", "S"],
+            "sex": ["m", "m", "w", "m", "w", "m"],
+            "record_key": [0.1, 0.05, 0.9, 0.8, 0.3, 0.2],
+            "weight": [2.0, 3.0, 1.5, 4.0, 2.5, 1.0],
+        }
+    )
+    return tabulate(people, [region, "sex"], record_key="record_key")
+
+
+def values(safe: ProtectedTable) -> dict[tuple[str, ...], Any]:
+    frame = safe.to_polars(complete=True)
+    return {row[:-2]: row[-2] for row in frame.iter_rows()}
+
+
+def statuses(safe: ProtectedTable) -> dict[tuple[str, ...], str]:
+    frame = safe.to_polars(complete=True)
+    return {row[:-2]: row[-1] for row in frame.iter_rows()}
+
+
+# -- noise ------------------------------------------------------------------------
+
+
+def test_each_cell_gets_the_noise_of_its_count_and_cell_key(
+    table: Table, ptable: PerturbationTable
+) -> None:
+    """N1 × m: keys 0.1 + 0.05 = 0.15 lie below ¼: noise −1."""
+    safe = perturb(table, ptable)
+    assert safe.get("N1", "m") == 2 - 1
+    assert safe.get("N1", "w") == 1 + 1
+    assert safe.get("N", "Total") == 4 + 1  # 0.1 + 0.05 + 0.9 + 0.8 = 1.85: key 0.85
+    assert safe.get("Total", "Total") == 6  # 2.35: key 0.35
+
+
+def test_zero_cells_stay_zero_and_look_like_counts_changed_to_zero(
+    table: Table, ptable: PerturbationTable
+) -> None:
+    gone = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 1}, 2: {0: 1}})
+    safe = perturb(table, gone)
+    assert safe.get("N2", "w") == 0  # never occurred
+    assert safe.get("N2", "m") == 0  # one person
+    shown = statuses(safe)
+    assert shown["N2", "w"] == shown["N2", "m"] == "zero_or_changed_to_zero"
+    assert perturb(table, ptable).get("N2", "w") == 0
+
+
+def test_counted_zero_cells_stay_zero_whatever_their_key(one_cell: OneCell) -> None:
+    zero = PerturbationTable.from_rows({0: {1: 1}, 1: {0: 1}}, zeros=True)
+    made = one_cell([0, 1], [0.0, 0.5])
+    assert values(perturb(made, zero))["c0",] == 0
+
+
+@settings(deadline=None)
+@given(
+    cells=st.lists(st.tuples(st.integers(0, 40), st.integers(0, CENSUS - 1)), min_size=1),
+    order=st.randoms(use_true_random=False),
+)
+def test_the_same_cell_has_the_same_figure_in_every_table(
+    cells: list[tuple[int, int]], order: Any
+) -> None:
+    """Whatever other cells stand beside it, and in whatever order."""
+    noise = {-1: 0.3, 0: 0.4, 1: 0.3}
+    ptable = PerturbationTable.from_rows({0: {0: 1}, 1: noise, 2: noise})
+    rows = [(f"c{at}", count, key) for at, (count, key) in enumerate(cells)]
+    shuffled = order.sample(rows, len(rows))
+
+    def published(chosen: list[tuple[str, int, int]]) -> dict[tuple[str, ...], Any]:
+        frame = pl.DataFrame(
+            chosen, schema={"cell": pl.String, "n": pl.Int64, "key": pl.Int64}, orient="row"
+        )
+        made = Table.from_cells(frame, by=["cell"], count="n", cell_key="key")
+        return values(perturb(made, ptable))
+
+    whole, half = published(rows), published(shuffled[: len(rows) // 2 + 1])
+    assert published(shuffled) == whole
+    assert all(whole[code] == value for code, value in half.items())
+    assert min(whole.values()) >= 0
+
+
+# -- weights --------------------------------------------------------------------
+
+
+def test_weighted_cells_scale_by_their_mean_weight(
+    region: Classification, ptable: PerturbationTable
+) -> None:
+    people = pl.DataFrame(
+        {"region": ["N1", "N1", "S"], "key": [0.1, 0.05, 0.6], "weight": [2.0, 3.0, 7.0]}
+    )
+    weighted = tabulate(people, [region], record_key="key", weight="weight")
+    safe = perturb(weighted, ptable)
+    assert safe.get("N1") == pytest.approx((2 - 1) * 2.5)
+    assert safe.get("S") == pytest.approx(7.0)
+    assert safe.get("N2") == 0
+    assert safe.value.dtype == np.float64
+
+
+# -- suppression of small figures ------------------------------------------------------
+
+
+def test_small_figures_are_suppressed_by_their_perturbed_value(
+    table: Table, ptable: PerturbationTable
+) -> None:
+    """Zeros too, whether counted, changed or never occurring: none can be told from another."""
+    safe = perturb(table, ptable, suppress_below=2)
+    open_figures = values(perturb(table, ptable))
+    for code, value in values(safe).items():
+        assert value == (open_figures[code] if open_figures[code] >= 2 else None)
+    assert statuses(safe)["N2", "w"] == "suppressed"
+    assert (
+        perturb(table, ptable, suppress_below=0)
+        .to_polars()
+        .equals(perturb(table, ptable).to_polars())
+    )
+
+
+@pytest.mark.parametrize("below", [-1, True, float("inf"), "3"])
+def test_a_threshold_is_a_number(table: Table, ptable: PerturbationTable, below: Any) -> None:
+    with pytest.raises(PerturbationError, match="suppress_below"):
+        perturb(table, ptable, suppress_below=below)
+
+
+# -- zeros ------------------------------------------------------------------------
+
+
+def test_row_0_speaks_about_every_combination(table: Table) -> None:
+    """A combination that never occurs has cell key 0."""
+    zero = PerturbationTable.from_rows({0: {0: 0.5, 1: 0.5}, 1: {0: 1}}, zeros=True)
+    assert values(perturb(table, zero, zeros="table"))["N2", "w"] == 0
+    other = PerturbationTable.from_rows({0: {1: 0.5, 2: 0.5}, 1: {0: 1}}, zeros=True)
+    assert values(perturb(table, other, zeros="table"))["N2", "w"] == 1
+    assert values(perturb(table, other, zeros="keep"))["N2", "w"] == 0
+
+
+def test_zeros_cannot_be_changed_by_a_table_without_row_0(
+    table: Table, ptable: PerturbationTable
+) -> None:
+    with pytest.raises(PerturbationError, match="no noise for zeros"):
+        perturb(table, ptable, zeros="table")
+    with pytest.raises(PerturbationError, match='"keep" or "table"'):
+        perturb(table, ptable, zeros="maybe")  # type: ignore[arg-type]
+
+
+def test_zeros_of_weighted_tables_cannot_be_changed(one_cell: OneCell) -> None:
+    zero = PerturbationTable.from_rows({0: {1: 1}, 1: {0: 1}}, zeros=True)
+    cells = pl.DataFrame({"cell": ["a"], "n": [1], "key": [0.5], "w": [2.5]})
+    weighted = Table.from_cells(cells, by=["cell"], count="n", cell_key="key", weight="w")
+    with pytest.raises(PerturbationError, match="mean weight"):
+        perturb(weighted, zero, zeros="table")
+
+
+def test_a_grid_beyond_the_limit_is_refused(
+    table: Table, ptable: PerturbationTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counts, "GRID_LIMIT", 14)
+    assert perturb(table, ptable).stored > 0
+    with pytest.raises(PerturbationError, match="15 cells") as caught:
+        perturb(table, ptable, suppress_below=3)
+    assert caught.value.code == "grid-size"
+
+
+# -- official figures -----------------------------------------------------------------
+
+
+def test_official_figures_are_published_as_they_are(
+    table: Table, ptable: PerturbationTable
+) -> None:
+    """Population of regions: a figure of every table that shows it, altered in none."""
+    safe = perturb(table, ptable, official="sex == 'Total' and age == 'Total'")
+    assert [safe.get(code, "Total") for code in ("Total", "N", "N1", "N2", "S")] == [6, 4, 3, 1, 2]
+    shown = statuses(safe)
+    assert shown["N", "Total"] == "official"
+    assert shown["N1", "m"] == "published"
+    assert safe.get("N1", "m") == perturb(table, ptable).get("N1", "m")
+
+
+def test_official_figures_by_level(table: Table, ptable: PerturbationTable) -> None:
+    safe = perturb(table, ptable, official="region.level <= 1 and sex.level == 0")
+    official = {code for code, status in statuses(safe).items() if status == "official"}
+    assert official == {("Total", "Total"), ("N", "Total"), ("S", "Total")}
+
+
+def test_a_variable_the_table_lacks_counts_as_its_total(
+    table: Table, ptable: PerturbationTable
+) -> None:
+    assert "official" in statuses(perturb(table, ptable, official="age == 'Total'")).values()
+    assert "official" not in statuses(perturb(table, ptable, official="age == '1'")).values()
+    named = perturb(table, ptable, official="age == 'ALL'", totals={"age": "ALL"})
+    assert set(statuses(named).values()) == {"official", "zero_or_changed_to_zero"}
+    assert "official" in statuses(perturb(table, ptable, official="age.level == 0")).values()
+    assert "official" not in statuses(perturb(table, ptable, official="")).values()
+
+
+def test_a_figure_of_part_of_the_records_is_not_official(
+    region: Classification, ptable: PerturbationTable
+) -> None:
+    people = pl.DataFrame({"region": ["N1", "S"], "age": [10, 40], "key": [0.1, 0.9]})
+    adults = tabulate(people, [region], record_key="key", where="age >= 18")
+    assert "official" not in statuses(perturb(adults, ptable, official="age == 'Total'")).values()
+
+
+def test_official_figures_are_never_suppressed(table: Table, ptable: PerturbationTable) -> None:
+    safe = perturb(table, ptable, official="sex == 'Total'", suppress_below=100)
+    assert safe.get("N2", "Total") == 1
+    assert safe.get("N1", "m") is None
+
+
+def test_official_zeros_look_like_other_zeros(one_cell: OneCell) -> None:
+    safe = perturb(
+        one_cell([0, 2], [0.0, 0.1]),
+        PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}}),
+        official="cell.level == 1",
+    )
+    assert statuses(safe)["c0",] == "zero_or_changed_to_zero"
+    assert statuses(safe)["c1",] == "official"
+
+
+def test_official_cells_by_mask(table: Table, ptable: PerturbationTable) -> None:
+    mask = np.zeros(len(table), dtype=bool)
+    mask[0] = True
+    safe = perturb(table, ptable, official=mask, suppress_below=2)
+    assert safe.status[0] == CellStatus.official
+    assert (safe.status == CellStatus.official).sum() == 1
+    for wrong in (mask[:-1], mask.astype(int)):
+        with pytest.raises(PerturbationError, match="one boolean"):
+            perturb(table, ptable, official=wrong)
+
+
+@pytest.mark.parametrize("text", ["sex ==", "sex == 3", "import os"])
+def test_filters_that_cannot_be_understood(
+    table: Table, ptable: PerturbationTable, text: str
+) -> None:
+    with pytest.raises(FilterError):
+        perturb(table, ptable, official=text)
+
+
+# -- what goes along ---------------------------------------------------------------
+
+
+def test_a_table_without_cell_keys_cannot_be_perturbed(
+    region: Classification, ptable: PerturbationTable
+) -> None:
+    bare = tabulate(pl.DataFrame({"region": ["N1"]}), [region])
+    with pytest.raises(PerturbationError, match="Hint: tabulate with record_key") as caught:
+        perturb(bare, ptable)
+    assert caught.value.code == "no-cell-keys"
+
+
+def test_notes_and_provenance(table: Table, ptable: PerturbationTable) -> None:
+    safe = perturb(
+        table, ptable, titles={"en": "People"}, universe={"en": "all"}, digests={"programme": "ab"}
+    )
+    assert [note.kind for note in safe.notes] == ["non-additivity"]
+    assert "Summen" in safe.notes[0].text("de")
+    assert (safe.provenance.method, safe.provenance.key_grid) == ("cell-key", "10^15")
+    assert safe.title("en") == "People"
+    assert dict(safe.universe) == {"en": "all"}
+
+
+def test_a_guessable_digest_is_left_out(one_cell: OneCell, ptable: PerturbationTable) -> None:
+    """Few cells, few keys: whoever knows the method could try them all."""
+    few = perturb(one_cell([1], [0.5]), ptable, digests={"programme": "ab"})
+    assert dict(few.provenance.digests) == {"programme": "ab"}
+    many = one_cell([1] * 20, [at / 1000 for at in range(20)])
+    key = many.fingerprint()
+    assert key is not None
+    digests = perturb(many, ptable).provenance.digests
+    assert digests["perturbation_table"] == ptable.digest(key)
+
+
+def test_nothing_confidential_is_in_the_result(table: Table, ptable: PerturbationTable) -> None:
+    """No field of a protected table holds true counts, keys or noise."""
+    safe = perturb(table, ptable)
+    assert table.cell_key is not None
+    arrays = [value for value in vars(safe).values() if isinstance(value, np.ndarray)]
+    assert {id(safe.value), id(safe.status)} == {id(array) for array in arrays}
+    assert not np.isin(safe.value, table.cell_key).any()
+
+
+def test_a_grand_total_alone(ptable: PerturbationTable) -> None:
+    people = pl.DataFrame({"key": [0.4, 0.4]})
+    total = tabulate(people, [], record_key="key")
+    assert perturb(total, ptable).value.tolist() == [3]
+    assert perturb(total, ptable, suppress_below=5).status.tolist() == [CellStatus.suppressed]

@@ -1,0 +1,95 @@
+"""A university's worked example of the cell-key method: students by university and sex."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet import PerturbationTable, perturb, tabulate
+
+Keyed = Callable[..., pl.DataFrame]
+
+
+@pytest.fixture
+def matrix(reference: Path) -> PerturbationTable:
+    return PerturbationTable.read(reference / "seminar" / "cumulative_matrix.csv")
+
+
+def students(reference: Path, number: int) -> pl.DataFrame:
+    path = reference / "seminar" / f"microdata_{number}.csv"
+    return pl.read_csv(path, infer_schema=False)
+
+
+@pytest.mark.parametrize("number", [10, 1001])
+def test_every_published_value_is_reproduced(
+    reference: Path, matrix: PerturbationTable, keyed: Keyed, number: int
+) -> None:
+    expected = pl.read_csv(reference / "seminar" / f"expected_{number}.csv")
+    table = tabulate(
+        keyed(students(reference, number)), ["university", "sex"], record_key="record_key"
+    )
+    safe = perturb(table, matrix)
+    true = {
+        row[:-1]: row[-1]
+        for row in table.to_polars().select("university", "sex", "count").iter_rows()
+    }
+    for row in expected.iter_rows(named=True):
+        codes = (row["university"], row["sex"])
+        assert true[codes] == row["count"]
+        assert safe.get(*codes) == row["published"]
+
+
+def test_cell_keys_and_noise_of_the_ten_students(
+    reference: Path, matrix: PerturbationTable, keyed: Keyed, cells_of: Callable[..., pl.DataFrame]
+) -> None:
+    expected = pl.read_csv(reference / "seminar" / "expected_10.csv")
+    table = tabulate(keyed(students(reference, 10)), ["university", "sex"], record_key="record_key")
+    cells = expected.join(cells_of(table, matrix), on=["university", "sex"], suffix="_ours")
+    assert cells.height == expected.height == 5
+    assert cells["noise"].equals(cells["noise_ours"])
+    difference = cells["cell_key"] / 10**15 - cells["cell_key_6_digits"]
+    assert difference.abs().max() < 1e-6  # type: ignore[operator]
+
+
+def test_wuerzburg_worked_through(matrix: PerturbationTable) -> None:
+    """Keys 0.611853 + 0.456070 + 0.785176 = 1.853099: the cell key is 0.853099, the noise +1."""
+    keys = [611853, 456070, 785176]
+    assert matrix.lookup([3], [sum(keys) % 10**6], grid=10**6).tolist() == [1]
+
+
+def test_the_published_cells_do_not_add_up(
+    reference: Path, matrix: PerturbationTable, keyed: Keyed
+) -> None:
+    table = tabulate(
+        keyed(students(reference, 1001)), ["university", "sex"], record_key="record_key"
+    )
+    safe = perturb(table, matrix)
+    inner = safe.to_polars().filter(pl.col("university") != "Total", pl.col("sex") != "Total")
+    assert inner["value"].sum() == 1012
+    assert safe.get("Total", "Total") == 1001
+    assert [note.kind for note in safe.notes] == ["non-additivity"]
+
+
+def test_without_noise_the_published_counts_are_the_originals(
+    reference: Path, keyed: Keyed
+) -> None:
+    still = PerturbationTable.from_rows({0: {0: 1}})
+    table = tabulate(
+        keyed(students(reference, 1001)), ["university", "sex"], record_key="record_key"
+    )
+    safe = perturb(table, still)
+    assert safe.to_polars(complete=False)["value"].equals(
+        table.to_polars().filter(pl.col("count") > 0)["count"].rename("value")
+    )
+
+
+def test_what_the_matrix_is_said_to_be(matrix: PerturbationTable) -> None:
+    """Zero mean, variance 2.25 (row 2 but for a digit), stays ½ from row 3 on, no 1 or 2."""
+    rows = matrix.parameters()
+    assert [row["mean"] for row in rows] == pytest.approx([0] * 8, abs=1.01e-4)
+    assert [row["variance"] for row in rows[1:]] == pytest.approx([2.25] * 7, abs=2e-4)
+    assert [row["stay"] for row in rows[3:]] == pytest.approx([0.5] * 5)
+    assert not matrix.transition_matrix()[:, 1:3].any()
