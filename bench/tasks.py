@@ -125,10 +125,10 @@ def programme(shared: bool) -> Task:
 
         rng = np.random.default_rng(2)
         frame = records(rows, "string").with_columns(
-            pl.Series("status", rng.integers(0, 5, rows, dtype=np.int8)),
+            pl.Series("marital", rng.integers(0, 5, rows, dtype=np.int8)),
             pl.Series("work", rng.integers(0, 3, rows, dtype=np.int8)),
         )
-        names = ["region", "age", "sex", "status", "work"]
+        names = ["region", "age", "sex", "marital", "work"]
         queries = [Query(by=list(pair), name="-".join(pair)) for pair in combinations(names, 2)]
         if shared:
             return lambda: dc.tabulate_many(frame, queries, record_key="record_key")

@@ -1,1 +1,19 @@
-"""To be filled."""
+"""Records: reading them, and their record keys (layer 3, confidential).
+
+In: files, databases and frames of records. Out: the same records, with keys.
+"""
+
+from discreet.microdata.inheritance import inherit_record_keys
+from discreet.microdata.key_files import add_keys_to_file
+from discreet.microdata.reading import read_microdata
+from discreet.microdata.record_keys import import_record_keys, with_record_keys
+from discreet.microdata.secret import Secret
+
+__all__ = [
+    "Secret",
+    "add_keys_to_file",
+    "import_record_keys",
+    "inherit_record_keys",
+    "read_microdata",
+    "with_record_keys",
+]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import narwhals as nw
 import polars as pl
 
-from discreet.errors import MicrodataError, Problem
+from discreet.errors import DiscreetError, MicrodataError, Problem
 from discreet.keygrid import IntArray
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def open_frame(frame: Any) -> NarwhalsFrame:
     ['id']
     """
     try:
-        opened = nw.from_native(frame)
+        opened: NarwhalsFrame = nw.from_native(frame)
     except (TypeError, ValueError) as error:
         what = (
             "this is not a frame of records"
@@ -186,7 +186,10 @@ def _polars_plan(
     plan: pl.LazyFrame, names: Sequence[str], column: str, function: RowFunction, as_text: bool
 ) -> pl.LazyFrame:
     def values(rows: pl.Series) -> pl.Series:
-        return pl.Series(function(rows.struct.unnest()), dtype=pl.Int64)
+        try:
+            return pl.Series(function(rows.struct.unnest()), dtype=pl.Int64)
+        except DiscreetError as error:  # polars cannot carry other errors through a plan
+            raise pl.exceptions.ComputeError(str(error)) from None
 
     taken = [pl.col(name).cast(pl.String) if as_text else pl.col(name) for name in names]
     computed = pl.struct(taken).map_batches(values, return_dtype=pl.Int64, is_elementwise=True)
@@ -206,18 +209,33 @@ def _joined(
     inner = [f'"c{at}"' for at in range(len(names))]
     listed = ", ".join(f"{form} as {to}" for form, to in zip(forms, inner, strict=True))
     chosen = relation.project(listed)
-    taken = pl.DataFrame((chosen.distinct() if distinct else chosen).to_arrow_table())
-    values = pl.Series("value", function(taken.rename(dict(zip(taken.columns, names, strict=True)))))
-    computed = taken.with_columns(values).to_arrow()  # noqa: F841 - named in the query below
+    taken, values = _computed(chosen, names, function, distinct)
+    computed = taken.with_columns(pl.Series("value", values)).to_arrow()  # noqa: F841 - named in the query below
     matches = " and ".join(
         f"{_sql_form(name, str(types[name]), as_text, 'discreet_records.')} = discreet_values.{to}"
         for name, to in zip(names, inner, strict=True)
     )
-    return relation.query(
+    joined = relation.query(
         "discreet_records",
         f"select discreet_records.*, discreet_values.value as {quoted(column)} "  # noqa: S608
         f"from discreet_records left join computed as discreet_values on {matches}",
     )
+    assert joined is not None  # only statements without a result give None
+    return joined
+
+
+def _computed(
+    chosen: duckdb.DuckDBPyRelation, names: Sequence[str], function: RowFunction, distinct: bool
+) -> tuple[pl.DataFrame, IntArray]:
+    """The values the function needs, and what it makes of them."""
+    taken = pl.DataFrame((chosen.distinct() if distinct else chosen).to_arrow_table())
+    named = dict(zip(taken.columns, names, strict=True))
+    try:
+        return taken, function(taken.rename(named))
+    except DiscreetError:
+        if distinct:  # say how many records are at fault, not how many values
+            function(pl.DataFrame(chosen.to_arrow_table()).rename(named))
+        raise
 
 
 def quoted(name: str) -> str:

@@ -77,9 +77,7 @@ def _check_types(frame: NarwhalsFrame, names: Sequence[str]) -> None:
     problems = [
         Problem(f"identifiers cannot be of type {schema[name]}", name, hint)
         for name in names
-        if not (
-            schema[name].is_integer() or schema[name] in (nw.String, nw.Categorical, nw.Enum)
-        )
+        if not (schema[name].is_integer() or schema[name] in (nw.String, nw.Categorical, nw.Enum))
     ]
     if problems:
         raise MicrodataError(
@@ -96,12 +94,22 @@ Counts = tuple[int, dict[str, int], dict[str, int], int]
 
 def _count_polars(plan: pl.LazyFrame, names: Sequence[str]) -> Counts:
     """One streaming pass that keeps eight bytes per record."""
-    texts = [pl.col(name).cast(pl.String) for name in names]
+    schema = plan.collect_schema()
+    whole = [schema[name].is_integer() for name in names]
+    # Whole numbers differ as they do in text, and are never empty.
+    texts = [
+        pl.col(name) if number else pl.col(name).cast(pl.String)
+        for name, number in zip(names, whole, strict=True)
+    ]
+    empties = [
+        pl.lit(0) if number else (text == "").sum()
+        for text, number in zip(texts, whole, strict=True)
+    ]
     row_hash = pl.struct(texts).hash() if len(names) > 1 else texts[0].hash()
     totals = plan.select(
         pl.len().alias("total"),
         *[pl.col(name).is_null().sum().alias(f"null {at}") for at, name in enumerate(names)],
-        *[(text == "").sum().alias(f"empty {at}") for at, text in enumerate(texts)],
+        *[empty.alias(f"empty {at}") for at, empty in enumerate(empties)],
     )
     hashes = plan.select(row_hash.alias("hash"))
     found, hashed = pl.collect_all([totals, hashes], engine="streaming")
@@ -122,7 +130,9 @@ def _repeated(
     if not suspects.size:
         return 0
     keys = [text.alias(f"part {at}") for at, text in enumerate(texts)]
-    present = pl.all_horizontal([text.is_not_null() & (text != "") for text in texts])
+    present = pl.all_horizontal(
+        [text.is_not_null() & (text.cast(pl.String) != "") for text in texts]
+    )
     sizes = (
         plan.filter(row_hash.is_in(pl.Series(suspects).implode()) & present)
         .group_by(keys)

@@ -97,7 +97,7 @@ class KeyFunction:
         # One block at a time, chained by the caller: a block cipher mode is not in use here.
         encryptor = Cipher(algorithms.AES(self._cipher_key), modes.ECB()).encryptor()  # noqa: S305
         coded = np.empty(blocks.size + _BLOCK, dtype=np.uint8)
-        written = encryptor.update_into(np.ascontiguousarray(blocks).reshape(-1), coded)
+        written = encryptor.update_into(np.ascontiguousarray(blocks).reshape(-1).data, coded.data)
         return coded[:written].reshape(-1, _BLOCK)
 
     def __reduce__(self) -> NoReturn:

@@ -23,6 +23,7 @@ __all__ = ["MINIMUM_BYTES", "Secret"]
 #: Shorter secrets could be found by trial.
 MINIMUM_BYTES = 16
 
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _WRITABLE_BY_ALL = stat.S_IWOTH
 
@@ -30,7 +31,7 @@ _WRITABLE_BY_ALL = stat.S_IWOTH
 class Secret:
     """At least 16 secret bytes; shows nothing of them.
 
-    A text of 32 or more hexadecimal digits stands for the bytes it spells, any
+    A text of hexadecimal digits stands for the bytes it spells, any
     other text for its UTF-8 bytes. A file, an environment variable and a text of
     the same content therefore give the same secret.
 
@@ -153,9 +154,9 @@ class Secret:
 
 def _from_text(text: str) -> bytes:
     stripped = text.strip()
-    digits = set("0123456789abcdefABCDEF")
-    if len(stripped) >= 2 * MINIMUM_BYTES and len(stripped) % 2 == 0 and set(stripped) <= digits:
-        return bytes.fromhex(stripped)
+    even = len(stripped) // 2 * 2
+    if set(stripped) <= _HEXADECIMAL and (even == len(stripped) or even < 2 * MINIMUM_BYTES):
+        return bytes.fromhex(stripped[:even])  # two digits are one byte, however they look
     return stripped.encode("utf-8")
 
 
@@ -199,7 +200,7 @@ def _check_folders(place: Path) -> None:
             )
 
 
-def _unusable(place: Path, what: str, hint: str = "check the path and its permissions") -> (
-    RecordKeyError
-):
+def _unusable(
+    place: Path, what: str, hint: str = "check the path and its permissions"
+) -> RecordKeyError:
     return RecordKeyError(what, code="secret", where=str(place), hint=hint)

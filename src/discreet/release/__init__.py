@@ -1,1 +1,22 @@
-"""To be filled."""
+"""Table programmes and their release (layer 9).
+
+In: a programme file and what it names (confidential). Out: a folder of protected
+tables (public). `protect` does all of it; `read_programme` only reads and checks;
+`protect_cells` is the same for cells that were made elsewhere.
+"""
+
+from discreet.release.cells import protect_cells
+from discreet.release.inputs import check_release, read_programme
+from discreet.release.programme import Programme
+from discreet.release.run import protect
+from discreet.release.summary import ReleasedTable, ReleaseSummary
+
+__all__ = [
+    "Programme",
+    "ReleaseSummary",
+    "ReleasedTable",
+    "check_release",
+    "protect",
+    "protect_cells",
+    "read_programme",
+]

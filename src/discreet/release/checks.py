@@ -20,7 +20,9 @@ from discreet.release.programme import Programme, nearest
 __all__ = ["check_programme", "problems_of"]
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_RESERVED = {"count", "cell_key", "weight", "value", "status", "symbol"}
 _OWN_NAMES = {"index", "release"}
+_RENAME = 'add [variables.NEW] with column = "…" and use its name'
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
 
 
@@ -97,6 +99,8 @@ def _data(programme: Programme) -> Found:
     if data.source is not None and (data.table or data.query):
         key = "table" if data.table else "query"
         yield _at(programme, ("data", key), "this is for databases only", "use database = …")
+    if data.database is not None and data.text:
+        yield _at(programme, ("data", "text"), "this is for text files only", "cast in the query")
     for key in ("source", "database"):
         if (name := getattr(data, key)) is not None and not _is_pattern(name):
             yield from _file(programme, ("data", key), name, folder=key == "source")
@@ -172,10 +176,21 @@ def _variables(programme: Programme) -> Found:
                 yield _at(programme, (*path, key), f"{doubled!r} is named twice")
         if entry.hierarchy is not None:
             yield from _file(programme, (*path, "hierarchy"), entry.hierarchy)
+        if entry.codelist is not None:
+            yield from _file(programme, (*path, "codelist"), entry.codelist)
+        for key, kind in (("codelist", "hierarchy"), ("coarser", "intervals")):
+            if getattr(entry, key) is not None and getattr(entry, kind) is None:
+                yield _at(programme, (*path, key), f"this goes with {kind} only")
+        if name in _RESERVED:
+            yield _at(programme, path, f"a variable cannot be called {name!r}", "rename it")
         yield from _alternatives(programme, name, entry)
 
 
 def _alternatives(programme: Programme, name: str, entry: VariableEntry) -> Found:
+    for key in ("column", "labels", "total", "missing") if entry.alternatives else ():
+        if getattr(entry, key):
+            what = "this belongs to the alternatives themselves"
+            yield _at(programme, ("variables", name, key), what)
     for number, other in enumerate(entry.alternatives or []):
         path: KeyPath = ("variables", name, "alternatives", number)
         if other == name:
@@ -214,6 +229,13 @@ def _tables(programme: Programme) -> Found:
         for doubled in sorted({item for item in table.by or [] if _twice(item, table.by or [])}):
             what = f"variable {doubled!r} spans the table twice"
             yield _at(programme, ("tables", name, "by"), what)
+        for number, variable in enumerate(table.by or []):
+            if variable in _RESERVED and variable not in programme.variables:
+                place: KeyPath = ("tables", name, "by", number)
+                yield _at(programme, place, f"a variable cannot be called {variable!r}", _RENAME)
+        if table.weight and programme.perturbation.zeros == "table":
+            what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
+            yield _at(programme, programme.setting(name, "weight"), what, 'use zeros = "keep"')
         for doubled in sorted({f for f in table.formats or [] if _twice(f, table.formats or [])}):
             yield _at(programme, programme.setting(name, "formats"), f"{doubled!r} is named twice")
         if not table.formats and not _reported(programme, programme.setting(name, "formats")):

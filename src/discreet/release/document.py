@@ -11,7 +11,14 @@ import datetime
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import DiscreetError
@@ -39,6 +46,13 @@ FORMATS: tuple[str, ...] = get_args(Format)
 def _texts(value: Any) -> Any:
     """A bare text stands for every language."""
     return {"en": value} if isinstance(value, str) else value
+
+
+def _language(value: str) -> str:
+    if value not in LANGUAGES:
+        hint = {"hint": f"known: {', '.join(LANGUAGES)}"}
+        raise PydanticCustomError("language", "this is not a language of publication", hint)
+    return value
 
 
 def _names(value: Any) -> Any:
@@ -74,7 +88,8 @@ def _date(value: Any) -> Any:
 
 
 Text = Annotated[str, StringConstraints(min_length=1)]
-Texts = Annotated[dict[Language, str], BeforeValidator(_texts)]
+LanguageKey = Annotated[str, AfterValidator(_language)]
+Texts = Annotated[dict[LanguageKey, str], BeforeValidator(_texts)]
 Names = Annotated[list[Text], BeforeValidator(_names), Field(min_length=1)]
 Grid = Annotated[KeyGrid, BeforeValidator(_grid)]
 Bound = Annotated[Any, BeforeValidator(_bound)]
@@ -122,9 +137,11 @@ class VariableEntry(_Entry):
 
     column: Text | None = None
     hierarchy: Text | None = None
+    codelist: Text | None = None
     levels: Annotated[list[Text], Field(min_length=1)] | None = None
     prefixes: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] | None = None
     intervals: Annotated[list[Bound], Field(min_length=2)] | None = None
+    coarser: Annotated[list[list[Bound]], Field(min_length=1)] | None = None
     closed: Literal["left"] = "left"
     codes: Annotated[list[Text], Field(min_length=1)] | None = None
     alternatives: Annotated[list[Text], Field(min_length=2)] | None = None

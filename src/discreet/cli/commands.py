@@ -1,0 +1,169 @@
+"""The commands of `discreet` that are not in a group, and the program itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet._version import __version__
+from discreet.cli import keys, ptable
+from discreet.cli.options import By, Grid, Json, Trees, command, group, names, show, trees_from
+from discreet.cli.progress import progress_bar
+
+__all__ = ["app"]
+
+app = group("Statistical disclosure control for official statistics.")
+app.add_typer(keys.app, name="keys")
+app.add_typer(ptable.app, name="ptable")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: [bold]discreet demo[/bold]")
+def program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Statistical disclosure control for official statistics."""
+
+
+@command(app, "demo", example="discreet demo --out demo-output --persons 20000")
+def demo(
+    out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("demo-output"),
+    persons: Annotated[int, typer.Option(min=1, help="Size of the synthetic census.")] = 20_000,
+    as_json: Json = False,
+) -> None:
+    """Make a synthetic census and protect a programme of tables."""
+    from discreet.demo import run
+
+    with progress_bar("Demo") as report:
+        summary = run(out, persons=persons, progress=report)
+    show(summary.text(), summary.described(), as_json=as_json)
+
+
+@command(app, "protect", example="discreet protect programme.toml --out release")
+def protect(
+    programme: Annotated[Path, typer.Argument(help="The table programme, a TOML file.")],
+    out: Annotated[Path | None, typer.Option(help="The folder of the release.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--no-resume", help="Keep tables that have not changed.")
+    ] = True,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check programme and data, and write nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Carry out a table programme: records in, a folder of protected tables out."""
+    from discreet import release
+
+    if check:
+        checked = release.check_release(programme)
+        described = {"programme": str(programme), "valid": True, "tables": list(checked.tables)}
+        text = f"{programme} is in order: {len(checked.tables)} tables."
+        show(text, described, as_json=as_json)
+        return
+    if out is None:
+        raise typer.BadParameter("name the folder of the release: --out DIR")
+    with progress_bar("Protecting") as report:
+        summary = release.protect(programme, out, resume=resume, progress=report)
+    show(summary.text(), summary.described(), as_json=as_json)
+
+
+@command(
+    app,
+    "tabulate",
+    example="discreet tabulate keyed.parquet --by region,sex --record-key record_key "
+    "--out cells.parquet --confidential",
+)
+def tabulate(
+    file: Annotated[Path, typer.Argument(help="The file of records.")],
+    by: By,
+    out: Annotated[Path, typer.Option(help="The file of cells to write: .parquet or .csv.")],
+    confidential: Annotated[
+        bool,
+        typer.Option("--confidential", help="I know that the cells are true and confidential."),
+    ] = False,
+    record_key: Annotated[str | None, typer.Option(help="Column of the record keys.")] = None,
+    key_grid: Grid = "10^15",
+    where: Annotated[str | None, typer.Option(help="Filter, such as: age >= 18")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of weights.")] = None,
+    classification: Trees = None,
+    as_json: Json = False,
+) -> None:
+    """Count records and write the TRUE cells, for use inside the house only."""
+    if not confidential:
+        raise typer.BadParameter("true counts and cell keys are confidential; add --confidential")
+    from discreet.release.confidential import tabulate_file
+
+    written = tabulate_file(
+        file,
+        out,
+        by=names(by),
+        record_key=record_key,
+        key_grid=key_grid,
+        where=where,
+        weight=weight,
+        classifications=trees_from(classification),
+    )
+    show(f"CONFIDENTIAL cells are in {written}.", {"out": str(written)}, as_json=as_json)
+
+
+@command(
+    app,
+    "perturb",
+    example="discreet perturb cells.csv --by region,sex --count n --cell-key key "
+    "--ptable ptable.csv --out table.csv",
+)
+def perturb(
+    cells: Annotated[Path, typer.Argument(help="A file with one row per cell (confidential).")],
+    by: By,
+    count: Annotated[str, typer.Option(help="Column with the number of records.")],
+    cell_key: Annotated[str, typer.Option(help="Column with the cell keys.")],
+    ptable_file: Annotated[Path, typer.Option("--ptable", help="The perturbation table.")],
+    out: Annotated[Path, typer.Option(help="The file to write: csv, xlsx, html, parquet, json.")],
+    ptable_format: Annotated[
+        str | None, typer.Option(help="Format of the perturbation table.")
+    ] = None,
+    key_grid: Grid = "10^15",
+    weight: Annotated[str | None, typer.Option(help="Column with the sum of weights.")] = None,
+    zeros: Annotated[str, typer.Option(help='"keep", or "table" for noise on zeros.')] = "keep",
+    suppress_below: Annotated[
+        int | None, typer.Option(help="Suppress perturbed values below this.")
+    ] = None,
+    official: Annotated[
+        str | None, typer.Option(help="Filter on codes: cells published as they are.")
+    ] = None,
+    classification: Trees = None,
+    language: Annotated[str, typer.Option(help="en or de")] = "en",
+    complete: Annotated[bool, typer.Option("--complete", help="Write zero cells too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Protect cells that a database or another tool has counted."""
+    from discreet.release.cells import protect_cells_to_file
+
+    written = protect_cells_to_file(
+        cells,
+        out,
+        ptable_file,
+        ptable_format=ptable_format,
+        language=language,
+        complete=complete,
+        by=names(by),
+        count=count,
+        cell_key=cell_key,
+        key_grid=key_grid,
+        weight=weight,
+        classifications=trees_from(classification),
+        zeros=zeros,
+        suppress_below=suppress_below,
+        official=official,
+    )
+    show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)

@@ -1,0 +1,92 @@
+"""Commands on record keys: ``discreet keys …``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.options import Grid, Json, command, group, names, secret_from, show
+
+__all__ = ["app"]
+
+app = group("Record keys: make them, hand them on. All files here are confidential.")
+
+SecretFile = Annotated[Path | None, typer.Option(help="File of the secret, mode 0600.")]
+SecretVariable = Annotated[str | None, typer.Option(help="Environment variable of the secret.")]
+
+
+@command(app, "secret", example="discreet keys secret secret.key")
+def make_secret(
+    file: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
+    as_json: Json = False,
+) -> None:
+    """Write a new random secret, readable by its owner only."""
+    from discreet.microdata import Secret
+
+    Secret.generate().write(file)
+    show(f"A new secret is in {file}. Keep it safe.", {"secret": str(file)}, as_json=as_json)
+
+
+@command(
+    app,
+    "add",
+    example="discreet keys add persons.parquet --id person_id --secret-file secret.key "
+    "--out keyed.parquet",
+)
+def add(
+    file: Annotated[Path, typer.Argument(help="The file of records.")],
+    identifier: Annotated[
+        list[str], typer.Option("--id", help="Column, or columns, that identify a record.")
+    ],
+    out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
+    secret_file: SecretFile = None,
+    secret_env: SecretVariable = None,
+    column: Annotated[str, typer.Option(help="Name of the new column.")] = "record_key",
+    grid: Grid = "10^15",
+    as_json: Json = False,
+) -> None:
+    """Add record keys to a file of records."""
+    from discreet.microdata import add_keys_to_file
+
+    secret = secret_from(secret_file, secret_env)
+    if secret is None:
+        raise typer.BadParameter("a secret is needed: --secret-file or --secret-env")
+    written = add_keys_to_file(
+        file, out, id=names(identifier), secret=secret, column=column, grid=grid
+    )
+    show(f"Records with keys are in {written}.", {"out": str(written)}, as_json=as_json)
+
+
+@command(
+    app,
+    "inherit",
+    example="discreet keys inherit persons.parquet --by household_id --out households.parquet",
+)
+def inherit(
+    file: Annotated[Path, typer.Argument(help="The file of parts, with their keys.")],
+    by: Annotated[list[str], typer.Option(help="Column, or columns, that name the unit.")],
+    out: Annotated[Path, typer.Option(help="The file of units to write: .parquet or .csv.")],
+    record_key: Annotated[str, typer.Option(help="Column of the keys.")] = "record_key",
+    grid: Grid = "10^15",
+    keep: Annotated[list[str] | None, typer.Option(help="Further columns of the unit.")] = None,
+    onto: Annotated[Path | None, typer.Option(help="A file of units to add the keys to.")] = None,
+    secret_file: SecretFile = None,
+    secret_env: SecretVariable = None,
+    as_json: Json = False,
+) -> None:
+    """Give units the keys that they inherit from their parts."""
+    from discreet.release.confidential import inherit_keys_in_file
+
+    written = inherit_keys_in_file(
+        file,
+        out,
+        by=names(by),
+        record_key=record_key,
+        grid=grid,
+        keep=names(keep),
+        onto=onto,
+        secret=secret_from(secret_file, secret_env),
+    )
+    show(f"Units with keys are in {written}.", {"out": str(written)}, as_json=as_json)

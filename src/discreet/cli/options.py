@@ -1,0 +1,104 @@
+"""Options and words that several commands share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from discreet.cli.failures import guarded
+
+if TYPE_CHECKING:
+    from discreet.classifications import Classification
+    from discreet.microdata import Secret
+
+__all__ = [
+    "By",
+    "Grid",
+    "Json",
+    "Trees",
+    "command",
+    "group",
+    "names",
+    "secret_from",
+    "show",
+    "trees_from",
+]
+
+By = Annotated[
+    list[str], typer.Option(help="Spanning variables, with commas between or given again.")
+]
+Grid = Annotated[str, typer.Option(help="Key grid: 256, 4096, 2^32, 10^15 …")]
+Json = Annotated[bool, typer.Option("--json", help="Print a summary for programs.")]
+Trees = Annotated[
+    list[str] | None,
+    typer.Option("--classification", help="NAME=FILE: the code tree of a variable."),
+]
+
+_Function = TypeVar("_Function", bound=Callable[..., None])
+
+
+def group(text: str) -> typer.Typer:
+    """A group of commands."""
+    return typer.Typer(
+        help=text,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
+
+
+def command(
+    parent: typer.Typer, name: str, *, example: str
+) -> Callable[[_Function], Callable[..., None]]:
+    """Add a function as a command, with an example in its help."""
+
+    def add(function: _Function) -> Callable[..., None]:
+        epilog = f"Example: [bold]{example}[/bold]"
+        safe = guarded(function)
+        parent.command(name, epilog=epilog, no_args_is_help=name != "demo")(safe)
+        return safe
+
+    return add
+
+
+def names(given: Sequence[str] | None) -> list[str]:
+    """Names that were given with commas between, or one by one.
+
+    >>> names(["region, sex", "age"])
+    ['region', 'sex', 'age']
+    """
+    return [part.strip() for text in given or () for part in text.split(",") if part.strip()]
+
+
+def trees_from(given: Sequence[str] | None) -> dict[str, Classification]:
+    """Classifications given as NAME=FILE."""
+    from discreet.classifications import Classification
+
+    found = {}
+    for text in given or ():
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise typer.BadParameter(f"write NAME=FILE instead of {text!r}")
+        found[name] = Classification.read(path, name=name)
+    return found
+
+
+def secret_from(file: Path | None, variable: str | None) -> Secret | None:
+    """The secret from a file or an environment variable, if one is named."""
+    from discreet.microdata import Secret
+
+    if file is not None and variable is not None:
+        raise typer.BadParameter("name a secret file or an environment variable, not both")
+    if file is not None:
+        return Secret.from_file(file)
+    return None if variable is None else Secret.from_env(variable)
+
+
+def show(text: str, described: dict[str, Any], *, as_json: bool) -> None:
+    """Print a text for people, or an object for programs."""
+    typer.echo(json.dumps(described, ensure_ascii=False, indent=2) if as_json else text)

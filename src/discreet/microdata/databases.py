@@ -1,0 +1,95 @@
+"""Tables of DuckDB databases.
+
+In: a database file (opened for reading only) or an open connection, and a table's
+name or a query. Out: a DuckDB relation; nothing is read before it is needed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from discreet.errors import MicrodataError
+from discreet.microdata.frames import quoted
+
+__all__ = ["open_database", "relation"]
+
+
+def open_database(path: Path) -> duckdb.DuckDBPyConnection:
+    """Open a database file for reading only."""
+    try:
+        return duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        raise MicrodataError(
+            f"the database cannot be opened ({type(error).__name__})",
+            code="database",
+            where=str(path),
+            hint="is another program writing to it, or was it made by a newer DuckDB?",
+        ) from None
+
+
+def relation(
+    connection: duckdb.DuckDBPyConnection, table: str | None, query: str | None, where: str
+) -> duckdb.DuckDBPyRelation:
+    """The table, or the result of the query, as a relation."""
+    if (table is None) == (query is None):
+        raise MicrodataError(
+            "name either a table or a query",
+            code="database",
+            where=where,
+            hint=f"tables: {', '.join(_tables(connection)) or 'none'}",
+        )
+    if table is not None:
+        return _table(connection, table, where)
+    return _query(connection, query or "", where)
+
+
+def _tables(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Tables and views: the name to call each by → its name in SQL."""
+    rows = connection.execute(
+        "select table_schema, table_name from information_schema.tables order by all"
+    ).fetchall()
+    return {
+        name if schema == "main" else f"{schema}.{name}": f"{quoted(schema)}.{quoted(name)}"
+        for schema, name in rows
+    }
+
+
+def _table(
+    connection: duckdb.DuckDBPyConnection, table: str, where: str
+) -> duckdb.DuckDBPyRelation:
+    # Only names the database lists become SQL, so that no name is read as SQL.
+    known = _tables(connection)
+    if table not in known:
+        raise MicrodataError(
+            f"there is no table {table!r}",
+            code="database",
+            where=where,
+            hint=f"tables: {', '.join(known) or 'none'}",
+        )
+    return connection.sql(f"select * from {known[table]}")  # noqa: S608
+
+
+def _query(
+    connection: duckdb.DuckDBPyConnection, query: str, where: str
+) -> duckdb.DuckDBPyRelation:
+    try:
+        statements = connection.extract_statements(query)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise MicrodataError(
+                "the query is not one SELECT statement", code="database", where=where
+            )
+        return connection.sql(query)
+    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+        raise MicrodataError(
+            "the query cannot be understood",
+            code="database",
+            where=where,
+            hint=str(error).splitlines()[0],
+        ) from None
+    except duckdb.Error as error:
+        # Other messages may quote values of records.
+        raise MicrodataError(
+            f"the query failed ({type(error).__name__})", code="database", where=where
+        ) from None

@@ -1,0 +1,218 @@
+"""What a release folder remembers, so that interrupted work can be taken up again.
+
+In: protected tables and the files made of them. Out: the same, at a later run.
+The memory is a folder of its own inside the release folder. Files are made there
+and moved to their places when all of them are complete. It holds protected tables
+and keyed digests only: nothing in it is confidential.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import Problem, PublicationError
+from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, write_text
+from discreet.release.digests import file_digest
+from discreet.release.folders import locked, made
+from discreet.release.stored import cells_frame, described, no_cells, rebuilt
+from discreet.tables import ProtectedTable
+
+__all__ = ["FOLDER", "Shelf"]
+
+FOLDER = ".discreet"
+
+_VERSION = 1
+
+Memory = dict[str, Any]
+
+
+class Shelf:
+    """The memory of one release folder.
+
+    Args:
+        out: The release folder.
+        programme: File name of the programme that the release belongs to.
+    """
+
+    def __init__(self, out: Path, programme: str) -> None:
+        self.out = out
+        self.folder = out / FOLDER
+        self.stage = self.folder / "stage"
+        self.programme = programme
+        self._memories: dict[str, Memory] = {}
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Work in the folder alone; on failure leave only what was there before."""
+        with made(self.out), made(self.folder), locked(self.folder / "lock", self.out):
+            check_writable(self.out)
+            self._memories = self._read()
+            self._clean()
+            self.stage.mkdir(exist_ok=True)
+            yield
+
+    def _read(self) -> dict[str, Memory]:
+        found: dict[str, Memory] = {}
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                memory = json.loads(path.read_text("utf-8"))
+            except ValueError:
+                continue  # damaged: the table is made again
+            if isinstance(memory, dict) and memory.get("version") == _VERSION:
+                found[path.stem] = memory
+        others = {str(memory["programme"]) for memory in found.values()} - {self.programme}
+        if others:
+            raise PublicationError(
+                f"the folder holds the release of another programme ({min(others)})",
+                code="output-folder",
+                where=str(self.out),
+                hint="choose another folder for this one",
+            )
+        return found
+
+    def _clean(self) -> None:
+        """Remove files that an interrupted run left half written."""
+        for folder in (self.folder, self.stage):
+            for left in folder.glob(f".*{TEMPORARY_SUFFIX}"):
+                left.unlink(missing_ok=True)
+        for name in self.planned():
+            for left in self.out.glob(f".{name}.*{TEMPORARY_SUFFIX}"):
+                left.unlink(missing_ok=True)
+
+    def planned(self) -> list[str]:
+        """The files that are, or were to be, written by this programme."""
+        return [name for memory in self._memories.values() for name in memory["planned"]]
+
+    def check_free(self, names: Iterable[str]) -> None:
+        """Raise an error if a file stands in the way that this programme did not write."""
+        own = set(self.planned())
+        foreign = [name for name in names if name not in own and (self.out / name).exists()]
+        if foreign:
+            hint = "choose another folder, or move these files away"
+            raise PublicationError(
+                f"{len(foreign)} files stand in the way that are not of this release",
+                code="output-file",
+                where=str(self.out),
+                hint=hint,
+                problems=[Problem("this file is not of this release", n, hint) for n in foreign],
+            )
+
+    # -- what there is -----------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """The names under which something is remembered."""
+        return list(self._memories)
+
+    def holds(self, name: str, digest: str) -> bool:
+        """Whether the protected table of this digest is here, undamaged."""
+        memory = self._memories.get(name)
+        cells = self._cells(name)
+        if memory is None or memory["digest"] != digest or not cells.is_file():
+            return False
+        return bool(file_digest(cells) == memory["cells"])
+
+    def complete(self, name: str, digest: str, files: Sequence[str]) -> bool:
+        """Whether exactly these files were made for this digest and still are as made."""
+        memory = self._memories.get(name)
+        if memory is None or memory["digest"] != digest or list(memory["files"]) != list(files):
+            return False
+        return all(self._place(file, made) is not None for file, made in memory["files"].items())
+
+    def _place(self, file: str, digest: str) -> Path | None:
+        for folder in (self.stage, self.out):
+            path = folder / file
+            if path.is_file() and file_digest(path) == digest:
+                return path
+        return None
+
+    def files(self, name: str) -> dict[str, str]:
+        """The files made of a table, with their SHA-256."""
+        return dict(self._memories[name]["files"])
+
+    def table(self, name: str) -> ProtectedTable:
+        """A protected table."""
+        import polars as pl
+
+        return rebuilt(self._memories[name]["table"], pl.read_parquet(self._cells(name)))
+
+    def outline(self, name: str) -> ProtectedTable:
+        """A protected table without its cells: titles, variables, provenance."""
+        memory = self._memories[name]["table"]
+        return rebuilt(memory, no_cells(len(memory["dimensions"])))
+
+    # -- changes -----------------------------------------------------------------
+
+    def put(self, table: ProtectedTable, digest: str) -> None:
+        """Remember a protected table."""
+        path = self._cells(table.name)
+        with atomic_path(path) as temporary:
+            cells_frame(table).write_parquet(temporary, compression="zstd")
+        content = {"cells": file_digest(path), "table": described(table)}
+        self._remember(table.name, digest, files={}, **content)
+
+    def add_files(self, name: str, digest: str, files: Sequence[str]) -> None:
+        """Remember files that now stand complete in the stage."""
+        memory = self._memories.get(name, {})
+        content = {key: memory[key] for key in ("cells", "table") if key in memory}
+        made_now = {file: file_digest(self.stage / file) for file in files}
+        self._remember(name, digest, files=made_now, **content)
+
+    def publish(self) -> None:
+        """Move every file from the stage to its place; remove those no longer wanted."""
+        for name, memory in self._memories.items():
+            for file in memory["files"]:
+                if (self.stage / file).exists():
+                    (self.stage / file).replace(self.out / file)
+            for file in set(memory["planned"]) - set(memory["files"]):
+                (self.out / file).unlink(missing_ok=True)
+            if memory["planned"] != list(memory["files"]):
+                self._write(name, {**memory, "planned": list(memory["files"])})
+        shutil.rmtree(self.stage)
+
+    def forget(self, names: Iterable[str]) -> list[str]:
+        """Remove tables and the files published of them; gives the names of the files."""
+        removed = []
+        for name in names:
+            for file in self._memories[name]["planned"]:
+                if (self.out / file).exists():
+                    (self.out / file).unlink()
+                    removed.append(file)
+            self._drop(name)
+        return removed
+
+    def undo(self) -> None:
+        """Forget what was made and never published; published files stay as they are."""
+        for name, memory in list(self._memories.items()):
+            if not any((self.out / file).exists() for file in memory["planned"]):
+                self._drop(name)
+        shutil.rmtree(self.stage, ignore_errors=True)
+
+    def _drop(self, name: str) -> None:
+        self._memories.pop(name, None)
+        self._cells(name).unlink(missing_ok=True)
+        self._path(name).unlink(missing_ok=True)
+
+    def _remember(self, name: str, digest: str, *, files: dict[str, str], **content: Any) -> None:
+        earlier = self._memories.get(name, {}).get("planned", [])
+        planned = list(dict.fromkeys([*files, *earlier]))
+        self._write(name, {"digest": digest, **content, "files": files, "planned": planned})
+
+    def _write(self, name: str, memory: Memory) -> None:
+        whole = {"version": _VERSION, "programme": self.programme, **memory}
+        text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+        write_text(self._path(name), text + "\n")
+        self._memories[name] = whole
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def _cells(self, name: str) -> Path:
+        return self.folder / f"{name}.parquet"
+
+    def __repr__(self) -> str:
+        return f"<Shelf of {self.programme}: {len(self._memories)} entries>"

@@ -1,0 +1,144 @@
+"""What a release consists of, for people and programs.
+
+In: the tables and files of a release. Out: `ReleaseSummary` and the text of
+release.json. Public: shapes, file names and keyed digests, no figures.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet._version import __version__
+
+__all__ = ["MANIFEST", "ReleaseSummary", "ReleasedTable", "manifest"]
+
+#: Name of the file that lists what a release consists of.
+MANIFEST = "release.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasedTable:
+    """One table of a release.
+
+    Args:
+        name: Its name.
+        title: Its heading in the main language.
+        by: Its spanning variables.
+        cells: Number of cells of the complete grid.
+        digests: The digests of its provenance.
+        files: Name of file → SHA-256 of its content.
+        fresh: Whether it was made in this run.
+    """
+
+    name: str
+    title: str
+    by: tuple[str, ...]
+    cells: int
+    digests: Mapping[str, str]
+    files: Mapping[str, str]
+    fresh: bool
+
+    def described(self) -> dict[str, Any]:
+        """As it stands in release.json."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "by": list(self.by),
+            "cells": self.cells,
+            "digests": dict(self.digests),
+            "files": dict(self.files),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSummary:
+    """What a release consists of, and what this run did.
+
+    Args:
+        out: The release folder.
+        tables: Its tables, in the order of the programme.
+        report: The page about the release in the main language.
+        manifest: The file that lists everything.
+        removed: Files of tables that the programme no longer asks for, now removed.
+
+    >>> place = Path("release")
+    >>> print(ReleaseSummary(out=place, tables=(), report=place / "index.html",
+    ...                      manifest=place / "release.json").text())
+    0 tables with 0 cells are in release: 0 made now, 0 unchanged.
+    Read on in release/index.html
+    """
+
+    out: Path
+    tables: tuple[ReleasedTable, ...]
+    report: Path
+    manifest: Path
+    removed: tuple[str, ...] = field(default=())
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of all tables."""
+        return sum(table.cells for table in self.tables)
+
+    @property
+    def files(self) -> int:
+        """Number of files of all tables."""
+        return sum(len(table.files) for table in self.tables)
+
+    @property
+    def fresh(self) -> int:
+        """Number of tables made in this run; the others were there already."""
+        return sum(table.fresh for table in self.tables)
+
+    def text(self) -> str:
+        """The summary for people."""
+        kept = len(self.tables) - self.fresh
+        lines = [
+            f"{len(self.tables)} tables with {self.cells:,} cells are in {self.out}: "
+            f"{self.fresh} made now, {kept} unchanged."
+        ]
+        width = max((len(table.name) for table in self.tables), default=0)
+        lines += [
+            f"  {table.name:<{width}}  {table.cells:>11,} cells  {table.title}"
+            for table in self.tables
+        ]
+        lines += [f"  removed: {file}" for file in self.removed]
+        return "\n".join([*lines, f"Read on in {self.report}"])
+
+    def described(self) -> dict[str, Any]:
+        """The summary for programs."""
+        return {
+            "out": str(self.out),
+            "report": str(self.report),
+            "manifest": str(self.manifest),
+            "cells": self.cells,
+            "tables": [{**table.described(), "fresh": table.fresh} for table in self.tables],
+            "removed": list(self.removed),
+        }
+
+
+def manifest(
+    tables: list[ReleasedTable],
+    *,
+    title: Mapping[str, str],
+    date: str | None,
+    data_version: str | None,
+    languages: tuple[str, ...],
+    reports: Mapping[str, str],
+) -> str:
+    """The text of release.json: the same release always gives the same text."""
+    content = {
+        "format": "discreet-release",
+        "format_version": 1,
+        "software": f"discreet {__version__}",
+        "title": dict(title),
+        "date": date,
+        "data_version": data_version,
+        "languages": list(languages),
+        "reports": dict(reports),
+        "tables": [table.described() for table in tables],
+    }
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"

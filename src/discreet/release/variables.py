@@ -1,0 +1,173 @@
+"""The classifications of a programme's variables.
+
+In: the entries of [variables.*] and, where they ask for it, the codes found in
+the data. Out: what `discreet.tabulation` takes as spanning variables. Only
+codes are looked at, never how often they occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from discreet.classifications import MISSING, TOTAL, Classification, natural_order
+from discreet.errors import DiscreetError, Problem, ProgrammeError
+from discreet.release.checks import problems_of
+from discreet.release.document import VariableEntry
+from discreet.release.lines import KeyPath
+from discreet.release.programme import Programme, nearest
+
+if TYPE_CHECKING:
+    from discreet.tables.cells import Spanning
+
+__all__ = ["columns_of", "fixed_classifications", "spanning_variables", "used_variables"]
+
+_FIXED = ("hierarchy", "codes", "intervals")
+
+
+def used_variables(programme: Programme, table: str) -> list[str]:
+    """The entries of [variables.*] that a table uses, alternatives included."""
+    used: list[str] = []
+    for name in programme.tables[table].by or []:
+        if name in programme.variables:
+            used += [name, *(programme.variables[name].alternatives or [])]
+    return list(dict.fromkeys(name for name in used if name in programme.variables))
+
+
+def columns_of(programme: Programme, name: str) -> list[tuple[KeyPath, str]]:
+    """The columns of the data that a variable needs, and the keys that name them."""
+    entry = programme.variables[name]
+    path: KeyPath = ("variables", name)
+    if entry.alternatives:
+        return []
+    found: list[tuple[KeyPath, str]] = [
+        ((*path, "levels", number), column) for number, column in enumerate(entry.levels or [])
+    ]
+    if entry.column is not None:
+        found.append(((*path, "column"), entry.column))
+    elif not entry.levels:
+        found.append((path, name))
+    return found
+
+
+def fixed_classifications(
+    programme: Programme,
+) -> tuple[dict[str, Classification], list[Problem]]:
+    """Those classifications that need no data, and what is wrong with the others."""
+    trees: dict[str, Classification] = {}
+    problems: list[Problem] = []
+    for name, entry in programme.variables.items():
+        kinds = entry.kinds
+        if len(kinds) != 1 or kinds[0] not in _FIXED:
+            continue
+        path: KeyPath = ("variables", name, kinds[0])
+        if kinds[0] == "hierarchy" and not programme.file(entry.hierarchy or "").is_file():
+            continue  # reported by the checks of files
+        try:
+            trees[name] = _described(programme, name, _fixed(programme, name, entry))
+        except DiscreetError as error:
+            problems += problems_of(error, programme, path)
+    return trees, problems
+
+
+def spanning_variables(
+    programme: Programme, names: Sequence[str], fixed: Mapping[str, Classification], records: Any
+) -> dict[str, Spanning]:
+    """For each name in a table's `by` what spans the table.
+
+    Args:
+        programme: The programme.
+        names: Names of variables or columns.
+        fixed: The classifications that need no data.
+        records: The records (a narwhals frame), for the codes found in them.
+    """
+    trees: dict[str, Classification] = dict(fixed)
+
+    def tree(name: str) -> Classification:
+        if name not in trees:
+            found = _found(programme, name, records)
+            trees[name] = _described(programme, name, found)
+        return trees[name]
+
+    spanning: dict[str, Spanning] = {}
+    for name in dict.fromkeys(names):
+        entry = programme.variables.get(name)
+        if entry is None:
+            spanning[name] = name
+        elif entry.alternatives:
+            spanning[name] = _side_by_side(
+                name, entry, [tree(other) for other in entry.alternatives]
+            )
+        else:
+            spanning[name] = tree(name)
+    return spanning
+
+
+def _side_by_side(
+    name: str, entry: VariableEntry, trees: Sequence[Classification]
+) -> list[Classification]:
+    """Breakdowns that do not nest; the first carries the name of the variable."""
+    first = trees[0].replace(
+        name=name, column=trees[0].source, titles=entry.label or trees[0].titles
+    )
+    return [first, *trees[1:]]
+
+
+def _fixed(programme: Programme, name: str, entry: VariableEntry) -> Classification:
+    total: dict[str, Any] = {} if entry.total is None else {"total": entry.total}
+    if entry.hierarchy is not None:
+        codelist = programme.file(entry.codelist) if entry.codelist else None
+        path = programme.file(entry.hierarchy)
+        return Classification.read(path, name=name, codelist=codelist, **total)
+    if entry.intervals is not None:
+        coarser = entry.coarser or ()
+        return Classification.from_intervals(name, bounds=entry.intervals, parents=coarser, **total)
+    return Classification.flat(name, entry.codes or [], **total)
+
+
+def _found(programme: Programme, name: str, records: Any) -> Classification:
+    entry = programme.variables[name]
+    total = TOTAL if entry.total is None else entry.total
+    if entry.levels is not None:
+        return Classification.from_levels(records, columns=entry.levels, name=name, total=total)
+    codes = _codes(records, entry.column or name)
+    if entry.prefixes is not None:
+        return Classification.from_prefixes(name, codes, lengths=entry.prefixes, total=total)
+    return Classification.flat(name, codes, total=total)
+
+
+def _codes(records: Any, column: str) -> list[str]:
+    """The distinct codes of a column, in their natural order."""
+    import narwhals as nw
+
+    from discreet.tables.cells import code_texts
+
+    wrapped = nw.from_native(records, pass_through=False)
+    values = wrapped.select(nw.col(column)).unique()
+    if isinstance(values, nw.LazyFrame):
+        values = values.collect(backend="polars")
+    series = values.to_polars().get_column(column)
+    return natural_order(code_texts(series, column).drop_nulls().unique().to_list())
+
+
+def _described(programme: Programme, name: str, tree: Classification) -> Classification:
+    """The tree with the column, labels and titles that the programme gives it."""
+    entry = programme.variables[name]
+    missing = entry.missing or tree.missing or MISSING
+    unknown = [code for code in entry.labels if code not in tree.index and code != missing]
+    if unknown:
+        problems = [
+            Problem(
+                f"labels name the code {code!r}, which there is not", "", nearest(code, tree.codes)
+            )
+            for code in unknown
+        ]
+        raise ProgrammeError(problems[0].what, code="labels", where=name, problems=problems)
+    levels = entry.levels or []
+    column = entry.column or (levels[-1] if levels else None) or tree.column or name
+    return tree.replace(
+        column=None if column == tree.name else column,
+        labels={**tree.labels, **entry.labels},
+        titles=entry.label or tree.titles,
+        missing=missing,
+    )

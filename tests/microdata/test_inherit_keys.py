@@ -1,0 +1,223 @@
+"""The key of a unit is the cell key of its parts, up any chain of units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.errors import DiscreetError, MicrodataError, RecordKeyError
+
+Engine = Callable[[pl.DataFrame], Any]
+Collect = Callable[[Any], pl.DataFrame]
+
+SECRET = "the secret of these tests"
+GRID = 10**15
+PEOPLE = pl.DataFrame(
+    {
+        "home": [30, 4, 30, 4, 4, 9],
+        "street": ["a", "b", "a", "b", "b", None],
+        "age": [1, 2, 3, 4, 5, 6],
+        "record_key": [GRID - 1, 10, 2, GRID - 1, GRID - 2, 77],
+    }
+)
+HOMES = pl.DataFrame({"area": [60, 80, 55], "home": [9, 4, 30]})
+
+
+def test_units_have_the_sum_of_their_parts(engine: Engine, collected: Collect) -> None:
+    frame = engine(PEOPLE)
+    homes = dc.inherit_record_keys(frame, by="home")
+    assert type(homes) is type(frame)
+    assert collected(homes).rows() == [(4, 7), (9, 77), (30, 1)]
+
+
+def test_columns_of_the_unit_can_be_kept(engine: Engine, collected: Collect) -> None:
+    homes = collected(dc.inherit_record_keys(engine(PEOPLE), by="home", keep=["street"]))
+    assert homes.columns == ["home", "street", "record_key"]
+    assert homes.rows() == [(4, "b", 7), (9, None, 77), (30, "a", 1)]
+
+
+def test_columns_of_the_parts_cannot_be_kept(engine: Engine) -> None:
+    with pytest.raises(MicrodataError, match="2 units have parts that differ"):
+        dc.inherit_record_keys(engine(PEOPLE), by="home", keep=["age"])
+
+
+def test_a_missing_value_beside_a_present_one_differs(engine: Engine) -> None:
+    frame = PEOPLE.with_columns(street=pl.Series(["a", None, "a", "b", "b", None]))
+    with pytest.raises(MicrodataError, match="1 units have parts that differ"):
+        dc.inherit_record_keys(engine(frame), by="home", keep=["street"])
+
+
+def test_several_columns_can_name_the_unit(engine: Engine, collected: Collect) -> None:
+    frame = PEOPLE.with_columns(street=pl.col("street").fill_null("c"))
+    homes = collected(dc.inherit_record_keys(engine(frame), by=["street", "home"]))
+    assert homes.rows() == [("a", 30, 1), ("b", 4, 7), ("c", 9, 77)]
+
+
+def test_keys_go_onto_a_frame_of_units(engine: Engine, collected: Collect) -> None:
+    homes = engine(HOMES)
+    done = (
+        dc.inherit_record_keys(engine(PEOPLE), by="home", onto=homes)
+        if not isinstance(homes, duckdb.DuckDBPyRelation)
+        else _in_one_database()
+    )
+    assert type(done) is type(homes)
+    back = collected(done)
+    assert back.columns == ["area", "home", "record_key"]
+    if not isinstance(homes, duckdb.DuckDBPyRelation):  # relations have no order
+        assert back["home"].to_list() == [9, 4, 30]
+    assert back.sort("home").rows() == [(80, 4, 7), (60, 9, 77), (55, 30, 1)]
+
+
+def _in_one_database(homes: pl.DataFrame = HOMES, **options: Any) -> Any:
+    connection = duckdb.connect()
+    connection.register("p", PEOPLE.to_arrow())
+    connection.register("h", homes.to_arrow())
+    return dc.inherit_record_keys(
+        connection.table("p"), by="home", onto=connection.table("h"), **options
+    )
+
+
+def onto(engine: Engine, homes: pl.DataFrame, **options: Any) -> Any:
+    moved = engine(homes)
+    if isinstance(moved, duckdb.DuckDBPyRelation):
+        return _in_one_database(homes, **options)
+    return dc.inherit_record_keys(engine(PEOPLE), by="home", onto=moved, **options)
+
+
+def test_vacant_units_need_a_secret(engine: Engine, collected: Collect) -> None:
+    homes = pl.concat([pl.DataFrame({"area": [20, 30], "home": [1, 2]}), HOMES])
+    with pytest.raises(MicrodataError, match="2 units have no parts"):
+        onto(engine, homes)
+    done = collected(onto(engine, homes, secret=SECRET)).sort("home")
+    own = dc.with_record_keys(homes.head(2), id="home", secret=SECRET)["record_key"].to_list()
+    assert done["record_key"].to_list() == [*own, 7, 77, 1]
+
+
+def test_parts_of_unknown_units_are_counted(engine: Engine) -> None:
+    with pytest.raises(MicrodataError, match="5 records belong to 2 units"):
+        onto(engine, HOMES.head(1))
+
+
+def test_the_units_must_be_identified(engine: Engine) -> None:
+    with pytest.raises(MicrodataError, match="2 of 4 records share"):
+        onto(engine, pl.concat([HOMES, HOMES.head(1)]))
+
+
+def test_numbers_and_texts_are_not_matched_silently(engine: Engine) -> None:
+    with pytest.raises(MicrodataError) as caught:
+        onto(engine, HOMES.with_columns(pl.col("home").cast(pl.String)))
+    assert caught.value.code == "unit-type"
+
+
+def test_different_widths_of_whole_numbers_match(engine: Engine, collected: Collect) -> None:
+    done = collected(onto(engine, HOMES.with_columns(pl.col("home").cast(pl.Int16))))
+    assert done.sort("home")["record_key"].to_list() == [7, 77, 1]
+
+
+def test_parts_without_a_unit_are_an_error_or_left_out(engine: Engine, collected: Collect) -> None:
+    frame = PEOPLE.with_columns(home=pl.when(pl.col("home") != 9).then(pl.col("home").cast(str)))
+    with pytest.raises(MicrodataError, match="1 of 6 records belong to no unit"):
+        dc.inherit_record_keys(engine(frame), by="home")
+    homes = dc.inherit_record_keys(engine(frame), by="home", orphans="drop")
+    assert collected(homes).rows() == [("30", 1), ("4", 7)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (pl.Series([1, None, 3, 4, 5, 6]), "1 of 6 records have no key"),
+        (pl.Series([1, 256, 3, -1, 5, 6]), "2 of 6 records have a key off the grid"),
+    ],
+)
+def test_bad_keys_are_counted(keys: pl.Series, message: str) -> None:
+    frame = PEOPLE.with_columns(record_key=keys)
+    for moved in (
+        frame,
+        frame.lazy(),
+        frame.to_arrow(),
+        frame.to_pandas().astype({"record_key": "Int64"}),
+    ):
+        with pytest.raises(RecordKeyError, match=message):
+            dc.inherit_record_keys(moved, by="home", grid=256)
+
+
+def test_float_keys_are_to_be_imported_first(engine: Engine) -> None:
+    frame = PEOPLE.with_columns(record_key=pl.lit(0.5))
+    with pytest.raises(RecordKeyError, match="import_record_keys"):
+        dc.inherit_record_keys(engine(frame), by="home")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"by": []}, "columns"),
+        ({"by": "house"}, "missing-column"),
+        ({"by": "home", "keep": ["home"]}, "columns"),
+        ({"by": "home", "record_key": "home"}, "columns"),
+        ({"by": "home", "orphans": "keep"}, "orphans"),
+        ({"by": "home", "secret": SECRET}, "columns"),
+        ({"by": "home", "onto": HOMES, "keep": ["street"]}, "columns"),
+        ({"by": "home", "onto": HOMES.lazy()}, "engine"),
+        ({"by": "home", "onto": HOMES.with_columns(record_key=1)}, "existing-column"),
+    ],
+)
+def test_wrong_requests_are_refused(options: dict[str, Any], code: str) -> None:
+    with pytest.raises(DiscreetError) as caught:
+        dc.inherit_record_keys(PEOPLE, **options)
+    assert caught.value.code == code
+
+
+def test_pandas_units_keep_their_index() -> None:
+    homes = HOMES.to_pandas().set_axis([5, 5, 1])
+    done = dc.inherit_record_keys(PEOPLE.to_pandas(), by="home", onto=homes)
+    assert done.index.tolist() == [5, 5, 1]
+    assert done["record_key"].tolist() == [77, 7, 1]
+    assert isinstance(done, pd.DataFrame)
+
+
+def test_millions_of_large_keys_do_not_overflow(engine: Engine, collected: Collect) -> None:
+    # 20,000 keys near 10^15 already exceed 64 bits.
+    frame = pl.DataFrame({"home": [1] * 20_000, "record_key": [GRID - 3] * 20_000})
+    homes = collected(dc.inherit_record_keys(engine(frame), by="home"))
+    assert homes["record_key"].to_list() == [20_000 * (GRID - 3) % GRID]
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> tuple[pl.DataFrame, int]:
+    grid = draw(st.sampled_from([2, 256, 4096, 2**32, 10**15 - 1, 10**15]))
+    size = draw(st.integers(1, 40))
+    people = draw(
+        st.lists(
+            st.tuples(st.integers(0, grid - 1), st.integers(0, 12)), min_size=size, max_size=size
+        )
+    )
+    frame = pl.DataFrame(people, schema=["record_key", "household"], orient="row")
+    return frame.with_columns(
+        dwelling=pl.col("household") // 2, building=pl.col("household") // 5 // 2
+    ), grid
+
+
+@settings(max_examples=40, deadline=None)
+@given(chains())
+def test_every_chain_of_units_gives_the_direct_sum(drawn: tuple[pl.DataFrame, int]) -> None:
+    people, grid = drawn
+    people = people.with_columns(building=pl.col("dwelling") // 3)
+    households = dc.inherit_record_keys(
+        people, by="household", keep=["dwelling", "building"], grid=grid
+    )
+    dwellings = dc.inherit_record_keys(households, by="dwelling", keep=["building"], grid=grid)
+    buildings = dc.inherit_record_keys(dwellings, by="building", grid=grid)
+    assert buildings.equals(dc.inherit_record_keys(people, by="building", grid=grid))
+    direct = {
+        building: sum(keys) % grid
+        for building, keys in people.group_by("building").agg("record_key").rows()
+    }
+    assert dict(buildings.rows()) == direct

@@ -1,0 +1,127 @@
+"""A secret stays secret: on paper, in memory dumps of programs, on disk."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import stat
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import RecordKeyError
+from discreet.microdata import Secret
+
+SENTENCE = "a long and secret sentence"
+
+
+def same(one: Secret, other: Secret) -> bool:
+    return one.derive("test") == other.derive("test")
+
+
+def test_nothing_shows_the_secret() -> None:
+    secret = Secret.of(SENTENCE)
+    assert repr(secret) == str(secret) == f"{secret}" == "<Secret>"
+    assert not hasattr(secret, "__dict__")
+    with pytest.raises(RecordKeyError, match="cannot be pickled"):
+        pickle.dumps(secret)
+
+
+def test_copies_are_the_same_secret() -> None:
+    secret = Secret.generate()
+    assert copy.deepcopy(secret) is secret
+    assert copy.copy(secret) is secret
+
+
+def test_every_generated_secret_is_new() -> None:
+    assert not same(Secret.generate(), Secret.generate())
+
+
+def test_text_file_environment_and_bytes_agree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = Secret.generate()
+    file = tmp_path / "secret.key"
+    secret.write(file)
+    monkeypatch.setenv("CENSUS_SECRET", file.read_text())
+    assert same(Secret.from_file(file), secret)
+    assert same(Secret.of(file), secret)
+    assert same(Secret.of(file.read_text()), secret)
+    assert same(Secret.of(bytes.fromhex(file.read_text())), secret)
+    assert same(Secret.from_env("CENSUS_SECRET"), secret)
+    assert same(Secret.of(SENTENCE), Secret.of(SENTENCE.encode()))
+
+
+def test_a_written_secret_is_private_and_never_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "secret.key"
+    secret = Secret.generate()
+    secret.write(file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with pytest.raises(RecordKeyError, match="already a file"):
+        Secret.generate().write(file)
+    assert same(Secret.from_file(file), secret)
+
+
+def test_raw_bytes_in_a_file_are_taken_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "raw.key"
+    file.write_bytes(bytes(range(128, 160)))
+    file.chmod(0o600)
+    assert same(Secret.from_file(file), Secret(bytes(range(128, 160))))
+
+
+def test_purposes_have_unrelated_keys() -> None:
+    secret = Secret.of(SENTENCE)
+    assert secret.derive("one") != secret.derive("two")
+
+
+@pytest.mark.parametrize("short", [b"", b"fifteen bytes..", "too little", "", "ab" * 15, "abc" * 7])
+def test_short_secrets_are_refused_without_repeating_them(short: str | bytes) -> None:
+    with pytest.raises(RecordKeyError) as caught:
+        Secret.of(short)
+    assert caught.value.code == "secret-short"
+    text = short.decode() if isinstance(short, bytes) else short
+    assert not text or text not in str(caught.value)
+
+
+def test_other_things_are_no_secret() -> None:
+    with pytest.raises(RecordKeyError, match="cannot be made of int"):
+        Secret.of(12345678901234567890)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o666])
+def test_files_open_to_others_are_refused(tmp_path: Path, mode: int) -> None:
+    file = tmp_path / "secret.key"
+    file.write_text(SENTENCE)
+    file.chmod(mode)
+    with pytest.raises(RecordKeyError, match="chmod 600") as caught:
+        Secret.from_file(file)
+    assert caught.value.code == "secret-permissions"
+    file.chmod(0o400)
+    assert same(Secret.from_file(file), Secret.of(SENTENCE))
+
+
+def test_folders_open_to_all_are_refused_even_behind_a_link(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    file = shared / "secret.key"
+    file.write_text(SENTENCE)
+    file.chmod(0o600)
+    shared.chmod(0o777)
+    link = tmp_path / "link.key"
+    link.symlink_to(file)
+    for place in (file, link):
+        with pytest.raises(RecordKeyError, match="can replace"):
+            Secret.from_file(place)
+    shared.chmod(0o755)
+    assert same(Secret.from_file(link), Secret.of(SENTENCE))
+
+
+def test_missing_sources_say_where_they_were_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(RecordKeyError, match=r"no-such\.key"):
+        Secret.from_file(tmp_path / "no-such.key")
+    with pytest.raises(RecordKeyError):
+        Secret.from_file(tmp_path)
+    assert "CENSUS_SECRET" not in os.environ
+    with pytest.raises(RecordKeyError, match="CENSUS_SECRET"):
+        Secret.from_env("CENSUS_SECRET")

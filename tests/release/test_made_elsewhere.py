@@ -1,0 +1,103 @@
+"""Cells that another tool has counted, and confidential files for use in the house."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.classifications import Classification
+from discreet.errors import DiscreetError, MicrodataError, TableError
+from discreet.release.cells import protect_cells, protect_cells_to_file
+from discreet.release.confidential import inherit_keys_in_file, tabulate_file, write_confidential
+
+
+def test_cells_from_a_file_are_protected_as_if_counted_here(folder: Path, tmp_path: Path) -> None:
+    people = pl.read_parquet(folder / "persons.parquet")
+    ptable = dc.PerturbationTable.read(folder / "ptable.json")
+    own = dc.perturb(dc.tabulate(people, ["municipality", "sex"], record_key="record_key"), ptable)
+    cells = tabulate_file(
+        folder / "persons.parquet",
+        tmp_path / "cells.csv",
+        by=["municipality", "sex"],
+        record_key="record_key",
+    )
+    safe = protect_cells(
+        cells, ptable, by=["municipality", "sex"], count="count", cell_key="cell_key"
+    )
+    assert safe.to_polars().equals(own.to_polars())
+
+
+def test_codes_in_text_files_keep_their_leading_zeros(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "cells.csv").write_text("region;n;key\n01;5;3\n02;7;200\n")
+    tree = Classification.flat("region", ["01", "02", "03"])
+    written = protect_cells_to_file(
+        tmp_path / "cells.csv",
+        tmp_path / "safe.csv",
+        folder / "ptable.json",
+        by=["region"],
+        count="n",
+        cell_key="key",
+        key_grid=256,
+        classifications={"region": tree},
+    )
+    assert pl.read_csv(written, infer_schema=False)["region"].to_list() == ["01", "02"]
+
+
+def test_an_unknown_classification_is_named(folder: Path) -> None:
+    ptable = dc.PerturbationTable.read(folder / "ptable.json")
+    cells = pl.DataFrame({"region": ["a"], "n": [1], "key": [1]})
+    tree = Classification.flat("regions", ["a"])
+    with pytest.raises(TableError, match="'regions' does not span the table") as caught:
+        protect_cells(
+            cells,
+            ptable,
+            by=["region"],
+            count="n",
+            cell_key="key",
+            classifications={"regions": tree},
+        )
+    assert caught.value.hint == "did you mean 'region'?"
+
+
+def test_bad_cells_leave_no_file(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "cells.csv").write_text("region,n,key\na,1,300\n")
+    with pytest.raises(DiscreetError, match="off the grid"):
+        protect_cells_to_file(
+            tmp_path / "cells.csv",
+            tmp_path / "safe.csv",
+            folder / "ptable.json",
+            by=["region"],
+            count="n",
+            cell_key="key",
+            key_grid=256,
+        )
+    assert not (tmp_path / "safe.csv").exists()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_confidential_files_are_for_their_owner_only(tmp_path: Path, suffix: str) -> None:
+    frame = pl.DataFrame({"a": [1, 2]})
+    for number, kind in enumerate((frame, frame.lazy(), frame.to_pandas())):
+        path = write_confidential(kind, tmp_path / f"{number}{suffix}")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        read = pl.read_csv(path) if suffix == ".csv" else pl.read_parquet(path)
+        assert read.equals(frame)
+
+
+def test_a_confidential_file_cannot_be_a_page(tmp_path: Path) -> None:
+    with pytest.raises(MicrodataError, match="Parquet or CSV"):
+        write_confidential(pl.DataFrame({"a": [1]}), tmp_path / "a.html")
+
+
+def test_units_inherit_keys_in_files(folder: Path, tmp_path: Path) -> None:
+    people = pl.read_parquet(folder / "persons.parquet").with_columns(home=pl.col("person_id") // 3)
+    people.write_parquet(tmp_path / "persons.parquet")
+    out = inherit_keys_in_file(
+        tmp_path / "persons.parquet", tmp_path / "homes.parquet", by=["home"]
+    )
+    expected = dc.inherit_record_keys(people, by="home")
+    assert pl.read_parquet(out).equals(expected)

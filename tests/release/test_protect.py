@@ -1,0 +1,402 @@
+"""Whole programmes: released, taken up again, refused."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.classifications import Classification
+from discreet.errors import DiscreetError, PublicationError
+from discreet.files import TEMPORARY_SUFFIX
+from discreet.release import protect
+from discreet.release.folders import locked
+
+Edit = Callable[..., Path]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def values(path: Path) -> dict[tuple[str, ...], int]:
+    frame = pl.read_csv(path, infer_schema=False)
+    names = [name for name in frame.columns if f"{name}_label" in frame.columns]
+    return {row[:-1]: int(row[-1]) for row in frame.select(*names, "value").iter_rows()}
+
+
+def test_a_release_holds_what_its_list_says(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    steps: list[tuple[int, int, str]] = []
+    summary = protect(programme, out, progress=lambda *step: steps.append(step))
+    assert sorted(path.name for path in out.iterdir() if path.is_file()) == [
+        *("T1.csv", "T1.de.csv", "T1.de.html", "T1.html"),
+        *("T2.csv", "T2.de.csv", "T2.de.html", "T2.html"),
+        *("T3.csv", "T3.de.csv", "T3.de.html", "T3.html"),
+        *("index.de.html", "index.html", "release.json"),
+    ]
+    listed = json.loads((out / "release.json").read_text())
+    for table in listed["tables"]:
+        for file, digest in table["files"].items():
+            assert hashlib.sha256((out / file).read_bytes()).hexdigest() == digest
+    assert listed["date"] == "2026-11-21"
+    assert [table["cells"] for table in listed["tables"]] == [24, 12, 4]
+    assert summary.fresh == 3
+    assert steps[-1][:2] == (len(steps), len(steps))
+    assert "age &gt;= 18" in (out / "T2.html").read_text("utf-8")
+    assert "männlich" in (out / "T1.de.csv").read_text("utf-8")
+
+
+def test_the_figures_are_those_of_tabulate_and_perturb(programme: Path, tmp_path: Path) -> None:
+    protect(programme, tmp_path / "out")
+    people = pl.read_parquet(programme.parent / "persons.parquet")
+    ages = Classification.from_intervals("ages", [0, 18, 65], column="age")
+    table = dc.tabulate(
+        people, [ages, "sex"], record_key="record_key", where="age >= 18", name="T2"
+    )
+    ptable = dc.PerturbationTable.read(programme.parent / "ptable.json")
+    safe = dc.perturb(table, ptable)
+    found = values(tmp_path / "out" / "T2.csv")
+    assert found == {codes: safe.get(*codes) for codes in found}
+    assert len(found) > 5
+
+
+def test_the_published_example(reference: Path, tmp_path: Path) -> None:
+    """University by sex, 1,001 students: every published value from the programme alone."""
+    seminar = reference / "seminar"
+    for number in ("10", "1001"):
+        text = f"""
+            [data]
+            source = "{seminar}/microdata_{number}.csv"
+            [keys]
+            column = "record_key"
+            [perturbation]
+            table = "{seminar}/cumulative_matrix.csv"
+            [defaults]
+            formats = ["csv"]
+            complete = true
+            [tables.students]
+            by = ["university", "sex"]
+        """
+        path = tmp_path / f"p{number}.toml"
+        path.write_text(text)
+        protect(path, tmp_path / number)
+        found = values(tmp_path / number / "students.csv")
+        expected = pl.read_csv(seminar / f"expected_{number}.csv")
+        for row in expected.iter_rows(named=True):
+            codes = tuple(
+                "Total" if c in ("total", "Total", None) else c
+                for c in (row["university"], row["sex"])
+            )
+            assert found[codes] == row["published"], codes
+
+
+def test_nothing_is_made_twice(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    protect(programme, out)
+    before = content(out)
+    again = protect(programme, out)
+    assert again.fresh == 0
+    assert content(out) == before
+    anew = protect(programme, out, resume=False)
+    assert anew.fresh == 3
+    assert content(out) == before
+
+
+def test_only_what_changed_is_made_again(edited: Edit, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    protect(edited(), out)
+    path = edited(('by = ["nationality"]', 'by = ["nationality", "sex"]'))
+    summary = protect(path, out)
+    assert [table.name for table in summary.tables if table.fresh] == ["T3"]
+    protect(path, tmp_path / "at once")
+    assert content(out) == content(tmp_path / "at once")
+
+
+@pytest.mark.parametrize("what", ["data", "perturbation table"])
+def test_other_data_or_another_perturbation_table_make_everything_again(
+    programme: Path, tmp_path: Path, what: str
+) -> None:
+    out = tmp_path / "out"
+    protect(programme, out)
+    if what == "data":
+        people = pl.read_parquet(programme.parent / "persons.parquet")
+        people.head(400).write_parquet(programme.parent / "persons.parquet")
+    else:
+        noise = {-1: 0.2, 0: 0.6, 1: 0.2}
+        table = dc.PerturbationTable.from_rows({0: {0: 1}, 1: noise, 2: noise})
+        (programme.parent / "ptable.json").unlink()
+        table.write(programme.parent / "ptable.json")
+    assert protect(programme, out).fresh == 3
+    protect(programme, tmp_path / "at once")
+    assert content(out) == content(tmp_path / "at once")
+
+
+def test_a_damaged_file_is_written_again(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    protect(programme, out)
+    before = content(out)
+    (out / "T1.csv").write_text("edited")
+    (out / "T2.html").unlink()
+    (out / ".discreet" / "T3.parquet").write_bytes(b"damaged")
+    assert protect(programme, out).fresh == 1
+    assert content(out) == before
+
+
+def test_files_no_longer_asked_for_are_removed(edited: Edit, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    protect(edited(), out)
+    (out / "notes.txt").write_text("mine")
+    (out / "T9.csv").write_text("of others")
+    text = edited().read_text("utf-8")
+    changed = text[: text.index("[tables.T3]")].replace(
+        'formats = ["csv", "html"]', 'formats = ["csv"]'
+    )
+    edited().write_text(changed, encoding="utf-8")
+    summary = protect(edited(), out)
+    assert summary.removed == ("T3.csv", "T3.de.csv", "T3.de.html", "T3.html")
+    assert not list(out.glob("T?.html"))
+    assert (out / "notes.txt").read_text() == "mine"
+    assert (out / "T9.csv").read_text() == "of others"
+
+
+KILLED = """
+import os, signal, sys
+from discreet.release import protect
+def stop(done, steps, name):
+    if done == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+protect(sys.argv[1], sys.argv[2], progress=stop)
+"""
+
+
+@pytest.mark.parametrize("step", [2, 5])
+def test_killed_and_taken_up_again_gives_the_same_bytes(
+    programme: Path, tmp_path: Path, step: int
+) -> None:
+    out = tmp_path / "out"
+    run = [sys.executable, "-c", KILLED, str(programme), str(out), str(step)]
+    assert subprocess.run(run, check=False).returncode == -signal.SIGKILL
+    assert not (out / "release.json").exists()
+    assert (out / ".discreet" / "T1.json").exists()
+    (out / ".discreet" / f".T1.json.x{TEMPORARY_SUFFIX}").write_text("half a file")
+    (out / ".discreet" / "stage" / f".T1.csv.x{TEMPORARY_SUFFIX}").write_text("half a file")
+    summary = protect(programme, out)
+    assert summary.fresh < 3
+    protect(programme, tmp_path / "at once")
+    assert content(out) == content(tmp_path / "at once")
+
+
+def test_two_runs_cannot_share_a_folder(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / ".discreet").mkdir(parents=True)
+    with locked(out / ".discreet" / "lock", out), pytest.raises(DiscreetError, match="another run"):
+        protect(programme, out)
+    assert protect(programme, out).fresh == 3
+
+
+def test_files_of_others_are_not_overwritten(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "T1.csv").write_text("mine")
+    with pytest.raises(PublicationError, match="not of this release"):
+        protect(programme, out)
+    assert content(out) == {"T1.csv": b"mine"}
+
+
+def test_a_folder_of_another_programme_is_refused(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    protect(programme, out)
+    before = content(out)
+    other = programme.with_name("other.toml")
+    other.write_bytes(programme.read_bytes())
+    with pytest.raises(PublicationError, match=r"another programme \(programme.toml\)"):
+        protect(other, out)
+    assert content(out) == before
+
+
+def test_a_place_that_cannot_be_written(programme: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    for out in (blocked, blocked / "out"):
+        with pytest.raises(PublicationError):
+            protect(programme, out)
+    assert blocked.read_text() == "not a folder"
+
+
+def test_a_folder_without_permission(
+    programme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    out = tmp_path / "closed"
+    out.mkdir()
+    monkeypatch.setattr("discreet.files.tempfile.NamedTemporaryFile", refused)
+    with pytest.raises(PublicationError, match="no file can be written here"):
+        protect(programme, out)
+    assert not list(out.iterdir())
+
+
+def spoiled(path: Path, column: pl.Expr) -> None:
+    pl.read_parquet(path).with_columns(column).write_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (pl.lit(None, pl.Int64).alias("record_key"), "have no key"),
+        ((pl.col("record_key") + 10**15).alias("record_key"), "off the grid"),
+        (pl.lit("x").alias("sex"), "'x'"),
+        (pl.lit(0.5).alias("municipality"), "decimals"),
+    ],
+)
+def test_bad_data_leave_nothing_behind(
+    programme: Path, tmp_path: Path, spoil: pl.Expr, what: str
+) -> None:
+    spoiled(programme.parent / "persons.parquet", spoil)
+    with pytest.raises(DiscreetError, match=what):
+        protect(programme, tmp_path / "new" / "out")
+    assert not (tmp_path / "new").exists()
+
+
+def test_bad_data_leave_an_earlier_release_as_it_was(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    protect(programme, out)
+    public = {name: data for name, data in content(out).items() if not name.startswith(".")}
+    spoiled(programme.parent / "persons.parquet", pl.lit("x").alias("sex"))
+    with pytest.raises(DiscreetError):
+        protect(programme, out)
+    after = {name: data for name, data in content(out).items() if not name.startswith(".")}
+    assert after == public
+
+
+def test_a_sheet_too_small_for_a_table_is_refused_before_counting(
+    edited: Edit, tmp_path: Path
+) -> None:
+    path = edited(
+        ('formats = ["csv", "html"]', 'formats = ["html"]\ncomplete = true'),
+        ("intervals = [0, 18, 65]", f"intervals = {list(range(3000))}"),
+        ('codes = ["m", "w"]', f"codes = {json.dumps([f'{n}' for n in range(3000)])}"),
+        ("labels.m = ", "# "),
+        ("labels.w = ", "# "),
+    )
+    with pytest.raises(PublicationError, match=r"T2: html holds at most") as caught:
+        protect(path, tmp_path / "out")
+    assert caught.value.code == "too-large"
+    assert not (tmp_path / "out").exists()
+
+
+def test_keys_made_on_the_way_equal_keys_made_before(edited: Edit, tmp_path: Path) -> None:
+    path = edited(('column = "record_key"', 'id = "person_id"\nsecret_file = "secret.key"'))
+    secret = path.with_name("secret.key")
+    secret.write_text("a secret that is long enough")
+    secret.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    people = path.with_name("persons.parquet")
+    plain = pl.read_parquet(people).drop("record_key")
+    plain.write_parquet(people)
+    protect(path, tmp_path / "made")
+    keyed = dc.with_record_keys(plain, id="person_id", secret="a secret that is long enough")
+    keyed.write_parquet(people)
+    protect(
+        edited(('id = "person_id"\nsecret_file = "secret.key"', 'column = "record_key"')),
+        tmp_path / "read",
+    )
+    for table in ("T1.csv", "T2.csv", "T3.csv"):
+        assert (tmp_path / "made" / table).read_bytes() == (tmp_path / "read" / table).read_bytes()
+
+
+def test_nothing_secret_is_in_a_release(programme: Path, tmp_path: Path) -> None:
+    protect(programme, tmp_path / "out")
+    people = pl.read_parquet(programme.parent / "persons.parquet")
+    plain = hashlib.sha256((programme.parent / "persons.parquet").read_bytes()).hexdigest()
+    keys = [str(key).encode() for key in people["record_key"]]
+    for name, data in content(tmp_path / "out").items():
+        assert plain.encode() not in data, name
+        assert not any(key in data for key in keys), name
+
+
+def test_official_figures_are_published_as_they_are(edited: Edit, tmp_path: Path) -> None:
+    path = edited(
+        ("[defaults]", "[defaults]\nofficial = \"sex == 'Total' and region.level <= 1\""),
+    )
+    protect(path, tmp_path / "out")
+    people = pl.read_parquet(path.parent / "persons.parquet")
+    frame = pl.read_csv(tmp_path / "out" / "T1.csv", infer_schema=False)
+    official = frame.filter(pl.col("status") == "official")
+    assert dict(official.select("region", pl.col("value").cast(int)).iter_rows()) == {
+        "Total": people.height,
+        "1": people.filter(pl.col("municipality").str.starts_with("1")).height,
+        "2": people.filter(pl.col("municipality").str.starts_with("2")).height,
+    }
+    assert "official" not in pl.read_csv(tmp_path / "out" / "T2.csv")["status"].to_list()
+
+
+def test_breakdowns_that_do_not_nest_stand_side_by_side(edited: Edit, tmp_path: Path) -> None:
+    path = edited(
+        (
+            "[defaults]",
+            '[variables.legal]\ncolumn = "age"\nintervals = [0, 14, 18, 21]\n'
+            '[variables.age]\nalternatives = ["ages", "legal"]\nlabel = "Age"\n[defaults]',
+        ),
+        ('by = ["nationality"]', 'by = ["age"]'),
+    )
+    path.write_text(
+        path.read_text("utf-8").replace("intervals = [0, 18, 65]", "intervals = [0, 6, 65]")
+    )
+    protect(path, tmp_path / "out")
+    codes = pl.read_csv(tmp_path / "out" / "T3.csv", infer_schema=False)
+    assert codes.columns[:2] == ["age", "age_label"]
+    assert codes["age"].to_list() == [
+        "Total",
+        "0-5",
+        "6-64",
+        "65+",
+        "0-13",
+        "14-17",
+        "18-20",
+        "21+",
+    ]
+
+
+def test_a_database_gives_the_same_tables(edited: Edit, tmp_path: Path) -> None:
+    import duckdb
+
+    protect(edited(), tmp_path / "file")
+    source = edited().with_name("persons.parquet")
+    with duckdb.connect(str(tmp_path / "census.duckdb")) as base:
+        base.execute(f"create table persons as select * from '{source}'")
+    path = edited(('source = "persons.parquet"', 'database = "census.duckdb"\ntable = "persons"'))
+    protect(path, tmp_path / "database")
+    for table in ("T1.csv", "T2.csv", "T3.csv"):
+        assert (tmp_path / "file" / table).read_bytes() == (
+            tmp_path / "database" / table
+        ).read_bytes()
+
+
+def test_weighted_tables_and_levels(edited: Edit, tmp_path: Path) -> None:
+    path = edited(
+        ("prefixes = [1, 2]", 'levels = ["state", "municipality"]'),
+        ("formats = ", 'weight = "weight"\nformats = '),
+    )
+    people = path.with_name("persons.parquet")
+    spoiled(people, pl.col("municipality").str.head(1).alias("state"))
+    protect(path, tmp_path / "out")
+    frame = pl.read_csv(tmp_path / "out" / "T1.csv", infer_schema=False)
+    assert {"Total", "1", "2", "11", "22"} <= set(frame["region"])
+    assert frame["value"].str.contains(r"\.").any()
