@@ -18,7 +18,16 @@ from discreet.errors import RecordKeyError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CENSUS_GRID", "DECIMALS", "LIMB", "KeyGrid", "grid_keys", "off_grid", "unusable_keys"]
+__all__ = [
+    "CENSUS_GRID",
+    "DECIMALS",
+    "LIMB",
+    "KeyGrid",
+    "grid_keys",
+    "off_grid",
+    "too_fine",
+    "unusable_keys",
+]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -159,7 +168,7 @@ def _from_floats(values: npt.NDArray[np.float64], grid: KeyGrid, column: str) ->
         if int((np.abs(keys) >= float(_MAX_SIZE)).sum()):
             raise off_grid(int((np.abs(keys) >= float(_MAX_SIZE)).sum()), len(values), column, grid)
     if finer:
-        raise _too_fine(finer, len(values), column)
+        raise too_fine(finer, len(values), column)
     return keys.astype(np.int64)
 
 
@@ -181,7 +190,7 @@ def _from_texts(texts: pl.Series, grid: KeyGrid, column: str) -> IntArray:
     digits = DECIMALS if grid.size == _MAX_SIZE else 0
     finer = int((frame["part"].str.len_bytes() > digits).sum())
     if finer:
-        raise _too_fine(finer, len(texts), column)
+        raise too_fine(finer, len(texts), column)
     number = pl.col("part").str.pad_end(DECIMALS, "0") if digits else pl.col("whole")
     joined = frame.select(
         pl.when(number == "").then(pl.lit("0")).otherwise(number).cast(pl.Int64, strict=False)
@@ -214,7 +223,7 @@ def _from_odd_texts(texts: pl.Series, grid: KeyGrid, column: str) -> IntArray:
     if outside:
         raise off_grid(outside, len(texts), column, grid)
     if finer:
-        raise _too_fine(finer, len(texts), column)
+        raise too_fine(finer, len(texts), column)
     return keys
 
 
@@ -239,7 +248,8 @@ def off_grid(number: int, total: int, column: str, grid: KeyGrid) -> RecordKeyEr
     )
 
 
-def _too_fine(number: int, total: int, column: str) -> RecordKeyError:
+def too_fine(number: int, total: int, column: str) -> RecordKeyError:
+    """The error for records whose key has more digits than the grid."""
     return RecordKeyError(
         f"{number:,} of {total:,} records have a key with more digits than the grid",
         code="key-digits",

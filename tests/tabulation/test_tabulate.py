@@ -299,6 +299,42 @@ def test_keys_that_cannot_be_used_are_counted_not_shown():
             dc.tabulate(source, ["sex"], record_key="key", key_grid=256)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pl.Series([1, 2**63], dtype=pl.UInt64),
+        pl.Series([1, 256], dtype=pl.UInt16),
+        pl.Series([1, -1], dtype=pl.Int8),
+        pl.Series([1.0, 1e300]),
+    ],
+    ids=str,
+)
+def test_keys_off_the_grid_are_refused_whatever_their_type(keys):
+    frame = pl.DataFrame({"a": ["x", "y"], "key": keys})
+    for source in (frame, frame.lazy(), relation(frame), frame.to_pandas()):
+        with pytest.raises(dc.DiscreetError, match="1 of 2 records have a key off the grid 256"):
+            dc.tabulate(source, ["a"], record_key="key", key_grid=256)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.integers(-120, 120) | st.none(), min_size=1, max_size=40),
+    st.sampled_from([pl.Int8, pl.Int16, pl.Int64, pl.Float64]),
+)
+def test_intervals_of_every_type_of_number_on_every_engine(numbers, dtype):
+    tree = TENS.replace(codes=("Total", "<0", "0-9", "10+"), parents=(-1, 0, 0, 0),
+                        bounds=(-INF, 0, 10, INF))  # fmt: skip
+    frame = pl.DataFrame({"age": pl.Series(numbers, dtype=dtype)})
+    code = {
+        None: "Missing", **{n: "<0" if n < 0 else "0-9" if n < 10 else "10+"
+                            for n in numbers if n is not None}
+    }  # fmt: skip
+    expected = {name: sum(code[n] == name for n in numbers) for name in set(code.values())}
+    for source in (frame, frame.lazy(), relation(frame)):
+        cells = dict(dc.tabulate(source, [tree]).to_polars().select("age", "count").rows())
+        assert cells == {name: n for name, n in {**expected, "Total": len(numbers)}.items() if n}
+
+
 def test_unknown_codes_are_named():
     frame = pl.DataFrame({"place": ["A1", "Z9", "A", None]})
     with pytest.raises(ClassificationError, match="'A', 'Z9'") as caught:

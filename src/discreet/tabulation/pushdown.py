@@ -14,10 +14,12 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.errors import MicrodataError, RecordKeyError
-from discreet.keygrid import DECIMALS, LIMB, KeyGrid, off_grid, unusable_keys
+from discreet.errors import MicrodataError
+from discreet.keygrid import KeyGrid
 from discreet.tables.cells import code_texts
+from discreet.tabulation.coding import bin_codes
 from discreet.tabulation.cube import Cube, Layout
+from discreet.tabulation.engine_keys import check_key_sums, key_sums, split_keys
 from discreet.tabulation.inmemory import filter_failed, unusable_numbers
 from discreet.tabulation.limbs import LIMIT, engine_limbs
 from discreet.tabulation.query import Axis
@@ -51,7 +53,8 @@ def run_passes(
             raise filter_failed(error) from None
         raise
     return [
-        _cube(result, one, record_key, grid) for result, one in zip(frames, passes, strict=True)
+        _cube(result, one, record_key, grid, schema)
+        for result, one in zip(frames, passes, strict=True)
     ]
 
 
@@ -68,34 +71,35 @@ def _plan(
     if one.where is not None:
         frame = frame.filter(one.where)
     groups = {f"axis{k}": _axis(axis, schema) for k, axis in enumerate(one.axes)}
-    helpers: dict[str, nw.Expr] = {}
-    sums: list[str] = []
+    columns: dict[str, nw.Expr] = {}
+    totals: list[nw.Expr] = []
     if one.layout.keyed and record_key is not None:
-        parts = _key_parts(record_key, schema, grid)
-        helpers.update(parts)
-        sums += list(parts)
+        columns, totals = key_sums(record_key, schema, grid, wide=_adds_wide(frame))
     numbers = _number_parts(one.layout, schema)
-    helpers.update(numbers)
-    sums += list(numbers)
+    columns |= numbers
+    totals += [nw.col(name).sum().cast(nw.Int64).alias(name) for name in numbers]
+    counted = nw.len().cast(nw.Int64).alias("n")
+    if not groups and not columns:
+        return frame.select(counted)
     ready = frame.select(
-        *(expression.alias(name) for name, expression in {**groups, **helpers}.items())
+        *(expression.alias(name) for name, expression in {**groups, **columns}.items())
     )
-    totals = [nw.col(name).sum().cast(nw.Int64).alias(name) for name in sums]
-    if not groups and not sums:
-        return frame.select(nw.len().cast(nw.Int64).alias("n"))
     if not groups:
-        return ready.select(nw.len().cast(nw.Int64).alias("n"), *totals)
-    counted: nw.LazyFrame[Any] = ready.group_by(*groups).agg(
-        nw.len().cast(nw.Int64).alias("n"), *totals
-    )
-    return counted
+        return ready.select(counted, *totals)
+    grouped: nw.LazyFrame[Any] = ready.group_by(*groups).agg(counted, *totals)
+    return grouped
+
+
+def _adds_wide(frame: nw.LazyFrame[Any]) -> bool:
+    """Whether the engine adds whole numbers in 128 bits."""
+    return frame.implementation in (nw.Implementation.POLARS, nw.Implementation.DUCKDB)
 
 
 def _axis(axis: Axis, schema: nw.Schema) -> nw.Expr:
     if axis.levels:
         return nw.coalesce(*(_text(name, schema) for name in reversed(axis.levels)))
     column = nw.col(axis.column)
-    if axis.bounds is None:
+    if axis.bounds is None or _few_values(axis, schema):
         return column
     if not schema[axis.column].is_numeric():
         raise MicrodataError(
@@ -106,14 +110,20 @@ def _axis(axis: Axis, schema: nw.Schema) -> nw.Expr:
     number = column.cast(nw.Float64)
     count = len(axis.bounds) - 1
     # NaN is larger than every bound in SQL; missing numbers stay missing.
-    steps = [(number >= bound).cast(nw.Int64) for bound in axis.bounds if np.isfinite(bound)]
+    steps = [(number >= bound).cast(nw.Int16) for bound in axis.bounds if np.isfinite(bound)]
     below = sum(1 for bound in axis.bounds if bound == -np.inf)
-    place = nw.lit(below - 1)
+    place = nw.lit(below - 1).cast(nw.Int16)
     for step in steps:
         place = place + step
     inside = (place >= 0) & (place < count)
     missing = number.is_null() | (number != number)
-    return nw.when(~missing).then(nw.when(inside).then(place).otherwise(nw.lit(count)))
+    chosen = nw.when(inside).then(place).otherwise(nw.lit(count).cast(nw.Int16))
+    return nw.when(~missing).then(chosen)
+
+
+def _few_values(axis: Axis, schema: nw.Schema) -> bool:
+    """Whether an integer column is so narrow that its values are cut after grouping."""
+    return schema[axis.column] in (nw.Int8, nw.UInt8, nw.Int16, nw.UInt16)
 
 
 def _text(name: str, schema: nw.Schema) -> nw.Expr:
@@ -122,40 +132,7 @@ def _text(name: str, schema: nw.Schema) -> nw.Expr:
 
 
 def _flag(condition: nw.Expr) -> nw.Expr:
-    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int64)
-
-
-def _key_parts(record_key: str, schema: nw.Schema, grid: KeyGrid) -> dict[str, nw.Expr]:
-    dtype = schema[record_key]
-    column = nw.col(record_key)
-    if dtype.is_integer():
-        key = column.cast(nw.Int64)
-        fine = nw.lit(0).cast(nw.Int64)
-    elif dtype.is_float() or dtype.is_decimal():
-        scale = float(10**DECIMALS) if grid.size == 10**DECIMALS else 1.0
-        decimal = column.cast(nw.Float64)
-        near = (decimal * scale).round(0)
-        bounded = nw.when((near >= 0) & (near < float(grid.size))).then(near).otherwise(-1.0)
-        key = bounded.cast(nw.Int64)
-        # Some engines turn division by a constant into multiplication, which rounds twice.
-        divided = near / (near * 0.0 + scale)
-        fine = _flag((bounded >= 0) & (divided != decimal))
-    else:
-        raise RecordKeyError(
-            f"keys of type {dtype} cannot be added by a data engine",
-            code="key-type",
-            where=record_key,
-            hint="convert them first with discreet.import_record_keys",
-        )
-    off = column.is_null() | (key < 0) | (key >= grid.size)
-    good = nw.when(~off).then(key).otherwise(nw.lit(0)).cast(nw.Int64)
-    return {
-        "key_high": good // LIMB,
-        "key_low": good % LIMB,
-        "bad_null": _flag(column.is_null()),
-        "bad_off": _flag(off & ~column.is_null()),
-        "bad_fine": fine,
-    }
+    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int8)
 
 
 def _number_parts(layout: Layout, schema: nw.Schema) -> dict[str, nw.Expr]:
@@ -195,12 +172,17 @@ def _limbs(value: nw.Expr, name: str) -> dict[str, nw.Expr]:
     return named | {f"bad_{name}_large": _flag(large & ~_absent(value))}
 
 
-def _cube(frame: pl.DataFrame, one: Pass, record_key: str | None, grid: KeyGrid) -> Cube:
-    _check_counts(frame, one.layout, record_key, grid)
+def _cube(
+    frame: pl.DataFrame, one: Pass, record_key: str | None, grid: KeyGrid, schema: nw.Schema
+) -> Cube:
+    if one.layout.keyed and record_key is not None:
+        check_key_sums(frame, record_key, grid)
+    _check_counts(frame, one.layout)
     if not one.axes and frame["n"][0] == 0:
         frame = frame.clear()
     rows = ["n"]
     if one.layout.keyed:
+        frame = split_keys(frame)
         rows += ["key_high", "key_low"]
     names = (["w"] if one.layout.weight is not None else []) + [
         f"v{k}" for k in range(len(one.layout.values))
@@ -209,7 +191,8 @@ def _cube(frame: pl.DataFrame, one: Pass, record_key: str | None, grid: KeyGrid)
     measures = np.vstack([frame[row].cast(pl.Int64).to_numpy() for row in rows])
     codes, values = [], []
     for k, axis in enumerate(one.axes):
-        texts = _texts(frame[f"axis{k}"], axis)
+        raw = axis.bounds is not None and _few_values(axis, schema)
+        texts = _texts(frame[f"axis{k}"], axis, raw=raw)
         distinct = texts.unique(maintain_order=True)
         place = pl.DataFrame({"t": distinct, "at": np.arange(len(distinct), dtype=np.int32)})
         joined = texts.to_frame("t").join(
@@ -226,36 +209,30 @@ def _cube(frame: pl.DataFrame, one: Pass, record_key: str | None, grid: KeyGrid)
     )
 
 
-def _texts(series: pl.Series, axis: Axis) -> pl.Series:
-    texts = code_texts(series, axis.column)
+def _texts(series: pl.Series, axis: Axis, *, raw: bool) -> pl.Series:
+    """The values of one axis as texts: codes, or numbers of intervals."""
     if axis.bounds is None:
-        return texts
-    outside = str(len(axis.bounds) - 1)
+        return code_texts(series, axis.column)
+    outside = len(axis.bounds) - 1
+    texts = (_cut(series, axis.bounds) if raw else series).cast(pl.String)
     return texts.to_frame("t").select(
-        pl.when(pl.col("t") == outside).then(pl.lit("outside")).otherwise(pl.col("t")).alias("t")
+        pl.when(pl.col("t") == str(outside)).then(pl.lit("outside")).otherwise("t").alias("t")
     )["t"]
 
 
-def _check_counts(
-    frame: pl.DataFrame, layout: Layout, record_key: str | None, grid: KeyGrid
-) -> None:
-    records = int(frame["n"].sum() or 0)
+def _cut(series: pl.Series, bounds: tuple[float, ...]) -> pl.Series:
+    """The interval each number lies in, for the few values of a narrow column."""
+    numbers = series.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    places = pl.Series(bin_codes(numbers, np.asarray(bounds, dtype=np.float64)))
+    return places.set(series.is_null(), None)
+
+
+def _check_counts(frame: pl.DataFrame, layout: Layout) -> None:
     bad = {
         name.removeprefix("bad_"): int(frame[name].sum() or 0)
         for name in frame.columns
         if name.startswith("bad_")
     }
-    if bad.get("null"):
-        raise unusable_keys("no key", bad["null"], records, record_key or "")
-    if bad.get("off"):
-        raise off_grid(bad["off"], records, record_key or "", grid)
-    if bad.get("fine"):
-        raise RecordKeyError(
-            f"{bad['fine']:,} of {records:,} records have a key with more digits than the grid",
-            code="key-digits",
-            where=record_key or "",
-            hint="round the keys on purpose with discreet.import_record_keys",
-        )
     for kind in ("missing", "negative", "large"):
         if bad.get(f"w_{kind}"):
             label = "too large" if kind == "large" else kind
