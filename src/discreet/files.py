@@ -6,6 +6,7 @@ renamed. An interrupted run leaves the old file, or none.
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -43,6 +44,10 @@ def atomic_path(path: str | os.PathLike[str], *, private: bool = False) -> Itera
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(target)
+    except Exception as error:
+        if _means_full(error):
+            raise _disk_full(target) from None
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -67,9 +72,28 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
         with tempfile.NamedTemporaryFile(dir=place, suffix=TEMPORARY_SUFFIX):
             pass
     except OSError as error:
+        if _means_full(error):
+            raise _disk_full(place) from None
         raise PublicationError(
             f"no file can be written here ({error.strerror})",
             code="output-folder",
             where=str(place),
             hint="check the permissions and the free space",
         ) from None
+
+
+def _means_full(error: Exception) -> bool:
+    """Whether the disk is full; engines tell it in words, without a number."""
+    if isinstance(error, PublicationError):
+        return False
+    number = getattr(error, "errno", None)
+    return number in (errno.ENOSPC, errno.EDQUOT) or f"os error {errno.ENOSPC})" in str(error)
+
+
+def _disk_full(place: Path) -> PublicationError:
+    return PublicationError(
+        "the disk is full; nothing was written here",
+        code="disk-full",
+        where=str(place),
+        hint="make room, and run again",
+    )

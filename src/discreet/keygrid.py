@@ -39,6 +39,7 @@ LIMB = 10**7
 DECIMALS = 15
 
 _MAX_SIZE = 10**DECIMALS
+_HIGHEST_POWER = 50
 _PLAIN_DECIMAL = r"^\s*\+?(\d*)\.?(\d*)\s*$"
 
 
@@ -75,6 +76,8 @@ class KeyGrid:
             text = value.replace("**", "^").replace("_", "").strip()
             base, caret, exponent = text.partition("^")
             try:
+                if caret and not 0 <= int(exponent) <= _HIGHEST_POWER:
+                    raise ValueError
                 size = int(base) ** int(exponent) if caret else int(text)
             except ValueError:
                 raise RecordKeyError(

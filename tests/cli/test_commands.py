@@ -242,6 +242,59 @@ def test_perturbation_tables(folder: Path) -> None:
     assert run("ptable", "check", folder / "bad.csv").exit_code == 2
 
 
+def test_a_perturbation_table_to_argus_and_back(folder: Path) -> None:
+    """τ-ARGUS closes intervals on the right; every key, bounds included, keeps its noise."""
+    there = run("ptable", "convert", folder / "ptable.json", folder / "ptable.txt", "--json")
+    assert json.loads(there.stdout)["closed_changed_to"] == "right"
+    back = run("ptable", "convert", folder / "ptable.txt", folder / "back.csv")
+    assert "closed on the left: bounds have moved by 10^-15" in " ".join(back.stdout.split())
+    first = PerturbationTable.read(folder / "ptable.json")
+    argus = PerturbationTable.read(folder / "ptable.txt")
+    assert PerturbationTable.read(folder / "back.csv") == first
+    bounds = [int(share * 10**15) for share in (0, 0.25, 0.75, 1)]
+    keys = [key + step for key in bounds for step in (-1, 0, 1) if 0 <= key + step < 10**15]
+    for count in (0, 1, 2, 3):
+        noise = first.lookup([count] * len(keys), keys).tolist()
+        assert argus.lookup([count] * len(keys), keys).tolist() == noise
+        assert noise == [0] * len(keys) if count == 0 else len(set(noise)) == 3
+    straight = run("ptable", "convert", folder / "ptable.txt", folder / "same.json", "--json")
+    assert json.loads(straight.stdout)["closed_changed_to"] is None
+    assert PerturbationTable.read(folder / "same.json") == argus
+
+
+def test_keys_of_units_without_parts_are_made(folder: Path) -> None:
+    keyed, homes, out = (folder / f"{name}.parquet" for name in ("keyed", "homes", "units"))
+    run("keys", "add", folder / "persons.csv", "--id", "id", "--out", keyed,
+        "--secret-file", folder / "secret.key")  # fmt: skip
+    pl.DataFrame({"home": range(510), "rooms": [n % 5 for n in range(510)]}).write_parquet(homes)
+    words = ["keys", "inherit", keyed, "--by", "home", "--onto", homes, "--out", out]
+    assert run(*words).exit_code == 2
+    assert not out.exists()
+    result = run(*words, "--secret-file", folder / "secret.key")
+    assert result.exit_code == 0, result.output
+    units = pl.read_parquet(out)
+    assert units.columns == ["home", "rooms", "record_key"]
+    assert units["home"].to_list() == list(range(510))
+    assert units["record_key"].n_unique() == 510
+    run("keys", "inherit", keyed, "--by", "home", "--out", folder / "plain.parquet")
+    plain = pl.read_parquet(folder / "plain.parquet").sort("home")
+    assert units.head(500).select("home", "record_key").equals(plain.select("home", "record_key"))
+
+
+def test_a_release_loads_nothing_that_it_does_not_need(folder: Path) -> None:
+    text = PROGRAMME.replace('["csv", "html"]', '["csv", "xlsx", "html", "parquet"]')
+    (folder / "programme.toml").write_text(text)
+    code = (
+        "import sys\n"
+        "from discreet.cli import main\n"
+        f"words = ['protect', {str(folder / 'programme.toml')!r}, '--out', {str(folder / 'o')!r}]\n"
+        "try:\n    main(words)\nexcept SystemExit as end:\n    assert not end.code\n"
+        "heavy = {'pandas', 'rich', 'duckdb', 'numba', 'urllib.request'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
 def test_help_needs_no_engine() -> None:
     code = (
         "import sys\n"

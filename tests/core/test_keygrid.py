@@ -82,3 +82,9 @@ def test_grids_by_name_and_their_limits():
     for wrong in ("ten", 1, 10**16, 2.5):
         with pytest.raises(RecordKeyError):
             KeyGrid.of(wrong)
+
+
+@pytest.mark.parametrize("text", ["9^999999999", "10^-3", "2^", "^2"])
+def test_powers_that_are_no_grid_are_refused_at_once(text: str) -> None:
+    with pytest.raises(RecordKeyError):
+        KeyGrid.of(text)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from discreet.classifications import Classification
 from discreet.errors import PublicationError
-from discreet.publication import write
+from discreet.publication import FILE_COMPLETE_LIMIT, write
 from discreet.publication.cells import cell_chunks
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
 
@@ -162,6 +162,20 @@ def test_chunks_of_any_size_make_up_the_grid(sizes, size, random):
             assert np.array_equal(joined, whole[0][k])
         assert np.array_equal(np.concatenate([c.value for c in chunks]), whole[1])
         assert np.array_equal(np.concatenate([c.status for c in chunks]), whole[2])
+
+
+@pytest.mark.parametrize(("width", "listed"), [(99_999, 100_000), (100_000, 1)])
+def test_files_list_the_grid_of_up_to_100_000_cells(make_table, tmp_path, width, listed):
+    tree = Classification.flat("place", [f"p{k}" for k in range(width)])
+    table = make_table([tree], {("Total",): (7, SHOWN)})
+    assert FILE_COMPLETE_LIMIT == 100_000
+    assert len(rows_of(write(table, tmp_path / "a.csv"))) == listed
+    assert pq.read_metadata(write(table, tmp_path / "a.parquet")).num_rows == listed
+    read = json.loads(write(table, tmp_path / "a.json").read_text("utf-8"))
+    assert len(read["cells"]["value"]) == listed
+    assert read["complete"] is (listed > 1)
+    assert len(rows_of(write(table, tmp_path / "b.csv", complete=False))) == 1
+    assert len(rows_of(write(table, tmp_path / "c.csv", complete=True))) == width + 1
 
 
 def test_a_grid_beyond_all_numbers_can_only_be_written_sparse(make_table, tmp_path):

@@ -162,6 +162,36 @@ def test_the_method_is_explained_only_where_it_was_used(tmp_path):
         assert ("How these figures were protected" in read(path).texts) is explained
 
 
+def test_a_report_names_shared_provenance_once(tmp_path):
+    table = census_example()
+    tables = [
+        dataclasses.replace(
+            table,
+            name=name,
+            provenance=dataclasses.replace(
+                table.provenance,
+                key_grid="4096",
+                digests={"data": "d" * 64, "programme": name * 32},
+            ),
+        )
+        for name in ("T1", "T2")
+    ]
+    path = write_report(tables, tmp_path / "index.html", title="x")
+    text = path.read_text("utf-8")
+    footer = text[text.index("<footer") :]
+    head, details = footer.split("<details>")
+    assert "4096" in head
+    assert "d" * 64 in head
+    assert footer.count("d" * 64) == 1
+    for name in ("T1", "T2"):
+        assert name * 32 not in head
+        assert f"<dt>{name}</dt>" in details
+        assert details.count(name * 32) == 1
+    single = write_report(tables[:1], tmp_path / "one.html", title="x").read_text("utf-8")
+    assert "<details>" not in single
+    assert "T1" * 32 in single
+
+
 def test_a_report_takes_protected_tables_only(tmp_path):
     with pytest.raises(PublicationError, match="only a ProtectedTable"):
         write_report([object()], tmp_path / "index.html", title="x")

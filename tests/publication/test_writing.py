@@ -56,6 +56,22 @@ def test_the_same_bytes_in_every_process(tmp_path):
         assert path.read_bytes() == (there / path.name).read_bytes(), path.name
 
 
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_writing_loads_nothing_that_it_does_not_need(tmp_path, suffix):
+    """Most of all not pandas, which Arrow loads where it is installed."""
+    heavy = {"pandas", "rich", "ssl", "duckdb", "numba", "pydantic", "pyarrow", "openpyxl"}
+    heavy -= {"xlsx": {"openpyxl"}, "parquet": {"pyarrow", "ssl"}}.get(suffix, set())
+    code = (
+        "import sys\n"
+        "from discreet.publication import write\n"
+        "from discreet.publication.examples import census_example\n"
+        f"write(census_example(), {str(tmp_path / 'T1')!r} + '.{suffix}')\n"
+        f"found = sorted({heavy!r} & set(sys.modules))\n"
+        "assert not found, found\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def contents(path: Path) -> bytes:
     """The bytes of a file and of everything packed in it."""
     parts = [path.read_bytes()]

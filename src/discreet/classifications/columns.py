@@ -46,12 +46,28 @@ def text_rows(
         code="missing-column",
         what="{} columns are missing",
     )
-    chosen = wrapped.select(list(columns))
-    if distinct:
-        chosen = chosen.unique()
-    if hasattr(chosen, "collect"):
-        chosen = chosen.collect(backend="polars")
-    return list(zip(*(_texts(series, name) for series in chosen.to_polars()), strict=True))
+    chosen = _read(wrapped, columns, name, distinct=distinct)
+    return list(zip(*(_texts(series, name) for series in chosen), strict=True))
+
+
+def _read(wrapped: Any, columns: Sequence[str], name: str, *, distinct: bool) -> pl.DataFrame:
+    try:
+        chosen = wrapped.select(list(columns))
+        if distinct:
+            chosen = chosen.unique()
+        if hasattr(chosen, "collect"):
+            chosen = chosen.collect(backend="polars")
+        frame: pl.DataFrame = chosen.to_polars()
+    except MemoryError:
+        raise
+    except Exception as error:  # each engine has its own; their texts may hold data
+        raise ClassificationError(
+            f"the columns cannot be read ({type(error).__name__})",
+            code="codes",
+            where=name,
+            hint="the values of a column are of one type: make it a column of texts",
+        ) from None
+    return frame
 
 
 def _wrapped(frame: Any, name: str) -> Any:
@@ -59,7 +75,7 @@ def _wrapped(frame: Any, name: str) -> Any:
 
     try:
         return nw.from_native(frame)
-    except TypeError:
+    except (TypeError, ValueError):
         raise ClassificationError(
             f"an object of type {type(frame).__name__} is not a table of codes",
             code="classification",
@@ -76,7 +92,7 @@ def _texts(series: pl.Series, name: str) -> list[str | None]:
         series = _whole(series, name)
     elif not (
         dtype.is_integer()
-        or dtype.is_temporal()
+        or (dtype.is_temporal() and dtype != pl.Duration)
         or isinstance(dtype, pl.Categorical | pl.Enum)
         or dtype in (pl.String, pl.Boolean, pl.Null)
     ):

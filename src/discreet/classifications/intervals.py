@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from numbers import Real
 from typing import NamedTuple
@@ -73,7 +73,7 @@ def tree_from_intervals(
     total: str,
 ) -> CodeTree:
     """The tree of intervals, below coarser ones if `parents` has their bounds."""
-    tiers = [list(tier) for tier in (*parents, bounds)]
+    tiers = [_listed(name, tier) for tier in (*parents, bounds)]
     for tier in tiers:
         _check_numbers(name, tier)
     decimals = [bound for tier in tiers for bound in tier if not float(bound).is_integer()]
@@ -89,6 +89,13 @@ def tree_from_intervals(
     links, intervals = _links(opened, whole)
     labels = {interval.code(whole): interval.labels(whole) for interval in intervals}
     return tree_from_links(name, links, total, labels=labels, bounds=tuple(opened[-1]))
+
+
+def _listed(name: str, bounds: Bounds) -> list[float]:
+    given: object = bounds
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise_problems(name, [Problem("bounds is a list", name, "such as bounds=[0, 6, 15, 18]")])
+    return list(bounds)
 
 
 def _check_numbers(name: str, tier: Bounds) -> None:

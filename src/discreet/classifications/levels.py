@@ -93,6 +93,10 @@ def tree_from_prefixes(
 
 
 def _check_lengths(name: str, lengths: Sequence[int]) -> None:
+    given: object = lengths
+    if not isinstance(given, Sequence):
+        problem = Problem("lengths is a list", name, "such as lengths=[2, 5, 8]")
+        raise_problems(name, [problem])
     whole = all(isinstance(length, int) and length > 0 for length in lengths)
     rising = whole and list(lengths) == sorted(set(lengths))
     if not lengths or not rising:

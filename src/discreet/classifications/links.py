@@ -51,9 +51,12 @@ def tree_from_links(name: str, links: Sequence[Link], total: str, **fields: obje
 
 def flat_tree(name: str, codes: Iterable[str], total: str) -> CodeTree:
     """The tree of codes that all stand directly below the total."""
-    if isinstance(codes, str):
+    given: object = codes
+    if isinstance(given, str):
         problem = Problem(f"{codes!r} is one text, not a list of codes", name, 'such as ["m", "w"]')
         raise_problems(name, [problem])
+    if not isinstance(given, Iterable):
+        raise_problems(name, [Problem("the codes are not a list", name, 'such as ["m", "w"]')])
     return tree_from_links(name, [Link(code, "") for code in codes], total)
 
 
@@ -65,7 +68,8 @@ def _text_problems(name: str, links: Sequence[Link]) -> Iterator[Problem]:
                 hint = f"codes are texts; write {str(code)!r}"
                 yield Problem(f"code {code!r} is not a text", link.where or name, hint)
         if link.child == "":
-            yield Problem("a code is empty", link.where or name)
+            hint = "give it a code, or make it missing in the data"
+            yield Problem("a code is empty", link.where or name, hint)
 
 
 def _double_problems(name: str, links: Sequence[Link], total: str) -> Iterator[Problem]:

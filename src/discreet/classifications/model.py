@@ -43,6 +43,9 @@ class Classification(CodeTree):
         level_names: Names of the levels below the total, coarsest first.
         level_columns: Columns of the data, coarsest first, the last one with a
             value holding the leaf code; empty if one column holds it.
+        found: Which codes are listed only because they occur in the data: "none",
+            "missing" or "all". A protected table lists those of them that have a
+            published figure, since the others would tell zeros from changed zeros.
 
     >>> region = Classification(name="region", codes=("Total", "N", "N1", "N2", "S"),
     ...                         parents=(-1, 0, 1, 1, 0))
@@ -122,6 +125,7 @@ class Classification(CodeTree):
         repeats the one above it adds no level, nor does a missing one; where some
         rows end above the finest column, `level_columns` names the columns, since no
         single one holds the leaf codes; add one that does and name it with ``column``.
+        Codes count as found in the data; say ``found="none"`` for a list that is public.
 
         Args:
             frame: Any frame narwhals reads, in memory or lazy.
@@ -140,6 +144,7 @@ class Classification(CodeTree):
         tree = levels.tree_from_levels(name or finest, frame, columns, total=total)
         if not tree.level_columns and "column" not in details:
             details["column"] = finest
+        details.setdefault("found", "all")
         return cls._of(tree, details)
 
     @classmethod

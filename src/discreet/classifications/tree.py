@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Self, TypedDict
+from typing import Literal, Self, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from discreet.errors import ClassificationError
 __all__ = ["MISSING", "TOTAL", "CodeTree", "Details", "Labels"]
 
 Labels = Mapping[str, Mapping[str, str]]
+Found = Literal["none", "missing", "all"]
 
 TOTAL = "Total"
 MISSING = "Missing"
@@ -38,6 +39,7 @@ class Details(TypedDict, total=False):
     - column: column of the data that holds the leaf codes; the name if None
     - missing: code of the category that records without a value get
     - level_names: names of the levels below the total, coarsest first
+    - found: which codes are listed only because they occur in the data
     """
 
     labels: Labels
@@ -45,6 +47,7 @@ class Details(TypedDict, total=False):
     column: str | None
     missing: str
     level_names: tuple[str, ...]
+    found: Found
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -61,6 +64,8 @@ class CodeTree:
     titles: Mapping[str, str] = field(default_factory=dict, hash=False)
     level_names: tuple[str, ...] = ()
     level_columns: tuple[str, ...] = ()
+    # How the codes came to be listed is no part of what the classification is.
+    found: Found = field(default="none", compare=False)
 
     def __post_init__(self) -> None:
         check_tree(self.name, self.codes, self.parents)
@@ -208,7 +213,25 @@ class CodeTree:
         """A copy with the category of missing values as last child of the total."""
         if self.missing in self.index:
             return self
-        return self.replace(codes=(*self.codes, self.missing), parents=(*self.parents, 0))
+        return self.replace(
+            codes=(*self.codes, self.missing),
+            parents=(*self.parents, 0),
+            found="missing" if self.found == "none" else self.found,
+        )
+
+    def restricted(self, keep: npt.NDArray[np.bool_]) -> Self:
+        """A copy with some of the codes; with a code, those above it are kept.
+
+        Args:
+            keep: One boolean per code, true for the total.
+        """
+        place = np.cumsum(keep) - 1
+        kept = np.flatnonzero(keep).tolist()
+        codes = tuple(self.codes[at] for at in kept)
+        parents = (-1, *(int(place[self.parents[at]]) for at in kept[1:]))
+        listed = set(codes)
+        labels = {code: texts for code, texts in self.labels.items() if code in listed}
+        return self.replace(codes=codes, parents=parents, labels=labels)
 
     def with_total(self, total: str) -> Self:
         """A copy whose total has another code."""

@@ -8,15 +8,28 @@ from typing import Annotated
 import typer
 
 from discreet._version import __version__
-from discreet.cli import keys, ptable
-from discreet.cli.options import By, Grid, Json, Trees, command, group, names, show, trees_from
+from discreet.cli import design, keys, ptable
+from discreet.cli.options import (
+    By,
+    Grid,
+    Json,
+    Program,
+    Trees,
+    command,
+    group,
+    names,
+    show,
+    trees_from,
+    warn,
+)
 from discreet.cli.progress import progress_bar
 
 __all__ = ["app"]
 
-app = group("Statistical disclosure control for official statistics.")
+app = group("Statistical disclosure control for official statistics.", kind=Program)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ptable.app, name="ptable")
+design.register(ptable.app)
 
 
 def _version(wanted: bool) -> None:
@@ -66,6 +79,7 @@ def protect(
 
     if check:
         checked = release.check_release(programme)
+        warn(release.warnings_about(checked.file(checked.perturbation.table or "")))
         described = {"programme": str(programme), "valid": True, "tables": list(checked.tables)}
         text = f"{programme} is in order: {len(checked.tables)} tables."
         show(text, described, as_json=as_json)
@@ -74,6 +88,7 @@ def protect(
         raise typer.BadParameter("name the folder of the release: --out DIR")
     with progress_bar("Protecting") as report:
         summary = release.protect(programme, out, resume=resume, progress=report)
+    warn(summary.warnings)
     show(summary.text(), summary.described(), as_json=as_json)
 
 
@@ -143,10 +158,16 @@ def perturb(
     ] = None,
     classification: Trees = None,
     language: Annotated[str, typer.Option(help="en or de")] = "en",
-    complete: Annotated[bool, typer.Option("--complete", help="Write zero cells too.")] = False,
+    complete: Annotated[
+        bool,
+        typer.Option(
+            "--complete", help="Write the complete grid; cells that were not given are zero in it."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Protect cells that a database or another tool has counted."""
+    from discreet.release import warnings_about
     from discreet.release.cells import protect_cells_to_file
 
     written = protect_cells_to_file(
@@ -166,4 +187,5 @@ def perturb(
         suppress_below=suppress_below,
         official=official,
     )
+    warn(warnings_about(ptable_file))
     show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)

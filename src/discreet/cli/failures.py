@@ -17,7 +17,7 @@ import typer
 
 from discreet.errors import DiscreetError
 
-__all__ = ["FAILURE", "INTERRUPTED", "WRONG_INPUT", "guarded"]
+__all__ = ["FAILURE", "INTERRUPTED", "USAGE_ERROR", "WRONG_INPUT", "guarded", "show_usage_error"]
 
 FAILURE = 1
 WRONG_INPUT = 2
@@ -27,6 +27,9 @@ _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 _SHOWN_FRAMES = 6
+
+#: Wrong words: the class above the one that the command-line library makes public.
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -39,7 +42,7 @@ def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
             return command(*args, **kwargs)
         except DiscreetError as error:
             _show(str(error), _described(error), as_json=as_json)
-            raise typer.Exit(WRONG_INPUT) from None
+            raise typer.Exit(FAILURE if error.code == "disk-full" else WRONG_INPUT) from None
         except KeyboardInterrupt:
             _show("interrupted", {"code": "interrupted", "what": "interrupted"}, as_json=as_json)
             raise typer.Exit(INTERRUPTED) from None
@@ -48,12 +51,24 @@ def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _R
             _show(what, {"code": "system", "what": what}, as_json=as_json)
             raise typer.Exit(FAILURE) from None
         except Exception as error:
-            if type(error).__module__.partition(".")[0] == "typer":
+            if type(error).__module__.partition(".")[0] in ("typer", "click"):
                 raise
             _fail(error, as_json=as_json)
             raise typer.Exit(FAILURE) from None
 
     return run
+
+
+def show_usage_error(error: Any, command: str) -> None:
+    """The error object for wrong words of a command; the text is shown elsewhere.
+
+    Args:
+        error: An exception of the class `USAGE_ERROR`.
+        command: The words before the wrong ones.
+    """
+    place = getattr(error.ctx, "command_path", command)
+    described = {"what": error.format_message(), "where": place, "hint": f"{place} --help"}
+    _print_object({"code": "usage", **described, "problems": [described]})
 
 
 def _fail(error: Exception, *, as_json: bool) -> None:
@@ -84,6 +99,10 @@ def _described(error: DiscreetError) -> dict[str, Any]:
 
 def _show(text: str, described: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        whole = {"code": "", "what": "", "where": "", "hint": "", "problems": [], **described}
-        typer.echo(json.dumps({"error": whole}, ensure_ascii=False, indent=2))
+        _print_object(described)
     typer.echo(text if text.startswith("[") else f"discreet: {text}", err=True)
+
+
+def _print_object(described: dict[str, Any]) -> None:
+    whole = {"code": "", "what": "", "where": "", "hint": "", "problems": [], **described}
+    typer.echo(json.dumps({"error": whole}, ensure_ascii=False, indent=2))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
-from discreet.cli.failures import guarded
+from discreet.cli.failures import USAGE_ERROR, guarded, show_usage_error
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
@@ -19,6 +20,7 @@ __all__ = [
     "By",
     "Grid",
     "Json",
+    "Program",
     "Trees",
     "command",
     "group",
@@ -26,6 +28,7 @@ __all__ = [
     "secret_from",
     "show",
     "trees_from",
+    "warn",
 ]
 
 By = Annotated[
@@ -41,10 +44,34 @@ Trees = Annotated[
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
 
-def group(text: str) -> typer.Typer:
+class Program(TyperGroup):
+    """The whole program; with --json, wrong words too are answered with an error object."""
+
+    _as_json = False
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
+        """Read the words of the program."""
+        self._as_json = "--json" in args
+        return self._reported(super().make_context, info_name, args, *more, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the words of the command and run it."""
+        return self._reported(super().invoke, ctx)
+
+    def _reported(self, step: Callable[..., Any], *args: Any, **extra: Any) -> Any:
+        try:
+            return step(*args, **extra)
+        except USAGE_ERROR as error:
+            if self._as_json:
+                show_usage_error(error, self.name or "discreet")
+            raise
+
+
+def group(text: str, *, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
     """A group of commands."""
     return typer.Typer(
         help=text,
+        cls=kind,
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
@@ -97,6 +124,12 @@ def secret_from(file: Path | None, variable: str | None) -> Secret | None:
     if file is not None:
         return Secret.from_file(file)
     return None if variable is None else Secret.from_env(variable)
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Print warnings, one line each, where they do not mix with results."""
+    for text in texts:
+        typer.echo(f"discreet: warning: {text}", err=True)
 
 
 def show(text: str, described: dict[str, Any], *, as_json: bool) -> None:

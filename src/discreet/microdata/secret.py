@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from discreet.errors import RecordKeyError
-from discreet.files import write_text
+from discreet.files import check_writable
 
 __all__ = ["MINIMUM_BYTES", "Secret"]
 
@@ -117,11 +117,19 @@ class Secret:
         An existing file is never replaced: keys made with it could not be made again.
         """
         place = Path(path)
-        if place.exists() or place.is_symlink():
+        check_writable(place.parent)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # two runs at once: one of them fails
+        try:
+            with os.fdopen(os.open(place, flags, 0o600), "w", encoding="ascii") as file:
+                file.write(self._value.hex() + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except FileExistsError:
             raise _unusable(
                 place, "there is already a file here", "choose another name; secrets are kept"
-            )
-        write_text(place, self._value.hex() + "\n", private=True)
+            ) from None
+        except OSError as error:
+            raise _unusable(place, f"no file can be written ({error.strerror})") from None
 
     def derive(self, context: str) -> bytes:
         """32 bytes for one purpose (HKDF with SHA-256); other contexts tell nothing of them.

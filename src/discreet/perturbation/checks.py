@@ -144,6 +144,11 @@ def missing_rows(rows: Iterable[int], *, first: int) -> list[Problem]:
 def _beyond_problems(beyond: Beyond, n_max: int) -> list[Problem]:
     if beyond == "last":
         return []
+    given: object = beyond
+    pair = isinstance(given, tuple | list) and len(given) == 2
+    if not pair or not all(type(part) is int for part in beyond):
+        hint = 'write beyond="last" or beyond=(501, 250)'
+        return [Problem("this is neither the last row nor a block of rows", "beyond", hint)]
     start, length = beyond
     if start >= 1 and length >= 1 and start + length - 1 == n_max:
         return []

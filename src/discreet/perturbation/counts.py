@@ -18,7 +18,7 @@ from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
 from discreet.perturbation.official import official_cells
 from discreet.perturbation.table import PerturbationTable
-from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table
+from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table, without_unpublished
 from discreet.tables.table import grid_size
 from discreet.tabulation.filters import Filter
 
@@ -66,27 +66,28 @@ def perturb(
     suppress_below: float | None = None,
     official: str | Filter | BoolArray | None = None,
     totals: Mapping[str, str] | None = None,
+    decimals: int | None = None,
+    found_codes: Literal["list", "hide"] = "list",
     titles: Mapping[str, str] | None = None,
     universe: Mapping[str, str] | None = None,
     digests: Mapping[str, str] | None = None,
 ) -> ProtectedTable:
     """Protect a table of counts with the cell-key method.
 
-    The noise of a cell depends on its unweighted count and its cell key only. A
-    weighted cell becomes (count + noise) × (sum of weights / count). Value columns
-    are left out.
+    The noise of a cell depends on its unweighted count and its cell key only; a weighted
+    cell becomes (count + noise) × (sum of weights / count). Value columns are left out.
 
     Args:
         table: The table, with cell keys.
         ptable: The perturbation table.
-        zeros: "keep" leaves zero cells zero; "table" uses row 0 of the perturbation
-            table, for every combination of codes.
-        suppress_below: Suppress every cell, zeros included, whose perturbed value is
-            below this.
+        zeros: "keep" leaves them zero; "table" uses row 0 for all combinations of codes.
+        suppress_below: Suppress cells, zeros included, with perturbed values below.
         official: Cells published as they are: a filter on the codes of the spanning
             variables (and ``<variable>.level``), where a variable the table lacks
             counts as its total (not applied to filtered tables); or a boolean per cell.
         totals: Total codes of variables the table lacks, where not "Total".
+        decimals: Round weighted figures to so many; all digits can give counts away.
+        found_codes: "hide" leaves out codes without a figure that only the data tell.
         titles: language → heading.
         universe: language → who is counted.
         digests: name → keyed digest, added to the provenance.
@@ -102,12 +103,10 @@ def perturb(
     cells = _cells(table, official)
     if _needs_grid(cells, ptable, grid, zeros, suppress_below):
         cells = _complete(table, cells)
-    if isinstance(official, str | Filter) and official and not table.where:
-        spanning = (table.dimensions, cells.index, totals or {}, len(cells.count))
-        cells = replace(cells, official=official_cells(official, *spanning))
-    noisy = _perturbed(cells, ptable, grid, zeros=zeros)
-    value = np.where(cells.official, cells.true_value(), noisy)
-    return ProtectedTable(
+    cells = _with_official(table, cells, official, totals or {})
+    noisy = _perturbed(cells, ptable, grid, zeros)
+    value = _rounded(np.where(cells.official, cells.true_value(), noisy), decimals)
+    protected = ProtectedTable(
         dimensions=table.dimensions,
         index=cells.index,
         value=value,
@@ -118,9 +117,32 @@ def perturb(
         titles=dict(titles or {}),
         universe=dict(universe or {}),
     )
+    return without_unpublished(protected) if found_codes == "hide" else protected
+
+
+def _with_official(
+    table: Table, cells: _Cells, official: object, totals: Mapping[str, str]
+) -> _Cells:
+    """Mark the cells a filter names; a filtered table has no official figures."""
+    if not isinstance(official, str | Filter) or not official or table.where:
+        return cells
+    named = official_cells(official, table.dimensions, cells.index, totals, len(cells.count))
+    return replace(cells, official=named)
 
 
 def _check(table: Table, ptable: PerturbationTable, zeros: str, below: float | None) -> KeyGrid:
+    wanted: dict[str, tuple[object, type]] = {
+        "table": (table, Table),
+        "ptable": (ptable, PerturbationTable),
+    }
+    for name, (given, kind) in wanted.items():
+        if not isinstance(given, kind):
+            raise PerturbationError(
+                f"a {kind.__name__} is needed, this is a {type(given).__name__}",
+                code="argument",
+                where=name,
+                hint="make it with discreet.tabulate, Table.from_cells or PerturbationTable.read",
+            )
     if table.cell_key is None or table.grid is None:
         raise PerturbationError(
             "the table has no cell keys",
@@ -207,7 +229,7 @@ def _complete(table: Table, cells: _Cells) -> _Cells:
 
 
 def _perturbed(
-    cells: _Cells, ptable: PerturbationTable, grid: KeyGrid, *, zeros: str
+    cells: _Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str
 ) -> IntArray | FloatArray:
     changed = cells.count + ptable.lookup(cells.count, cells.key, grid)
     if zeros == "keep":
@@ -217,6 +239,13 @@ def _perturbed(
     mean = np.zeros(len(cells.count), dtype=np.float64)
     np.divide(cells.weight, cells.count, out=mean, where=cells.count > 0)
     return np.asarray(changed * mean, dtype=np.float64)
+
+
+def _rounded(value: IntArray | FloatArray, decimals: int | None) -> IntArray | FloatArray:
+    """Weighted figures with so many digits; counts have none."""
+    if decimals is None or value.dtype.kind == "i":
+        return value
+    return np.asarray(np.round(value, decimals), dtype=np.float64)
 
 
 def _status(

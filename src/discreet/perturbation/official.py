@@ -7,13 +7,14 @@ names. A filter looks at codes only, never at counts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import PerturbationError
-from discreet.tabulation.filters import Filter, parse_filter
+from discreet.errors import PerturbationError, Problem
+from discreet.tabulation.filters import Filter, filter_failed, parse_filter
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,6 +54,7 @@ def official_cells(
     if not condition.columns:
         raise PerturbationError("the filter names no variable", code="official", where=str(text))
     spanning = {dimension.name: at for at, dimension in enumerate(dimensions)}
+    _refuse_slips(condition, list(spanning), totals)
     columns = {}
     for name in sorted(condition.columns):
         variable = name.removesuffix(LEVEL)
@@ -67,8 +69,37 @@ def official_cells(
             columns[name] = pl.Series([absent]).new_from_index(0, size)
     frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
     condition.check(frame.schema)
-    named = frame.select(named=condition.to_narwhals(frame.schema)).to_native()["named"]
+    try:
+        named = frame.select(named=condition.to_narwhals(frame.schema)).to_native()["named"]
+    except (TypeError, pl.exceptions.PolarsError, nw.exceptions.NarwhalsError) as error:
+        raise filter_failed(error) from None
     return np.asarray(named.fill_null(value=False).to_numpy(), dtype=np.bool_)
+
+
+def _refuse_slips(condition: Filter, spanning: Sequence[str], totals: Mapping[str, str]) -> None:
+    """Raise if the filter seems to misspell a variable of the table.
+
+    A slip would count as a variable at its total and publish true values of all cells.
+    """
+    named = {name.removesuffix(LEVEL) for name in condition.columns}
+    others = {name.casefold(): name for name in spanning if name not in named}
+    problems = [
+        Problem(
+            f"the table has no variable {name!r}, but {others[near[0]]!r}",
+            str(condition),
+            f"correct it; or if it is another variable, name its total: totals={{{name!r}: …}}",
+        )
+        for name in sorted(named - set(spanning) - set(totals))
+        if (near := get_close_matches(name.casefold(), others, n=1, cutoff=0.75))
+    ]
+    if problems:
+        raise PerturbationError(
+            problems[0].what,
+            code="official",
+            where=str(condition),
+            hint=problems[0].hint,
+            problems=problems,
+        )
 
 
 def _codes(dimension: Dimension, index: IndexArray) -> pl.Series:

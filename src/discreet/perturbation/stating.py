@@ -69,6 +69,8 @@ def from_rows(
     problems: Sequence[Problem] = (),
 ) -> Intervals:
     """Intervals from {count: {noise: probability}}, laid out by ascending noise."""
+    if not isinstance(rows, Mapping) or not all(isinstance(row, Mapping) for row in rows.values()):
+        raise _not_of_form("rows are written {count: {noise: probability}}", "rows")
     found = list(problems)
     entries = []
     for count in _integers(rows, "rows"):
@@ -99,7 +101,10 @@ def _entries(count: int, values: Sequence[int], bounds: Sequence[Fraction]) -> l
 def _matrix(matrix: Any) -> list[list[Any]]:
     if hasattr(matrix, "to_numpy"):
         matrix = matrix.to_numpy()
-    rows: list[list[Any]] = [list(row) for row in matrix]
+    try:
+        rows: list[list[Any]] = [list(row) for row in matrix]
+    except TypeError:
+        raise _not_of_form("a matrix is a list of rows, an array or a frame", "matrix") from None
     return rows
 
 
@@ -120,7 +125,10 @@ def _number_problems(numbers: Sequence[Fraction | None], count: int) -> list[Pro
 
 
 def _integers(values: Iterable[Any], what: str) -> list[int]:
-    numbers = list(values)
+    try:
+        numbers = list(values)
+    except TypeError:
+        raise _not_of_form("a list of whole numbers is needed", what) from None
     for value in numbers:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise PerturbationError(
@@ -130,6 +138,10 @@ def _integers(values: Iterable[Any], what: str) -> list[int]:
                 hint="noise in fractions belongs to perturbation tables for magnitudes",
             )
     return [int(value) for value in numbers]
+
+
+def _not_of_form(what: str, where: str) -> PerturbationError:
+    return PerturbationError(what, code="perturbation-table", where=where)
 
 
 def _number(value: Any) -> Fraction | None:

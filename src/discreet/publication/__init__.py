@@ -5,7 +5,7 @@ report. Everything here lies on the public side of the confidentiality line; the
 modules cannot reach records or confidential tables.
 """
 
-from discreet.publication.limits import CELL_LIMIT, FORMATS, check_shape
+from discreet.publication.limits import CELL_LIMIT, FILE_COMPLETE_LIMIT, FORMATS, check_shape
 from discreet.publication.notation import Sign, legend
 from discreet.publication.notes import non_additivity, printed_notes
 from discreet.publication.report import write_report
@@ -13,6 +13,7 @@ from discreet.publication.writing import write
 
 __all__ = [
     "CELL_LIMIT",
+    "FILE_COMPLETE_LIMIT",
     "FORMATS",
     "Sign",
     "check_shape",

@@ -15,10 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import PublicationError
+from discreet.publication.limits import FILE_COMPLETE_LIMIT
 from discreet.tables import CellStatus, ProtectedTable
-from discreet.tables.protected import COMPLETE_LIMIT
 
-__all__ = ["CHUNK", "Cells", "cell_chunks", "flat_keys", "is_complete", "stored_cells"]
+__all__ = [
+    "CHUNK",
+    "Cells",
+    "cell_chunks",
+    "distinct_figures",
+    "flat_keys",
+    "is_complete",
+    "stored_cells",
+]
 
 #: Number of cells written at a time.
 CHUNK = 1_000_000
@@ -59,8 +67,27 @@ def stored_cells(table: ProtectedTable) -> Cells:
 
 
 def is_complete(table: ProtectedTable, complete: bool | None) -> bool:
-    """Whether the whole grid is listed; None leaves it to the size of the grid."""
-    return table.grid_size <= COMPLETE_LIMIT if complete is None else complete
+    """Whether a file lists the whole grid; None leaves it to the size of the grid."""
+    return table.grid_size <= FILE_COMPLETE_LIMIT if complete is None else complete
+
+
+def distinct_figures(
+    value: ValueArray, status: StatusArray
+) -> tuple[ValueArray, StatusArray, IntArray]:
+    """The different pairs of value and status, and which of them each cell holds.
+
+    Few pairs make up most tables, so that texts are made of pairs instead of cells.
+
+    >>> distinct_figures(np.array([3, 0, 3]), np.array([0, 1, 0], np.int8))
+    (array([0, 3]), array([1, 0], dtype=int8), array([1, 0, 1]))
+    """
+    order = np.lexsort((status, value))
+    values, states = value[order], status[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (values[1:] != values[:-1]) | (states[1:] != states[:-1])
+    where = np.empty(len(order), dtype=np.int64)
+    where[order] = np.cumsum(new) - 1
+    return values[new], states[new], where
 
 
 def flat_keys(sizes: Sequence[int], index: Sequence[IndexArray], length: int) -> IntArray:

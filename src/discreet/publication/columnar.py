@@ -8,9 +8,12 @@ Public.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -46,11 +49,30 @@ def _schema(table: ProtectedTable, language: str) -> pa.Schema:
 
 def _arrays(table: ProtectedTable, cells: Cells) -> list[pa.Array]:
     arrays = [
-        pa.DictionaryArray.from_arrays(pa.array(part), pa.array(d.codes, pa.string()))
+        pa.DictionaryArray.from_arrays(_numbers(part), _texts(d.codes))
         for d, part in zip(table.dimensions, cells.index, strict=True)
     ]
-    hidden = cells.status == CellStatus.suppressed
-    arrays.append(pa.array(cells.value, mask=hidden))
-    names = pa.array([status.name for status in CellStatus], pa.string())
-    arrays.append(pa.DictionaryArray.from_arrays(pa.array(cells.status.astype("int32")), names))
+    arrays.append(_numbers(cells.value, shown=cells.status != CellStatus.suppressed))
+    names = _texts([status.name for status in CellStatus])
+    arrays.append(pa.DictionaryArray.from_arrays(_numbers(cells.status.astype("int32")), names))
     return arrays
+
+
+# Arrays are made of their buffers: pa.array would load pandas, where it is installed,
+# just to see what it is given.
+
+
+def _texts(texts: Sequence[str]) -> pa.Array:
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
+
+
+def _numbers(values: npt.NDArray[Any], *, shown: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Numbers as an Arrow array, without copying; null where they are not shown."""
+    valid = None
+    if shown is not None and not bool(shown.all()):
+        valid = pa.py_buffer(np.packbits(shown, bitorder="little"))
+    buffers = [valid, pa.py_buffer(np.ascontiguousarray(values))]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from discreet.publication.cells import Cells, cell_chunks
-from discreet.publication.notation import exact_text, symbols, value_texts
+from discreet.publication.cells import Cells, cell_chunks, distinct_figures
+from discreet.publication.labels import labels_of
+from discreet.publication.notation import exact_text, symbol
 from discreet.tables import CellStatus, ProtectedTable
 
 if TYPE_CHECKING:
@@ -36,13 +37,19 @@ def _frame(table: ProtectedTable, cells: Cells, language: str | None) -> pl.Data
     for dimension, part in zip(table.dimensions, cells.index, strict=True):
         columns[dimension.name] = pl.Series(dimension.codes, dtype=pl.String).gather(part)
         if language is not None:
-            labels = pl.Series(dimension.labels(language), dtype=pl.String)
+            labels = pl.Series(labels_of(dimension, language), dtype=pl.String)
             columns[f"{dimension.name}_label"] = labels.gather(part)
-    text = value_texts(cells.value, exact_text)
-    text[cells.status == CellStatus.suppressed] = None
-    columns["value"] = pl.Series(text.tolist(), dtype=pl.String)
-    names = pl.Series([status.name for status in CellStatus], dtype=pl.String)
-    columns["status"] = names.gather(cells.status.astype("int64"))
-    printed = symbols(cells.value, cells.status, table.decimals)
-    columns["symbol"] = pl.Series(printed.tolist(), dtype=pl.String)
-    return pl.DataFrame(columns)
+    return pl.DataFrame({**columns, **_figures(table, cells)})
+
+
+def _figures(table: ProtectedTable, cells: Cells) -> dict[str, pl.Series]:
+    """The columns of figures; every distinct figure is put into text once."""
+    values, states, where = distinct_figures(cells.value, cells.status)
+    figures = list(zip(values.tolist(), states.tolist(), strict=True))
+    hidden = CellStatus.suppressed
+    texts: dict[str, list[str | None]] = {
+        "value": [None if status == hidden else exact_text(value) for value, status in figures],
+        "status": [CellStatus(status).name for _, status in figures],
+        "symbol": [symbol(value, status, table.decimals) for value, status in figures],
+    }
+    return {name: pl.Series(text, dtype=pl.String).gather(where) for name, text in texts.items()}

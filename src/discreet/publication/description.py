@@ -7,10 +7,11 @@ legends and footers. Public: no parameters, keys, originals or noise are known h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.errors import PublicationError
+from discreet.publication.labels import labels_of
 from discreet.publication.notation import legend
 from discreet.publication.notes import printed_notes
 from discreet.publication.words import words
@@ -63,7 +64,7 @@ def describe_variable(dimension: Dimension, language: str) -> dict[str, Any]:
         "name": dimension.name,
         "label": dimension.title(language),
         "codes": list(codes),
-        "labels": list(dimension.labels(language)),
+        "labels": list(labels_of(dimension, language)),
         "levels": dimension.levels.tolist(),
         "parents": [None if at < 0 else codes[at] for at in dimension.parents.tolist()],
     }
@@ -84,11 +85,7 @@ def provenance_lines(table: ProtectedTable, language: str) -> list[tuple[str, st
 
 def check_texts(table: ProtectedTable, language: str) -> None:
     """Raise an error for texts that a page or a sheet cannot hold."""
-    bad = [
-        where
-        for where, text in _texts(table, language)
-        if len(text) > _LONGEST or _UNPRINTABLE.search(text)
-    ]
+    bad = [where for where, texts in _texts(table, language) for _ in range(_unusable(texts))]
     if bad:
         raise PublicationError(
             f"{len(bad):,} texts have control characters or more than {_LONGEST:,} characters",
@@ -98,13 +95,21 @@ def check_texts(table: ProtectedTable, language: str) -> None:
         )
 
 
-def _texts(table: ProtectedTable, language: str) -> Iterator[tuple[str, str]]:
-    yield "title", table.title(language)
-    yield "universe", universe(table, language)
-    for note in table.notes:
-        yield "notes", note.text(language)
-    for pair in provenance_lines(table, language):
-        yield "provenance", "".join(pair)
+def _texts(table: ProtectedTable, language: str) -> Iterator[tuple[str, Sequence[str]]]:
+    yield "title", [table.title(language)]
+    yield "universe", [universe(table, language)]
+    yield "notes", [note.text(language) for note in table.notes]
+    yield "provenance", ["".join(pair) for pair in provenance_lines(table, language)]
     for dimension in table.dimensions:
-        for text in (*dimension.codes, *dimension.labels(language), dimension.title(language)):
-            yield f"variable {dimension.name}", text
+        labels = labels_of(dimension, language)
+        yield (
+            f"variable {dimension.name}",
+            (*dimension.codes, *labels, dimension.title(language)),
+        )
+
+
+def _unusable(texts: Sequence[str]) -> int:
+    """Number of texts that cannot be printed; one look at all of them tells if there is none."""
+    if max(map(len, texts), default=0) <= _LONGEST and not _UNPRINTABLE.search("\n".join(texts)):
+        return 0
+    return sum(len(text) > _LONGEST or bool(_UNPRINTABLE.search(text)) for text in texts)

@@ -7,27 +7,36 @@ text is escaped; nothing is loaded from elsewhere.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 
 import numpy as np
 
+from discreet.publication.cells import IntArray
 from discreet.publication.description import provenance_lines
+from discreet.publication.labels import labels_of
 from discreet.publication.layout import Block, Layout, headings
 from discreet.publication.notation import (
     OFFICIAL,
     SUPPRESSED,
     ZERO,
     Sign,
-    TextArray,
+    figure_texts,
     number_text,
-    value_texts,
 )
 from discreet.publication.notes import printed_notes
 from discreet.publication.words import Words, words
 from discreet.tables import CellStatus, Dimension, ProtectedTable
 
-__all__ = ["legend_html", "notes_html", "page_head", "page_tail", "provenance_html", "table_html"]
+__all__ = [
+    "joint_provenance_html",
+    "legend_html",
+    "notes_html",
+    "page_head",
+    "page_tail",
+    "provenance_html",
+    "table_html",
+]
 
 _DEEPEST = 8
 
@@ -102,8 +111,11 @@ def _span(kind: str, size: int) -> str:
 
 def _body(layout: Layout, language: str, labels: bool) -> Iterator[str]:
     """The rows; those that share all but the last row variable form a group."""
-    heads = [_stub_texts(layout.dimension(at), language, labels) for at in layout.rows]
-    inner = [_row_head(*head) for head in heads[-1]] if heads else []
+    heads = [
+        _stub_texts(layout.dimension(at), language, labels, np.unique(layout.row_codes[:, k]))
+        for k, at in enumerate(layout.rows)
+    ]
+    inner = {code: _row_head(*head) for code, head in heads[-1].items()} if heads else {}
     width = layout.shape[1] + 1
     before: tuple[int, ...] | None = None
     for block in layout.blocks():
@@ -125,20 +137,20 @@ def _row_class(codes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
     return ' class="total"' if len(codes) and int(codes[-1]) == 0 else ""
 
 
-def _stub_texts(dimension: Dimension, language: str, labels: bool) -> list[tuple[str, int]]:
-    """The text beside the figures for each code, and its level.
+def _stub_texts(
+    dimension: Dimension, language: str, labels: bool, shown: IntArray
+) -> dict[int, tuple[str, int]]:
+    """The text beside the figures for each code shown, and its level.
 
     Where a variable has several levels, screen readers are told the level.
     """
-    texts = dimension.labels(language) if labels else dimension.codes
+    texts = labels_of(dimension, language) if labels else dimension.codes
     levels = dimension.levels.tolist()
-    if max(levels) <= 1:
-        return [(html.escape(name), level) for name, level in zip(texts, levels, strict=True)]
-    spoken = words(language).level
-    return [
-        (f'<span class="vh">{spoken.format(level=level)}: </span>{html.escape(name)}', level)
-        for name, level in zip(texts, levels, strict=True)
-    ]
+    spoken = f'<span class="vh">{words(language).level}: </span>' if max(levels) > 1 else ""
+    return {
+        code: (spoken.format(level=levels[code]) + html.escape(texts[code]), levels[code])
+        for code in shown.tolist()
+    }
 
 
 def _row_head(name: str, level: int) -> str:
@@ -159,29 +171,26 @@ def _indent(level: int) -> str:
 
 def _row_texts(layout: Layout, block: Block, language: str) -> Iterator[str]:
     """The cells of each row as one text."""
-    decimals = layout.table.decimals
-    value, status = block.value.ravel(), block.status.ravel()
-    cells = value_texts(value, lambda number: f"<td>{number_text(number, decimals, language)}</td>")
-    text = words(language)
-    _mark(cells, status == CellStatus.bracketed, text.limited, "(", ")")
-    _mark(cells, status == CellStatus.official, text.official, "", f"<sup>{OFFICIAL}</sup>")
-    cells[value == 0] = f'<td><abbr title="{html.escape(text.zero)}">{ZERO}</abbr></td>'
-    hidden = f'<td><abbr title="{html.escape(text.unknown)}">{SUPPRESSED}</abbr></td>'
-    cells[status == CellStatus.suppressed] = hidden
+    decimals, text = layout.table.decimals, words(language)
+
+    def cell(value: int | float, status: int) -> str:
+        if status == CellStatus.suppressed:
+            return f"<td>{_explained(SUPPRESSED, text.unknown)}</td>"
+        if value == 0:
+            return f"<td>{_explained(ZERO, text.zero)}</td>"
+        number = number_text(value, decimals, language)
+        if status == CellStatus.bracketed:
+            number = _explained(f"({number})", text.limited)
+        elif status == CellStatus.official:
+            number = _explained(f"{number}<sup>{OFFICIAL}</sup>", text.official)
+        return f"<td>{number}</td>"
+
+    cells = figure_texts(block.value.ravel(), block.status.ravel(), cell)
     return map("".join, cells.reshape(block.value.shape).tolist())
 
 
-def _mark(
-    cells: TextArray,
-    where: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    title: str,
-    before: str,
-    after: str,
-) -> None:
-    opened = f'<td><abbr title="{html.escape(title)}">{before}'
-    closed = f"{after}</abbr></td>"
-    inside = [cell.removeprefix("<td>").removesuffix("</td>") for cell in cells[where]]
-    cells[where] = [opened + cell + closed for cell in inside]
+def _explained(sign: str, meaning: str) -> str:
+    return f'<abbr title="{html.escape(meaning)}">{sign}</abbr>'
 
 
 def legend_html(signs: Iterable[Sign], language: str, *, level: int = 2) -> str:
@@ -203,12 +212,38 @@ def notes_html(table: ProtectedTable, language: str, *, level: int = 2) -> str:
 
 def provenance_html(table: ProtectedTable, language: str) -> str:
     """Where a table comes from, as the footer of a page."""
+    return joint_provenance_html([(table.name, provenance_lines(table, language))], language)
+
+
+def joint_provenance_html(
+    tables: Sequence[tuple[str, Sequence[tuple[str, str]]]], language: str
+) -> str:
+    """Where several tables come from: what they share once, the rest to be unfolded.
+
+    Args:
+        tables: Name and `provenance_lines` of each table.
+        language: Language of the page.
+    """
     text: Words = words(language)
-    items = " · ".join(
-        f"{html.escape(name)}: <span>{html.escape(value)}</span>"
-        for name, value in provenance_lines(table, language)
+    every = [lines for _, lines in tables]
+    shared = [line for line in (every[0] if every else []) if all(line in own for own in every)]
+    rest = [(name, [line for line in own if line not in shared]) for name, own in tables]
+    items = "".join(
+        f"<div><dt>{html.escape(name)}</dt><dd>{_pairs(own)}</dd></div>\n"
+        for name, own in rest
+        if own
     )
-    return f'<footer aria-label="{html.escape(text.provenance)}"><p>{items}</p></footer>\n'
+    more = f"<details>\n<summary>{text.each_table}</summary>\n<dl>\n{items}</dl>\n</details>\n"
+    return (
+        f'<footer aria-label="{html.escape(text.provenance)}"><p>{_pairs(shared)}</p>\n'
+        f"{more if items else ''}</footer>\n"
+    )
+
+
+def _pairs(lines: Iterable[tuple[str, str]]) -> str:
+    return " · ".join(
+        f"{html.escape(name)}: <span>{html.escape(value)}</span>" for name, value in lines
+    )
 
 
 def _section(heading: str, content: str, level: int) -> str:

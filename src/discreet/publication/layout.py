@@ -26,6 +26,7 @@ from discreet.publication.cells import (
     is_complete,
     stored_cells,
 )
+from discreet.publication.labels import labels_of
 from discreet.publication.words import words
 from discreet.tables import CellStatus, Dimension, ProtectedTable
 
@@ -285,7 +286,7 @@ def _paths(
     A code that is shown with parts below it stands over them and over itself; its
     own column is headed `together`.
     """
-    labels = dimension.labels(language)
+    labels = labels_of(dimension, language)
     shown = {int(code) for code in codes}
     depth = max(1, max(int(dimension.levels[code]) for code in shown))
     above = {int(dimension.parents[code]) for code in shown}

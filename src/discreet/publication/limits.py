@@ -10,13 +10,16 @@ from pathlib import Path
 
 from discreet.errors import PublicationError
 
-__all__ = ["CELL_LIMIT", "FORMATS", "check_shape", "format_of"]
+__all__ = ["CELL_LIMIT", "FILE_COMPLETE_LIMIT", "FORMATS", "check_shape", "format_of"]
 
 #: Formats that tables can be written in, by suffix.
 FORMATS = ("csv", "parquet", "json", "xlsx", "html")
 
 #: Pages and workbooks hold at most this many cells.
 CELL_LIMIT = 5_000_000
+
+#: Files list the complete grid of tables of at most so many cells, unless asked otherwise.
+FILE_COMPLETE_LIMIT = 100_000
 
 #: Rows and columns of a sheet, headings included.
 SHEET_ROWS = 1_048_576

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import PublicationError
-from discreet.publication.cells import StatusArray, ValueArray
+from discreet.publication.cells import StatusArray, ValueArray, distinct_figures
 from discreet.publication.words import words
 from discreet.tables import CellStatus, ProtectedTable
 
@@ -26,10 +26,11 @@ __all__ = [
     "Sign",
     "check_values",
     "exact_text",
+    "figure_texts",
     "legend",
     "number_text",
+    "symbol",
     "symbols",
-    "value_texts",
 ]
 
 ZERO = "–"
@@ -112,11 +113,30 @@ def exact_text(value: int | float) -> str:
     return str(value) if isinstance(value, int) else format(Decimal(repr(value)), "f")
 
 
-def value_texts(value: ValueArray, text: Callable[[int | float], str]) -> TextArray:
-    """The text of each value; every distinct value is turned into text once."""
-    distinct, where = np.unique(value, return_inverse=True)
-    texts = np.array([text(number) for number in distinct.tolist()], dtype=object)
-    return texts[where] if len(texts) else texts
+def figure_texts(
+    value: ValueArray, status: StatusArray, text: Callable[[int | float, int], str]
+) -> TextArray:
+    """A text for each cell, from its value and status; equal cells are put into text once."""
+    values, states, where = distinct_figures(value, status)
+    texts = np.empty(len(values), dtype=object)
+    texts[:] = [text(*pair) for pair in zip(values.tolist(), states.tolist(), strict=True)]
+    return texts[where]
+
+
+def symbol(value: int | float, status: int, decimals: int, language: str | None = None) -> str:
+    """A cell as printed.
+
+    >>> symbol(1234, CellStatus.bracketed, 0, "en"), symbol(0, CellStatus.suppressed, 0)
+    ('(1,234)', '.')
+    """
+    if status == CellStatus.suppressed:
+        return SUPPRESSED
+    if value == 0:
+        return ZERO
+    text = number_text(value, decimals, language)
+    if status == CellStatus.bracketed:
+        return f"({text})"
+    return text + OFFICIAL if status == CellStatus.official else text
 
 
 def symbols(
@@ -127,14 +147,11 @@ def symbols(
     >>> symbols(np.array([0, 0, 1234, 12]), np.array([1, 2, 3, 4], np.int8), 0).tolist()
     ['–', '.', '(1234)', '12*']
     """
-    texts = value_texts(value, lambda number: number_text(number, decimals, language))
-    bracketed = status == CellStatus.bracketed
-    texts[bracketed] = "(" + texts[bracketed] + ")"
-    official = status == CellStatus.official
-    texts[official] = texts[official] + OFFICIAL
-    texts[value == 0] = ZERO
-    texts[status == CellStatus.suppressed] = SUPPRESSED
-    return texts
+
+    def text(number: int | float, state: int) -> str:
+        return symbol(number, state, decimals, language)
+
+    return figure_texts(value, status, text)
 
 
 def check_values(table: ProtectedTable) -> None:

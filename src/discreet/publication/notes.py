@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,9 @@ __all__ = ["FIGURES", "non_additivity", "printed_notes"]
 FIGURES = "non-additivity-figures"
 
 _GENERAL = "non-additivity"
+
+#: Every file of a table prints the same note; it is forgotten with the table.
+_KNOWN: MutableMapping[ProtectedTable, Note | None] = WeakKeyDictionary()
 
 Mask = npt.NDArray[np.bool_]
 
@@ -47,6 +51,12 @@ def non_additivity(table: ProtectedTable) -> Note | None:
     counts = table.value.dtype.kind == "i"
     if not table.dimensions or not (counts or any(n.kind == _GENERAL for n in table.notes)):
         return None
+    if table not in _KNOWN:
+        _KNOWN[table] = _figures_note(table)
+    return _KNOWN[table]
+
+
+def _figures_note(table: ProtectedTable) -> Note | None:
     found = {language: list(_differences(table, language)) for language in LANGUAGES}
     if not found[LANGUAGES[0]]:
         return None

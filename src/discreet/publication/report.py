@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from discreet.files import atomic_path
 from discreet.publication import html_parts
-from discreet.publication.description import check_texts, universe
+from discreet.publication.description import check_texts, provenance_lines, universe
 from discreet.publication.layout import Layout, lay_out
 from discreet.publication.notation import Sign, check_values, legend, number_text
 from discreet.publication.page import caption
@@ -80,7 +80,7 @@ def write_report(
     text = words(language)
     check_place(target)
     heading = title if isinstance(title, str) else _translated(title, language)
-    entries, signs, footer, cell_keys = [], dict[str, Sign](), "", True
+    entries, signs, sources, cell_keys = [], dict[str, Sign](), [], True
     for number, table in enumerate(tables, 1):
         check_protected(table)
         check_values(table)
@@ -89,7 +89,7 @@ def write_report(
         entries.append(_entry(table, number, language, links))
         signs.update({sign.meaning: sign for sign in legend(table, language)})
         cell_keys = cell_keys and table.provenance.method.startswith(_EXPLAINED)
-        footer = footer or html_parts.provenance_html(table, language)
+        sources.append((table.name, provenance_lines(table, language)))
     pieces = [
         html_parts.page_head(heading, language),
         f"<h1>{html.escape(heading)}</h1>\n",
@@ -98,7 +98,7 @@ def write_report(
         _method(text) if cell_keys else "",
         html_parts.legend_html(signs.values() or legend(None, language), language),
         *(entry.content for entry in entries),
-        footer,
+        html_parts.joint_provenance_html(sources, language) if sources else "",
         html_parts.page_tail(),
     ]
     with atomic_path(target) as temporary:

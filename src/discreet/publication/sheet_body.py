@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+from html import escape
 
 import numpy as np
 from openpyxl.utils import get_column_letter
 
 from discreet.publication.cells import IntArray
 from discreet.publication.layout import Block, Layout
-from discreet.publication.notation import SUPPRESSED, TextArray, value_texts
+from discreet.publication.notation import SUPPRESSED, TextArray, figure_texts
 from discreet.publication.sheet_cells import Styles
 from discreet.tables import CellStatus
 
@@ -92,13 +92,17 @@ def _stub_cells(stub: StubColumn, styles: Styles) -> TextArray:
 
 def _text_cell(style: int, text: str) -> str:
     space = ' xml:space="preserve"' if text != text.strip() else ""
-    return f' s="{style}" t="inlineStr"><is><t{space}>{escape(text)}</t></is></c>'
+    return f' s="{style}" t="inlineStr"><is><t{space}>{escape(text, quote=False)}</t></is></c>'
 
 
 def _figures(block: Block, styles: Styles) -> TextArray:
     """The cell of each figure, from after its place on."""
-    opened = np.array([f' s="{styles.number(status)}"><v>' for status in CellStatus], dtype=object)
-    value, status = block.value.ravel(), block.status.ravel()
-    cells: TextArray = opened[status] + value_texts(value, lambda number: f"{number!r}</v></c>")
-    cells[status == CellStatus.suppressed] = _text_cell(styles.suppressed(), SUPPRESSED)
-    return cells.reshape(block.value.shape)
+    opened = [f' s="{styles.number(status)}"><v>' for status in CellStatus]
+    hidden = _text_cell(styles.suppressed(), SUPPRESSED)
+
+    def text(value: int | float, status: int) -> str:
+        shown = f"{opened[status]}{value!r}</v></c>"
+        return hidden if status == CellStatus.suppressed else shown
+
+    texts = figure_texts(block.value.ravel(), block.status.ravel(), text)
+    return texts.reshape(block.value.shape)

@@ -76,6 +76,7 @@ class Styles:
         self._sheet = sheet
         self._decimals = decimals
         self._labels: dict[tuple[int, bool], int] = {}
+        self._texts: dict[str, Any] = {}
 
     def _cell(self, **style: Any) -> Any:
         cell = WriteOnlyCell(self._sheet)
@@ -85,8 +86,10 @@ class Styles:
 
     def text(self, style: str, text: str) -> Any:
         """A text cell."""
-        cell = self._cell(**_STYLES[style])
-        cell.value = text
+        if style not in self._texts:
+            self._texts[style] = self._cell(**_STYLES[style])
+        cell: Any = WriteOnlyCell(self._sheet, text)
+        cell._style = self._texts[style]._style  # to set a style afresh takes ten times as long
         cell.data_type = "s"  # also for texts that begin like a formula or look like an error
         return cell
 

@@ -48,6 +48,7 @@ class Words:
     key_grid: str
     digest: str
     time: str
+    each_table: str
     statement: tuple[str, ...]
 
 
@@ -84,6 +85,7 @@ _ENGLISH = Words(
     key_grid="Key grid",
     digest="Digest",
     time="Date",
+    each_table="Of each table",
     statement=(
         "The figures were protected with the cell-key method. Every count, whether a total or "
         "an inner cell, was changed on its own by a small random amount, often by nothing at "
@@ -134,6 +136,7 @@ _GERMAN = Words(
     key_grid="Schlüsselraster",
     digest="Prüfsumme",
     time="Datum",
+    each_table="Je Tabelle",
     statement=(
         "Die Zahlen wurden mit der Cell-Key-Methode geschützt. Jede Anzahl, ob Summe oder "
         "Innenfeld, wurde für sich um einen kleinen zufälligen Betrag verändert, oft um gar "

@@ -17,6 +17,7 @@ from openpyxl import Workbook
 from openpyxl.utils import get_column_letter
 
 from discreet.publication.description import check_texts, universe
+from discreet.publication.labels import labels_of
 from discreet.publication.layout import Heading, Layout, headings, lay_out
 from discreet.publication.legend_sheet import add_legend
 from discreet.publication.limits import CELL_LIMIT, check_shape
@@ -80,7 +81,7 @@ class _TableSheet:
         for k, at in enumerate(self.layout.rows):
             dimension = self.layout.dimension(at)
             title = dimension.title(self.language)
-            labels = dimension.labels(self.language)
+            labels = labels_of(dimension, self.language)
             levels = tuple(dimension.levels.tolist())
             if not self.labels:
                 columns.append(StubColumn(title, dimension.codes, k, levels))

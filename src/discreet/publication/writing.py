@@ -64,7 +64,7 @@ def write(
         format: The format, if the suffix does not say it.
         language: "en" or "de".
         complete: True for the whole grid with its zeros, False for what is not zero,
-            None for the grid where it has at most a million cells.
+            None for the grid where it has at most 100,000 cells.
         labels: Write labels beside codes (csv, xlsx) or in their place (html). Parquet
             and JSON describe the variables once, with labels.
         rows: Names of the variables that go down (xlsx, html).

@@ -7,6 +7,7 @@ tables (public). `protect` does all of it; `read_programme` only reads and check
 
 from discreet.release.cells import protect_cells
 from discreet.release.inputs import check_release, read_programme
+from discreet.release.permissions import warnings_about
 from discreet.release.programme import Programme
 from discreet.release.run import protect
 from discreet.release.summary import ReleasedTable, ReleaseSummary
@@ -19,4 +20,5 @@ __all__ = [
     "protect",
     "protect_cells",
     "read_programme",
+    "warnings_about",
 ]

@@ -58,7 +58,7 @@ def protect_cells(
     >>> import polars as pl
     >>> from discreet import PerturbationTable
     >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}})
-    >>> cells = pl.DataFrame({"sex": ["m", "w"], "n": [1, 1], "key": [10, 200]})
+    >>> cells = pl.DataFrame({"sex": ["m", "w"], "n": [1, 1], "key": [200, 210]})
     >>> protect_cells(cells, ptable, by=["sex"], count="n", cell_key="key", key_grid=256)
     <ProtectedTable table: sex, 3 cells>
     """
@@ -99,7 +99,8 @@ def protect_cells_to_file(
         ptable: The file of the perturbation table.
         ptable_format: Its format; found out if None.
         language: Language of the written table.
-        complete: Write the complete grid with its zeros.
+        complete: Write the complete grid with its zeros. Only if the cells are complete,
+            totals included: a cell that is not among them is written as zero.
         options: As for `protect_cells`.
     """
     from discreet.perturbation import PerturbationTable

@@ -130,6 +130,8 @@ class PerturbationEntry(_Entry):
     format: Text | None = None
     zeros: Literal["keep", "table"] = "keep"
     suppress_below: Annotated[int, Field(ge=1)] | None = None
+    decimals: Annotated[int, Field(ge=0, le=15)] = 0
+    found_codes: Literal["list", "hide"] = "list"
 
 
 class VariableEntry(_Entry):

@@ -6,6 +6,7 @@ table, secret), or one error that lists every mistake with its line and key.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from discreet.errors import DiscreetError, PerturbationError, Problem
 from discreet.release.checks import check_programme, problems_of
 from discreet.release.digests import ReleaseKey
 from discreet.release.lines import KeyPath
+from discreet.release.permissions import warnings_about
 from discreet.release.programme import Programme, load, nearest, raise_problems
 from discreet.release.variables import columns_of, fixed_classifications, used_variables
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Inputs", "check_release", "open_inputs", "read_programme"]
 
 _Thing = TypeVar("_Thing")
+
+#: Digests are published if the keys of the records hold so many unknown bits.
+_ENOUGH_BITS = 256
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -42,6 +47,7 @@ class Inputs:
         perturbation_table: The perturbation table.
         secret: The secret of the record keys, if they are made on the way.
         trees: The classifications that need no data.
+        warnings: What should be put right although it is not an error.
     """
 
     programme: Programme
@@ -49,12 +55,27 @@ class Inputs:
     perturbation_table: PerturbationTable
     secret: Secret | None
     trees: Mapping[str, Classification]
+    warnings: tuple[str, ...] = ()
 
     def release_key(self) -> ReleaseKey:
         """The key of all digests of this release."""
         data = self.programme.data
         source = self.programme.file(data.source or data.database or "")
         return ReleaseKey.of_data(source, self.secret)
+
+    def guessable(self) -> bool:
+        """Whether digests keyed with these data could be found by trial.
+
+        Few records on a small key grid hold too little that is unknown.
+        """
+        if self.secret is not None:
+            return False
+        import narwhals as nw
+
+        grid = self.programme.keys.grid
+        enough = math.ceil(_ENOUGH_BITS / math.log2(grid.size))
+        first = self.records.lazy().head(enough).select(nw.len())
+        return int(first.collect().item()) < enough
 
     def keyed_records(self) -> tuple[Any, str]:
         """The records with their keys, and the name of the column that holds them."""
@@ -117,7 +138,12 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
     raise_problems(str(path), problems)
     assert table is not None
     return Inputs(
-        programme=programme, records=records, perturbation_table=table, secret=secret, trees=trees
+        programme=programme,
+        records=records,
+        perturbation_table=table,
+        secret=secret,
+        trees=trees,
+        warnings=warnings_about(programme.file(programme.perturbation.table or "")),
     )
 
 
@@ -237,6 +263,7 @@ def _check_columns(programme: Programme, schema: Mapping[str, Any]) -> list[Prob
         if column not in schema:
             hint = nearest(column, list(schema))
             problems.append(programme.problem(path, f"the data have no column {column!r}", hint))
+    problems += _confidential_columns(programme)
     problems += _unknown_variables(programme, schema)
     problems += _number_problems(programme, schema)
     problems += _filter_problems(programme, schema)
@@ -254,6 +281,26 @@ def _named_columns(programme: Programme) -> Iterator[tuple[KeyPath, str]]:
             yield from columns_of(programme, variable)
         if table.weight:
             yield programme.setting(name, "weight"), table.weight
+
+
+def _confidential_columns(programme: Programme) -> Iterator[Problem]:
+    """Keys and identifiers choose the noise; no table is made of them."""
+    keys = programme.keys
+    own = {name for name in (keys.column, *(keys.id or [])) if name is not None}
+    what = "column {!r} holds keys or identifiers; no table is made of it"
+    for name, table in programme.tables.items():
+        for number, variable in enumerate(table.by or []):
+            if variable in own and variable not in programme.variables:
+                path: KeyPath = ("tables", name, "by", number)
+                yield programme.problem(path, what.format(variable), "")
+        for variable in used_variables(programme, name):
+            for path, column in columns_of(programme, variable):
+                if column in own:
+                    yield programme.problem(path, what.format(column), "")
+        if table.weight in own:
+            yield programme.problem(
+                programme.setting(name, "weight"), what.format(table.weight), ""
+            )
 
 
 def _unknown_variables(programme: Programme, schema: Mapping[str, Any]) -> Iterator[Problem]:

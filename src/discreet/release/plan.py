@@ -13,9 +13,20 @@ from typing import Any, NamedTuple
 from discreet._version import __version__
 from discreet.release.digests import ReleaseKey
 from discreet.release.inputs import Inputs
+from discreet.release.programme import Programme
+from discreet.release.summary import MANIFEST
 from discreet.release.variables import used_variables
 
-__all__ = ["Output", "outputs", "table_digests"]
+__all__ = [
+    "Output",
+    "outputs",
+    "release_files",
+    "report_files",
+    "table_digests",
+    "table_files",
+]
+
+_REPORT = "index"
 
 
 class Output(NamedTuple):
@@ -38,6 +49,23 @@ def outputs(name: str, formats: Sequence[str], languages: Sequence[str]) -> list
             middle = "" if language == languages[0] else f".{language}"
             found.append(Output(f"{name}{middle}.{kind}", kind, language))
     return found
+
+
+def table_files(programme: Programme, name: str) -> list[str]:
+    """The files of one table."""
+    formats = programme.tables[name].formats or []
+    return [output.file for output in outputs(name, formats, programme.languages)]
+
+
+def report_files(programme: Programme) -> list[str]:
+    """The pages about the release, one per language."""
+    return [output.file for output in outputs(_REPORT, ["html"], programme.languages)]
+
+
+def release_files(programme: Programme) -> list[str]:
+    """Everything that will stand in the release folder."""
+    tables = [file for name in programme.tables for file in table_files(programme, name)]
+    return [*tables, *report_files(programme), MANIFEST]
 
 
 def table_digests(inputs: Inputs, key: ReleaseKey) -> dict[str, str]:

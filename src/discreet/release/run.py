@@ -18,7 +18,13 @@ from discreet.files import write_text
 from discreet.release.digests import file_digest
 from discreet.release.document import TableEntry
 from discreet.release.inputs import Inputs, open_inputs
-from discreet.release.plan import outputs, table_digests
+from discreet.release.plan import (
+    outputs,
+    release_files,
+    report_files,
+    table_digests,
+    table_files,
+)
 from discreet.release.shelf import Shelf
 from discreet.release.summary import MANIFEST, ReleasedTable, ReleaseSummary, manifest
 from discreet.release.variables import spanning_variables
@@ -39,7 +45,6 @@ _HEADROOM = 100
 #: Every format holds tables of so few cells.
 _ALWAYS_FITS = 16_000
 
-_REPORT = "index"
 _RELEASE = "release"
 
 
@@ -70,11 +75,11 @@ def protect(
       Hint: give the path of a TOML file
     """
     inputs = open_inputs(programme)
-    release = _Release(inputs, Path(out))
-    shelf = release.shelf
+    shelf = Shelf(Path(out), inputs.programme.name)
     with shelf.opened():
         try:
-            shelf.check_free(release.all_files())
+            shelf.check_free(release_files(inputs.programme))
+            release = _Release(inputs, shelf)
             pending = release.pending(resume=resume)
             release.start(progress, pending)
             release.tabulate_and_protect(pending)
@@ -92,34 +97,19 @@ def protect(
 class _Release:
     """The steps of a release."""
 
-    def __init__(self, inputs: Inputs, out: Path) -> None:
+    def __init__(self, inputs: Inputs, shelf: Shelf) -> None:
         self.inputs = inputs
         self.programme = inputs.programme
         self.names = list(self.programme.tables)
-        self.shelf = Shelf(out, self.programme.name)
-        self.key = inputs.release_key()
+        self.shelf = shelf
+        self.key = inputs.release_key()  # reads the data once
         self.digests = table_digests(inputs, self.key)
+        self.found: set[str] = set()
+        self.guessable = inputs.guessable()
         self.progress: Progress | None = None
         self.done = self.steps = 0
 
     # -- what is to be done ------------------------------------------------------
-
-    def files_of(self, name: str) -> list[str]:
-        """The files of one table."""
-        formats = self.programme.tables[name].formats or []
-        return [file for file, _, _ in outputs(name, formats, self.programme.languages)]
-
-    def report_files(self) -> list[str]:
-        """The pages about the release, one per language."""
-        return [file for file, _, _ in outputs(_REPORT, ["html"], self.programme.languages)]
-
-    def all_files(self) -> list[str]:
-        """Everything that will stand in the release folder."""
-        return [
-            *(f for name in self.names for f in self.files_of(name)),
-            *self.report_files(),
-            MANIFEST,
-        ]
 
     def pending(self, *, resume: bool) -> list[str]:
         """The tables that are to be made."""
@@ -202,15 +192,34 @@ class _Release:
             self.inputs.perturbation_table,
             zeros=rules.zeros,
             suppress_below=rules.suppress_below,
+            decimals=rules.decimals,
+            found_codes=rules.found_codes,
             official=entry.official or None,
             totals=totals,
             titles=entry.title,
             universe=entry.universe or _stated(entry.where, self.programme.languages),
             digests={"programme": self.digests[name], "data": self.key.digest("data")},
         )
+        self._note_found_codes(table)
         time = self.programme.document.date or ""
-        provenance = dataclasses.replace(protected.provenance, time=time)
+        digests = {} if self.guessable else protected.provenance.digests
+        provenance = dataclasses.replace(protected.provenance, time=time, digests=digests)
         return dataclasses.replace(protected, provenance=provenance)
+
+    def _note_found_codes(self, table: Table) -> None:
+        """Warn of code lists that come from the data: each code tells that it occurs."""
+        if self.programme.perturbation.found_codes == "list":
+            self.found |= {d.name for d in table.dimensions if bool(d.found.any())}
+
+    def _warnings(self) -> tuple[str, ...]:
+        if not self.found:
+            return self.inputs.warnings
+        names = ", ".join(sorted(self.found))
+        return (
+            *self.inputs.warnings,
+            f"the codes of {names} are those found in the data, so a listed code tells that it "
+            'occurs; state them under [variables], or set found_codes = "hide"',
+        )
 
     def check_formats(self) -> None:
         """Refuse formats that cannot hold a table before any file is written."""
@@ -228,7 +237,7 @@ class _Release:
                 rows, columns = outline.grid_size, 1
             else:
                 table = self.shelf.table(name)
-                rows, columns = lay_out(table, complete=bool(entry.complete)).shape
+                rows, columns = lay_out(table, complete=entry.complete).shape
             problems += _too_large(name, entry, rows, columns)
         _raise_too_large(problems)
 
@@ -238,16 +247,14 @@ class _Release:
 
         for name in self.names:
             entry, digest = self.programme.tables[name], self.digests[name]
-            files = self.files_of(name)
+            files = table_files(self.programme, name)
             if not (resume and self.shelf.complete(name, digest, files)):
                 table = self.shelf.table(name)
                 for file, kind, language in outputs(
                     name, entry.formats or [], self.programme.languages
                 ):
                     path = self.shelf.stage / file
-                    write(
-                        table, path, format=kind, language=language, complete=bool(entry.complete)
-                    )
+                    write(table, path, format=kind, language=language, complete=entry.complete)
                 self.shelf.add_files(name, digest, files)
             self.step(name)
 
@@ -260,9 +267,10 @@ class _Release:
         title = document.title or {"en": self.programme.path.stem}
         parts = [table.described() for table in released]
         digest = self.key.digest([title, document.date, self.programme.data.version, parts])
-        files = [*self.report_files(), MANIFEST]
+        pages = report_files(self.programme)
+        files = [*pages, MANIFEST]
         if not (resume and self.shelf.complete(_RELEASE, digest, files)):
-            for file, language in zip(self.report_files(), self.programme.languages, strict=True):
+            for file, language in zip(pages, self.programme.languages, strict=True):
                 write_report(
                     (self.shelf.table(name) for name in self.names),
                     self.shelf.stage / file,
@@ -270,7 +278,7 @@ class _Release:
                     language=language,
                     files=self._links(language),
                 )
-            reports = {file: file_digest(self.shelf.stage / file) for file in self.report_files()}
+            reports = {file: file_digest(self.shelf.stage / file) for file in pages}
             text = manifest(
                 released,
                 title=title,
@@ -281,7 +289,7 @@ class _Release:
             )
             write_text(self.shelf.stage / MANIFEST, text)
             self.shelf.add_files(_RELEASE, digest, files)
-        self.step(_REPORT)
+        self.step("report")
 
     def _links(self, language: str) -> dict[str, list[Path]]:
         """Per table, its files in one language, as they will stand beside the page."""
@@ -314,9 +322,10 @@ class _Release:
         return ReleaseSummary(
             out=self.shelf.out,
             tables=tuple(tables),
-            report=self.shelf.out / self.report_files()[0],
+            report=self.shelf.out / report_files(self.programme)[0],
             manifest=self.shelf.out / MANIFEST,
             removed=tuple(sorted(removed)),
+            warnings=self._warnings(),
         )
 
 

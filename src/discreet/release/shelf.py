@@ -19,7 +19,7 @@ from discreet.errors import Problem, PublicationError
 from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, write_text
 from discreet.release.digests import file_digest
 from discreet.release.folders import locked, made
-from discreet.release.stored import cells_frame, described, no_cells, rebuilt
+from discreet.release.stored import cells_frame, described, rebuilt, with_cells, without_cells
 from discreet.tables import ProtectedTable
 
 __all__ = ["FOLDER", "Shelf"]
@@ -45,10 +45,23 @@ class Shelf:
         self.stage = self.folder / "stage"
         self.programme = programme
         self._memories: dict[str, Memory] = {}
+        self._outlines: dict[str, ProtectedTable] = {}
+
+    def _refuse_links(self) -> None:
+        """A link in place of the memory would let a run remove files elsewhere."""
+        for folder in (self.folder, self.stage):
+            if folder.is_symlink():
+                raise PublicationError(
+                    "this is a link, not a folder of a release",
+                    code="output-folder",
+                    where=str(folder),
+                    hint="remove it, or choose another folder for the release",
+                )
 
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Work in the folder alone; on failure leave only what was there before."""
+        self._refuse_links()
         with made(self.out), made(self.folder), locked(self.folder / "lock", self.out):
             check_writable(self.out)
             self._memories = self._read()
@@ -63,7 +76,7 @@ class Shelf:
                 memory = json.loads(path.read_text("utf-8"))
             except ValueError:
                 continue  # damaged: the table is made again
-            if isinstance(memory, dict) and memory.get("version") == _VERSION:
+            if _is_memory(memory):
                 found[path.stem] = memory
         others = {str(memory["programme"]) for memory in found.values()} - {self.programme}
         if others:
@@ -138,12 +151,13 @@ class Shelf:
         """A protected table."""
         import polars as pl
 
-        return rebuilt(self._memories[name]["table"], pl.read_parquet(self._cells(name)))
+        return with_cells(self.outline(name), pl.read_parquet(self._cells(name)))
 
     def outline(self, name: str) -> ProtectedTable:
         """A protected table without its cells: titles, variables, provenance."""
-        memory = self._memories[name]["table"]
-        return rebuilt(memory, no_cells(len(memory["dimensions"])))
+        if name not in self._outlines:
+            self._outlines[name] = rebuilt(self._memories[name]["table"])
+        return self._outlines[name]
 
     # -- changes -----------------------------------------------------------------
 
@@ -154,6 +168,7 @@ class Shelf:
             cells_frame(table).write_parquet(temporary, compression="zstd")
         content = {"cells": file_digest(path), "table": described(table)}
         self._remember(table.name, digest, files={}, **content)
+        self._outlines[table.name] = without_cells(table)
 
     def add_files(self, name: str, digest: str, files: Sequence[str]) -> None:
         """Remember files that now stand complete in the stage."""
@@ -194,6 +209,7 @@ class Shelf:
 
     def _drop(self, name: str) -> None:
         self._memories.pop(name, None)
+        self._outlines.pop(name, None)
         self._cells(name).unlink(missing_ok=True)
         self._path(name).unlink(missing_ok=True)
 
@@ -216,3 +232,18 @@ class Shelf:
 
     def __repr__(self) -> str:
         return f"<Shelf of {self.programme}: {len(self._memories)} entries>"
+
+
+def _is_memory(memory: object) -> bool:
+    """Whether this was written here: right version, and plain file names only."""
+    if not isinstance(memory, dict) or memory.get("version") != _VERSION:
+        return False
+    planned, files = memory.get("planned"), memory.get("files")
+    if not isinstance(planned, list) or not isinstance(files, dict) or "programme" not in memory:
+        return False
+    return all(_is_plain(name) for name in [*planned, *files])
+
+
+def _is_plain(name: object) -> bool:
+    """Whether a file name stays in its folder and is one that a release can have."""
+    return isinstance(name, str) and Path(name).name == name and name[:1] not in ("", ".")

@@ -18,7 +18,7 @@ from discreet.tables import Dimension, Note, ProtectedTable, Provenance
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["cells_frame", "described", "no_cells", "rebuilt"]
+__all__ = ["cells_frame", "described", "rebuilt", "with_cells", "without_cells"]
 
 
 def cells_frame(table: ProtectedTable) -> pl.DataFrame:
@@ -29,12 +29,25 @@ def cells_frame(table: ProtectedTable) -> pl.DataFrame:
     return pl.DataFrame({**columns, "value": table.value, "status": table.status})
 
 
-def no_cells(dimensions: int) -> pl.DataFrame:
-    """The frame of a table without cells."""
-    import polars as pl
+def with_cells(table: ProtectedTable, cells: pl.DataFrame) -> ProtectedTable:
+    """The table with the cells of a frame."""
+    index = tuple(
+        cells[str(at)].to_numpy().astype(np.int32, copy=False)
+        for at in range(len(table.dimensions))
+    )
+    value, status = cells["value"].to_numpy(), cells["status"].to_numpy()
+    return dataclasses.replace(table, index=index, value=value, status=status)
 
-    columns = {str(at): pl.Int32 for at in range(dimensions)}
-    return pl.DataFrame(schema={**columns, "value": pl.Int64, "status": pl.Int8})
+
+def without_cells(table: ProtectedTable) -> ProtectedTable:
+    """What is left of a table when its cells are taken away."""
+    nothing = np.zeros(0, dtype=np.int32)
+    return dataclasses.replace(
+        table,
+        index=tuple(nothing for _ in table.dimensions),
+        value=nothing.astype(np.int64),
+        status=nothing.astype(np.int8),
+    )
 
 
 def described(table: ProtectedTable) -> dict[str, Any]:
@@ -69,8 +82,8 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def rebuilt(memory: Mapping[str, Any], cells: pl.DataFrame) -> ProtectedTable:
-    """The table that was described."""
+def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
+    """The table that was described, still without its cells."""
     dimensions = tuple(
         Dimension(
             classifications=tuple(_rebuilt_tree(tree) for tree in entry["classifications"]),
@@ -78,13 +91,12 @@ def rebuilt(memory: Mapping[str, Any], cells: pl.DataFrame) -> ProtectedTable:
         )
         for entry in memory["dimensions"]
     )
+    nothing = np.zeros(0, dtype=np.int32)
     return ProtectedTable(
         dimensions=dimensions,
-        index=tuple(
-            cells[str(at)].to_numpy().astype(np.int32, copy=False) for at in range(len(dimensions))
-        ),
-        value=cells["value"].to_numpy(),
-        status=cells["status"].to_numpy(),
+        index=tuple(nothing for _ in dimensions),
+        value=nothing.astype(np.int64),
+        status=nothing.astype(np.int8),
         provenance=Provenance(**memory["provenance"]),
         notes=tuple(Note(note["kind"], note["texts"]) for note in memory["notes"]),
         name=memory["name"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ class ReleaseSummary:
         report: The page about the release in the main language.
         manifest: The file that lists everything.
         removed: Files of tables that the programme no longer asks for, now removed.
+        warnings: What should be put right although it is not an error.
 
     >>> place = Path("release")
     >>> print(ReleaseSummary(out=place, tables=(), report=place / "index.html",
@@ -76,7 +77,8 @@ class ReleaseSummary:
     tables: tuple[ReleasedTable, ...]
     report: Path
     manifest: Path
-    removed: tuple[str, ...] = field(default=())
+    removed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def cells(self) -> int:
@@ -117,6 +119,7 @@ class ReleaseSummary:
             "cells": self.cells,
             "tables": [{**table.described(), "fresh": table.fresh} for table in self.tables],
             "removed": list(self.removed),
+            "warnings": list(self.warnings),
         }
 
 

@@ -81,25 +81,24 @@ def spanning_variables(
         fixed: The classifications that need no data.
         records: The records (a narwhals frame), for the codes found in them.
     """
-    trees: dict[str, Classification] = dict(fixed)
-
-    def tree(name: str) -> Classification:
-        if name not in trees:
-            found = _found(programme, name, records)
-            trees[name] = _described(programme, name, found)
-        return trees[name]
-
+    entries = {name: programme.variables.get(name) for name in dict.fromkeys(names)}
+    wanted = [
+        other
+        for name, entry in entries.items()
+        if entry is not None
+        for other in entry.alternatives or [name]
+        if other not in fixed
+    ]
+    trees = {**fixed, **_found(programme, wanted, records)}
     spanning: dict[str, Spanning] = {}
-    for name in dict.fromkeys(names):
-        entry = programme.variables.get(name)
+    for name, entry in entries.items():
         if entry is None:
             spanning[name] = name
         elif entry.alternatives:
-            spanning[name] = _side_by_side(
-                name, entry, [tree(other) for other in entry.alternatives]
-            )
+            others = [trees[other] for other in entry.alternatives]
+            spanning[name] = _side_by_side(name, entry, others)
         else:
-            spanning[name] = tree(name)
+            spanning[name] = trees[name]
     return spanning
 
 
@@ -125,29 +124,48 @@ def _fixed(programme: Programme, name: str, entry: VariableEntry) -> Classificat
     return Classification.flat(name, entry.codes or [], **total)
 
 
-def _found(programme: Programme, name: str, records: Any) -> Classification:
-    entry = programme.variables[name]
-    total = TOTAL if entry.total is None else entry.total
-    if entry.levels is not None:
-        return Classification.from_levels(records, columns=entry.levels, name=name, total=total)
-    codes = _codes(records, entry.column or name)
-    if entry.prefixes is not None:
-        return Classification.from_prefixes(name, codes, lengths=entry.prefixes, total=total)
-    return Classification.flat(name, codes, total=total)
+def _found(programme: Programme, names: Sequence[str], records: Any) -> dict[str, Classification]:
+    """The classifications that the data decide; one pass gives the codes of all columns."""
+    entries = {name: programme.variables[name] for name in dict.fromkeys(names)}
+    flat = {name: entry.column or name for name, entry in entries.items() if entry.levels is None}
+    codes = _codes(records, list(dict.fromkeys(flat.values())))
+    trees = {}
+    for name, entry in entries.items():
+        total = TOTAL if entry.total is None else entry.total
+        if entry.levels is not None:
+            found = Classification.from_levels(
+                records, columns=entry.levels, name=name, total=total
+            )
+        elif entry.prefixes is not None:
+            found = Classification.from_prefixes(
+                name, codes[flat[name]], lengths=entry.prefixes, total=total
+            )
+        else:
+            found = Classification.flat(name, codes[flat[name]], total=total)
+        # What the data alone brought in is not listed unless it has a published figure.
+        trees[name] = _described(programme, name, found.replace(found="all"))
+    return trees
 
 
-def _codes(records: Any, column: str) -> list[str]:
-    """The distinct codes of a column, in their natural order."""
+def _codes(records: Any, columns: Sequence[str]) -> dict[str, list[str]]:
+    """The distinct codes of columns, in their natural order."""
     import narwhals as nw
+    import polars as pl
 
     from discreet.tables.cells import code_texts
 
     wrapped = nw.from_native(records, pass_through=False)
-    values = wrapped.select(nw.col(column)).unique()
-    if isinstance(values, nw.LazyFrame):
-        values = values.collect(backend="polars")
-    series = values.to_polars().get_column(column)
-    return natural_order(code_texts(series, column).drop_nulls().unique().to_list())
+    plans = [wrapped.select(nw.col(column)).unique() for column in columns]
+    natives = [plan.to_native() for plan in plans]
+    if natives and all(isinstance(native, pl.LazyFrame) for native in natives):
+        frames = pl.collect_all(natives, engine="streaming")
+    else:
+        frames = [plan.lazy().collect(backend="polars").to_native() for plan in plans]
+    codes = {}
+    for column, frame in zip(columns, frames, strict=True):
+        texts = code_texts(frame.get_column(column), column).drop_nulls().unique()
+        codes[column] = natural_order(texts.to_list())
+    return codes
 
 
 def _described(programme: Programme, name: str, tree: Classification) -> Classification:

@@ -21,9 +21,24 @@ if TYPE_CHECKING:
 
     from discreet.tables.table import FloatArray, IntArray
 
-__all__ = ["Spanning", "code_texts", "read_cells", "to_polars"]
+__all__ = [
+    "COLUMNS",
+    "LARGEST_CODE",
+    "Spanning",
+    "code_texts",
+    "fractions",
+    "raise_name_problems",
+    "read_cells",
+    "to_polars",
+]
+
+#: Whole numbers in floats are codes below this size, where they fit 64 bits.
+LARGEST_CODE = 2.0**63
 
 Spanning = str | Classification | Sequence[Classification]
+
+#: Columns that a `Table` has beside its spanning variables and sums.
+COLUMNS = ("count", "cell_key", "weight")
 
 _SHOWN = 10
 
@@ -35,10 +50,20 @@ def to_polars(frame: Any) -> pl.DataFrame:
 
     if isinstance(frame, pl.DataFrame):
         return frame
-    wrapped = nw.from_native(frame)
-    if isinstance(wrapped, nw.LazyFrame):
-        wrapped = wrapped.collect(backend="polars")
-    converted: pl.DataFrame = wrapped.to_polars()
+    try:
+        wrapped = nw.from_native(frame)
+        if isinstance(wrapped, nw.LazyFrame):
+            wrapped = wrapped.collect(backend="polars")
+        converted: pl.DataFrame = wrapped.to_polars()
+    except MemoryError:
+        raise
+    except Exception as error:  # each engine has its own; their texts may hold data
+        raise TableError(
+            f"this is not a frame that can be read ({type(error).__name__})",
+            code="frame",
+            where=type(frame).__name__,
+            hint="column names are unique, and the values of a column of one type",
+        ) from None
     return converted
 
 
@@ -53,20 +78,23 @@ def code_texts(series: pl.Series, where: str) -> pl.Series:
         series = series.fill_nan(None)
         whole = series.cast(pl.Int64, strict=False)
         if not bool((whole.cast(pl.Float64) == series).fill_null(series.is_null()).all()):
-            raise TableError(
-                "numbers with decimals cannot serve as codes",
-                code="codes",
-                where=where,
-                hint="group them with Classification.from_intervals",
-            )
+            raise fractions(where)
         return whole.cast(pl.String)
-    if dtype.is_integer() or dtype.is_temporal() or isinstance(dtype, pl.Categorical | pl.Enum):
-        return series.cast(pl.String)
-    if dtype == pl.Boolean:
-        return series.cast(pl.String)
-    if dtype == pl.Null:
+    whole_number = dtype.is_integer() or (isinstance(dtype, pl.Decimal) and not dtype.scale)
+    dated = dtype.is_temporal() and dtype != pl.Duration
+    if whole_number or dated or dtype in (pl.Boolean, pl.Null, pl.Categorical, pl.Enum):
         return series.cast(pl.String)
     raise TableError(f"a column of type {dtype} cannot hold codes", code="codes", where=where)
+
+
+def fractions(where: str) -> TableError:
+    """The error for codes that are numbers with decimals."""
+    return TableError(
+        "numbers with decimals cannot serve as codes",
+        code="codes",
+        where=where,
+        hint="group them with Classification.from_intervals",
+    )
 
 
 def read_cells(
@@ -79,17 +107,18 @@ def read_cells(
     grid: KeyGrid,
 ) -> dict[str, Any]:
     """The fields of a `Table` from a frame with one row per cell."""
+    _check_by(by)
     frame = to_polars(cells)
-    wanted = [_name(item) for item in by] + [count]
-    wanted += [column for column in (cell_key, weight) if column is not None]
-    _check_columns(frame, wanted)
+    confidential = [column for column in (count, cell_key, weight) if column is not None]
+    _check_names([_name(item) for item in by], confidential)
+    _check_columns(frame, [*(_name(item) for item in by), *confidential])
     dimensions, index = [], []
     for item in by:
         name = _name(item)
         dimension, position = _positions(code_texts(frame[name], name), item)
         dimensions.append(dimension)
         index.append(position)
-    _check_unique(frame, [_name(item) for item in by])
+    _check_unique(dimensions, index, frame.height)
     return {
         "dimensions": tuple(dimensions),
         "index": tuple(index),
@@ -100,10 +129,58 @@ def read_cells(
     }
 
 
+def _check_by(by: Sequence[Spanning]) -> None:
+    """Raise unless `by` is a list of variables with names that a table can have."""
+    if isinstance(by, str | Classification) or not isinstance(by, Sequence):
+        raise TableError("by is a list", code="by", where="by", hint='write by=["sex"]')
+    sound = all(
+        isinstance(item, str | Classification)
+        or (
+            isinstance(item, Sequence)
+            and len(item) > 0
+            and all(isinstance(tree, Classification) for tree in item)
+        )
+        for item in by
+    )
+    if not sound:
+        raise TableError(
+            "a spanning variable is a column name, a classification, or a list of those",
+            code="by",
+            where="by",
+        )
+    raise_name_problems([_name(item) for item in by])
+
+
+def raise_name_problems(names: Sequence[str], where: str = "cells") -> None:
+    """Raise if variables share a name, or have that of a column of every table."""
+    hint = "rename the column, or give a classification of another name with column="
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    taken = sorted({*COLUMNS, "value", "status"} & set(names))
+    problems = [Problem(f"variable {name!r} spans the table twice", "by") for name in doubled]
+    problems += [
+        Problem(f"a spanning variable cannot be called {name!r}", "by", hint) for name in taken
+    ]
+    if problems:
+        raise TableError(
+            problems[0].what, code="by", where=where, hint=problems[0].hint, problems=problems
+        )
+
+
 def _name(item: Spanning) -> str:
     if isinstance(item, str):
         return item
     return item.name if isinstance(item, Classification) else item[0].name
+
+
+def _check_names(names: Sequence[str], confidential: Sequence[str]) -> None:
+    """Codes are published: true counts, keys and weights cannot be codes."""
+    problems = [
+        Problem(f"column {name!r} is confidential and cannot span a table", "by")
+        for name in names
+        if name in confidential
+    ]
+    if problems:
+        raise TableError(problems[0].what, code="by", where="by", problems=problems)
 
 
 def _check_columns(frame: pl.DataFrame, wanted: Sequence[str]) -> None:
@@ -122,8 +199,12 @@ def _check_columns(frame: pl.DataFrame, wanted: Sequence[str]) -> None:
         )
 
 
-def _check_unique(frame: pl.DataFrame, names: Sequence[str]) -> None:
-    doubled = frame.height - (frame.select(names).n_unique() if names else min(frame.height, 1))
+def _check_unique(dimensions: Sequence[Dimension], index: Sequence[Any], height: int) -> None:
+    import polars as pl
+
+    names = [dimension.name for dimension in dimensions]
+    places = pl.DataFrame(dict(zip(names, index, strict=True)))
+    doubled = height - (places.n_unique() if names else min(height, 1))
     if doubled:
         raise TableError(
             f"{doubled:,} cells are listed more than once",
@@ -145,6 +226,7 @@ def _positions(codes: pl.Series, item: Spanning) -> tuple[Dimension, Any]:
             f"{len(unknown)} codes are not in the classification: {shown}",
             code="unknown-code",
             where=dimension.name,
+            hint="add them to the classification, or correct the cells",
         )
     missing = dimension.classifications[0].missing
     filled = codes.fill_null(missing)
@@ -159,7 +241,8 @@ def _positions(codes: pl.Series, item: Spanning) -> tuple[Dimension, Any]:
 def _dimension(item: Spanning, found: Sequence[str], *, has_nulls: bool) -> Dimension:
     if isinstance(item, str):
         probe = Classification(name=item, codes=("Total",), parents=(-1,))
-        trees = [flat(item, natural_order([code for code in found if code != probe.total]))]
+        codes = natural_order([code for code in found if code != probe.total])
+        trees = [flat(item, codes, found="all")]
     else:
         trees = [item] if isinstance(item, Classification) else list(item)
     if has_nulls:
@@ -172,7 +255,13 @@ def _counts(series: pl.Series, where: str) -> IntArray:
 
     numbers = series.cast(pl.Float64, strict=False)
     bad = (numbers.is_null()) | (numbers < 0) | (numbers != numbers.floor()) | (numbers > 2.0**53)
-    if not series.dtype.is_numeric() or bool(bad.any()):
+    if not series.dtype.is_numeric():
+        raise TableError(
+            f"counts are whole numbers, the column is of type {series.dtype}",
+            code="counts",
+            where=where,
+        )
+    if bool(bad.any()):
         raise TableError(
             f"{int(bad.sum()):,} cells have a count that is not a whole number of at least 0",
             code="counts",

@@ -50,11 +50,18 @@ class Dimension:
             for code in tree.codes[1:]:
                 if code in seen:
                     what = f"code {code!r} stands in {seen[code]} and in {tree.name}"
-                    problems.append(Problem(what, self.name, "give the codes different names"))
+                    hint = "give the codes different names"
+                    if code == tree.missing:
+                        hint = "give one of them another code for missing values (missing=…)"
+                    problems.append(Problem(what, self.name, hint))
                 seen[code] = tree.name
         if problems:
             raise TableError(
-                problems[0].what, code="dimension", where=self.name, problems=problems[:10]
+                problems[0].what,
+                code="dimension",
+                where=self.name,
+                hint=problems[0].hint,
+                problems=problems[:10],
             )
 
     @property
@@ -110,6 +117,34 @@ class Dimension:
         leaf = np.ones(len(self.codes), dtype=np.bool_)
         leaf[self.parents[1:]] = False
         return leaf
+
+    @cached_property
+    def found(self) -> npt.NDArray[np.bool_]:
+        """Which codes are listed only because they occur in the data."""
+        found = np.zeros(len(self.codes), dtype=np.bool_)
+        for tree, shift in zip(self.classifications, self.offsets, strict=True):
+            if tree.found == "all":
+                found[shift + 1 : shift + len(tree)] = True
+            elif tree.found == "missing" and tree.missing in tree.index:
+                found[shift + tree.index[tree.missing]] = True
+        return found
+
+    @property
+    def open(self) -> bool:
+        """Whether there may be codes besides those listed, all of them zero."""
+        return any(tree.found == "all" for tree in self.classifications)
+
+    def restricted(self, keep: npt.NDArray[np.bool_]) -> Dimension:
+        """The same with some of the codes; with a code, those above it are kept.
+
+        Args:
+            keep: One boolean per code, true for the total.
+        """
+        trees = [
+            tree.restricted(np.concatenate([keep[:1], keep[shift + 1 : shift + len(tree)]]))
+            for tree, shift in zip(self.classifications, self.offsets, strict=True)
+        ]
+        return Dimension(classifications=tuple(trees), name=self.name)
 
     def labels(self, language: str = "en") -> tuple[str, ...]:
         """The label of each code."""

@@ -228,7 +228,9 @@ class ProtectedTable:
         """The published value of one cell; None if it is suppressed.
 
         Args:
-            codes: One code per spanning variable.
+            codes: One code per spanning variable. Where codes were found in the data,
+                one that is not listed has zeros only, or suppressed cells where there
+                are any.
         """
         if len(codes) != len(self.dimensions):
             raise TableError(
@@ -236,6 +238,8 @@ class ProtectedTable:
             )
         match = np.ones(self.stored, dtype=np.bool_)
         for dimension, code, part in zip(self.dimensions, codes, self.index, strict=True):
+            if code not in dimension.index and dimension.open:
+                return None if bool((self.status == CellStatus.suppressed).any()) else 0
             if code not in dimension.index:
                 raise TableError(f"there is no code {code!r}", code="cell", where=dimension.name)
             match &= part == dimension.index[code]

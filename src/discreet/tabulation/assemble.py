@@ -98,7 +98,7 @@ def _from_values(cube: Cube, variable: Variable) -> tuple[Classification, Positi
     codes, values = cube.codes[at], cube.values[at]
     occurring = np.unique(codes)
     texts = values.gather(occurring)
-    tree = flat(variable.name, natural_order(texts.drop_nulls().to_list()))
+    tree = flat(variable.name, natural_order(texts.drop_nulls().to_list()), found="all")
     if texts.null_count():
         tree = _with_missing(tree)
     table = np.array([tree.index[text or tree.missing] for text in texts], dtype=np.int32)

@@ -137,6 +137,8 @@ def _integers(series: pl.Series, truth: bool) -> Coding:
     width = int(high) - int(low) + 1
     if width > min(_WIDEST_RANGE, max(4 * len(series), 1000)):
         return _texts(series.cast(pl.String))
+    if high >= 2**63 or low < -(2**63):
+        return _texts(series.cast(pl.String))
     if low == 0 and width <= 2**8 and series.dtype in (pl.Int8, pl.UInt8):
         shifted = series.cast(pl.UInt8)
     else:
@@ -190,4 +192,5 @@ def bin_codes(numbers: npt.NDArray[np.float64], bounds: npt.NDArray[np.float64])
     """Number of the interval each number lies in; the count of intervals if in none."""
     count = len(bounds) - 1
     codes = np.searchsorted(bounds, numbers, side="right") - 1
+    codes[numbers == np.inf] = count - 1 if bounds[-1] == np.inf else count
     return np.where((codes < 0) | (codes >= count), count, codes)

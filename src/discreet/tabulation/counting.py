@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import polars as pl
 
-from discreet.errors import MicrodataError, Problem
+from discreet.errors import MicrodataError, Problem, RecordKeyError
 from discreet.keygrid import KeyGrid
 from discreet.microdata import read_microdata
+from discreet.microdata.frames import eager_columns
 from discreet.tables import Table
 from discreet.tabulation.assemble import assemble
 from discreet.tabulation.cube import Cube, Layout
@@ -67,7 +68,8 @@ def tabulate(
     >>> tabulate(people, by=["sex"], record_key="key")
     <Table table (confidential): sex, 3 cells>
     """
-    query = Query(by=by, where=where, weight=weight, values=tuple(values), name=name)
+    listed = values if isinstance(values, str) else tuple(values)
+    query = Query(by=by, where=where, weight=weight, values=listed, name=name)
     return tabulate_many(frame, [query], record_key=record_key, key_grid=key_grid)[0]
 
 
@@ -208,8 +210,7 @@ def _used(queries: Sequence[Query], record_key: str | None, every: Sequence[str]
 def _polars(records: nw.DataFrame[Any], columns: Sequence[str]) -> pl.DataFrame:
     if not columns:
         return pl.DataFrame(height=len(records))
-    frame: pl.DataFrame = records.select(columns).to_polars()
-    return frame
+    return eager_columns(records, columns)
 
 
 def _numbers(queries: Sequence[Query]) -> list[str]:
@@ -220,16 +221,21 @@ def _numbers(queries: Sequence[Query]) -> list[str]:
 def _check_columns(schema: nw.Schema, queries: Sequence[Query], record_key: str | None) -> None:
     """All missing columns at once, with the table that names them."""
     found = ", ".join(list(schema)[:30])
-    problems = []
+    problems, keyed = [], list[Problem]()
     if record_key is not None and record_key not in schema:
         problems.append(Problem(f"column {record_key!r} (record keys) is missing", "records"))
     for query in queries:
+        if record_key is not None and record_key in query.columns:
+            what = f"column {record_key!r} holds the record keys; no table is made of it"
+            keyed.append(Problem(what, query.name, "keys choose the noise and nothing else"))
         filtered = query.filter.columns if query.filter else frozenset()
         problems += [
             Problem(f"column {column!r} is missing", query.name, f"columns found: {found}")
             for column in query.columns
             if column not in schema and column not in filtered
         ]
+    if keyed:
+        raise RecordKeyError(keyed[0].what, code="key-use", hint=keyed[0].hint, problems=keyed)
     if problems:
         raise MicrodataError(
             problems[0].what if len(problems) == 1 else f"{len(problems)} columns are missing",

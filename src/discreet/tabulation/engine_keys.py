@@ -34,7 +34,7 @@ def key_sums(
     if dtype.is_integer():
         inside = (column >= 0) & (column < grid.size)
         usable, finer = nw.when(inside).then(column).cast(nw.Int64), nw.lit(0)
-    elif dtype.is_float() or dtype.is_decimal():
+    elif dtype.is_float() or _fits_float(dtype):
         usable, finer = _from_decimals(column.cast(nw.Float64), grid)
     else:
         raise RecordKeyError(
@@ -43,7 +43,8 @@ def key_sums(
             where=record_key,
             hint="convert them first with discreet.import_record_keys",
         )
-    columns = {"key": usable, "key_given": column, "key_finer": finer.cast(nw.Int8)}
+    given = nw.when(~column.is_nan()).then(column) if dtype.is_float() else column
+    columns = {"key": usable, "key_given": given, "key_finer": finer.cast(nw.Int8)}
     aggregates = [
         nw.col("key").count().cast(nw.Int64).alias("usable_keys"),
         nw.col("key_given").count().cast(nw.Int64).alias("given_keys"),
@@ -55,6 +56,11 @@ def key_sums(
     columns |= {"key_high": usable // LIMB, "key_low": usable % LIMB}
     parts = [nw.col(name).sum().cast(nw.Int64).alias(name) for name in ("key_high", "key_low")]
     return columns, [*aggregates, *parts]
+
+
+def _fits_float(dtype: nw.dtypes.DType) -> bool:
+    """Whether a type holds decimals of which a float loses no digit that counts."""
+    return isinstance(dtype, nw.Decimal) and dtype.scale <= DECIMALS
 
 
 def _from_decimals(decimal: nw.Expr, grid: KeyGrid) -> tuple[nw.Expr, nw.Expr]:

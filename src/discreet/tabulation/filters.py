@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from discreet.errors import FilterError, Problem
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Filter", "parse_filter"]
+__all__ = ["Filter", "filter_failed", "parse_filter"]
 
-_QUOTED = re.compile(r"`([^`]+)`")
+_NAMES = re.compile(r"`([^`]+)`|([^\W\d]\w*)")
 _STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _NULLS = {"null", "None", "NULL"}
 _TRUTH = {"true": True, "True": True, "false": False, "False": False}
 _MAX_LENGTH = 10_000
+_MAX_DEPTH = 100
 _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: lambda left, right: left == right,
     ast.NotEq: lambda left, right: left != right,
@@ -73,7 +75,7 @@ class Filter:
 
     def _name(self, node: ast.expr) -> str:
         if isinstance(node, ast.Attribute):
-            return f"{self._name(node.value)}.{node.attr}"
+            return f"{self._name(node.value)}.{self._names.get(node.attr, node.attr)}"
         assert isinstance(node, ast.Name)
         return self._names.get(node.id, node.id)
 
@@ -140,7 +142,7 @@ class Filter:
             empty = self._operand(left, schema).is_null()
             return empty if isinstance(operator, ast.Is) else ~empty
         if isinstance(operator, ast.In | ast.NotIn):
-            within = self._operand(left, schema).is_in(_literals(right))
+            within = _within(self._operand(left, schema), _literals(right))
             return within if isinstance(operator, ast.In) else ~within
         compare = _COMPARISONS[type(operator)]
         return compare(self._operand(left, schema), self._operand(right, schema))
@@ -151,8 +153,11 @@ class Filter:
         if self._is_column(node):
             name = self._name(node)
             column = nw.col(name)
-            if str(schema.get(name, "")).startswith(("Categorical", "Enum")):
+            kind = str(schema.get(name, ""))
+            if kind.startswith(("Categorical", "Enum")):
                 return column.cast(nw.String)
+            if kind.startswith("Float"):  # NaN is a missing value here, as everywhere
+                return nw.when(~column.is_nan()).then(column)
             return column
         return nw.lit(_literals(node)[0])
 
@@ -177,23 +182,71 @@ def parse_filter(text: str) -> Filter:
     if len(text) > _MAX_LENGTH:
         raise FilterError("the filter is too long", code="filter", where=text[:40] + "…")
     names: dict[str, str] = {}
+    free = "quoted_name_"
+    while free in text:
+        free += "_"
 
     def stand_in(match: re.Match[str]) -> str:
-        name = f"quoted_name_{len(names)}_"
-        names[name] = match.group(1)
+        # Python would change some letters of other alphabets in names (µ to μ).
+        if match.group(2) and match.group(2).isascii():
+            return match.group(2)
+        name = f"{free}{len(names)}_"
+        names[name] = match.group(1) or match.group(2)
         return name
 
-    source = _outside_strings(text, lambda part: _QUOTED.sub(stand_in, part)).strip()
+    if any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
+        raise FilterError("the filter holds half a character", code="filter", where=ascii(text))
+    _refuse_unread(text)
+    source = _outside_strings(text, lambda part: _NAMES.sub(stand_in, part)).strip()
     try:
-        tree = ast.parse(source.replace("\n", " "), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd escapes in texts, such as '\\d'
+            tree = ast.parse(source.replace("\n", " "), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         hint = "write == for equal, quotes around texts, and/or/not between conditions"
         raise FilterError(
             "the filter cannot be understood", code="filter", where=text, hint=hint
         ) from None
     parsed = Filter(text, tree, names)
+    if _depth(tree) > _MAX_DEPTH:
+        hint = "write it with fewer parentheses and negations"
+        raise FilterError("the filter is nested too deeply", code="filter", where=text, hint=hint)
     _check_condition(tree, parsed, text)
     return parsed
+
+
+def _depth(tree: ast.expr) -> int:
+    """How deep the deepest part stands; found without recursion, which may end too early."""
+    depth, layer = 0, [tree]
+    while layer:
+        depth += 1
+        layer = [part for node in layer for part in ast.iter_child_nodes(node) if _is_nested(part)]
+    return depth
+
+
+def _is_nested(node: ast.AST) -> TypeGuard[ast.expr]:
+    return isinstance(node, ast.expr)
+
+
+def _refuse_unread(text: str) -> None:
+    """Raise on what the parser would skip or join without a word: comments, texts side by side."""
+    rest = re.sub(r"`[^`]*`", "", _STRING.sub("'", text))
+    if "#" in rest or re.search(r"'\s*'", rest):
+        raise FilterError(
+            "there is a # outside quotes" if "#" in rest else "two texts stand side by side",
+            code="filter",
+            where=text,
+            hint="put texts in quotes, column names in back quotes, and commas between values",
+        )
+
+
+def filter_failed(error: Exception) -> FilterError:
+    """The error for a condition that a data engine refuses; its text may hold data."""
+    return FilterError(
+        f"the data do not allow this condition ({type(error).__name__})",
+        code="filter-types",
+        hint="compare numbers with numbers, texts with texts, and name a condition",
+    )
 
 
 def _outside_strings(text: str, change: Callable[[str], str]) -> str:
@@ -298,6 +351,13 @@ def _literals(node: ast.expr) -> list[Any]:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return [value for item in node.elts for value in _literals(item)]
     return []
+
+
+def _within(column: Any, values: list[Any]) -> Any:
+    """Whether a column holds one of the values; engines want lists of the column's own type."""
+    if any(isinstance(value, float) for value in values):
+        return reduce(lambda one, other: one | other, (column == value for value in values))
+    return column.is_in(values)
 
 
 _KINDS = {

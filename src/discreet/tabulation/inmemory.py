@@ -13,11 +13,12 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.errors import FilterError, MicrodataError
+from discreet.errors import MicrodataError
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
 from discreet.tables.table import IntArray
 from discreet.tabulation.coding import Coding, code_columns
 from discreet.tabulation.cube import Cube, Layout
+from discreet.tabulation.filters import filter_failed
 from discreet.tabulation.kernels import Records, accumulate
 from discreet.tabulation.limbs import LIMIT, to_limbs
 from discreet.tabulation.query import Axis
@@ -98,6 +99,8 @@ class CodedRecords:
         try:
             passed = nw.from_native(self.frame).select(passed=where).to_native()["passed"]
             mask = passed.cast(pl.Boolean).fill_null(False)
+        except MemoryError:
+            raise
         except Exception as error:
             raise filter_failed(error) from None
         if len(mask) != self.height:
@@ -116,15 +119,6 @@ class CodedRecords:
             values = np.nan_to_num(self.numbers[name], nan=0.0)
             sums.append(values if weight is None else _within(values * weight, name))
         return sums
-
-
-def filter_failed(error: Exception) -> FilterError:
-    """The error for a condition that a data engine refuses; its text may hold data."""
-    return FilterError(
-        f"the data do not allow this condition ({type(error).__name__})",
-        code="filter-types",
-        hint="compare numbers with numbers, texts with texts, and name a condition",
-    )
 
 
 def _numbers(series: pl.Series, name: str) -> Any:

@@ -14,17 +14,21 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.errors import MicrodataError
+from discreet.errors import DiscreetError, MicrodataError
 from discreet.keygrid import KeyGrid
-from discreet.tables.cells import code_texts
+from discreet.tables.cells import LARGEST_CODE, code_texts, fractions
 from discreet.tabulation.coding import bin_codes
 from discreet.tabulation.cube import Cube, Layout
 from discreet.tabulation.engine_keys import check_key_sums, key_sums, split_keys
-from discreet.tabulation.inmemory import filter_failed, unusable_numbers
+from discreet.tabulation.filters import filter_failed
+from discreet.tabulation.inmemory import unusable_numbers
 from discreet.tabulation.limbs import LIMIT, engine_limbs
 from discreet.tabulation.query import Axis
 
 __all__ = ["Pass", "run_passes"]
+
+#: Stands for a number with decimals in a level column; no code is this character.
+_FRACTION = "\ue000"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +49,27 @@ def run_passes(
 ) -> list[Cube]:
     """Run all passes; polars runs them together over one reading of the records."""
     schema = frame.collect_schema()
-    plans = [_plan(frame, schema, one, record_key, grid) for one in passes]
     try:
-        frames = _collect(plans)
+        frames = _collect([_plan(frame, schema, one, record_key, grid) for one in passes])
+    except (DiscreetError, MemoryError):
+        raise
     except Exception as error:
         if any(one.where is not None for one in passes):
             raise filter_failed(error) from None
-        raise
+        raise _engine_failed(error) from None
     return [
         _cube(result, one, record_key, grid, schema)
         for result, one in zip(frames, passes, strict=True)
     ]
+
+
+def _engine_failed(error: Exception) -> MicrodataError:
+    """The error for records that a data engine cannot read or group; its text may hold data."""
+    return MicrodataError(
+        f"the data engine failed on these records ({type(error).__name__})",
+        code="engine-failed",
+        hint="collect the frame on its own to see what the engine says",
+    )
 
 
 def _collect(plans: Sequence[nw.LazyFrame[Any]]) -> list[pl.DataFrame]:
@@ -109,16 +123,14 @@ def _axis(axis: Axis, schema: nw.Schema) -> nw.Expr:
         )
     number = column.cast(nw.Float64)
     count = len(axis.bounds) - 1
-    # NaN is larger than every bound in SQL; missing numbers stay missing.
     steps = [(number >= bound).cast(nw.Int16) for bound in axis.bounds if np.isfinite(bound)]
     below = sum(1 for bound in axis.bounds if bound == -np.inf)
     place = nw.lit(below - 1).cast(nw.Int16)
     for step in steps:
         place = place + step
     inside = (place >= 0) & (place < count)
-    missing = number.is_null() | (number != number)
     chosen = nw.when(inside).then(place).otherwise(nw.lit(count).cast(nw.Int16))
-    return nw.when(~missing).then(chosen)
+    return nw.when(~_absent(number)).then(chosen)
 
 
 def _few_values(axis: Axis, schema: nw.Schema) -> bool:
@@ -127,8 +139,12 @@ def _few_values(axis: Axis, schema: nw.Schema) -> bool:
 
 
 def _text(name: str, schema: nw.Schema) -> nw.Expr:
-    column = nw.col(name).cast(nw.Int64) if schema[name].is_float() else nw.col(name)
-    return column.cast(nw.String)
+    if not schema[name].is_float():
+        return nw.col(name).cast(nw.String)
+    number = nw.col(name).cast(nw.Float64)
+    whole = ~_absent(number) & (number == number.floor()) & (number.abs() < LARGEST_CODE)
+    digits = nw.when(whole).then(number).cast(nw.Int64).cast(nw.String)
+    return nw.when(whole | _absent(number)).then(digits).otherwise(nw.lit(_FRACTION))
 
 
 def _flag(condition: nw.Expr) -> nw.Expr:
@@ -151,7 +167,8 @@ def _number_parts(layout: Layout, schema: nw.Schema) -> dict[str, nw.Expr]:
 
 
 def _absent(value: nw.Expr) -> nw.Expr:
-    return value.is_null() | (value != value)
+    # Not value != value: in polars and SQL, NaN equals itself and exceeds every number.
+    return value.is_null() | value.is_nan()
 
 
 def _number(name: str, schema: nw.Schema) -> nw.Expr:
@@ -212,7 +229,10 @@ def _cube(
 def _texts(series: pl.Series, axis: Axis, *, raw: bool) -> pl.Series:
     """The values of one axis as texts: codes, or numbers of intervals."""
     if axis.bounds is None:
-        return code_texts(series, axis.column)
+        texts = code_texts(series, axis.column)
+        if axis.levels and bool((texts == _FRACTION).any()):
+            raise fractions(axis.column)
+        return texts
     outside = len(axis.bounds) - 1
     texts = (_cut(series, axis.bounds) if raw else series).cast(pl.String)
     return texts.to_frame("t").select(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError
-from discreet.tables.cells import Spanning
+from discreet.tables.cells import COLUMNS, Spanning, raise_name_problems
 from discreet.tabulation.filters import Filter, parse_filter
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ class Variable:
         """From a column name, a classification, or several that do not nest."""
         if isinstance(item, str):
             return cls(item, ())
-        trees = (item,) if isinstance(item, Classification) else tuple(item)
+        listed = (item,) if isinstance(item, Classification) else item
+        trees = tuple(listed) if isinstance(listed, Sequence) else ()
         if not trees or not all(isinstance(tree, Classification) for tree in trees):
             raise TableError(
                 "a spanning variable is a column name, a classification, or a list of those",
@@ -90,6 +91,9 @@ class Query:
         weight: Column of weights.
         values: Columns to sum.
         name: Name of the table.
+
+    >>> Query(by=["sex", "age"], where="rent > 500").columns
+    ('sex', 'age', 'rent')
     """
 
     by: Sequence[Spanning]
@@ -101,20 +105,31 @@ class Query:
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """The spanning variables, checked."""
-        if isinstance(self.by, str | Classification):
+        if isinstance(self.by, str | Classification) or not isinstance(self.by, Sequence):
             raise TableError("by is a list", code="by", where=self.name, hint='write by=["sex"]')
         found = tuple(Variable.of(item) for item in self.by)
         names = [variable.name for variable in found]
-        doubled = sorted({name for name in names if names.count(name) > 1})
-        taken = sorted({"count", "cell_key", "weight", "value", "status"} & set(names))
-        problems = [Problem(f"variable {name!r} spans the table twice", "by") for name in doubled]
-        problems += [
-            Problem(f"a spanning variable cannot be called {name!r}", "by", "rename it")
-            for name in taken
+        raise_name_problems(names, self.name)
+        self._check_values(names)
+        return found
+
+    def _check_values(self, names: Sequence[str]) -> None:
+        """Each column of sums needs a name of its own in the table."""
+        if isinstance(self.values, str):
+            raise TableError(
+                "values is a list", code="values", where=self.name, hint='write values=["rent"]'
+            )
+        clashes = [name for name in dict.fromkeys(self.values) if name in (*COLUMNS, *names)]
+        problems = [
+            Problem(
+                f"a column of sums cannot be called {name!r}: the table has another of this name",
+                "values",
+                "rename the column",
+            )
+            for name in clashes
         ]
         if problems:
-            raise TableError(problems[0].what, code="by", where=self.name, problems=problems)
-        return found
+            raise TableError(problems[0].what, code="values", where=self.name, problems=problems)
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:

@@ -1,0 +1,110 @@
+"""Keys as codes, hostile filters, and figures with too many digits."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+from discreet import PerturbationTable, Table, perturb, tabulate
+from discreet.errors import DiscreetError, FilterError, RecordKeyError, TableError
+from discreet.microdata import Secret
+from discreet.tabulation.filters import parse_filter
+
+
+@pytest.fixture
+def people() -> pl.DataFrame:
+    return pl.DataFrame(
+        {"sex": ["m", "w", "m"], "age": [1, 2, 3], "key": [11, 22, 33], "w": [3.0, 4.0, 4.0]}
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"by": ["key"]},
+        {"by": ["sex"], "weight": "key"},
+        {"by": ["sex"], "values": ["key"]},
+        {"by": ["sex"], "where": "key < 20"},
+    ],
+)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_no_table_is_made_of_record_keys(
+    people: pl.DataFrame, query: dict[str, Any], lazy: bool
+) -> None:
+    frame = people.lazy() if lazy else people
+    with pytest.raises(RecordKeyError, match="holds the record keys") as caught:
+        tabulate(frame, **query, record_key="key", key_grid=256)
+    assert not any(key in str(caught.value) for key in ("11", "22", "33"))
+
+
+@pytest.mark.parametrize("column", ["n", "key", "w"])
+def test_true_counts_cannot_be_codes(column: str) -> None:
+    cells = pl.DataFrame({"n": [3, 4], "key": [1, 2], "w": [5, 6]})
+    with pytest.raises(TableError, match="confidential and cannot span"):
+        Table.from_cells(cells, [column], count="n", cell_key="key", weight="w", key_grid=256)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not " * 2_000 + "age == 1",
+        "age == " + "- " * 3_000 + "1",
+        "age" + ".b" * 3_000 + " == 1",
+        "(" * 150 + "age == 1" + ")" * 150 + " and not " * 120 + "age == 2",
+        "sex == '\ud800'",
+    ],
+)
+def test_filters_that_would_exhaust_the_parser(text: str) -> None:
+    with pytest.raises(FilterError) as caught:
+        parse_filter(text)
+    str(caught.value).encode("utf-8")
+
+
+def test_a_long_list_of_conditions_is_not_deep(people: pl.DataFrame) -> None:
+    text = " or ".join(f"age == {age}" for age in range(600))
+    assert tabulate(people, ["sex"], where=text).count.tolist() == [3, 2, 1]
+
+
+def test_a_quoted_name_cannot_be_reached_by_another(people: pl.DataFrame) -> None:
+    with pytest.raises(FilterError, match="quoted_name_0_"):
+        tabulate(people, ["sex"], where="`age` == 1 or quoted_name_0_ == 2")
+
+
+def test_all_digits_of_a_weighted_figure_give_its_count_away(people: pl.DataFrame) -> None:
+    """Three records of whole weights: 4 × 11 / 3 has the denominator 3, rounded it has none."""
+    ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {1: 1}})
+    table = tabulate(people, ["sex"], record_key="key", key_grid=256, weight="w")
+    assert perturb(table, ptable).get("Total") == pytest.approx(44 / 3)
+    assert perturb(table, ptable, decimals=0).get("Total") == 15
+
+
+def test_of_two_secrets_written_at_once_one_is_kept(tmp_path: Path) -> None:
+    """Keys made with a secret that another run then replaced could not be made again."""
+    place = tmp_path / "secret.key"
+
+    def write(secret: Secret) -> bool:
+        try:
+            secret.write(place)
+        except RecordKeyError:
+            return False
+        return True
+
+    made = [Secret.generate() for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        kept = [secret for secret, won in zip(made, pool.map(write, made), strict=True) if won]
+    assert [secret.derive("x") for secret in kept] == [Secret.from_file(place).derive("x")]
+    assert place.stat().st_mode & 0o777 == 0o600
+
+
+def test_errors_of_a_data_engine_quote_no_record() -> None:
+    connection = duckdb.connect()
+    connection.execute("create table t as select 'private value' v, 1 k")
+    relation = connection.sql("select cast(v as integer) v, k from t")
+    with pytest.raises(DiscreetError) as caught:
+        tabulate(relation, ["v"], record_key="k", key_grid=256)
+    assert "private" not in str(caught.value)

@@ -1,0 +1,313 @@
+"""Wrong input at the command line: exit code 2, a message that helps, and nothing written."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli.commands import app
+from discreet.perturbation import PerturbationTable
+
+PROGRAMME = """\
+[data]
+source = "persons.parquet"
+[keys]
+column = "record_key"
+[perturbation]
+table = "ptable.csv"
+[variables.region]
+prefixes = [1, 2]
+[defaults]
+formats = ["csv", "parquet", "html"]
+[tables.T1]
+by = ["region", "sex"]
+[tables.T2]
+by = ["age"]
+where = "age >= 18"
+"""
+
+Spoil = Callable[[Path], None]
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words], prog_name="discreet")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"folder"
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Records with keys, a perturbation table and a programme."""
+    numbers = range(300)
+    pl.DataFrame(
+        {
+            "region": [("11", "12", "21")[n % 3] for n in numbers],
+            "sex": ["m" if n % 2 else "w" for n in numbers],
+            "age": [n % 90 for n in numbers],
+            "record_key": [n * 7_919_000_017 % 10**15 for n in numbers],
+        }
+    ).write_parquet(tmp_path / "persons.parquet")
+    noise = {-1: 0.25, 0: 0.5, 1: 0.25}
+    PerturbationTable.from_rows({0: {0: 1}, 1: noise, 2: noise}).write(tmp_path / "ptable.csv")
+    (tmp_path / "programme.toml").write_text(PROGRAMME)
+    return tmp_path
+
+
+def records(expression: pl.Expr) -> Spoil:
+    def spoil(folder: Path) -> None:
+        path = folder / "persons.parquet"
+        pl.read_parquet(path).with_columns(expression).write_parquet(path)
+
+    return spoil
+
+
+def without(column: str) -> Spoil:
+    def spoil(folder: Path) -> None:
+        path = folder / "persons.parquet"
+        pl.read_parquet(path).drop(column).write_parquet(path)
+
+    return spoil
+
+
+def text(file: str, *changes: tuple[str, str]) -> Spoil:
+    def spoil(folder: Path) -> None:
+        written = (folder / file).read_text()
+        for old, new in changes:
+            assert old in written
+            written = written.replace(old, new, 1)
+        (folder / file).write_text(written)
+
+    return spoil
+
+
+def replaced(file: str, data: bytes) -> Spoil:
+    def spoil(folder: Path) -> None:
+        (folder / file).write_bytes(data)
+
+    return spoil
+
+
+FIVE = text(
+    "programme.toml",
+    ("persons.parquet", "person.parquet"),
+    ("prefixes = [1, 2]", "prefixes = [2, 1]"),
+    ('"parquet", "html"', '"parquet", "htm"'),
+    ('["region", "sex"]', '["region", "sex", "region"]'),
+    ('where = "age >= 18"', 'were = "age >= 18"'),
+)
+
+BAD = {
+    "missing column": (without("sex"), ["tables.T1.by[1]", "'sex'"]),
+    "missing key column": (without("record_key"), ["line 4, keys.column", "'record_key'"]),
+    "keys off the grid": (
+        records(pl.col("record_key") + 10**15),
+        ["300 of 300 records", "record_key", "off the grid"],
+    ),
+    "some keys off the grid": (
+        records(pl.when(pl.col("age") == 5).then(-1).otherwise("record_key").alias("record_key")),
+        ["4 of 300 records", "off the grid"],
+    ),
+    "null keys": (
+        records(pl.when(pl.col("age") > 1).then("record_key").alias("record_key")),
+        ["8 of 300 records", "no key"],
+    ),
+    "keys with too many digits": (
+        records((pl.col("record_key") / 7e16).alias("record_key")),
+        ["record_key", "digits"],
+    ),
+    "a perturbation table that does not sum to one": (
+        text("ptable.csv", ('"1","1","0.5","0","0.25","0.75"', '"1","1","0.4","0","0.25","0.65"')),
+        ["line 6, perturbation.table"],
+    ),
+    "five mistakes": (
+        FIVE,
+        ["5 mistakes", "1. line 2", "2. line 8", "3. line 10", "4. line 12", "5. line 15"],
+    ),
+    "no Parquet file": (
+        replaced("persons.parquet", b"id,sex\n1,m\n"),
+        ["line 2, data.source", "not a file of format parquet", "looks like text"],
+    ),
+    "a Parquet file cut off": (
+        replaced("persons.parquet", b"PAR1" + bytes(500)),
+        ["data.source", "cut off"],
+    ),
+    "a perturbation table that is none": (
+        replaced("ptable.csv", b"PAR1\x00\xff"),
+        ["line 6, perturbation.table"],
+    ),
+    "no TOML": (replaced("programme.toml", b"PK\x03\x04\xff"), ["not UTF-8"]),
+    "TOML with a mistake": (
+        text("programme.toml", ("[data]", "[data")),
+        ["line 1", "not valid TOML"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoil", "said"), BAD.values(), ids=BAD)
+def test_wrong_input_is_refused_and_nothing_is_written(
+    folder: Path, spoil: Spoil, said: list[str]
+) -> None:
+    spoil(folder)
+    before = content(folder)
+    result = run("protect", folder / "programme.toml", "--out", folder / "new" / "out", "--json")
+    assert result.exit_code == 2, result.output
+    assert content(folder) == before
+    error = json.loads(result.stdout)["error"]
+    assert error["problems"]
+    for part in said:
+        assert part in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("name", ["keys off the grid", "five mistakes", "missing column"])
+def test_an_earlier_release_stays_as_it_was(folder: Path, name: str) -> None:
+    out = folder / "out"
+    assert run("protect", folder / "programme.toml", "--out", out).exit_code == 0
+    before = {path: data for path, data in content(out).items() if not path.startswith(".")}
+    BAD[name][0](folder)
+    assert run("protect", folder / "programme.toml", "--out", out).exit_code == 2
+    after = {path: data for path, data in content(out).items() if not path.startswith(".")}
+    assert after == before
+
+
+def test_an_output_folder_that_is_a_file(folder: Path) -> None:
+    (folder / "out").write_text("mine")
+    before = content(folder)
+    for place in (folder / "out", folder / "out" / "deeper"):
+        result = run("protect", folder / "programme.toml", "--out", place, "--json")
+        assert result.exit_code == 2
+        assert json.loads(result.stdout)["error"]["code"] == "output-folder"
+        assert content(folder) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_an_output_folder_that_cannot_be_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for root, whom permissions do not stop."""
+
+    def refused(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    (folder / "out").mkdir()
+    before = content(folder)
+    monkeypatch.setattr("discreet.files.tempfile.NamedTemporaryFile", refused)
+    result = run("protect", folder / "programme.toml", "--out", folder / "out", "--json")
+    assert result.exit_code == 2
+    assert "no file can be written here (Permission denied)" in result.stderr
+    assert "check the permissions" in json.loads(result.stdout)["error"]["hint"]
+    assert content(folder) == before
+
+
+def test_a_full_disk_is_a_failure_with_a_clear_message(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = content(folder)
+    monkeypatch.setattr("discreet.publication.delimited.write_file", full)
+    result = run("protect", folder / "programme.toml", "--out", folder / "out", "--json")
+    assert result.exit_code == 1
+    error = json.loads(result.stdout)["error"]
+    assert (error["code"], error["hint"]) == ("disk-full", "make room, and run again")
+    assert content(folder) == before
+
+
+SLOW = """
+import sys, time
+from discreet.publication import page
+written = page.write_file
+def slowly(*args):
+    print("writing", flush=True)
+    time.sleep(30)
+    written(*args)
+page.write_file = slowly
+from discreet.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_killed_in_the_middle_and_run_again(folder: Path) -> None:
+    words = ["protect", str(folder / "programme.toml"), "--out"]
+    command = [sys.executable, "-c", SLOW, *words, str(folder / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not [path for path in (folder / "out").iterdir() if path.name != ".discreet"]
+    assert run(*words, folder / "out").exit_code == 0
+    assert run(*words, folder / "at once").exit_code == 0
+    assert content(folder / "out") == content(folder / "at once")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["protect"],
+        ["protect", "x.toml"],
+        ["protect", "x.toml", "--outt", "y"],
+        ["protekt"],
+        ["keys", "ad"],
+        ["demo", "--persons", "many"],
+        ["perturb", "x.csv", "--by", "a", "--count", "c", "--cell-key", "k", "--ptable", "p",
+         "--out", "t.csv", "--classification", "a"],
+    ],
+)  # fmt: skip
+def test_wrong_words_give_an_error_object_too(words: list[str], tmp_path: Path) -> None:
+    result = run(*words, "--json")
+    assert result.exit_code == 2
+    error = json.loads(result.stdout)["error"]
+    assert set(error) == {"code", "what", "where", "hint", "problems"}
+    assert error["code"] == "usage"
+    assert error["what"]
+    assert error["where"].split()[0] == "discreet"
+    assert error["hint"].endswith("--help")
+    plain = run(*words, "--js")
+    assert plain.exit_code == 2
+    assert plain.stdout == ""
+
+
+def test_a_secret_file_open_to_others_is_an_error(folder: Path) -> None:
+    (folder / "secret.key").write_text("a secret that is long enough")
+    (folder / "secret.key").chmod(0o644)
+    text("programme.toml", ('column = "record_key"', 'id = "age"\nsecret_file = "secret.key"'))(
+        folder
+    )
+    result = run("protect", folder / "programme.toml", "--out", folder / "out")
+    assert result.exit_code == 2
+    assert "others on this computer can open the secret file" in result.stderr
+    assert not (folder / "out").exists()
+
+
+def test_a_perturbation_table_open_to_others_is_a_warning(folder: Path) -> None:
+    (folder / "ptable.csv").chmod(0o644)
+    words = ["protect", folder / "programme.toml", "--out", folder / "out", "--json"]
+    result = run(*words)
+    assert result.exit_code == 0
+    (warning,) = [w for w in json.loads(result.stdout)["warnings"] if "chmod" in w]
+    assert warning.endswith(f"chmod 600 {folder / 'ptable.csv'}")
+    line = f"discreet: warning: {warning}\n"
+    assert line in result.stderr
+    for command in ("check", "show"):
+        assert run("ptable", command, folder / "ptable.csv").stderr == line
+    (folder / "ptable.csv").chmod(stat.S_IRUSR | stat.S_IWUSR)
+    quiet = run(*words)
+    assert not any("chmod" in w for w in json.loads(quiet.stdout)["warnings"])
+    assert "chmod" not in quiet.stderr

@@ -1,0 +1,205 @@
+"""Releases that are refused or interrupted: nothing half-done, nothing of others touched."""
+
+from __future__ import annotations
+
+import errno
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet.errors import DiscreetError, PublicationError
+from discreet.files import TEMPORARY_SUFFIX
+from discreet.release import protect
+from discreet.release.folders import locked
+
+Edit = Callable[..., Path]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+KILLED = """
+import os, signal, sys
+from discreet.release import protect
+def stop(done, steps, name):
+    if done == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+protect(sys.argv[1], sys.argv[2], progress=stop)
+"""
+
+
+@pytest.mark.parametrize("step", [2, 5])
+def test_killed_and_taken_up_again_gives_the_same_bytes(
+    programme: Path, tmp_path: Path, step: int
+) -> None:
+    out = tmp_path / "out"
+    run = [sys.executable, "-c", KILLED, str(programme), str(out), str(step)]
+    assert subprocess.run(run, check=False).returncode == -signal.SIGKILL
+    assert not (out / "release.json").exists()
+    assert (out / ".discreet" / "T1.json").exists()
+    (out / ".discreet" / f".T1.json.x{TEMPORARY_SUFFIX}").write_text("half a file")
+    (out / ".discreet" / "stage" / f".T1.csv.x{TEMPORARY_SUFFIX}").write_text("half a file")
+    summary = protect(programme, out)
+    assert summary.fresh < 3
+    protect(programme, tmp_path / "at once")
+    assert content(out) == content(tmp_path / "at once")
+
+
+def test_two_runs_cannot_share_a_folder(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / ".discreet").mkdir(parents=True)
+    with locked(out / ".discreet" / "lock", out), pytest.raises(DiscreetError, match="another run"):
+        protect(programme, out)
+    assert protect(programme, out).fresh == 3
+
+
+def test_files_of_others_are_not_overwritten(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "T1.csv").write_text("mine")
+    with pytest.raises(PublicationError, match="not of this release"):
+        protect(programme, out)
+    assert content(out) == {"T1.csv": b"mine"}
+
+
+def test_a_folder_of_another_programme_is_refused(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    protect(programme, out)
+    before = content(out)
+    other = programme.with_name("other.toml")
+    other.write_bytes(programme.read_bytes())
+    with pytest.raises(PublicationError, match=r"another programme \(programme.toml\)"):
+        protect(other, out)
+    assert content(out) == before
+
+
+def test_a_place_that_cannot_be_written(programme: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    for out in (blocked, blocked / "out"):
+        with pytest.raises(PublicationError):
+            protect(programme, out)
+    assert blocked.read_text() == "not a folder"
+
+
+def test_a_folder_without_permission(
+    programme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    out = tmp_path / "closed"
+    out.mkdir()
+    monkeypatch.setattr("discreet.files.tempfile.NamedTemporaryFile", refused)
+    with pytest.raises(PublicationError, match="no file can be written here"):
+        protect(programme, out)
+    assert not list(out.iterdir())
+
+
+def spoiled(path: Path, column: pl.Expr) -> None:
+    pl.read_parquet(path).with_columns(column).write_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (pl.lit(None, pl.Int64).alias("record_key"), "have no key"),
+        ((pl.col("record_key") + 10**15).alias("record_key"), "off the grid"),
+        (pl.lit("x").alias("sex"), "'x'"),
+        (pl.lit(0.5).alias("municipality"), "decimals"),
+    ],
+)
+def test_bad_data_leave_nothing_behind(
+    programme: Path, tmp_path: Path, spoil: pl.Expr, what: str
+) -> None:
+    spoiled(programme.parent / "persons.parquet", spoil)
+    with pytest.raises(DiscreetError, match=what):
+        protect(programme, tmp_path / "new" / "out")
+    assert not (tmp_path / "new").exists()
+
+
+def test_bad_data_leave_an_earlier_release_as_it_was(programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    protect(programme, out)
+    public = {name: data for name, data in content(out).items() if not name.startswith(".")}
+    spoiled(programme.parent / "persons.parquet", pl.lit("x").alias("sex"))
+    with pytest.raises(DiscreetError):
+        protect(programme, out)
+    after = {name: data for name, data in content(out).items() if not name.startswith(".")}
+    assert after == public
+
+
+def test_a_sheet_too_small_for_a_table_is_refused_before_counting(
+    edited: Edit, tmp_path: Path
+) -> None:
+    path = edited(
+        ('formats = ["csv", "html"]', 'formats = ["html"]\ncomplete = true'),
+        ("intervals = [0, 18, 65]", f"intervals = {list(range(3000))}"),
+        ('codes = ["m", "w"]', f"codes = {json.dumps([f'{n}' for n in range(3000)])}"),
+        ("labels.m = ", "# "),
+        ("labels.w = ", "# "),
+    )
+    with pytest.raises(PublicationError, match=r"T2: html holds at most") as caught:
+        protect(path, tmp_path / "out")
+    assert caught.value.code == "too-large"
+    assert not (tmp_path / "out").exists()
+
+
+def unread(*_: object) -> str:
+    raise AssertionError("the data were read")
+
+
+def test_the_place_is_looked_at_before_the_data(
+    programme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.release.digests.file_digest", unread)
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(PublicationError):
+        protect(programme, tmp_path / "file")
+    out = tmp_path / "out"
+    (out / ".discreet").mkdir(parents=True)
+    with locked(out / ".discreet" / "lock", out), pytest.raises(PublicationError, match="another"):
+        protect(programme, out)
+    (out / "T1.csv").write_text("mine")
+    with pytest.raises(PublicationError, match="not of this release"):
+        protect(programme, out)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "No space left"), ValueError("cannot write (os error 28)")],
+    ids=["system", "engine"],
+)
+def test_a_full_disk_is_said_to_be_full(
+    programme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def full(*_: object) -> None:
+        raise error
+
+    out = tmp_path / "out"
+    protect(programme, out)
+    before = {path: data for path, data in content(out).items() if not path.startswith(".")}
+    spoiled(programme.parent / "persons.parquet", pl.lit("m").alias("sex"))
+    monkeypatch.setattr("discreet.publication.page.write_file", full)
+    with pytest.raises(PublicationError, match="the disk is full") as caught:
+        protect(programme, out)
+    assert caught.value.code == "disk-full"
+    assert "make room" in caught.value.hint
+    after = {path: data for path, data in content(out).items() if not path.startswith(".")}
+    assert after == before
+    monkeypatch.undo()
+    protect(programme, out)
+    protect(programme, tmp_path / "at once")
+    assert content(out) == content(tmp_path / "at once")
