@@ -4,8 +4,11 @@ Data flows one way: records → table (confidential) → protected table → pub
 
 - Records: `read_microdata`, `with_record_keys`, `inherit_record_keys`, `import_record_keys`
 - Classifications: `Classification`
-- Tables: `tabulate` makes a `Table` (confidential); `Table.from_cells` takes one made elsewhere
+- Tables: `tabulate` makes a `Table` (confidential), `tabulate_many` one for each `Query`;
+  `Table.from_cells` takes one made elsewhere
 - Cell-key method: `PerturbationTable`, `perturb` → `ProtectedTable`
+- Design of the noise: `design_perturbation`; for sums of values
+  `design_magnitude_perturbation` → `MagnitudePerturbationTable`
 - Whole programmes: `protect`
 - Errors: all are `DiscreetError`
 
@@ -29,19 +32,29 @@ if TYPE_CHECKING:
         read_microdata,
         with_record_keys,
     )
-    from discreet.perturbation import PerturbationTable, perturb
+    from discreet.perturbation import (
+        MagnitudePerturbationTable,
+        PerturbationTable,
+        design_magnitude_perturbation,
+        design_perturbation,
+        perturb,
+    )
     from discreet.release import protect
     from discreet.tables import CellStatus, ProtectedTable, Table
-    from discreet.tabulation import tabulate, tabulate_many
+    from discreet.tabulation import Query, tabulate, tabulate_many
 
 _HOMES = {
     "CellStatus": "tables",
     "Classification": "classifications",
     "DiscreetError": "errors",
     "KeyGrid": "keygrid",
+    "MagnitudePerturbationTable": "perturbation",
     "PerturbationTable": "perturbation",
     "ProtectedTable": "tables",
+    "Query": "tabulation",
     "Table": "tables",
+    "design_magnitude_perturbation": "perturbation",
+    "design_perturbation": "perturbation",
     "import_record_keys": "microdata",
     "inherit_record_keys": "microdata",
     "perturb": "perturbation",
@@ -57,10 +70,14 @@ __all__ = [
     "Classification",
     "DiscreetError",
     "KeyGrid",
+    "MagnitudePerturbationTable",
     "PerturbationTable",
     "ProtectedTable",
+    "Query",
     "Table",
     "__version__",
+    "design_magnitude_perturbation",
+    "design_perturbation",
     "import_record_keys",
     "inherit_record_keys",
     "perturb",

@@ -29,6 +29,8 @@ COMMANDS = [
     "ptable check",
     "ptable show",
     "ptable convert",
+    "ptable design",
+    "ptable compare",
 ]
 
 PROGRAMME = """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -28,6 +28,7 @@ from discreet.perturbation.lookup import look_up
 from discreet.perturbation.ons import read_ons
 from discreet.perturbation.readers import read_cumulative, read_intervals, read_json
 from discreet.perturbation.sources import Format, Source, check_format, open_source
+from discreet.perturbation.staying import mixed_with_staying
 from discreet.perturbation.writers import as_text
 
 __all__ = ["PerturbationTable"]
@@ -176,6 +177,10 @@ class PerturbationTable:
 
         Bounds move by 10^-15, so that every key of the 10^15 grid keeps its noise.
         """
+        if closed not in ("left", "right"):
+            raise PerturbationError(
+                'closed is "left" or "right"', code="perturbation-format", where="closed"
+            )
         if closed == self.content.closed:
             return self
         if self.content.scale != DECIMAL_SCALE:
@@ -190,6 +195,18 @@ class PerturbationTable:
             rows.append(list(zip(moved, noise, strict=True)))
         content = pack(rows, closed=closed, beyond=self.content.beyond, zeros=self.content.zeros)
         return replace(self, content=content)
+
+    def with_stay(self, p0: float, rows: Collection[int] | None = None) -> PerturbationTable:
+        """Mix the table with "unchanged": stay at probability p0, else do as it says.
+
+        The cell key decides, so the same cell stays in every table. Counts that may
+        not be published, such as 1 and 2, are published where their rows are mixed.
+
+        Args:
+            p0: Probability of staying, from 0 to 1.
+            rows: Original counts whose rows are mixed; all if None.
+        """
+        return replace(self, content=mixed_with_staying(self.content, p0, rows))
 
     def write(self, path: str | os.PathLike[str], format: str | None = None) -> Path:  # noqa: A002
         """Write the table, readable by its owner only; reading it back gives the same table.

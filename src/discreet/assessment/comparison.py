@@ -1,0 +1,205 @@
+"""Two perturbation tables side by side: `compare`.
+
+In: two perturbation tables. Out: `Comparison`. SECRET, like the tables. All
+differences are computed exactly before they become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.assessment.chances import Chances
+from discreet.assessment.words import check_language, number, percent
+from discreet.perturbation import PerturbationTable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Comparison", "compare"]
+
+Row = list[tuple[int, int]]
+Moments = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Comparison:
+    """How two perturbation tables differ. SECRET.
+
+    Args:
+        rows: Per original count i: `largest` and `distance` (the largest difference of a
+            probability, and the total variation distance), `mean` and `variance` (second
+            less first), `same_keys` (share of keys with the same noise).
+        same_distribution: Whether all probabilities are equal.
+        same_noise: Whether every key gets the same noise.
+        largest: The largest difference of any probability.
+        n_max: The last row of either table; shorter ones use their own rule beyond it.
+        grids: The key grid each can be used with; None for any.
+    """
+
+    rows: pl.DataFrame
+    same_distribution: bool
+    same_noise: bool
+    largest: float
+    n_max: tuple[int, int]
+    grids: tuple[int | None, int | None]
+
+    def text(self, language: str = "en") -> str:
+        """The main differences in plain words. SECRET."""
+        words = _WORDS[check_language(language)]
+        if self.same_noise:
+            told = words["same"]
+        elif self.same_distribution:
+            keys = min(self.rows["same_keys"].to_list())
+            told = words["moved"].format(keys=percent(keys, language))
+        else:
+            worst = self.rows.sort(["largest", "i"], descending=[True, False]).row(0, named=True)
+            told = words["other"].format(
+                largest=percent(worst["largest"], language),
+                row=worst["i"],
+                mean=_span(self.rows["mean"], language),
+                variance=_span(self.rows["variance"], language),
+            )
+        if self.grids[0] != self.grids[1]:
+            shown = [words["any"] if grid is None else str(grid) for grid in self.grids]
+            told += " " + words["grids"].format(first=shown[0], second=shown[1])
+        return told
+
+    def described(self) -> dict[str, Any]:
+        """The comparison for programs. SECRET."""
+        left = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "rows"}
+        return {**left, "rows": self.rows.to_dicts()}
+
+    def __repr__(self) -> str:
+        return "<Comparison: secret>"
+
+
+def compare(first: PerturbationTable, second: PerturbationTable) -> Comparison:
+    """Compare two tables row by row. SECRET.
+
+    Args:
+        first: A perturbation table.
+        second: Another, of any format and key grid.
+
+    >>> a = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> b = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.3, 0: 0.4, 1: 0.3}})
+    >>> round(compare(a, b).largest, 9), compare(a, a).same_noise
+    (0.1, True)
+    """
+    tables = [ptable.with_closed("left") for ptable in (first, second)]
+    scale = math.lcm(*(table.content.scale for table in tables))
+    counts = np.arange(max(table.n_max for table in tables) + 1, dtype=np.int64)
+    laid_out = [_rows(table, counts, scale) for table in tables]
+    rows = []
+    exact = []
+    for count, (ours, theirs) in enumerate(zip(*laid_out, strict=True)):
+        changes = _differences(ours, theirs)
+        same = Fraction(_same_keys(ours, theirs), scale)
+        (mean, variance), (new_mean, new_variance) = _moments(ours, scale), _moments(theirs, scale)
+        exact.append((max(changes), same))
+        rows.append(
+            {
+                "i": count,
+                "largest": max(changes) / scale,
+                "distance": sum(changes) / (2 * scale),
+                "mean": float(new_mean - mean),
+                "variance": float(new_variance - variance),
+                "same_keys": float(same),
+            }
+        )
+    return _comparison(rows, exact, scale, (first, second))
+
+
+def _comparison(
+    rows: list[dict[str, float]],
+    exact: list[tuple[int, Fraction]],
+    scale: int,
+    tables: tuple[PerturbationTable, PerturbationTable],
+) -> Comparison:
+    import polars as pl
+
+    grids = [None if table.key_grid is None else table.key_grid.size for table in tables]
+    return Comparison(
+        rows=pl.DataFrame(rows),
+        same_distribution=all(change == 0 for change, _ in exact),
+        same_noise=all(same == 1 for _, same in exact),
+        largest=max(change for change, _ in exact) / scale,
+        n_max=(tables[0].n_max, tables[1].n_max),
+        grids=(grids[0], grids[1]),
+    )
+
+
+def _rows(ptable: PerturbationTable, counts: Any, scale: int) -> list[Row]:
+    """(upper bound, noise) of the row of each count, on the common scale."""
+    factor = scale // ptable.content.scale
+    stated = [
+        [(bound * factor, noise) for bound, noise in zip(upper, values, strict=True)]
+        for _, upper, values in ptable.content.rows()
+    ]
+    return [stated[row] for row in Chances.of(ptable).rows_of(counts).tolist()]
+
+
+def _widths(row: Row) -> dict[int, int]:
+    widths: dict[int, int] = {}
+    below = 0
+    for bound, noise in row:
+        widths[noise] = widths.get(noise, 0) + bound - below
+        below = bound
+    return widths
+
+
+def _differences(ours: Row, theirs: Row) -> list[int]:
+    first, second = _widths(ours), _widths(theirs)
+    return [abs(second.get(at, 0) - first.get(at, 0)) for at in {*first, *second}]
+
+
+def _same_keys(ours: Row, theirs: Row) -> int:
+    """The number of keys with the same noise, from one bound of either row to the next."""
+    same = below = at = other = 0
+    while at < len(ours) and other < len(theirs):
+        bound = min(ours[at][0], theirs[other][0])
+        if ours[at][1] == theirs[other][1]:
+            same += bound - below
+        below = bound
+        at += ours[at][0] == bound
+        other += theirs[other][0] == bound
+    return same
+
+
+def _moments(row: Row, scale: int) -> Moments:
+    pairs = _widths(row).items()
+    mean = Fraction(sum(noise * width for noise, width in pairs), scale)
+    square = Fraction(sum(noise * noise * width for noise, width in pairs), scale)
+    return mean, square - mean * mean
+
+
+def _span(values: Any, language: str) -> str:
+    low, high = min(values.to_list()), max(values.to_list())
+    texts = [number(value, language, 4) for value in (low, high)]
+    return f"{texts[0]} … {texts[1]}"
+
+
+_WORDS = {
+    "en": {
+        "same": "The tables are the same: every key gets the same noise.",
+        "moved": "The probabilities are equal; the intervals lie elsewhere. In the row that "
+        "differs most, {keys} of the keys get the same noise.",
+        "other": "The probabilities differ, by up to {largest} (row {row}). Second less first: "
+        "means {mean}, variances {variance}.",
+        "grids": "Key grids: {first} and {second}.",
+        "any": "any",
+    },
+    "de": {
+        "same": "Die Tabellen sind gleich: Jeder Schlüssel erhält dieselbe Überlagerung.",
+        "moved": "Die Wahrscheinlichkeiten sind gleich, die Intervalle liegen anders. In der "
+        "Zeile mit dem größten Unterschied erhalten {keys} der Schlüssel dieselbe Überlagerung.",
+        "other": "Die Wahrscheinlichkeiten unterscheiden sich um bis zu {largest} (Zeile {row}). "
+        "Zweite minus erste: Mittelwerte {mean}, Varianzen {variance}.",
+        "grids": "Schlüsselgitter: {first} und {second}.",
+        "any": "beliebig",
+    },
+}

@@ -1,0 +1,212 @@
+"""What a perturbation table does to each count: `evaluate`, and the same in words.
+
+In: a perturbation table. Out: figures per row, a description, a drawing for the
+terminal. SECRET, like the table itself.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.assessment.chances import Chances
+from discreet.assessment.words import check_language, listed, number, percent
+from discreet.perturbation import PerturbationTable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["describe", "evaluate", "never_published"]
+
+
+def evaluate(ptable: PerturbationTable) -> pl.DataFrame:
+    """Figures of each row. SECRET.
+
+    Columns: `i` (original count), `mean` and `variance` of the noise, `entropy` (in
+    nats), `stay` (probability that the count is unchanged), `p_zero` (that it becomes
+    or stays 0), `max_noise` (largest absolute noise). Mean and variance are exact
+    before they become floats.
+
+    Args:
+        ptable: The perturbation table.
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> evaluate(ptable).row(1, named=True)["p_zero"]
+    0.25
+    """
+    import polars as pl
+
+    chances = Chances.of(ptable)
+    noise = chances.noise.tolist()
+    rows = []
+    for count, units in enumerate(chances.units.tolist()):
+        share = {
+            value: Fraction(width, chances.scale)
+            for value, width in zip(noise, units, strict=True)
+            if width
+        }
+        mean = sum((value * part for value, part in share.items()), Fraction(0))
+        square = sum((value * value * part for value, part in share.items()), Fraction(0))
+        nats = -math.fsum(float(part) * math.log(part) for part in share.values())
+        rows.append(
+            {
+                "i": count,
+                "mean": float(mean),
+                "variance": float(square - mean * mean),
+                "entropy": abs(nats),
+                "stay": float(share.get(0, 0)),
+                "p_zero": float(share.get(-count, 0)),
+                "max_noise": max(abs(value) for value in share),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def never_published(ptable: PerturbationTable) -> list[int]:
+    """The values below the last row that no count ever becomes. SECRET.
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}, 2: {0: 1}})
+    >>> never_published(ptable)
+    [1]
+    """
+    chances = Chances.of(ptable)
+    counts = np.arange(chances.n_max + ptable.max_noise + 1, dtype=np.int64)
+    count, at = np.nonzero(chances.units[chances.rows_of(counts)])
+    reached = set((count + chances.noise[at]).tolist())
+    return [value for value in range(chances.n_max) if value not in reached]
+
+
+def describe(ptable: PerturbationTable, language: str = "en") -> str:
+    """The table in plain words. SECRET.
+
+    Args:
+        ptable: The perturbation table.
+        language: "en" or "de".
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> print(describe(ptable))
+    Noise is at most 1. Zero stays zero.
+    From count 1 on all counts are treated alike: 50 % stay as they are, the variance is 0.5.
+    The noise averages zero in every row.
+    Of the counts from 1 on, 100 % change by at most 1, 0 % by 3 or more, 0 % by 4 or more;
+    on average they change by 0.5.
+    """
+    words = _WORDS[check_language(language)]
+    chances, rows = Chances.of(ptable), evaluate(ptable)
+    alike = chances.last_alike
+    lines = [words["most"].format(most=number(ptable.max_noise, language))]
+    lines[0] += " " + words["zeros changed" if ptable.changes_zeros else "zeros stay"]
+    if never := never_published(ptable):
+        lines.append(words["never"].format(values=listed(never, language)))
+    if alike is None:
+        lines.append(words["block"])
+    else:
+        lines += _alike(rows, alike, words, language)
+    bias = max(abs(value) for value in rows["mean"].to_list())
+    key = "no bias" if bias < 5e-7 else "bias"
+    lines.append(words[key].format(bias=number(bias, language, 6)))
+    if ptable.key_grid is not None:
+        lines.append(words["grid"].format(keys=ptable.key_grid))
+    if _permuted(ptable):
+        lines.append(words["permuted"])
+    if alike is not None:
+        lines.append(_quality_words(chances, alike, words, language))
+    return "\n".join(lines)
+
+
+def _alike(rows: pl.DataFrame, alike: int, words: dict[str, str], language: str) -> list[str]:
+    """The rows before all are alike, and the rest."""
+    common = rows.row(alike, named=True)
+    told = []
+    if alike > 1:
+        before = rows.filter((rows["i"] > 0) & (rows["i"] < alike))
+        stay = [percent(value, language) for value in sorted(before["stay"].to_list())]
+        variance = [number(value, language) for value in sorted(before["variance"].to_list())]
+        told.append(
+            words["before"].format(
+                last=alike - 1,
+                stay=_span(stay, words),
+                variance=_span(variance, words),
+            )
+        )
+    told.append(
+        words["alike"].format(
+            first=max(alike, 1),
+            stay=percent(common["stay"], language),
+            variance=number(common["variance"], language),
+        )
+    )
+    return told
+
+
+def _span(texts: list[str], words: dict[str, str]) -> str:
+    """From the first text to the last, or the one there is."""
+    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} {words['to']} {texts[-1]}"
+
+
+def _quality_words(chances: Chances, alike: int, words: dict[str, str], language: str) -> str:
+    size = np.abs(chances.noise)
+    common = chances.units[alike]
+
+    def share(wanted: object) -> str:
+        return percent(int(common[np.asarray(wanted)].sum()) / chances.scale, language)
+
+    return words["quality"].format(
+        first=max(alike, 1),
+        one=share(size <= 1),
+        three=share(size >= 3),
+        four=share(size >= 4),
+        mean=number(int((common * size).sum()) / chances.scale, language),
+    )
+
+
+def _permuted(ptable: PerturbationTable) -> bool:
+    return any(
+        later < earlier
+        for _, _, noise in ptable.content.rows()
+        for earlier, later in pairwise(noise)
+    )
+
+
+_WORDS = {
+    "en": {
+        "most": "Noise is at most {most}.",
+        "zeros stay": "Zero stays zero.",
+        "zeros changed": "Zeros can change.",
+        "never": "Never published: {values}.",
+        "before": "The counts up to {last} have rows of their own: {stay} stay as they are, the "
+        "variance is {variance}.",
+        "to": "to",
+        "alike": "From count {first} on all counts are treated alike: {stay} stay as they are, "
+        "the variance is {variance}.",
+        "block": "Large counts use a block of different rows again and again.",
+        "no bias": "The noise averages zero in every row.",
+        "bias": "The noise does not average zero in every row: up to {bias} remain.",
+        "grid": "For the key grid {keys} only.",
+        "permuted": "The intervals are permuted.",
+        "quality": "Of the counts from {first} on, {one} change by at most 1, {three} by 3 or "
+        "more, {four} by 4 or more;\non average they change by {mean}.",
+    },
+    "de": {
+        "most": "Die Überlagerung beträgt höchstens {most}.",
+        "zeros stay": "Null bleibt null.",
+        "zeros changed": "Auch Nullen können sich ändern.",
+        "never": "Nie veröffentlicht: {values}.",
+        "before": "Die Fallzahlen bis {last} haben eigene Zeilen: {stay} bleiben unverändert, die "
+        "Varianz beträgt {variance}.",
+        "to": "bis",
+        "alike": "Ab der Fallzahl {first} werden alle gleich behandelt: {stay} bleiben "
+        "unverändert, die Varianz beträgt {variance}.",
+        "block": "Große Fallzahlen verwenden immer wieder einen Block verschiedener Zeilen.",
+        "no bias": "Die Überlagerung ist in jeder Zeile im Mittel null.",
+        "bias": "Die Überlagerung ist nicht in jeder Zeile im Mittel null: bis zu {bias} bleiben.",
+        "grid": "Nur für das Schlüsselgitter {keys}.",
+        "permuted": "Die Intervalle sind permutiert.",
+        "quality": "Von den Fallzahlen ab {first} ändern sich {one} um höchstens 1, {three} um 3 "
+        "oder mehr, {four} um 4 oder mehr;\nim Mittel ändern sie sich um {mean}.",
+    },
+}

@@ -1,0 +1,315 @@
+"""How good perturbed counts are: `expected_quality` and `actual_quality`.
+
+In: a perturbation table with a distribution of counts, or a table before and after
+protection. Out: `Quality`. CONFIDENTIAL: it tells about true counts and secret
+parameters. Only `Quality.statement` is coarse enough to be published.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.assessment.chances import Chances, FloatArray, IntArray, exact_sum
+from discreet.assessment.distribution import distribution
+from discreet.assessment.words import check_language, number, percent
+from discreet.errors import PerturbationError, TableError
+from discreet.perturbation import PerturbationTable
+from discreet.tables import CellStatus, ProtectedTable, Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Quality", "actual_quality", "expected_quality"]
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Quality:
+    """What the noise does to the cells that have records. CONFIDENTIAL.
+
+    Args:
+        kind: "expected" before, "actual" after drawing.
+        cells: Number of cells with records (or their total weight).
+        mean_absolute_deviation: Mean of |published - true|.
+        unchanged: Share of cells with no change.
+        at_most_1: Share changed by at most 1.
+        at_least_3: Share changed by 3 or more.
+        at_least_4: Share changed by 4 or more.
+        bias: Mean of published - true.
+        bias_of_means: Mean relative error of sum / published count in place of
+            sum / true count, over cells not published as zero.
+        by_count: Per original count: `count`, `cells`, `mean_absolute_deviation`,
+            `relative_error` (that, divided by the count), `bias`, `bias_of_mean`.
+        left_out: Number of suppressed and official cells, which are not assessed.
+    """
+
+    kind: Literal["expected", "actual"]
+    cells: float
+    mean_absolute_deviation: float
+    unchanged: float
+    at_most_1: float
+    at_least_3: float
+    at_least_4: float
+    bias: float
+    bias_of_means: float
+    by_count: pl.DataFrame
+    left_out: int = 0
+
+    def text(self, language: str = "en") -> str:
+        """All figures in plain words, for use inside the house. CONFIDENTIAL."""
+        words = _WORDS[check_language(language)]
+        shares = ("unchanged", "at_most_1", "at_least_3", "at_least_4", "bias_of_means")
+        told = words[self.kind].format(
+            cells=number(self.cells, language),
+            mean=number(self.mean_absolute_deviation, language, 3),
+            bias=number(self.bias, language, 4),
+            **{name: _signed(getattr(self, name), language) for name in shares},
+        )
+        return told + (words["left out"].format(number=self.left_out) if self.left_out else "")
+
+    def statement(self, language: str = "en") -> str:
+        """A statement that can be published: rounded to the safe side, in steps of 5 %.
+
+        Shares are rounded down where more is better and up where less is; the mean
+        deviation is given as the half above it.
+        """
+        words = _WORDS[check_language(language)]
+        return words["statement"].format(
+            mean=number(math.floor(2 * self.mean_absolute_deviation) / 2 + 0.5, language),
+            one=math.floor(20 * self.at_most_1 + 1e-9) * 5,
+            three=math.ceil(20 * self.at_least_3 - 1e-9) * 5,
+            four=math.ceil(20 * self.at_least_4 - 1e-9) * 5,
+        )
+
+    def described(self) -> dict[str, float | str]:
+        """The figures by name, without those by count. CONFIDENTIAL."""
+        names = [name for name in self.__dataclass_fields__ if name != "by_count"]
+        return {name: getattr(self, name) for name in names}
+
+    def __repr__(self) -> str:
+        return f"<Quality {self.kind}: confidential>"
+
+
+def expected_quality(ptable: PerturbationTable, counts: Any) -> Quality:
+    """The quality to be expected when `counts` are perturbed. CONFIDENTIAL.
+
+    Cells without records are left out: they would make every figure look better.
+
+    Args:
+        ptable: The perturbation table.
+        counts: A `Table`, a list of true counts, or a mapping from count to number of
+            cells (or their share).
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> expected_quality(ptable, {1: 10, 7: 30}).unchanged
+    0.5
+    """
+    count, cells = distribution(counts)
+    if not count.any():
+        raise PerturbationError("no cell has records", code="counts", where="counts")
+    count, cells = count[count > 0], cells[count > 0]
+    chances = Chances.of(ptable)
+    row = chances.rows_of(count)
+    size = np.abs(chances.noise)
+    total = math.fsum(cells.tolist())
+
+    def share(wanted: npt.NDArray[np.bool_]) -> float:
+        per_row = chances.units_where(wanted) / chances.scale
+        return math.fsum((cells * per_row[row]).tolist()) / total
+
+    deviation = np.asarray((chances.units * size).sum(axis=1) / chances.scale)
+    bias = np.asarray((chances.units * chances.noise).sum(axis=1) / chances.scale)
+    of_mean = _expected_bias_of_means(chances, count, row)
+    return Quality(
+        kind="expected",
+        cells=total,
+        mean_absolute_deviation=math.fsum((cells * deviation[row]).tolist()) / total,
+        unchanged=share(size == 0),
+        at_most_1=share(size <= 1),
+        at_least_3=share(size >= 3),
+        at_least_4=share(size >= 4),
+        bias=math.fsum((cells * bias[row]).tolist()) / total,
+        bias_of_means=_mean_where_known(of_mean, cells),
+        by_count=_by_count(count, cells, deviation[row], bias[row], of_mean),
+    )
+
+
+def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
+    """What the noise drawn has done to the cells that have records. CONFIDENTIAL.
+
+    Suppressed and official cells are not assessed; their number is given.
+
+    Args:
+        table: The true table, unweighted.
+        protected: The same table, protected.
+
+    >>> import polars as pl
+    >>> from discreet.perturbation import perturb
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [5, 3, 2], "key": [0.8, 0.5, 0.9]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> quality = actual_quality(table, perturb(table, ptable))
+    >>> quality.cells, quality.at_most_1
+    (3, 1.0)
+    """
+    _check_pair(table, protected)
+    value, status = _published(table, protected)
+    assessed = (status != CellStatus.suppressed) & (status != CellStatus.official)
+    assessed &= table.count > 0
+    left_out = int(((table.count > 0) & ~assessed).sum())
+    count, value = table.count[assessed], value[assessed]
+    if not count.size:
+        raise TableError("no cell with records is left to assess", code="quality", where=table.name)
+    noise = value - count
+    size = np.abs(noise)
+    ratio = np.divide(count, value, out=np.full(len(count), np.nan), where=value > 0) - 1
+    return Quality(
+        kind="actual",
+        cells=len(count),
+        mean_absolute_deviation=exact_sum(size) / len(count),
+        unchanged=float(np.count_nonzero(size == 0)) / len(count),
+        at_most_1=float(np.count_nonzero(size <= 1)) / len(count),
+        at_least_3=float(np.count_nonzero(size >= 3)) / len(count),
+        at_least_4=float(np.count_nonzero(size >= 4)) / len(count),
+        bias=exact_sum(noise) / len(count),
+        bias_of_means=_mean_where_known(ratio, np.ones(len(count))),
+        by_count=_observed_by_count(count, noise, ratio),
+        left_out=left_out,
+    )
+
+
+def _expected_bias_of_means(chances: Chances, count: IntArray, row: IntArray) -> FloatArray:
+    """E[n / (n + v)] - 1 over noise that leaves n + v above zero; NaN where none does."""
+    bias = np.empty(len(count), dtype=np.float64)
+    for first in range(0, len(count), _CHUNK):
+        piece = slice(first, first + _CHUNK)
+        true = count[piece, None]
+        published = true + chances.noise
+        share = np.where(published > 0, chances.share[row[piece]], 0.0)
+        ratio = np.divide(true, published, out=np.zeros_like(share), where=published > 0)
+        known = share.sum(axis=1)
+        at = np.full(len(known), np.nan)
+        bias[piece] = np.divide((share * ratio).sum(axis=1), known, out=at, where=known > 0) - 1
+    return bias
+
+
+def _mean_where_known(values: FloatArray, weight: FloatArray) -> float:
+    known = ~np.isnan(values)
+    total = math.fsum(weight[known].tolist())
+    return math.fsum((weight[known] * values[known]).tolist()) / total if total else math.nan
+
+
+def _by_count(
+    count: IntArray,
+    cells: FloatArray,
+    deviation: FloatArray,
+    bias: FloatArray,
+    bias_of_mean: FloatArray,
+) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(
+        {
+            "count": count,
+            "cells": cells,
+            "mean_absolute_deviation": deviation,
+            "relative_error": deviation / count,
+            "bias": bias,
+            "bias_of_mean": bias_of_mean,
+        }
+    ).with_columns(pl.col("bias_of_mean").fill_nan(None))
+
+
+def _observed_by_count(count: IntArray, noise: IntArray, ratio: FloatArray) -> pl.DataFrame:
+    values, at, cells = np.unique(count, return_inverse=True, return_counts=True)
+    size = np.bincount(at, np.abs(noise)) / cells  # whole numbers below 2^53: exact
+    bias = np.bincount(at, noise) / cells
+    known = ~np.isnan(ratio)
+    number_known = np.bincount(at[known], minlength=len(values))
+    total = np.bincount(at[known], ratio[known], minlength=len(values))
+    mean = np.divide(total, number_known, out=np.full(len(values), np.nan), where=number_known > 0)
+    return _by_count(values, cells.astype(np.float64), size, bias, mean)
+
+
+def _check_pair(table: Table, protected: ProtectedTable) -> None:
+    where = table.name
+    if table.weight is not None:
+        raise TableError("quality is assessed on unweighted counts", code="quality", where=where)
+    ours = {part.name: part.index for part in table.dimensions}
+    theirs = {part.name: part.codes for part in protected.dimensions}
+    # Codes that were only found in the data and became zero may have left the table.
+    if list(ours) != list(theirs) or any(set(theirs[name]) - set(ours[name]) for name in ours):
+        raise TableError(
+            "the two tables differ in their spanning variables or codes",
+            code="quality",
+            where=where,
+            hint="compare a table with what `perturb` made of it",
+        )
+    if protected.value.dtype.kind != "i":
+        raise TableError("the protected table does not hold counts", code="quality", where=where)
+
+
+def _published(table: Table, protected: ProtectedTable) -> tuple[IntArray, npt.NDArray[np.int8]]:
+    """Value and status of the cells of `table` as published; cells not stored are zero."""
+    stored, wanted = (np.zeros(len(part), dtype=np.int64) for part in (protected, table))
+    pairs = zip(table.dimensions, protected.dimensions, table.index, protected.index, strict=True)
+    for ours, theirs, our_place, their_place in pairs:
+        place = np.array([ours.index[code] for code in theirs.codes], dtype=np.int64)
+        wanted = wanted * len(ours) + our_place
+        stored = stored * len(ours) + place[their_place]
+    order = np.argsort(stored, kind="stable")
+    stored = stored[order]
+    value = np.zeros(len(table), dtype=np.int64)
+    status = np.full(len(table), CellStatus.zero_or_changed_to_zero, dtype=np.int8)
+    if stored.size:
+        at = np.minimum(np.searchsorted(stored, wanted), len(stored) - 1)
+        found = stored[at] == wanted
+        value[found] = protected.value[order[at[found]]]
+        status[found] = protected.status[order[at[found]]]
+    return value, status
+
+
+def _signed(share: float, language: str) -> str:
+    if math.isnan(share):
+        return "–"
+    return ("-" if share < 0 else "") + percent(abs(share), language)
+
+
+_WORDS = {
+    "en": {
+        "expected": "Expected for {cells} cells with records: {unchanged} stay as they are, "
+        "{at_most_1} change by at most 1, {at_least_3} by 3 or more, {at_least_4} by 4 or more. "
+        "The mean absolute deviation is {mean}, the mean deviation {bias}. Means (sum divided "
+        "by published count) are off by {bias_of_means} on average.",
+        "actual": "Of {cells} cells with records {unchanged} stay as they are, {at_most_1} "
+        "changed by at most 1, {at_least_3} by 3 or more, {at_least_4} by 4 or more. The mean "
+        "absolute deviation is {mean}, the mean deviation {bias}. Means (sum divided by "
+        "published count) are off by {bias_of_means} on average.",
+        "left out": " Not assessed: {number} suppressed or official cells.",
+        "statement": "On average a count deviates by less than {mean} from its original. At "
+        "least {one} % of counts are unchanged or changed by 1, at most {three} % are changed "
+        "by 3 or more, at most {four} % by 4 or more.",
+    },
+    "de": {
+        "expected": "Zu erwarten für {cells} besetzte Zellen: {unchanged} bleiben unverändert, "
+        "{at_most_1} ändern sich um höchstens 1, {at_least_3} um 3 oder mehr, {at_least_4} um 4 "
+        "oder mehr. Die mittlere absolute Abweichung beträgt {mean}, die mittlere Abweichung "
+        "{bias}. Mittelwerte (Summe durch veröffentlichte Fallzahl) weichen im Schnitt um "
+        "{bias_of_means} ab.",
+        "actual": "Von {cells} besetzten Zellen sind {unchanged} unverändert, {at_most_1} um "
+        "höchstens 1 verändert, {at_least_3} um 3 oder mehr, {at_least_4} um 4 oder mehr. Die "
+        "mittlere absolute Abweichung beträgt {mean}, die mittlere Abweichung {bias}. "
+        "Mittelwerte (Summe durch veröffentlichte Fallzahl) weichen im Schnitt um "
+        "{bias_of_means} ab.",
+        "left out": " Nicht bewertet: {number} gesperrte oder amtliche Zellen.",
+        "statement": "Im Mittel weicht eine Fallzahl um weniger als {mean} vom Original ab. "
+        "Mindestens {one} % der Fallzahlen sind unverändert oder um 1 verändert, höchstens "
+        "{three} % um 3 oder mehr, höchstens {four} % um 4 oder mehr.",
+    },
+}

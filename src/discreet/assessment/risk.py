@@ -1,0 +1,276 @@
+"""What an attacker can find out: `disclosure_risk`.
+
+In: a perturbation table and a distribution of counts. Out: `DisclosureRisk`.
+SECRET: who knows it knows the table better.
+
+The attacker sees a sum and its two or three parts, each perturbed on its own, and
+knows the maximum noise or even the whole table. An original is determined when only
+one value of it agrees with everything published.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from discreet.assessment.attack import Attack, Beliefs
+from discreet.assessment.chances import Chances, FloatArray
+from discreet.assessment.distribution import distribution
+from discreet.assessment.words import check_language, number, percent
+from discreet.errors import PerturbationError
+from discreet.perturbation import PerturbationTable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["DisclosureRisk", "Knows", "disclosure_risk", "small_values"]
+
+Knows = Literal["maximum", "table"]
+
+_LARGEST = 30_000_000  # combinations of published values that fit in memory
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class DisclosureRisk:
+    """Probabilities that originals become known. SECRET.
+
+    Args:
+        terms: Number of parts of the sum.
+        knows: What the attacker knows: the "maximum" noise or the whole "table".
+        any_original: Probability that at least one original, part or sum, is determined.
+        part: The same for one part that is named beforehand.
+        sum: The same for the sum.
+        worst: The largest `any_original` of all combinations of parts.
+        worst_parts: That combination.
+        large: `any_original` where all parts are so large that only equal rows matter.
+        large_from: Parts from here on are that large.
+        by_count: Per original count of a part: `count`, `part`: the probability that it
+            is determined.
+        small: Per published value: `value`, `share` (how often it is published),
+            `from_1`, `from_2`, `from_1_or_2` (probability that it came from there).
+    """
+
+    terms: int
+    knows: Knows
+    any_original: float
+    part: float
+    sum: float
+    worst: float
+    worst_parts: tuple[int, ...]
+    large: float
+    large_from: int
+    by_count: pl.DataFrame
+    small: pl.DataFrame
+
+    def text(self, language: str = "en") -> str:
+        """The main figures in plain words. SECRET."""
+        words = _WORDS[check_language(language)]
+        told = words["sums"].format(
+            knows=words[self.knows],
+            terms=words[f"terms {self.terms}"],
+            any=percent(self.any_original, language),
+            once=_once(self.any_original, words, language),
+            large=percent(self.large, language),
+            worst=percent(self.worst, language),
+            parts=" + ".join(number(part, language) for part in self.worst_parts),
+        )
+        known = self.small.drop_nulls("from_1_or_2")
+        top = known.sort(["from_1_or_2", "value"], descending=[True, False]).row(0, named=True)
+        return told + words["small"].format(
+            value=top["value"], share=percent(top["from_1_or_2"], language)
+        )
+
+    def described(self) -> dict[str, Any]:
+        """The figures by name, without those by count. SECRET."""
+        left = ("by_count", "small")
+        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in left}
+
+    def __repr__(self) -> str:
+        return "<DisclosureRisk: secret>"
+
+
+def disclosure_risk(
+    ptable: PerturbationTable,
+    terms: int = 2,
+    counts: Any = None,
+    *,
+    knows: Knows = "maximum",
+) -> DisclosureRisk:
+    """How likely a published sum and its parts determine an original. SECRET.
+
+    Parts are drawn independently from `counts`; cells with different records have
+    independent noise. All probabilities are computed, none is simulated.
+
+    Args:
+        ptable: The perturbation table.
+        terms: 2 or 3 parts.
+        counts: A `Table`, a list of true counts, or a mapping from count to number of
+            cells. Without it, all counts from 1 on for which the risk differs, each
+            equally often.
+        knows: "maximum": the largest absolute noise; "table": the perturbation table.
+            Either knows that zeros stay zero, if they do.
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> risk = disclosure_risk(ptable)
+    >>> risk.large  # 2 · ¼ · ¼ · ¼: the noise of the parts at one end, of the sum at the other
+    0.03125
+    """
+    _check(terms, knows)
+    chances, alike = _alike(ptable)
+    beliefs = Beliefs.of(chances, alike, terms, whole_table=knows == "table")
+    _check_size(beliefs)
+    prior = _prior(counts, beliefs.limit)
+    attack = Attack(beliefs)
+    any_ = attack.chance(attack.any)
+    part, whole = (
+        any_ if np.array_equal(kind, attack.any) else attack.chance(kind)
+        for kind in (attack.part, attack.sum)
+    )
+    occurs = np.flatnonzero(prior)
+    drawn = any_[np.ix_(*[occurs] * terms)]
+    place = np.unravel_index(int(drawn.argmax()), drawn.shape)
+    by_count = part
+    for _ in range(terms - 1):
+        by_count = by_count @ prior
+    return DisclosureRisk(
+        terms=terms,
+        knows=knows,
+        any_original=_mean(any_, prior),
+        part=_mean(part, prior),
+        sum=_mean(whole, prior),
+        worst=float(drawn.max()),
+        worst_parts=tuple(sorted(int(occurs[at]) for at in place)),
+        large=float(any_[(beliefs.limit,) * terms]),
+        large_from=beliefs.limit,
+        by_count=_per_count(occurs, by_count[occurs]),
+        small=_small(beliefs.move, prior, beliefs.reach),
+    )
+
+
+def small_values(ptable: PerturbationTable, counts: Any) -> pl.DataFrame:
+    """How likely a published small value came from an original 1 or 2. SECRET.
+
+    The attacker knows the perturbation table and how often each count occurs.
+
+    Args:
+        ptable: The perturbation table.
+        counts: As for `disclosure_risk`. Zeros count if they are listed.
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}, 2: {0: 1}})
+    >>> small_values(ptable, {1: 10, 2: 10, 3: 10})["from_1"].to_list()
+    [1.0, None, 0.3333333333333333, 0.0]
+    """
+    chances, alike = _alike(ptable)
+    beliefs = Beliefs.of(chances, alike, 1, whole_table=True)
+    return _small(beliefs.move, _prior(counts, beliefs.limit), beliefs.reach)
+
+
+def _check(terms: int, knows: str) -> None:
+    if terms not in (2, 3) or isinstance(terms, bool):
+        raise PerturbationError("sums have 2 or 3 parts", code="risk", where="terms")
+    if knows not in ("maximum", "table"):
+        raise PerturbationError(
+            'the attacker knows the "maximum" or the "table"', code="risk", where="knows"
+        )
+
+
+def _check_size(beliefs: Beliefs) -> None:
+    if beliefs.size > _LARGEST:
+        raise PerturbationError(
+            "the perturbation table is too large for sums of so many parts",
+            code="risk-size",
+            where="terms",
+            hint="use terms=2" if beliefs.terms == 3 else "use less noise or fewer rows",
+        )
+
+
+def _alike(ptable: PerturbationTable) -> tuple[Chances, int]:
+    """The chances, and from which row on all counts are alike."""
+    chances = Chances.of(ptable)
+    if chances.last_alike is None:
+        raise PerturbationError(
+            "large counts use a block of different rows again and again",
+            code="risk",
+            hint="risk can be assessed for tables whose last rows are alike",
+        )
+    return chances, chances.last_alike
+
+
+def _prior(counts: Any, limit: int) -> FloatArray:
+    """The probability of each count up to the limit, which stands for all beyond."""
+    prior = np.zeros(limit + 1, dtype=np.float64)
+    if counts is None:
+        prior[1:] = 1.0
+    else:
+        count, cells = distribution(counts)
+        np.add.at(prior, np.minimum(count, limit), cells)
+    return np.asarray(prior / math.fsum(prior.tolist()), dtype=np.float64)
+
+
+def _mean(chance: FloatArray, prior: FloatArray) -> float:
+    for _ in range(chance.ndim):
+        chance = np.asarray(chance @ prior)
+    return float(chance)
+
+
+def _per_count(count: Any, part: FloatArray) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame({"count": count.astype(np.int64), "part": part})
+
+
+def _small(move: FloatArray, prior: FloatArray, reach: int) -> pl.DataFrame:
+    """Bayes' rule for every value that an original 1 or 2 can become."""
+    import polars as pl
+
+    rows = []
+    for value in range(min(2 + reach, move.shape[1] - 1) + 1):
+        joint = prior * move[: len(prior), value]
+        share = math.fsum(joint.tolist())
+        ones, twos = (float(joint[at]) / share if share else None for at in (1, 2))
+        both = float(joint[1] + joint[2]) / share if share else None
+        rows.append((value, share, ones, twos, both))
+    columns = {"value": pl.Int64, "share": pl.Float64, "from_1": pl.Float64}
+    columns |= {"from_2": pl.Float64, "from_1_or_2": pl.Float64}
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _once(chance: float, words: dict[str, str], language: str) -> str:
+    return (
+        words["never"]
+        if chance == 0
+        else words["once"].format(times=number(1 / chance, language, 0))
+    )
+
+
+_WORDS = {
+    "en": {
+        "sums": "Someone who {knows} and sees a sum and its {terms} parts learns an original "
+        "exactly with probability {any} ({once}); {large} where all parts are large; at worst "
+        "{worst}, for {parts}.",
+        "maximum": "knows the maximum noise",
+        "table": "knows the whole perturbation table",
+        "terms 2": "two",
+        "terms 3": "three",
+        "once": "once in {times}",
+        "never": "never",
+        "small": " A published {value} came from an original 1 or 2 with probability {share}, the "
+        "highest of all values.",
+    },
+    "de": {
+        "sums": "Wer {knows} und eine Summe mit ihren {terms} Teilen sieht, erfährt einen "
+        "Originalwert mit Wahrscheinlichkeit {any} genau ({once}); mit {large}, wo alle Teile "
+        "groß sind; im ungünstigsten Fall mit {worst}, bei {parts}.",
+        "maximum": "die maximale Überlagerung kennt",
+        "table": "die ganze Überlagerungstabelle kennt",
+        "terms 2": "zwei",
+        "terms 3": "drei",
+        "once": "einmal in {times}",
+        "never": "nie",
+        "small": " Eine veröffentlichte {value} stammt mit Wahrscheinlichkeit {share} von einer 1 "
+        "oder 2, häufiger als jeder andere Wert.",
+    },
+}

@@ -1,0 +1,262 @@
+"""Disclosure risk against an attacker played out: every case tried, and drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet import PerturbationTable
+from discreet.assessment import disclosure_risk, small_values
+from discreet.errors import PerturbationError
+
+EXAMPLES = {
+    "plain": {0: {0: 1}, 1: {-1: "0.25", 0: "0.5", 1: "0.25"}},
+    "never 1": {
+        0: {0: 1},
+        1: {-1: "0.6", 1: "0.2", 2: "0.2"},
+        2: {-2: "0.1", 0: "0.6", 1: "0.2", 2: "0.1"},
+        3: {-1: "0.25", 0: "0.5", 1: "0.25"},
+        4: {-2: "0.1", -1: "0.2", 0: "0.4", 1: "0.2", 2: "0.1"},
+    },
+    "one way": {0: {0: 1}, 1: {0: "0.7", 1: "0.3"}, 2: {0: "0.5", 1: "0.3", 2: "0.2"}},
+    "zeros change": {0: {0: "0.8", 1: "0.2"}, 1: {-1: "0.3", 0: "0.4", 1: "0.3"}},
+    "alternating": {0: {0: 1}, 1: {-1: "0.5", 1: "0.5"}, 2: {-2: "0.5", 2: "0.5"}},
+}
+
+
+def example(name: str) -> PerturbationTable:
+    return PerturbationTable.from_rows(EXAMPLES[name], zeros=name == "zeros change")
+
+
+class Attacker:
+    """Tries all originals that agree with what is published. Knows no shortcuts."""
+
+    def __init__(self, name: str, knows: str) -> None:
+        self.rows = {
+            count: {noise: float(share) for noise, share in row.items()}
+            for count, row in EXAMPLES[name].items()
+        }
+        self.reach = max(abs(noise) for row in self.rows.values() for noise in row)
+        self.knows, self.zeros_stay = knows, name != "zeros change"
+        self.determined = cache(self._determined)
+
+    def row(self, count: int) -> dict[int, float]:
+        return self.rows[min(count, max(self.rows))]
+
+    def holds_possible(self, count: int, value: int) -> bool:
+        if self.knows == "table":
+            return self.row(count).get(value - count, 0) > 0
+        if count == 0 and self.zeros_stay:
+            return value == 0
+        return abs(value - count) <= self.reach
+
+    def originals(self, value: int) -> Iterator[int]:
+        return (
+            count
+            for count in range(max(0, value - self.reach), value + self.reach + 1)
+            if self.holds_possible(count, value)
+        )
+
+    def _determined(self, parts: tuple[int, ...], whole: int) -> tuple[bool, ...]:
+        """Whether each part, and the sum, has one possible original only."""
+        fitting = [
+            (*counts, sum(counts))
+            for counts in product(*(list(self.originals(value)) for value in parts))
+            if self.holds_possible(sum(counts), whole)
+        ]
+        return tuple(len(set(values)) == 1 for values in zip(*fitting, strict=True))
+
+    def chances(self, counts: tuple[int, ...]) -> tuple[float, float, float]:
+        """Probabilities that any original, the first part, the sum is determined."""
+        chances = np.zeros(3)
+        rows = [self.row(count).items() for count in (*counts, sum(counts))]
+        for drawn in product(*rows):
+            share = float(np.prod([part for _, part in drawn]))
+            published = [
+                count + noise
+                for count, (noise, _) in zip((*counts, sum(counts)), drawn, strict=True)
+            ]
+            known = self.determined(tuple(published[:-1]), published[-1])
+            chances += share * np.array([any(known), known[0], known[-1]])
+        return tuple(chances.tolist())
+
+
+@pytest.mark.parametrize("knows", ["maximum", "table"])
+@pytest.mark.parametrize("terms", [2, 3])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_risk_is_what_trying_every_case_gives(name: str, terms: int, knows: str) -> None:
+    """Parts 0 … 4 and one so large that only equal rows matter, in all combinations."""
+    attacker, ptable = Attacker(name, knows), example(name)
+    tried = [0, 1, 2, 4, 40] if terms == 2 else [0, 1, 40]
+    expected = {counts: attacker.chances(counts) for counts in product(tried, repeat=terms)}
+    risk = disclosure_risk(ptable, terms, tried, knows=knows)  # type: ignore[arg-type]
+    means = np.mean(list(expected.values()), axis=0)
+    assert [risk.any_original, risk.part, risk.sum] == pytest.approx(means.tolist(), abs=1e-12)
+    assert risk.worst == pytest.approx(max(any_ for any_, _, _ in expected.values()), abs=1e-12)
+    assert risk.large == pytest.approx(expected[(40,) * terms][0], abs=1e-12)
+    for row in risk.by_count.to_dicts():
+        count = 40 if row["count"] == risk.large_from else row["count"]
+        own = [part for counts, (_, part, _) in expected.items() if counts[0] == count]
+        assert row["part"] == pytest.approx(np.mean(own), abs=1e-12)
+
+
+def test_the_worst_combination_is_named() -> None:
+    attacker = Attacker("never 1", "maximum")
+    risk = disclosure_risk(example("never 1"))
+    assert risk.worst_parts == tuple(sorted(risk.worst_parts))
+    assert attacker.chances(risk.worst_parts)[0] == pytest.approx(risk.worst, abs=1e-12)
+
+
+@pytest.mark.parametrize("terms", [2, 3])
+def test_large_parts_are_learnt_at_opposite_ends_of_the_noise_only(
+    reference: Path, terms: int
+) -> None:
+    """Each of the parts at one end and the sum at the other: 2 p^(terms + 1)."""
+    ptable = PerturbationTable.read(reference / "ptable" / "c09_ptable.csv")
+    end = ptable.transition_matrix()[3, 0]
+    risk = disclosure_risk(ptable, terms)
+    assert risk.large == pytest.approx(2 * end ** (terms + 1), rel=1e-6)
+    assert risk.large < risk.any_original < risk.worst
+
+
+def test_a_simulated_attack_succeeds_as_often_as_computed(reference: Path) -> None:
+    """A million sums of two parts, keys drawn at random, D = 2 and V = 0.9 with parts 1 … 6.
+
+    With p near 1.2e-3 one standard error of the simulation is 2.8 % of p; within four of
+    them the test accepts, and an error of 20 % in p would be found with a probability
+    beyond 99.9 %.
+    """
+    ptable = PerturbationTable.read(reference / "ptable" / "c12_ptable.csv")
+    risk = disclosure_risk(ptable, 2, list(range(1, 7)))
+    draw, reach, number = np.random.default_rng(20261121), 2, 1_000_000
+    parts = draw.integers(1, 7, size=(number, 2))
+    counts = np.column_stack([parts, parts.sum(axis=1)])
+    keys = draw.integers(0, 10**15, size=counts.shape)
+    noise = ptable.lookup(counts.ravel(), keys.ravel()).reshape(counts.shape)
+    value = counts + noise
+    # Bounds an attacker sets up, who knows that zeros stay zero.
+    low, high = np.maximum(value - reach, value > 0), value + reach
+    least = np.maximum(low[:, :2], low[:, 2:] - high[:, 1::-1])
+    most = np.minimum(high[:, :2], high[:, 2:] - low[:, 1::-1])
+    hits = int((least == most).any(axis=1).sum())
+    p = risk.any_original
+    error = np.sqrt(number * p * (1 - p))
+    assert 0.0001 < p < 0.01
+    assert abs(hits - number * p) < 4 * error
+    assert 0.2 * number * p > 7 * error  # the power stated
+
+
+def test_who_knows_the_table_learns_more_where_noise_is_not_what_it_could_be() -> None:
+    """Where counts never stay as they are, half of what the maximum allows is impossible."""
+    ptable = example("alternating")
+    maximum, table = (disclosure_risk(ptable, knows=knows) for knows in ("maximum", "table"))  # type: ignore[arg-type]
+    assert table.any_original > 2 * maximum.any_original
+    assert table.large >= maximum.large
+
+
+def test_rows_that_repeat_make_no_difference() -> None:
+    """The 750 rows of some layouts are as small as what differs in them."""
+    noise = EXAMPLES["plain"][1]
+    long = PerturbationTable.from_rows({0: {0: 1}} | dict.fromkeys(range(1, 700), noise))
+    block = PerturbationTable.from_rows(
+        {0: {0: 1}} | dict.fromkeys(range(1, 700), noise), beyond=(500, 200)
+    )
+    short = disclosure_risk(example("plain")).described()
+    assert disclosure_risk(long).described() == short
+    assert disclosure_risk(block).described() == short
+
+
+# -- small values ------------------------------------------------------------------
+
+
+def test_small_values_by_bayes_rule() -> None:
+    """Three counts of 1, two of 2, one of 3, worked out by hand."""
+    rows = {0: {0: 1}, 1: {-1: "0.5", 2: "0.5"}, 2: {-2: "0.25", 1: "0.75"}, 3: {0: 1}}
+    small = small_values(PerturbationTable.from_rows(rows), {1: 3, 2: 2, 3: 1})
+    table = {row["value"]: row for row in small.to_dicts()}
+    assert table[0]["share"] == pytest.approx(2 / 6)
+    assert table[0]["from_1"] == pytest.approx(1.5 / 2)
+    assert table[0]["from_2"] == pytest.approx(0.5 / 2)
+    assert table[0]["from_1_or_2"] == pytest.approx(1)
+    assert table[3]["share"] == pytest.approx(4 / 6)
+    assert table[3]["from_1"] == pytest.approx(1.5 / 4)
+    assert table[3]["from_1_or_2"] == pytest.approx(3 / 4)
+    assert table[1] == {
+        "value": 1, "share": 0, "from_1": None, "from_2": None, "from_1_or_2": None
+    }  # fmt: skip
+
+
+def test_zeros_that_are_listed_hide_small_counts() -> None:
+    ptable = example("plain")
+    alone = small_values(ptable, {1: 1, 2: 1})["from_1"][0]
+    hidden = small_values(ptable, {0: 99, 1: 1, 2: 1})["from_1"][0]
+    assert alone == 1
+    assert hidden == pytest.approx(0.25 / (99 + 0.25))
+
+
+def test_small_values_of_a_simulation(reference: Path) -> None:
+    """A million cells with 1 … 9 records: shares of what became 0, 3, 4 that were 1 or 2.
+
+    Each share within four standard errors, which are below 0.2 percentage points.
+    """
+    ptable = PerturbationTable.read(reference / "ptable" / "c08_ptable.csv")
+    draw = np.random.default_rng(7)
+    count = draw.integers(1, 10, size=1_000_000)
+    value = count + ptable.lookup(count, draw.integers(0, 10**15, size=count.size))
+    small = {row["value"]: row for row in small_values(ptable, count).to_dicts()}
+    assert not np.isin(value, [1, 2]).any()
+    for published in (0, 3, 4):
+        origin = count[value == published]
+        error = 0.5 / np.sqrt(origin.size)
+        assert error < 0.002
+        for name, wanted in (("from_1", [1]), ("from_2", [2]), ("from_1_or_2", [1, 2])):
+            assert abs(np.isin(origin, wanted).mean() - small[published][name]) < 4 * error
+
+
+# -- words and refusals --------------------------------------------------------------
+
+
+def test_the_risk_in_words(reference: Path) -> None:
+    ptable = PerturbationTable.read(reference / "ptable" / "c08_ptable.csv")
+    english = disclosure_risk(ptable).text()
+    assert english.startswith("Someone who knows the maximum noise and sees a sum and its two")
+    assert "A published 0 came from an original 1 or 2" in english
+    german = disclosure_risk(ptable, knows="table").text("de")
+    assert german.startswith("Wer die ganze Überlagerungstabelle kennt und eine Summe mit ihren")
+    still = PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}})
+    assert "probability 100 % (once in 1)" in disclosure_risk(still).text()
+    assert repr(disclosure_risk(ptable)) == "<DisclosureRisk: secret>"
+    with pytest.raises(PerturbationError, match="en or de"):
+        disclosure_risk(ptable).text("fr")
+
+
+@pytest.mark.parametrize("terms", [1, 4, True, 2.5])
+def test_other_numbers_of_parts_are_refused(terms: object) -> None:
+    with pytest.raises(PerturbationError, match="2 or 3 parts"):
+        disclosure_risk(example("plain"), terms)  # type: ignore[arg-type]
+
+
+def test_other_attackers_and_tables_are_refused() -> None:
+    with pytest.raises(PerturbationError, match='"maximum" or the "table"'):
+        disclosure_risk(example("plain"), knows="all")  # type: ignore[arg-type]
+    with pytest.raises(PerturbationError, match="counts"):
+        disclosure_risk(example("plain"), counts=[-3])
+    noise = {-1: 0.5, 1: 0.5}
+    block = PerturbationTable.from_rows({0: {0: 1}, 1: noise, 2: {0: 1}}, beyond=(1, 2))
+    with pytest.raises(PerturbationError, match="block of different rows"):
+        disclosure_risk(block)
+
+
+def test_a_table_that_is_too_large_is_refused_before_any_work() -> None:
+    flat = dict.fromkeys(range(-49, 50), "0.01") | {50: "0.01"}
+    rows = {0: {0: 1}} | {
+        count: {max(value, -count): "0" for value in flat} | {0: "1"} for count in range(1, 49)
+    }
+    rows[49] = flat
+    with pytest.raises(PerturbationError, match="use terms=2"):
+        disclosure_risk(PerturbationTable.from_rows(rows), 3)
