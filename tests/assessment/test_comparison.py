@@ -71,7 +71,7 @@ def test_a_decimal_table_is_compared_with_one_on_few_keys(reference: Path) -> No
     assert comparison.largest == pytest.approx(error.largest, rel=1e-12)
     assert comparison.grids == (None, 256)
     assert comparison.text().endswith("Key grids: any and 256.")
-    assert comparison.text("de").endswith("Schlüsselgitter: beliebig und 256.")
+    assert comparison.text("de").endswith("Schlüsselraster: beliebig und 256.")
     assert "up to " in comparison.text()
 
 

@@ -199,7 +199,7 @@ _WORDS = {
         "Zeile mit dem größten Unterschied erhalten {keys} der Schlüssel dieselbe Überlagerung.",
         "other": "Die Wahrscheinlichkeiten unterscheiden sich um bis zu {largest} (Zeile {row}). "
         "Zweite minus erste: Mittelwerte {mean}, Varianzen {variance}.",
-        "grids": "Schlüsselgitter: {first} und {second}.",
+        "grids": "Schlüsselraster: {first} und {second}.",
         "any": "beliebig",
     },
 }

@@ -204,7 +204,7 @@ _WORDS = {
         "block": "Große Fallzahlen verwenden immer wieder einen Block verschiedener Zeilen.",
         "no bias": "Die Überlagerung ist in jeder Zeile im Mittel null.",
         "bias": "Die Überlagerung ist nicht in jeder Zeile im Mittel null: bis zu {bias} bleiben.",
-        "grid": "Nur für das Schlüsselgitter {keys}.",
+        "grid": "Nur für das Schlüsselraster {keys}.",
         "permuted": "Die Intervalle sind permutiert.",
         "quality": "Von den Fallzahlen ab {first} ändern sich {one} um höchstens 1, {three} um 3 "
         "oder mehr, {four} um 4 oder mehr;\nim Mittel ändern sie sich um {mean}.",

@@ -16,24 +16,12 @@ from discreet.demo.classifications import classifications_of
 from discreet.errors import RecordKeyError
 from discreet.files import check_writable, write_text
 from discreet.perturbation import PerturbationTable
+from discreet.perturbation.design import preset
 
-__all__ = ["EXAMPLE_MATRIX", "PROGRAMME", "example_perturbation_table", "write_programme"]
+__all__ = ["PROGRAMME", "example_perturbation_table", "write_programme"]
 
 #: File name of the programme.
 PROGRAMME = "programme.toml"
-
-#: A published university example: cumulative probabilities of the noise −4 … 4 for the
-#: counts 0, 1, …, 6, and 7 and more. Mean 0, variance 2.25, never yields 1 or 2.
-EXAMPLE_MATRIX = (
-    (0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0),
-    (0.0, 0.0, 0.0, 0.6875, 0.6875, 0.6875, 0.9375, 1.0, 1.0),
-    (0.0, 0.0, 0.3533, 0.3533, 0.3533, 0.944, 0.997, 0.999, 1.0),
-    (0.0, 0.162, 0.162, 0.162, 0.662, 0.856, 0.997, 0.999, 1.0),
-    (0.087, 0.087, 0.087, 0.192, 0.692, 0.859, 0.997, 0.999, 1.0),
-    (0.0, 0.0, 0.145, 0.327, 0.827, 0.859, 0.893, 0.949, 1.0),
-    (0.0, 0.04, 0.15, 0.285, 0.785, 0.86, 0.92, 0.96, 1.0),
-    (0.02, 0.06, 0.145, 0.25, 0.75, 0.855, 0.94, 0.98, 1.0),
-)
 
 # Fixed, so that everyone gets the same tables; `discreet keys secret` makes a real one.
 _SECRET = "64697363726565742064656d6f207365637265742c206e6f7420666f72207573650a\n"  # noqa: S105
@@ -56,7 +44,7 @@ def example_perturbation_table() -> PerturbationTable:
     >>> example_perturbation_table().n_max
     7
     """
-    return PerturbationTable.from_cumulative(EXAMPLE_MATRIX, range(-4, 5), name="university")
+    return preset("published-never-1-or-2-within-4-half-unchanged")
 
 
 def write_programme(folder: str | os.PathLike[str]) -> Path:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from discreet.assessment.evaluation import never_published
 from discreet.assessment.pictures.palette import INK, SHARE_CLASSES, ink_on, share_class
 from discreet.assessment.pictures.picture import Picture
 from discreet.assessment.pictures.rows import Row, Rows, rows_of
@@ -101,15 +102,8 @@ def _targets(found: Rows) -> list[int]:
 
 
 def _never(ptable: PerturbationTable, language: str) -> str:
-    """Counts up to the last row that no count leads to, not even a larger one."""
-    content, last = ptable.content, ptable.n_max
-    first, length = (last, 1) if content.beyond == "last" else content.beyond
-    leading = [set(noise) for _, _, noise in content.rows()]
-    reached = set()
-    for count in range(last + length + ptable.max_noise + 1):
-        row = count if count <= last else first + (count - first) % length
-        reached |= {count + noise for noise in leading[row]}
-    missing = [str(value) for value in range(last + 1) if value not in reached]
+    """Counts below the last row that no count leads to, not even a larger one."""
+    missing = [str(value) for value in never_published(ptable)]
     return words(language)["never"].format(values=", ".join(missing)) if missing else ""
 
 
