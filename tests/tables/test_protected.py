@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import TableError
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table
@@ -31,7 +32,7 @@ def test_there_is_no_field_for_originals_keys_or_noise():
     names = {field.name for field in dataclasses.fields(ProtectedTable)}
     assert names == {
         "dimensions", "index", "value", "status", "provenance", "notes", "name", "titles",
-        "universe", "decimals",
+        "universe", "decimals", "parts",
     }  # fmt: skip
 
 
@@ -118,3 +119,30 @@ def test_a_fingerprint_that_could_be_guessed_is_not_given():
     many = pl.DataFrame({"a": [str(k) for k in range(40)], "n": [1] * 40, "key": [3] * 40})
     table = Table.from_cells(many, by=["a"], count="n", cell_key="key", key_grid=256)
     assert len(table.fingerprint()) == 32
+
+
+def test_margins_that_were_not_handed_in_are_unknown_not_zero(tmp_path):
+    """Inner cells and the margin of sex, but neither of area nor the grand total."""
+    cells = pl.DataFrame(
+        {
+            "sex": ["m", "m", "w", "Total", "Total"],
+            "area": ["N", "S", "N", "N", "S"],
+            "n": [4, 3, 5, 9, 3],
+            "key": [0.1, 0.2, 0.3, 0.4, 0.2],
+        }
+    )
+    table = Table.from_cells(cells, by=["sex", "area"], count="n", cell_key="key")
+    unchanged = dc.PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}})
+    safe = dc.perturb(table, unchanged)
+    assert safe.to_polars().select("sex", "area", "value").rows() == [
+        ("Total", "N", 9), ("Total", "S", 3), ("m", "N", 4), ("m", "S", 3), ("w", "N", 5),
+        ("w", "S", 0),
+    ]  # fmt: skip
+    assert safe.get("w", "S") == 0
+    assert safe.get("m", "Total") is None
+    assert pl.read_csv(safe.write(tmp_path / "t.csv")).height == 6
+    page = safe.write(tmp_path / "t.html").read_text("utf-8")
+    assert page.count(">.</abbr>") == 3
+    hidden = dc.perturb(table, unchanged, suppress_below=4).to_polars()
+    assert hidden.height == 6
+    assert hidden["value"].null_count() == 3

@@ -19,6 +19,7 @@ from discreet.keygrid import KeyGrid
 from discreet.perturbation.official import official_cells
 from discreet.perturbation.table import PerturbationTable
 from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table, without_unpublished
+from discreet.tables.parts import within
 from discreet.tables.table import grid_size
 from discreet.tabulation.filters import Filter
 
@@ -112,6 +113,7 @@ def perturb(
         value=value,
         status=_status(value, cells.official, suppress_below),
         provenance=_provenance(table, ptable, grid, digests or {}),
+        parts=table.parts,
         notes=(NON_ADDITIVITY,),
         name=table.name,
         titles=dict(titles or {}),
@@ -219,12 +221,14 @@ def _complete(table: Table, cells: _Cells) -> _Cells:
         return whole
 
     places = np.unravel_index(np.arange(size), sizes) if sizes else ()
+    index = tuple(part.astype(np.int32) for part in places)
+    known = within(table.dimensions, index, size, table.parts)
     return _Cells(
-        tuple(part.astype(np.int32) for part in places),
-        spread(cells.count),
-        spread(cells.key),
-        None if cells.weight is None else spread(cells.weight),
-        spread(cells.official),
+        tuple(part[known] for part in index),
+        spread(cells.count)[known],
+        spread(cells.key)[known],
+        None if cells.weight is None else spread(cells.weight)[known],
+        spread(cells.official)[known],
     )
 
 

@@ -7,6 +7,7 @@ original zero, a count changed to zero and an absent cell look alike.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,8 +131,9 @@ def cell_chunks(
 def _grid_chunks(table: ProtectedTable, stored: Cells, size: int) -> Iterator[Cells]:
     sizes = [len(dimension) for dimension in table.dimensions]
     keys = flat_keys(sizes, stored.index, len(stored))
-    for start in range(0, table.grid_size, size):
-        stop = min(start + size, table.grid_size)
+    whole = math.prod(sizes)
+    for start in range(0, whole, size):
+        stop = min(start + size, whole)
         low, high = np.searchsorted(keys, [start, stop])
         at = keys[low:high] - start
         value: Any = np.zeros(stop - start, dtype=table.value.dtype)
@@ -143,4 +145,6 @@ def _grid_chunks(table: ProtectedTable, stored: Cells, size: int) -> Iterator[Ce
         for width in reversed(sizes):
             index.append((every % width).astype(np.int32))
             every //= width
-        yield Cells(tuple(reversed(index)), value, status)
+        index.reverse()
+        known = table.known(index, stop - start)
+        yield Cells(tuple(part[known] for part in index), value[known], status[known])

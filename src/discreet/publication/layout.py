@@ -109,9 +109,22 @@ class Layout:
             shape = (last - first, len(self.column_codes))
             value: Any = np.zeros(shape, dtype=cells.value.dtype)
             status = np.full(shape, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
+            status[~self._known(first, last)] = CellStatus.suppressed  # shown as unknown
             value[place] = cells.value[part]
             status[place] = cells.status[part]
             yield Block(first, value, status)
+
+    def _known(self, first: int, last: int) -> Mask:
+        """Which cells of some rows lie on parts that the table has."""
+        shape = (last - first, len(self.column_codes))
+        if self.table.parts is None:
+            return np.ones(shape, dtype=np.bool_)
+        index: list[Any] = [None] * len(self.table.dimensions)
+        for k, at in enumerate(self.rows):
+            index[at] = np.repeat(self.row_codes[first:last, k], shape[1])
+        for k, at in enumerate(self.columns):
+            index[at] = np.tile(self.column_codes[:, k], shape[0])
+        return self.table.known(index, shape[0] * shape[1]).reshape(shape)
 
 
 def _places(

@@ -15,6 +15,7 @@ from discreet.classifications.model import flat
 from discreet.errors import Problem, TableError
 from discreet.keygrid import KeyGrid, grid_keys
 from discreet.tables.dimension import Dimension
+from discreet.tables.parts import parts_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,6 +123,7 @@ def read_cells(
     return {
         "dimensions": tuple(dimensions),
         "index": tuple(index),
+        "parts": parts_of(dimensions, index, frame.height) if frame.height else None,
         "count": _counts(frame[count], count),
         "cell_key": grid_keys(frame[cell_key], grid, column=cell_key) if cell_key else None,
         "grid": grid if cell_key else None,

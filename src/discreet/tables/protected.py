@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from discreet.errors import TableError
 from discreet.tables.dimension import Dimension, IndexArray
+from discreet.tables.parts import Parts, within
 from discreet.tables.table import FloatArray, IntArray, grid_size, sort_cells
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ class ProtectedTable:
         titles: language → heading.
         universe: language → who is counted (filter in words).
         decimals: Digits after the decimal point when printed.
+        parts: The table parts it has; None for all. Cells on others are unknown.
 
     >>> from discreet.classifications import Classification
     >>> sex = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
@@ -134,6 +136,7 @@ class ProtectedTable:
     titles: Mapping[str, str] = field(default_factory=dict)
     universe: Mapping[str, str] = field(default_factory=dict)
     decimals: int = 0
+    parts: Parts | None = None
 
     def __post_init__(self) -> None:
         if {len(part) for part in self.index} | {len(self.status)} != {len(self.value)}:
@@ -195,7 +198,12 @@ class ProtectedTable:
         for at, width in enumerate(sizes):
             step = int(np.prod(sizes[at + 1 :], dtype=np.int64))
             index.append((every // step % width).astype(np.int32))
-        return tuple(index), value, status
+        known = self.known(index, size)
+        return tuple(part[known] for part in index), value[known], status[known]
+
+    def known(self, index: Sequence[IndexArray], length: int) -> npt.NDArray[np.bool_]:
+        """Which cells lie on parts that the table has; all others are unknown."""
+        return within(self.dimensions, index, length, self.parts)
 
     def to_polars(self, *, complete: bool | None = None, labels: str | None = None) -> pl.DataFrame:
         """The cells as a frame: one column per spanning variable, "value", "status".
@@ -225,7 +233,7 @@ class ProtectedTable:
         return pl.DataFrame(columns)
 
     def get(self, *codes: str) -> int | float | None:
-        """The published value of one cell; None if it is suppressed.
+        """The published value of one cell; None if it is suppressed or unknown.
 
         Args:
             codes: One code per spanning variable. Where codes were found in the data,
@@ -245,7 +253,11 @@ class ProtectedTable:
             match &= part == dimension.index[code]
         at = np.flatnonzero(match)
         if at.size == 0:
-            return 0
+            places = [
+                np.array([dimension.index[code]], dtype=np.int32)
+                for dimension, code in zip(self.dimensions, codes, strict=True)
+            ]
+            return 0 if self.known(places, 1)[0] else None
         if self.status[at[0]] == CellStatus.suppressed:
             return None
         number = self.value[at[0]].item()

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from discreet.errors import TableError
 from discreet.keygrid import KeyGrid
 from discreet.tables.dimension import Dimension, IndexArray
+from discreet.tables.parts import Parts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,6 +70,7 @@ class Table:
         sums: Per value column, its (weighted) sum in each cell.
         where: The filter the records passed, as text; empty for all records.
         name: Name of the table.
+        parts: The table parts it has, if cells made elsewhere lack some; None for all.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -80,6 +82,7 @@ class Table:
     sums: Mapping[str, FloatArray] = field(default_factory=dict)
     where: str = ""
     name: str = "table"
+    parts: Parts | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sums", MappingProxyType(dict(self.sums)))
@@ -116,6 +119,9 @@ class Table:
             key_grid: The grid of the cell keys.
             where: Description of a filter the cells were made with.
             name: Name of the table.
+
+        Cells that are not listed are zero, but only on the parts (levels) that are
+        there: a margin that was not handed in is unknown.
 
         >>> import polars as pl
         >>> cells = pl.DataFrame({"sex": ["Total", "m"], "n": [7, 3], "key": [0.25, 0.75]})
