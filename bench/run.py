@@ -53,15 +53,21 @@ def in_process(name: str, folder: Path, rows: int, repeats: int) -> dict[str, fl
 
 
 def compare(
-    title: str, names: Sequence[str], folder: Path, rows: int, repeats: int, rounds: int
+    title: str,
+    names: Sequence[str],
+    folder: Path,
+    rows: int,
+    repeats: int,
+    rounds: int,
+    unit: str = "rows",
 ) -> None:
     """Print tasks side by side; the ratio is first task over this one, round by round."""
     results: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in names:
             results[name].append(in_process(name, folder, rows, repeats))
-    print(f"\n{title}, {rows:,} rows", flush=True)
-    print(f"  {'':32} {'seconds':>9} {'rows/s':>14} {'peak MB':>9}  {names[0]} takes")
+    print(f"\n{title}, {rows:,} {unit}", flush=True)
+    print(f"  {'':32} {'seconds':>9} {unit + '/s':>14} {'peak MB':>9}  {names[0]} takes")
     first = results[names[0]]
     for name in names:
         seconds = statistics.median(result["seconds"] for result in results[name])
@@ -99,6 +105,10 @@ def main() -> None:
         compare("Noise of many cells", ["lookup"], folder, 10 * MILLION, 3, 1)
         for kind in ("integer", "string"):
             compare("Record keys", [f"keys {kind}"], folder, 2 * MILLION, 3, 1)
+        for size in (20, 100):
+            compare(
+                "Design of a perturbation table", ["design"], folder, size, 5, 1, "maximum noise"
+            )
         names = ["ten tables, one pass", "ten tables, ten passes"]
         compare("Two-way tables of five variables", names, folder, 2 * MILLION, 3, 3)
         rows = 5 * MILLION if options.quick else options.rows_parquet

@@ -190,6 +190,14 @@ def scan_parquet(folder: Path, rows: int) -> Callable[[], object]:
     )
 
 
+def design(folder: Path, size: int) -> Callable[[], object]:
+    """Design a perturbation table of this maximum noise."""
+    import discreet as dc
+
+    variance = {20: 30.0, 100: 400.0}.get(size, float(size))
+    return lambda: dc.design_perturbation(size, variance)
+
+
 TASKS: dict[str, Task] = {
     **{f"discreet {kind}": ours(kind) for kind in ("integer", "category", "string")},
     **{f"polars {kind}": plain(kind) for kind in ("integer", "category", "string")},
@@ -199,6 +207,7 @@ TASKS: dict[str, Task] = {
     "keys string": keyed("string"),
     "ten tables, one pass": programme(True),
     "ten tables, ten passes": programme(False),
+    "design": design,
     "discreet parquet": from_parquet,
     "polars parquet": scan_parquet,
 }
