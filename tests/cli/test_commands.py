@@ -211,6 +211,63 @@ def test_keys_tabulate_perturb_one_after_another(folder: Path) -> None:
     assert (folder / "T1.csv").read_bytes() == (folder / "out" / "T1.csv").read_bytes()
 
 
+@pytest.fixture
+def weighted(folder: Path) -> list[str | Path]:
+    """Words that protect four cells with weights; the noise makes one of them zero."""
+    pl.DataFrame(
+        {
+            "sex": ["Total", "m", "w", "x"],
+            "n": [10, 6, 3, 1],
+            "w": [14.3, 8.1, 5.1, 1.1],
+            "key": [0.5, 0.5, 0.5, 0.1],
+        }
+    ).write_csv(folder / "cells.csv")
+    return ["perturb", folder / "cells.csv", "--by", "sex", "--count", "n", "--cell-key", "key",
+            "--ptable", folder / "ptable.json", "--weight", "w", "--complete"]  # fmt: skip
+
+
+def figures(path: Path) -> dict[str, str]:
+    frame = pl.read_csv(path, infer_schema=False)
+    return dict(frame.select("sex", "value").iter_rows())
+
+
+def test_weighted_figures_are_whole_unless_digits_are_asked_for(
+    folder: Path, weighted: list[str | Path]
+) -> None:
+    assert run(*weighted, "--out", folder / "a.csv").exit_code == 0
+    assert {float(value) for value in figures(folder / "a.csv").values()} == {14, 8, 5, 0}
+    assert run(*weighted, "--out", folder / "b.csv", "--decimals", "1").exit_code == 0
+    assert float(figures(folder / "b.csv")["Total"]) == 14.3
+    for wrong in ("-1", "16", "x"):
+        assert run(*weighted, "--out", folder / "c.csv", "--decimals", wrong).exit_code == 2
+    assert not (folder / "c.csv").exists()
+
+
+def test_codes_without_a_figure_can_be_hidden(folder: Path, weighted: list[str | Path]) -> None:
+    assert run(*weighted, "--out", folder / "a.csv").exit_code == 0
+    assert list(figures(folder / "a.csv")) == ["Total", "m", "w", "x"]
+    assert run(*weighted, "--out", folder / "b.csv", "--found-codes", "hide").exit_code == 0
+    assert list(figures(folder / "b.csv")) == ["Total", "m", "w"]
+    assert run(*weighted, "--out", folder / "c.csv", "--found-codes", "some").exit_code == 2
+
+
+def test_official_names_a_variable_that_the_cells_lack_only_with_its_total(
+    folder: Path, weighted: list[str | Path]
+) -> None:
+    out = folder / "a.csv"
+    words = [*weighted, "--official", "sex == 'Total' and age == 'ALL'", "--out", out]
+    refused = run(*words)
+    assert refused.exit_code == 2
+    assert "no variable 'age'" in refused.output
+    assert not out.exists()
+    for wrong in (["age"], ["age="], ["=ALL"], ["age=ALL", "--total", "age=Total"]):
+        assert run(*words, "--total", *wrong).exit_code == 2
+    assert not out.exists()
+    assert run(*words, "--total", "age=ALL", "--total", "region=DE").exit_code == 0
+    shown = pl.read_csv(out, infer_schema=False)
+    assert shown.filter(status="official")["sex"].to_list() == ["Total"]
+
+
 def test_units_inherit_their_keys(folder: Path) -> None:
     run("keys", "add", folder / "persons.csv", "--id", "id", "--out", folder / "keyed.parquet",
         "--secret-file", folder / "secret.key")  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -21,21 +23,75 @@ def cells() -> Table:
 
 @pytest.mark.parametrize("text", ["sx == 'Total'", "Sex == 'Total'", "sexx.level == 0"])
 def test_a_misspelt_variable_does_not_make_every_cell_official(cells: Table, text: str) -> None:
-    with pytest.raises(PerturbationError, match="no variable"):
+    with pytest.raises(PerturbationError, match="did you mean 'sex'"):
         perturb(cells, PTABLE, official=text)
+
+
+def test_no_variable_is_taken_to_be_at_its_total_unasked(cells: Table) -> None:
+    """Every cell would be official, and every true value published."""
+    for text in ("zz == 'Total'", "zz.level == 0", "sex == 'Total' and zz == 'Total'"):
+        with pytest.raises(PerturbationError, match="no variable 'zz'") as caught:
+            perturb(cells, PTABLE, official=text)
+        assert "totals={'zz'" in caught.value.hint
+    with pytest.raises(PerturbationError, match="2 variables") as caught:
+        perturb(cells, PTABLE, official="yy == 'Total' or zz == 'Total'", totals={"y": "Total"})
+    assert len(caught.value.problems) == 2
 
 
 def test_another_variable_of_a_like_name_is_named_with_its_total(cells: Table) -> None:
     safe = perturb(cells, PTABLE, official="sexx == 'Total'", totals={"sexx": "Total"})
     assert set(safe.to_polars()["status"]) == {"official"}
-    safe = perturb(cells, PTABLE, official="sexx == 'Total' and sex == 'Total'")
+    text = "sexx == 'Total' and sex == 'Total'"
+    safe = perturb(cells, PTABLE, official=text, totals={"sexx": "Total"})
     assert safe.get("Total") == 3
+    assert safe.get("m") != 2
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong"),
+    [
+        ("totals", ["zz"]),
+        ("totals", {"zz": 1}),
+        ("totals", "zz"),
+        ("decimals", "2"),
+        ("decimals", -1),
+        ("decimals", 16),
+        ("decimals", True),
+        ("decimals", 1.5),
+        ("found_codes", "show"),
+        ("found_codes", None),
+        ("suppress_below", "3"),
+        ("suppress_below", True),
+        ("suppress_below", np.bool_(True)),
+        ("suppress_below", float("nan")),
+        ("suppress_below", -1),
+        ("zeros", None),
+    ],
+)
+def test_options_that_are_not_what_they_should_be(cells: Table, option: str, wrong: Any) -> None:
+    options: dict[str, Any] = {option: wrong}
+    with pytest.raises(PerturbationError) as caught:
+        perturb(cells, PTABLE, **options)
+    assert caught.value.code == option.replace("_", "-")
+
+
+@pytest.mark.parametrize("kind", [int, float, np.int64, np.int8, np.float32, Fraction])
+def test_numbers_of_any_kind_are_thresholds(cells: Table, kind: Any) -> None:
+    safe = perturb(cells, PTABLE, suppress_below=kind(3), decimals=np.int64(0))  # type: ignore[arg-type]
+    assert safe.get("w") is None
+    assert safe.to_polars().equals(perturb(cells, PTABLE, suppress_below=3).to_polars())
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"ptable.csv", [], True])
+def test_a_perturbation_table_is_read_from_a_path(wrong: Any) -> None:
+    with pytest.raises(PerturbationError, match="the path of a file is needed"):
+        PerturbationTable.read(wrong)
 
 
 @pytest.mark.parametrize("text", ["sex > age.level", "sex.level == sex"])
 def test_codes_are_not_compared_to_levels(cells: Table, text: str) -> None:
     with pytest.raises(FilterError):
-        perturb(cells, PTABLE, official=text)
+        perturb(cells, PTABLE, official=text, totals={"age": "Total"})
 
 
 def test_table_and_perturbation_table_are_what_they_should_be(cells: Table) -> None:

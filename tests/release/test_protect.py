@@ -215,6 +215,44 @@ def test_official_figures_are_published_as_they_are(edited: Edit, tmp_path: Path
     assert "official" not in pl.read_csv(tmp_path / "out" / "T2.csv")["status"].to_list()
 
 
+def test_official_figures_name_variables_of_other_tables(edited: Edit, tmp_path: Path) -> None:
+    """A named total, the default one, and that of a bare column: each table lacks two of them."""
+    text = "ages == 'ALL' and nationality == 'Total' and sex == 'Total'"
+    path = edited(
+        ("[defaults]", f'[defaults]\nofficial = "{text}"'),
+        ("intervals = [0, 18, 65]", 'intervals = [0, 18, 65]\ntotal = "ALL"'),
+    )
+    protect(path, tmp_path / "out")
+    people = pl.read_parquet(path.parent / "persons.parquet")
+    first = pl.read_csv(tmp_path / "out" / "T1.csv", infer_schema=False)
+    official = first.filter(pl.col("status") == "official")
+    assert official.height > 3
+    assert set(official["sex"]) == {"Total"}
+    third = pl.read_csv(tmp_path / "out" / "T3.csv", infer_schema=False)
+    official = third.filter(pl.col("status") == "official")
+    assert official.select("nationality", "value").rows() == [("Total", str(people.height))]
+
+
+def test_the_total_in_a_file_is_part_of_what_makes_a_table(edited: Edit, tmp_path: Path) -> None:
+    """A table that lacks the variable is made anew when the code of its total changes."""
+    path = edited(
+        ("[defaults]", "[defaults]\nofficial = \"ages == 'ALL'\""),
+        ("intervals = [0, 18, 65]", 'hierarchy = "ages.csv"'),
+        ('by = ["ages", "sex"]', 'by = ["ages"]'),
+    )
+    codes = "\n".join(f"{age},ALL" for age in range(100))
+    (path.parent / "ages.csv").write_text(f"child,parent\nALL,\n{codes}\n")
+    protect(path, tmp_path / "out")
+    before = pl.read_csv(tmp_path / "out" / "T3.csv", infer_schema=False)
+    assert set(before["status"]) == {"official"}
+    (path.parent / "ages.csv").write_text(
+        f"child,parent\nTotal,\n{codes}\n".replace("ALL", "Total")
+    )
+    protect(path, tmp_path / "out")
+    after = pl.read_csv(tmp_path / "out" / "T3.csv", infer_schema=False)
+    assert "official" not in set(after["status"])
+
+
 def test_breakdowns_that_do_not_nest_stand_side_by_side(edited: Edit, tmp_path: Path) -> None:
     path = edited(
         (

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from discreet.errors import ClassificationError, Problem
 
-__all__ = ["check_bounds", "check_texts", "check_tree", "raise_problems"]
+__all__ = ["check_bounds", "check_missing", "check_texts", "check_tree", "raise_problems"]
 
 _SHOWN = 10
 _PLAIN = (dict, MappingProxyType)
@@ -19,8 +19,9 @@ _PLAIN = (dict, MappingProxyType)
 def check_tree(name: str, codes: Sequence[str], parents: Sequence[int]) -> None:
     """Raise a `ClassificationError` unless codes and parents form a tree in tree order."""
     problems: list[Problem] = []
-    if not name:
-        problems.append(Problem("a classification needs a name"))
+    if not isinstance(name, str) or not name:
+        name = ""
+        problems.append(Problem("a classification needs a name, which is a text"))
     if not codes:
         problems.append(Problem("there are no codes", name, "at least a total is needed"))
     if len(codes) != len(parents):
@@ -56,6 +57,20 @@ def _order_problems(name: str, codes: Sequence[str], parents: Sequence[int]) -> 
         elif at > 0 and not 0 <= parent < at:
             problems.append(Problem(f"code {codes[at]!r} does not stand below its parent", name))
     return problems
+
+
+def check_missing(name: str, missing: str, codes: Sequence[str], parents: Sequence[int]) -> None:
+    """Raise unless records without a value can get this code: not the total, nor an inner one."""
+    given: object = missing
+    if not isinstance(given, str) or not given:
+        what = f"the code {given!r} of missing values is not a text, or is empty"
+    elif missing == codes[0]:
+        what = f"the code {missing!r} of missing values clashes with the total"
+    elif missing in codes and codes.index(missing) in parents:
+        what = f"the code {missing!r} of missing values has codes below it"
+    else:
+        return
+    raise_problems(name, [Problem(what, name, "name another code with missing=")])
 
 
 def check_texts(name: str, what: str, texts: Mapping[str, Mapping[str, str]]) -> None:

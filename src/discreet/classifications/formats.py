@@ -12,6 +12,7 @@ from pathlib import Path
 from discreet.classifications import documents, hrc, listings
 from discreet.classifications.texts import file_error, read_text, save_text, suffix_of
 from discreet.classifications.tree import TOTAL, CodeTree
+from discreet.errors import ClassificationError
 
 __all__ = ["READABLE", "WRITABLE", "read_tree", "write_tree"]
 
@@ -34,6 +35,13 @@ def read_tree(
     missing: str | None,
 ) -> CodeTree:
     """Read a classification; see `Classification.read`."""
+    given: object = path
+    if not isinstance(given, str | os.PathLike):
+        raise ClassificationError(
+            f"the path of a file is needed, this is a {type(given).__name__}",
+            code="classification-file",
+            hint='such as Classification.read("region.hrc")',
+        )
     source = Path(path)
     suffix = _known(source, READABLE)
     file = read_text(source, encoding)

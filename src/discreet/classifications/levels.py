@@ -79,6 +79,10 @@ def tree_from_prefixes(
 ) -> CodeTree:
     """The tree whose inner codes are the first characters of the codes given."""
     _check_lengths(name, lengths)
+    given: object = codes
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        what = f"{given!r} is one text, not a list" if isinstance(given, str) else "this is no list"
+        raise_problems(name, [Problem(f"codes: {what}", name, 'such as ["0101", "0102"]')])
     wanted = list(codes)
     _check_codes(name, wanted, lengths[-1])
     rows = _sorted_rows([tuple(code[:length] for length in lengths) for code in set(wanted)])

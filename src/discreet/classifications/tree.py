@@ -15,7 +15,7 @@ from typing import Literal, Self, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from discreet.classifications.checks import check_bounds, check_texts, check_tree
+from discreet.classifications.checks import check_bounds, check_missing, check_texts, check_tree
 from discreet.classifications.unknown import check_codes
 from discreet.errors import ClassificationError
 
@@ -69,6 +69,8 @@ class CodeTree:
 
     def __post_init__(self) -> None:
         check_tree(self.name, self.codes, self.parents)
+        if self.missing != MISSING:  # the default matters only once it is used
+            check_missing(self.name, self.missing, self.codes, self.parents)
         check_texts(self.name, "label", self.labels)
         check_texts(self.name, "title", {self.name: self.titles})
         if self.bounds is not None:
@@ -211,6 +213,7 @@ class CodeTree:
 
     def with_missing(self) -> Self:
         """A copy with the category of missing values as last child of the total."""
+        check_missing(self.name, self.missing, self.codes, self.parents)
         if self.missing in self.index:
             return self
         return self.replace(

@@ -11,13 +11,17 @@ from discreet._version import __version__
 from discreet.cli import design, keys, ptable
 from discreet.cli.options import (
     By,
+    Decimals,
+    FoundCodes,
     Grid,
     Json,
     Program,
+    Totals,
     Trees,
     command,
     group,
     names,
+    pairs,
     show,
     trees_from,
     warn,
@@ -156,6 +160,9 @@ def perturb(
     official: Annotated[
         str | None, typer.Option(help="Filter on codes: cells published as they are.")
     ] = None,
+    total: Totals = None,
+    decimals: Decimals = 0,
+    found_codes: FoundCodes = "list",
     classification: Trees = None,
     language: Annotated[str, typer.Option(help="en or de")] = "en",
     complete: Annotated[
@@ -186,6 +193,9 @@ def perturb(
         zeros=zeros,
         suppress_below=suppress_below,
         official=official,
+        totals=pairs(total, "NAME=CODE"),
+        decimals=decimals,
+        found_codes=found_codes,
     )
     warn(warnings_about(ptable_file))
     show(f"The protected table is in {written}.", {"out": str(written)}, as_json=as_json)

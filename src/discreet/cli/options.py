@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from typer.core import TyperGroup
@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "By",
+    "Decimals",
+    "FoundCodes",
     "Grid",
     "Json",
     "Program",
+    "Totals",
     "Trees",
     "command",
     "group",
     "names",
+    "pairs",
     "secret_from",
     "show",
     "trees_from",
@@ -34,8 +38,20 @@ __all__ = [
 By = Annotated[
     list[str], typer.Option(help="Spanning variables, with commas between or given again.")
 ]
+Decimals = Annotated[
+    int,
+    typer.Option(min=0, max=15, help="Digits of weighted figures; 0 makes them whole numbers."),
+]
+FoundCodes = Annotated[
+    Literal["list", "hide"],
+    typer.Option(help='"hide" leaves out codes that only the cells tell and have no figure.'),
+]
 Grid = Annotated[str, typer.Option(help="Key grid: 256, 4096, 2^32, 10^15 …")]
 Json = Annotated[bool, typer.Option("--json", help="Print a summary for programs.")]
+Totals = Annotated[
+    list[str] | None,
+    typer.Option(help="NAME=CODE: total of a variable --official names and the cells lack."),
+]
 Trees = Annotated[
     list[str] | None,
     typer.Option("--classification", help="NAME=FILE: the code tree of a variable."),
@@ -102,17 +118,29 @@ def names(given: Sequence[str] | None) -> list[str]:
     return [part.strip() for text in given or () for part in text.split(",") if part.strip()]
 
 
+def pairs(given: Sequence[str] | None, form: str) -> dict[str, str]:
+    """Names with something each, given as NAME=…, each name once.
+
+    >>> pairs(["age=ALL"], "NAME=CODE")
+    {'age': 'ALL'}
+    """
+    found: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise typer.BadParameter(f"write {form} instead of {text!r}")
+        if name in found:
+            raise typer.BadParameter(f"{name!r} is given twice")
+        found[name] = value
+    return found
+
+
 def trees_from(given: Sequence[str] | None) -> dict[str, Classification]:
     """Classifications given as NAME=FILE."""
     from discreet.classifications import Classification
 
-    found = {}
-    for text in given or ():
-        name, equals, path = text.partition("=")
-        if not (name and equals and path):
-            raise typer.BadParameter(f"write NAME=FILE instead of {text!r}")
-        found[name] = Classification.read(path, name=name)
-    return found
+    listed = pairs(given, "NAME=FILE")
+    return {name: Classification.read(path, name=name) for name, path in listed.items()}
 
 
 def secret_from(file: Path | None, variable: str | None) -> Secret | None:

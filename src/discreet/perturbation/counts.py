@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +29,9 @@ __all__ = ["GRID_LIMIT", "NON_ADDITIVITY", "perturb"]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+#: More digits than a double holds would say nothing.
+MOST_DECIMALS = 15
 
 #: Rules that speak about every combination of codes need the complete grid, up to this size.
 GRID_LIMIT = 50_000_000
@@ -83,10 +87,9 @@ def perturb(
         ptable: The perturbation table.
         zeros: "keep" leaves them zero; "table" uses row 0 for all combinations of codes.
         suppress_below: Suppress cells, zeros included, with perturbed values below.
-        official: Cells published as they are: a filter on the codes of the spanning
-            variables (and ``<variable>.level``), where a variable the table lacks
-            counts as its total (not applied to filtered tables); or a boolean per cell.
-        totals: Total codes of variables the table lacks, where not "Total".
+        official: Cells published as they are: a boolean per cell, or a filter on codes
+            (and ``<variable>.level``), which does not apply to filtered tables.
+        totals: Variables the table lacks that `official` may name → code of the total.
         decimals: Round weighted figures to so many; all digits can give counts away.
         found_codes: "hide" leaves out codes without a figure that only the data tell.
         titles: language → heading.
@@ -100,18 +103,18 @@ def perturb(
     >>> perturb(table, ptable).to_polars(complete=False)["value"].to_list()
     [4, 2]
     """
-    grid = _check(table, ptable, zeros, suppress_below)
-    cells = _cells(table, official)
-    if _needs_grid(cells, ptable, grid, zeros, suppress_below):
-        cells = _complete(table, cells)
+    grid = _check(table, ptable, zeros)
+    below = _threshold(table, suppress_below)
+    _check_options(table, decimals, found_codes, totals)
+    whole = _needs_grid(ptable, grid, zeros, below)
+    cells = _complete(table, _cells(table, official)) if whole else _cells(table, official)
     cells = _with_official(table, cells, official, totals or {})
-    noisy = _perturbed(cells, ptable, grid, zeros)
-    value = _rounded(np.where(cells.official, cells.true_value(), noisy), decimals)
+    value = _rounded(_figures(cells, ptable, grid, zeros), decimals)
     protected = ProtectedTable(
         dimensions=table.dimensions,
         index=cells.index,
         value=value,
-        status=_status(value, cells.official, suppress_below),
+        status=_status(value, cells.official, below),
         provenance=_provenance(table, ptable, grid, digests or {}),
         parts=table.parts,
         notes=(NON_ADDITIVITY,),
@@ -132,7 +135,7 @@ def _with_official(
     return replace(cells, official=named)
 
 
-def _check(table: Table, ptable: PerturbationTable, zeros: str, below: float | None) -> KeyGrid:
+def _check(table: Table, ptable: PerturbationTable, zeros: str) -> KeyGrid:
     wanted: dict[str, tuple[object, type]] = {
         "table": (table, Table),
         "ptable": (ptable, PerturbationTable),
@@ -168,12 +171,44 @@ def _check(table: Table, ptable: PerturbationTable, zeros: str, below: float | N
             where=table.name,
             hint='use zeros="keep"',
         )
-    number = isinstance(below, int | float) and not isinstance(below, bool)
-    if below is not None and not (number and 0 <= below < np.inf):
+    return table.grid
+
+
+def _check_options(table: Table, decimals: Any, found_codes: str, totals: Any) -> None:
+    digits = isinstance(decimals, Integral) and not isinstance(decimals, bool)
+    if decimals is not None and not (digits and 0 <= decimals <= MOST_DECIMALS):
+        raise PerturbationError(
+            f"decimals is a whole number from 0 to {MOST_DECIMALS}, or None",
+            code="decimals",
+            where=table.name,
+        )
+    if found_codes not in ("list", "hide"):
+        raise PerturbationError(
+            'found_codes is "list" or "hide"', code="found-codes", where=table.name
+        )
+    texts = isinstance(totals, Mapping) and all(
+        isinstance(text, str) for entry in totals.items() for text in entry
+    )
+    if totals is not None and not texts:
+        raise PerturbationError(
+            "totals names variables and the codes of their totals",
+            code="totals",
+            where=table.name,
+            hint='such as totals={"age": "Total"}',
+        )
+
+
+def _threshold(table: Table, below: Any) -> float | None:
+    """The threshold as a plain number, whatever kind of number it was."""
+    if below is None:
+        return None
+    plain = not isinstance(below, bool) and isinstance(below, Real)
+    number = float(below) if plain else np.nan
+    if not 0 <= number < np.inf:
         raise PerturbationError(
             "suppress_below is a number of at least 0", code="suppress-below", where=table.name
         )
-    return table.grid
+    return number
 
 
 def _cells(table: Table, official: object) -> _Cells:
@@ -190,9 +225,7 @@ def _cells(table: Table, official: object) -> _Cells:
     return _Cells(table.index, table.count, table.cell_key, table.weight, mask)
 
 
-def _needs_grid(
-    cells: _Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str, below: float | None
-) -> bool:
+def _needs_grid(ptable: PerturbationTable, grid: KeyGrid, zeros: str, below: float | None) -> bool:
     """Whether combinations that do not occur are published as anything but zero."""
     if below is not None and below > 0:
         return True
@@ -230,6 +263,14 @@ def _complete(table: Table, cells: _Cells) -> _Cells:
         None if cells.weight is None else spread(cells.weight)[known],
         spread(cells.official)[known],
     )
+
+
+def _figures(
+    cells: _Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str
+) -> IntArray | FloatArray:
+    """Perturbed values, and true ones where they are official."""
+    noisy = _perturbed(cells, ptable, grid, zeros)
+    return np.asarray(np.where(cells.official, cells.true_value(), noisy))
 
 
 def _perturbed(

@@ -28,7 +28,6 @@ IndexArray = npt.NDArray[np.int32]
 
 #: ``<variable>.level`` stands for the level of a code: 0 for the total, 1 below it, …
 LEVEL = ".level"
-_TOTAL = "Total"
 
 
 def official_cells(
@@ -44,7 +43,7 @@ def official_cells(
         text: The filter, such as ``sex == 'Total' and region.level == 1``.
         dimensions: The spanning variables of the table.
         index: Per spanning variable, the position of each cell's code.
-        totals: Total codes of variables the table lacks; "Total" for those not named.
+        totals: Total codes of variables the table lacks.
         size: Number of cells.
     """
     import narwhals as nw
@@ -54,7 +53,7 @@ def official_cells(
     if not condition.columns:
         raise PerturbationError("the filter names no variable", code="official", where=str(text))
     spanning = {dimension.name: at for at, dimension in enumerate(dimensions)}
-    _refuse_slips(condition, list(spanning), totals)
+    _check_names(condition, list(spanning), totals)
     columns = {}
     for name in sorted(condition.columns):
         variable = name.removesuffix(LEVEL)
@@ -65,7 +64,7 @@ def official_cells(
             at = spanning[variable]
             columns[name] = pl.Series(dimensions[at].levels[index[at]])
         else:
-            absent: Any = 0 if name.endswith(LEVEL) else totals.get(name, _TOTAL)
+            absent: Any = 0 if name.endswith(LEVEL) else totals[name]
             columns[name] = pl.Series([absent]).new_from_index(0, size)
     frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
     condition.check(frame.schema)
@@ -76,30 +75,31 @@ def official_cells(
     return np.asarray(named.fill_null(value=False).to_numpy(), dtype=np.bool_)
 
 
-def _refuse_slips(condition: Filter, spanning: Sequence[str], totals: Mapping[str, str]) -> None:
-    """Raise if the filter seems to misspell a variable of the table.
+def _check_names(condition: Filter, spanning: Sequence[str], totals: Mapping[str, str]) -> None:
+    """Raise if the filter names variables that neither the table nor `totals` knows.
 
-    A slip would count as a variable at its total and publish true values of all cells.
+    Taken to be at its total, a slip would publish the true values of all cells.
     """
-    named = {name.removesuffix(LEVEL) for name in condition.columns}
-    others = {name.casefold(): name for name in spanning if name not in named}
+    named = {name.removesuffix(LEVEL) for name in condition.columns - set(spanning)}
     problems = [
-        Problem(
-            f"the table has no variable {name!r}, but {others[near[0]]!r}",
-            str(condition),
-            f"correct it; or if it is another variable, name its total: totals={{{name!r}: …}}",
-        )
+        Problem(f"the table has no variable {name!r}", str(condition), _advice(name, spanning))
         for name in sorted(named - set(spanning) - set(totals))
-        if (near := get_close_matches(name.casefold(), others, n=1, cutoff=0.75))
     ]
     if problems:
         raise PerturbationError(
-            problems[0].what,
+            problems[0].what if len(problems) == 1 else f"{len(problems)} variables are not known",
             code="official",
             where=str(condition),
             hint=problems[0].hint,
             problems=problems,
         )
+
+
+def _advice(name: str, spanning: Sequence[str]) -> str:
+    known = {variable.casefold(): variable for variable in spanning}
+    near = get_close_matches(name.casefold(), known, n=1)
+    meant = f"did you mean {known[near[0]]!r}? " if near else ""
+    return f"{meant}a variable of other tables is named with its total: totals={{{name!r}: …}}"
 
 
 def _codes(dimension: Dimension, index: IndexArray) -> pl.Series:

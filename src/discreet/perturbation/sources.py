@@ -158,6 +158,13 @@ def check_format(name: str | None) -> None:
 
 def open_source(path: str | os.PathLike[str]) -> Source:
     """Read a file, unpacking it if it is gzipped."""
+    given: object = path
+    if not isinstance(given, str | os.PathLike):
+        raise PerturbationError(
+            f"the path of a file is needed, this is a {type(given).__name__}",
+            code="perturbation-file",
+            hint='such as PerturbationTable.read("ptable.csv")',
+        )
     place = Path(path)
     try:
         content = place.read_bytes()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError
@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["protect_cells", "protect_cells_to_file"]
 
 
+class Rules(TypedDict, total=False):
+    """What `discreet.perturb` can be told about the noise and what is published."""
+
+    zeros: Literal["keep", "table"]
+    suppress_below: float | None
+    official: str | None
+    totals: Mapping[str, str] | None
+    decimals: int | None
+    found_codes: Literal["list", "hide"]
+
+
 def protect_cells(
     cells: Any,
     ptable: PerturbationTable,
@@ -33,10 +44,8 @@ def protect_cells(
     key_grid: KeyGrid | int | str = 10**15,
     weight: str | None = None,
     classifications: Mapping[str, Classification] | None = None,
-    zeros: Literal["keep", "table"] = "keep",
-    suppress_below: int | None = None,
-    official: str | None = None,
     name: str = "table",
+    **rules: Unpack[Rules],
 ) -> ProtectedTable:
     """Protect cells made elsewhere with the cell-key method.
 
@@ -50,10 +59,9 @@ def protect_cells(
         weight: Column with the sum of weights.
         classifications: For some of the variables their code trees; the others are
             flat over the codes found.
-        zeros: As for `discreet.perturb`.
-        suppress_below: As for `discreet.perturb`.
-        official: As for `discreet.perturb`.
         name: Name of the table.
+        rules: ``zeros``, ``suppress_below``, ``official``, ``totals``, ``decimals``,
+            ``found_codes``, as for `discreet.perturb`.
 
     >>> import polars as pl
     >>> from discreet import PerturbationTable
@@ -78,7 +86,7 @@ def protect_cells(
         key_grid=key_grid,
         name=name,
     )
-    return perturb(table, ptable, zeros=zeros, suppress_below=suppress_below, official=official)
+    return perturb(table, ptable, **rules)
 
 
 def protect_cells_to_file(

@@ -15,7 +15,7 @@ from discreet.release.digests import ReleaseKey
 from discreet.release.inputs import Inputs
 from discreet.release.programme import Programme
 from discreet.release.summary import MANIFEST
-from discreet.release.variables import used_variables
+from discreet.release.variables import total_codes, used_variables
 
 __all__ = [
     "Output",
@@ -80,12 +80,12 @@ def table_digests(inputs: Inputs, key: ReleaseKey) -> dict[str, str]:
         "languages": programme.languages,
         "date": programme.document.date,
     }
+    totals = total_codes(programme, inputs.trees)
     digests = {}
     for name, entry in programme.tables.items():
         variables = {
             variable: _variable(inputs, variable) for variable in used_variables(programme, name)
         }
-        totals = {other: value.total for other, value in programme.variables.items()}
         digests[name] = key.digest(
             [shared, name, entry.model_dump(), variables, totals if entry.official else {}]
         )

@@ -27,7 +27,7 @@ from discreet.release.plan import (
 )
 from discreet.release.shelf import Shelf
 from discreet.release.summary import MANIFEST, ReleasedTable, ReleaseSummary, manifest
-from discreet.release.variables import spanning_variables
+from discreet.release.variables import spanning_variables, total_codes
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
@@ -153,10 +153,7 @@ class _Release:
         names = [variable for name in pending for variable in entries[name].by or []]
         spanning = spanning_variables(self.programme, names, self.inputs.trees, self.inputs.records)
         self._check_grids(pending, spanning)
-        totals = {
-            name: entry.total for name, entry in self.programme.variables.items() if entry.total
-        }
-        totals |= {name: tree.total for name, tree in self.inputs.trees.items()}
+        totals = total_codes(self.programme, self.inputs.trees)
         queries = [
             Query(
                 by=[spanning[variable] for variable in entries[name].by or []],
@@ -194,7 +191,7 @@ class _Release:
             suppress_below=rules.suppress_below,
             decimals=rules.decimals,
             found_codes=rules.found_codes,
-            official=entry.official or None,
+            official=(entry.official or "").strip() or None,
             totals=totals,
             titles=entry.title,
             universe=entry.universe or _stated(entry.where, self.programme.languages),

@@ -20,7 +20,13 @@ from discreet.release.programme import Programme, nearest
 if TYPE_CHECKING:
     from discreet.tables.cells import Spanning
 
-__all__ = ["columns_of", "fixed_classifications", "spanning_variables", "used_variables"]
+__all__ = [
+    "columns_of",
+    "fixed_classifications",
+    "spanning_variables",
+    "total_codes",
+    "used_variables",
+]
 
 _FIXED = ("hierarchy", "codes", "intervals")
 
@@ -32,6 +38,25 @@ def used_variables(programme: Programme, table: str) -> list[str]:
         if name in programme.variables:
             used += [name, *(programme.variables[name].alternatives or [])]
     return list(dict.fromkeys(name for name in used if name in programme.variables))
+
+
+def total_codes(programme: Programme, fixed: Mapping[str, Classification]) -> dict[str, str]:
+    """The total code of every variable that the programme knows, used by a table or not.
+
+    Args:
+        programme: The programme.
+        fixed: The classifications that need no data; a file may state a total.
+    """
+    columns = (name for table in programme.tables.values() for name in table.by or [])
+    totals = dict.fromkeys(columns, TOTAL)
+    totals |= {name: entry.total or TOTAL for name, entry in programme.variables.items()}
+    totals |= {name: tree.total for name, tree in fixed.items()}
+    alternatives = {
+        name: totals[entry.alternatives[0]]
+        for name, entry in programme.variables.items()
+        if entry.alternatives
+    }
+    return totals | alternatives
 
 
 def columns_of(programme: Programme, name: str) -> list[tuple[KeyPath, str]]:
