@@ -139,13 +139,21 @@ def _integers(series: pl.Series, truth: bool) -> Coding:
         return _texts(series.cast(pl.String))
     if high >= 2**63 or low < -(2**63):
         return _texts(series.cast(pl.String))
-    if low == 0 and width <= 2**8 and series.dtype in (pl.Int8, pl.UInt8):
-        shifted = series.cast(pl.UInt8)
-    else:
-        wide = series if low == 0 else series.cast(pl.Int64) - int(low)
-        shifted = wide.cast(_narrow(width))
+    if 0 <= low <= width:  # a few codes more than needed cost less than a subtraction
+        low, width = 0, int(high) + 1
     values = pl.int_range(int(low), int(high) + 1, eager=True).cast(pl.String)
-    return _filled(shifted, values)
+    if series.null_count():
+        return _filled((series.cast(pl.Int64) - int(low)).cast(_narrow(width)), values)
+    return _filled(pl.Series(_shifted(series.to_numpy(), int(low), width)), values)
+
+
+def _shifted(numbers: npt.NDArray[Any], low: int, width: int) -> npt.NDArray[Any]:
+    """Numbers from `low` on as codes; small types that need no shift are not copied."""
+    if low == 0 and numbers.dtype.itemsize < 8:
+        return numbers.view(f"u{numbers.dtype.itemsize}")
+    narrow = np.uint8 if width <= 2**8 else np.uint16 if width <= 2**16 else np.uint32
+    shifted = numbers if low == 0 else numbers.astype(np.int64) - low
+    return shifted.astype(narrow)
 
 
 def _texts(series: pl.Series) -> Coding:
