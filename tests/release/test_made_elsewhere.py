@@ -44,7 +44,7 @@ def test_codes_in_text_files_keep_their_leading_zeros(folder: Path, tmp_path: Pa
         key_grid=256,
         classifications={"region": tree},
     )
-    assert pl.read_csv(written, infer_schema=False)["region"].to_list() == ["01", "02"]
+    assert pl.read_csv(written, infer_schema=False)["region"].to_list() == ["01", "02", "03"]
 
 
 def test_an_unknown_classification_is_named(folder: Path) -> None:

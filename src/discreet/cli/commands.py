@@ -166,11 +166,12 @@ def perturb(
     classification: Trees = None,
     language: Annotated[str, typer.Option(help="en or de")] = "en",
     complete: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--complete", help="Write the complete grid; cells that were not given are zero in it."
+            "--complete/--sparse",
+            help="List zeros too, on the levels given; up to 100,000 cells they are.",
         ),
-    ] = False,
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Protect cells that a database or another tool has counted."""

@@ -96,7 +96,7 @@ def protect_cells_to_file(
     *,
     ptable_format: str | None = None,
     language: str = "en",
-    complete: bool = False,
+    complete: bool | None = None,
     **options: Any,
 ) -> Path:
     """Protect cells made elsewhere and write the protected table.
@@ -107,8 +107,8 @@ def protect_cells_to_file(
         ptable: The file of the perturbation table.
         ptable_format: Its format; found out if None.
         language: Language of the written table.
-        complete: Write the complete grid with its zeros. Only if the cells are complete,
-            totals included: a cell that is not among them is written as zero.
+        complete: List zeros too, on the levels that the cells have; None where the grid
+            is small. Levels that were not handed in are not listed.
         options: As for `protect_cells`.
     """
     from discreet.perturbation import PerturbationTable
