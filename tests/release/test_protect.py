@@ -233,6 +233,24 @@ def test_official_figures_name_variables_of_other_tables(edited: Edit, tmp_path:
     assert official.select("nationality", "value").rows() == [("Total", str(people.height))]
 
 
+def test_other_groups_of_the_same_column_are_not_at_their_total(
+    edited: Edit, tmp_path: Path
+) -> None:
+    """A rule that names `ages` makes no figure by `legal` official but the total of it."""
+    path = edited(
+        ("[defaults]", "[defaults]\nofficial = \"ages == 'Total' and sex == 'Total'\""),
+        (
+            "[tables.T3]",
+            '[variables.legal]\ncolumn = "age"\nintervals = [0, 14, 21]\n\n[tables.T3]',
+        ),
+        ('by = ["nationality"]', 'by = ["legal"]'),
+    )
+    protect(path, tmp_path / "out")
+    frame = pl.read_csv(tmp_path / "out" / "T3.csv", infer_schema=False)
+    assert frame.filter(status="official")["legal"].to_list() == ["Total"]
+    assert frame.height > 1
+
+
 def test_the_total_in_a_file_is_part_of_what_makes_a_table(edited: Edit, tmp_path: Path) -> None:
     """A table that lacks the variable is made anew when the code of its total changes."""
     path = edited(

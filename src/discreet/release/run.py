@@ -27,7 +27,7 @@ from discreet.release.plan import (
 )
 from discreet.release.shelf import Shelf
 from discreet.release.summary import MANIFEST, ReleasedTable, ReleaseSummary, manifest
-from discreet.release.variables import spanning_variables, total_codes
+from discreet.release.variables import official_rule, spanning_variables, total_codes
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
@@ -191,7 +191,7 @@ class _Release:
             suppress_below=rules.suppress_below,
             decimals=rules.decimals,
             found_codes=rules.found_codes,
-            official=(entry.official or "").strip() or None,
+            official=official_rule(self.programme, name, totals),
             totals=totals,
             titles=entry.title,
             universe=entry.universe or _stated(entry.where, self.programme.languages),

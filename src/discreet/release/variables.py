@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "columns_of",
     "fixed_classifications",
+    "official_rule",
     "spanning_variables",
     "total_codes",
     "used_variables",
@@ -57,6 +58,39 @@ def total_codes(programme: Programme, fixed: Mapping[str, Classification]) -> di
         if entry.alternatives
     }
     return totals | alternatives
+
+
+def official_rule(programme: Programme, table: str, totals: Mapping[str, str]) -> str | None:
+    """The rule for official figures, as it holds in one table.
+
+    A variable that the table lacks counts as at its total. Where the table has another
+    variable over the same column (age in other groups), that holds at its total only.
+
+    Args:
+        programme: The programme.
+        table: Name of the table.
+        totals: The total code of every variable.
+    """
+    from discreet.tabulation.filters import parse_filter
+
+    text = (programme.tables[table].official or "").strip()
+    if not text:
+        return None
+    own = programme.tables[table].by or []
+    named = {name.removesuffix(".level") for name in parse_filter(text).columns} - set(own)
+    hidden = {column for name in named for column in _sources(programme, name)}
+    tied = [name for name in own if hidden & _sources(programme, name)]
+    conditions = [f"`{name}` == {totals[name]!r}" for name in tied]
+    return " and ".join([f"({text})", *conditions]) if conditions else text
+
+
+def _sources(programme: Programme, name: str) -> set[str]:
+    """The columns of the data behind a variable."""
+    entry = programme.variables.get(name)
+    if entry is None:
+        return {name}
+    parts = entry.alternatives or [name]
+    return {column for part in parts for _, column in columns_of(programme, part)}
 
 
 def columns_of(programme: Programme, name: str) -> list[tuple[KeyPath, str]]:
