@@ -31,6 +31,7 @@ __all__ = [
     "PublicationError",
     "RecordKeyError",
     "TableError",
+    "shortened",
 ]
 
 
@@ -52,6 +53,18 @@ class Problem:
         place = f"{self.where}: " if self.where else ""
         hint = f"\n  Hint: {self.hint}" if self.hint else ""
         return f"{place}{self.what}{hint}"
+
+
+def shortened(problems: Sequence[Problem], limit: int) -> list[Problem]:
+    """The first problems, and how many more there are.
+
+    >>> [problem.what for problem in shortened([Problem("a"), Problem("b"), Problem("c")], 1)]
+    ['a', 'and 2 more']
+    """
+    shown = list(problems[:limit])
+    if len(problems) > limit:
+        shown.append(Problem(f"and {len(problems) - limit:,} more"))
+    return shown
 
 
 class DiscreetError(Exception):

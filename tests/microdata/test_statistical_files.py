@@ -25,7 +25,6 @@ def rows(path: Path) -> pl.DataFrame:
 
 
 def test_stata_files(tmp_path: Path) -> None:
-    pytest.importorskip("pyreadstat")
     for version in (114, 118):
         file = tmp_path / f"people-{version}.dta"
         PEOPLE.to_stata(file, write_index=False, version=version)
@@ -33,7 +32,8 @@ def test_stata_files(tmp_path: Path) -> None:
 
 
 def test_spss_files_keep_codes(tmp_path: Path) -> None:
-    pyreadstat = pytest.importorskip("pyreadstat")
+    import pyreadstat
+
     file = tmp_path / "people.sav"
     labels = {"age": {3.0: "three"}}
     pyreadstat.write_sav(PEOPLE, str(file), variable_value_labels=labels)
@@ -43,7 +43,6 @@ def test_spss_files_keep_codes(tmp_path: Path) -> None:
 
 
 def test_a_cut_file_is_an_error(tmp_path: Path) -> None:
-    pytest.importorskip("pyreadstat")
     file = tmp_path / "people.dta"
     PEOPLE.to_stata(file, write_index=False, version=118)
     file.write_bytes(file.read_bytes()[:400])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 
-from discreet.errors import PerturbationError, Problem
+from discreet.errors import PerturbationError, Problem, shortened
 from discreet.perturbation.intervals import (
     DECIMAL_SCALE,
     Beyond,
@@ -169,9 +169,7 @@ def raise_problems(name: str, problems: Sequence[Problem]) -> None:
     """Raise one error for all problems; do nothing when there is none."""
     if not problems:
         return
-    shown = list(problems[:_SHOWN])
-    if len(problems) > _SHOWN:
-        shown.append(Problem(f"and {len(problems) - _SHOWN} more"))
+    shown = shortened(problems, _SHOWN)
     what = problems[0].what
     if len(problems) > 1:
         what = f"{len(problems)} problems in the perturbation table"

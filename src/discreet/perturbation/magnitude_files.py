@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, cast, get_args
 
-from discreet.errors import PerturbationError, Problem
+from discreet.errors import PerturbationError, Problem, shortened
 from discreet.perturbation.intervals import DECIMAL_SCALE, Closed, Intervals, on_scale, pack
 from discreet.perturbation.readers import exact
 from discreet.perturbation.sources import Source
@@ -84,9 +84,7 @@ def raise_magnitude(name: str, problems: Sequence[Problem]) -> None:
     """Raise one error for all problems; do nothing when there is none."""
     if not problems:
         return
-    shown = list(problems[:_SHOWN])
-    if len(problems) > _SHOWN:
-        shown.append(Problem(f"and {len(problems) - _SHOWN} more"))
+    shown = shortened(problems, _SHOWN)
     what = problems[0].what
     if len(problems) > 1:
         what = f"{len(problems)} problems in the perturbation table for magnitudes"

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 
-from discreet.errors import PerturbationError, Problem
+from discreet.errors import PerturbationError, Problem, shortened
 from discreet.perturbation.design.numbers import is_whole, stated
 
 __all__ = [
@@ -202,9 +202,7 @@ def raise_design(problems: Sequence[Problem], name: str = "") -> None:
     """Raise one error for all problems; do nothing when there is none."""
     if not problems:
         return
-    shown = list(problems[:_SHOWN])
-    if len(problems) > _SHOWN:
-        shown.append(Problem(f"and {len(problems) - _SHOWN} more"))
+    shown = shortened(problems, _SHOWN)
     what = problems[0].what
     if len(problems) > 1:
         what = f"no such table can be designed: {len(problems)} problems"
