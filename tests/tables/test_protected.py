@@ -32,7 +32,7 @@ def test_there_is_no_field_for_originals_keys_or_noise():
     names = {field.name for field in dataclasses.fields(ProtectedTable)}
     assert names == {
         "dimensions", "index", "value", "status", "provenance", "notes", "name", "titles",
-        "universe", "decimals", "parts",
+        "universe", "decimals", "parts", "suppressed_parts", "figures", "cell_notes",
     }  # fmt: skip
 
 

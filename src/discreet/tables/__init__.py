@@ -1,16 +1,22 @@
 """`Table` (confidential) and `ProtectedTable` (publishable): the two sides (layer 2)."""
 
 from discreet.tables.dimension import Dimension
+from discreet.tables.figures import Figure, figure_dimension
 from discreet.tables.listing import without_unpublished
-from discreet.tables.protected import CellStatus, Note, ProtectedTable, Provenance
+from discreet.tables.magnitudes import Contributions
+from discreet.tables.protected import CellNote, CellStatus, Note, ProtectedTable, Provenance
 from discreet.tables.table import Table
 
 __all__ = [
+    "CellNote",
     "CellStatus",
+    "Contributions",
     "Dimension",
+    "Figure",
     "Note",
     "ProtectedTable",
     "Provenance",
     "Table",
+    "figure_dimension",
     "without_unpublished",
 ]

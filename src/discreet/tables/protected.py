@@ -20,13 +20,14 @@ import numpy.typing as npt
 
 from discreet.errors import TableError
 from discreet.tables.dimension import Dimension, IndexArray
+from discreet.tables.figures import FIGURE, Figure
 from discreet.tables.parts import Parts, within
 from discreet.tables.table import FloatArray, IntArray, grid_size, sort_cells
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COMPLETE_LIMIT", "CellStatus", "Note", "ProtectedTable", "Provenance"]
+__all__ = ["COMPLETE_LIMIT", "CellNote", "CellStatus", "Note", "ProtectedTable", "Provenance"]
 
 #: Up to this many cells, a table is shown as a complete grid unless asked otherwise.
 COMPLETE_LIMIT = 1_000_000
@@ -44,6 +45,7 @@ class CellStatus(IntEnum):
     suppressed = 2
     bracketed = 3
     official = 4
+    not_applicable = 5
 
     @property
     def sdmx(self) -> tuple[str, str]:
@@ -57,7 +59,11 @@ _SDMX = {
     CellStatus.suppressed: ("Q", "C"),
     CellStatus.bracketed: ("U", "F"),
     CellStatus.official: ("A", "F"),
+    CellStatus.not_applicable: ("M", "F"),
 }
+
+#: States in which a cell shows no number.
+_EMPTY = (CellStatus.suppressed, CellStatus.not_applicable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,19 @@ class Note:
     def text(self, language: str = "en") -> str:
         """The text in `language`, else in English."""
         return self.texts.get(language) or self.texts["en"]
+
+
+@dataclass(frozen=True, slots=True)
+class CellNote:
+    """A remark about some cells of a table.
+
+    Args:
+        codes: One code per spanning variable; None for all of its codes.
+        note: The remark.
+    """
+
+    codes: tuple[str | None, ...]
+    note: Note
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,8 +122,9 @@ class ProtectedTable:
     Args:
         dimensions: The spanning variables.
         index: Per spanning variable, the position of each stored cell's code.
-        value: Protected values of the stored cells; 0 for suppressed ones.
-        status: Status of the stored cells. Cells not stored are zeros.
+        value: Protected values of the stored cells; 0 for cells without a number.
+        status: Status of the stored cells. Cells not stored are zeros; for means, shares
+            and ratios they have no value; on suppressed parts they are suppressed.
         notes: Remarks to print.
         provenance: Where the table comes from.
         name: Name of the table, used for file names.
@@ -112,6 +132,10 @@ class ProtectedTable:
         universe: language → who is counted (filter in words).
         decimals: Digits after the decimal point when printed.
         parts: The table parts it has; None for all. Cells on others are unknown.
+        suppressed_parts: The table parts that are suppressed as a whole.
+        figures: What the values are; none for counts. If there are several, the last
+            dimension is that of the figures.
+        cell_notes: Remarks about some of the cells.
 
     >>> from discreet.classifications import Classification
     >>> sex = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
@@ -137,20 +161,66 @@ class ProtectedTable:
     universe: Mapping[str, str] = field(default_factory=dict)
     decimals: int = 0
     parts: Parts | None = None
+    suppressed_parts: Parts = frozenset()
+    figures: tuple[Figure, ...] = ()
+    cell_notes: tuple[CellNote, ...] = ()
 
     def __post_init__(self) -> None:
         if {len(part) for part in self.index} | {len(self.status)} != {len(self.value)}:
             raise TableError("the columns of a table differ in length", code="table")
-        stored = (self.value != 0) | (self.status == CellStatus.suppressed)
+        self._check_figures()
+        empty = np.isin(self.status, _EMPTY)
+        value = np.where(empty, 0, self.value)
+        zero = (value == 0) & ~empty
+        status = np.where(zero, CellStatus.zero_or_changed_to_zero, self.status).astype(np.int8)
+        absent = self.absent(self.index, len(value))
+        stored = (status != absent) & (absent != CellStatus.suppressed)
         order = np.flatnonzero(stored)
         order = order[
             sort_cells(self.dimensions, [part[order] for part in self.index])[: len(order)]
         ]
-        hidden = self.status == CellStatus.suppressed
-        value = np.where(hidden, 0, self.value)
         object.__setattr__(self, "index", tuple(part[order] for part in self.index))
         object.__setattr__(self, "value", value[order])
-        object.__setattr__(self, "status", self.status[order].astype(np.int8))
+        object.__setattr__(self, "status", status[order])
+
+    def _check_figures(self) -> None:
+        axis = len(self.figures) > 1
+        names = tuple(figure.name for figure in self.figures)
+        last = self.dimensions[-1] if self.dimensions else None
+        if axis and (last is None or last.name != FIGURE or last.codes != names):
+            raise TableError(
+                "the last dimension of a table with several figures is that of the figures",
+                code="table",
+                where=self.name,
+                hint="make it with figure_dimension",
+            )
+
+    @property
+    def several_figures(self) -> bool:
+        """Whether the last dimension is that of the figures."""
+        return len(self.figures) > 1
+
+    @property
+    def spanning(self) -> tuple[Dimension, ...]:
+        """The spanning variables, without the dimension of the figures."""
+        return self.dimensions[:-1] if self.several_figures else self.dimensions
+
+    def figure_decimals(self, position: int = 0) -> int:
+        """Digits after the decimal point of one figure."""
+        return self.figures[position].decimals if self.figures else self.decimals
+
+    def absent(self, index: Sequence[IndexArray], length: int) -> npt.NDArray[np.int8]:
+        """What cells at these places are when they are not stored."""
+        status = np.full(length, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
+        if self.figures:
+            summed = np.array([figure.summed for figure in self.figures])
+            without = ~summed[index[-1]] if self.several_figures else ~summed[0]
+            status[np.broadcast_to(without, length)] = CellStatus.not_applicable
+        if self.suppressed_parts:
+            status[within(self.dimensions, index, length, self.suppressed_parts)] = (
+                CellStatus.suppressed
+            )
+        return status
 
     @property
     def grid_size(self) -> int:
@@ -159,7 +229,7 @@ class ProtectedTable:
 
     @property
     def stored(self) -> int:
-        """Number of cells that are not zero."""
+        """Number of cells that are stored."""
         return len(self.value)
 
     def title(self, language: str = "en") -> str:
@@ -186,18 +256,18 @@ class ProtectedTable:
             return self.index, self.value, self.status
         sizes = [len(dimension) for dimension in self.dimensions]
         size = self.grid_size
-        flat = np.zeros(self.stored, dtype=np.int64)
-        for width, part in zip(sizes, self.index, strict=True):
-            flat = flat * width + part
-        value: Any = np.zeros(size, dtype=self.value.dtype)
-        status = np.full(size, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
-        value[flat] = self.value
-        status[flat] = self.status
         every = np.arange(size, dtype=np.int64)
         index = []
         for at, width in enumerate(sizes):
             step = int(np.prod(sizes[at + 1 :], dtype=np.int64))
             index.append((every // step % width).astype(np.int32))
+        flat = np.zeros(self.stored, dtype=np.int64)
+        for width, part in zip(sizes, self.index, strict=True):
+            flat = flat * width + part
+        value: Any = np.zeros(size, dtype=self.value.dtype)
+        status = self.absent(index, size)
+        value[flat] = self.value
+        status[flat] = self.status
         known = self.known(index, size)
         return tuple(part[known] for part in index), value[known], status[known]
 
@@ -208,7 +278,8 @@ class ProtectedTable:
     def to_polars(self, *, complete: bool | None = None, labels: str | None = None) -> pl.DataFrame:
         """The cells as a frame: one column per spanning variable, "value", "status".
 
-        Suppressed values are null. Cells that are not listed are zero.
+        Suppressed and inapplicable values are null. Cells that are not listed are zero,
+        have no value (means, shares, ratios) or lie on suppressed parts.
 
         Args:
             complete: As for `cells`.
@@ -224,7 +295,7 @@ class ProtectedTable:
                 texts = pl.Series(dimension.labels(labels), dtype=pl.String)
                 columns[f"{dimension.name}_label"] = texts.gather(part)
         shown = pl.Series(value)
-        hidden = status == CellStatus.suppressed
+        hidden = np.isin(status, _EMPTY)
         if bool(hidden.any()):
             shown = shown.to_frame("v").select(pl.when(pl.Series(~hidden)).then(pl.col("v")))["v"]
         columns["value"] = shown
@@ -233,7 +304,7 @@ class ProtectedTable:
         return pl.DataFrame(columns)
 
     def get(self, *codes: str) -> int | float | None:
-        """The published value of one cell; None if it is suppressed or unknown.
+        """The published value of one cell; None if it is suppressed, unknown or has none.
 
         Args:
             codes: One code per spanning variable. Where codes were found in the data,
@@ -247,7 +318,7 @@ class ProtectedTable:
         match = np.ones(self.stored, dtype=np.bool_)
         for dimension, code, part in zip(self.dimensions, codes, self.index, strict=True):
             if code not in dimension.index and dimension.open:
-                return None if bool((self.status == CellStatus.suppressed).any()) else 0
+                return self._unlisted()
             if code not in dimension.index:
                 raise TableError(f"there is no code {code!r}", code="cell", where=dimension.name)
             match &= part == dimension.index[code]
@@ -257,11 +328,18 @@ class ProtectedTable:
                 np.array([dimension.index[code]], dtype=np.int32)
                 for dimension, code in zip(self.dimensions, codes, strict=True)
             ]
-            return 0 if self.known(places, 1)[0] else None
-        if self.status[at[0]] == CellStatus.suppressed:
+            zero = self.absent(places, 1)[0] == CellStatus.zero_or_changed_to_zero
+            return 0 if zero and self.known(places, 1)[0] else None
+        if self.status[at[0]] in _EMPTY:
             return None
         number = self.value[at[0]].item()
         return int(number) if self.value.dtype.kind == "i" else float(number)
+
+    def _unlisted(self) -> int | None:
+        """What is known of a code that is not listed."""
+        hidden = bool(self.suppressed_parts) or bool((self.status == CellStatus.suppressed).any())
+        ratios = any(not figure.summed for figure in self.figures)
+        return None if hidden or ratios else 0
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the table; the suffix chooses the format (csv, xlsx, html, parquet, json).

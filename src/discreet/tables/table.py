@@ -15,6 +15,7 @@ import numpy.typing as npt
 from discreet.errors import TableError
 from discreet.keygrid import KeyGrid
 from discreet.tables.dimension import Dimension, IndexArray
+from discreet.tables.magnitudes import Contributions
 from discreet.tables.parts import Parts
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Table:
         grid: The key grid of the cell keys.
         weight: Sum of weights of each cell, if the table is weighted.
         sums: Per value column, its (weighted) sum in each cell.
+        contributions: Per value column, its largest contributions, if asked for.
         where: The filter the records passed, as text; empty for all records.
         name: Name of the table.
         parts: The table parts it has, if cells made elsewhere lack some; None for all.
@@ -80,17 +82,20 @@ class Table:
     grid: KeyGrid | None = None
     weight: FloatArray | None = None
     sums: Mapping[str, FloatArray] = field(default_factory=dict)
+    contributions: Mapping[str, Contributions] = field(default_factory=dict)
     where: str = ""
     name: str = "table"
     parts: Parts | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sums", MappingProxyType(dict(self.sums)))
+        object.__setattr__(self, "contributions", MappingProxyType(dict(self.contributions)))
         if (self.cell_key is None) != (self.grid is None):
             raise TableError("cell keys and their grid come together", code="table")
         optional: list[IntArray | FloatArray | None] = [self.cell_key, self.weight]
         lengths = {len(part) for part in self.index} | {len(part) for part in self.sums.values()}
         lengths |= {len(part) for part in optional if part is not None}
+        lengths |= {len(part) for part in self.contributions.values()}
         if lengths - {len(self.count)}:
             raise TableError("the columns of a table differ in length", code="table")
 

@@ -1,0 +1,98 @@
+"""`Figure`: what the numbers of a protected table are, besides counts. Public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from discreet.classifications import Classification
+from discreet.errors import Problem, TableError
+from discreet.tables.dimension import Dimension
+
+__all__ = ["FIGURE", "Figure", "FigureKind", "figure_dimension"]
+
+#: Name of the dimension of a table with several figures.
+FIGURE = "figure"
+
+FigureKind = Literal[
+    "count", "sum", "mean", "share", "ratio", "per_thousand", "change", "balance", "index"
+]
+_SUMMED: frozenset[str] = frozenset({"count", "sum", "balance"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One figure (Kennzahl) of a table: what it is called and how it is printed.
+
+    Args:
+        name: Short stable name; the code in the figure dimension.
+        kind: What kind of figure it is.
+        titles: language → heading.
+        unit: language → unit, such as "EUR" or "%".
+        decimals: Digits after the decimal point when printed.
+
+    >>> Figure(name="rent", kind="mean", titles={"en": "Average rent"}).title("en")
+    'Average rent'
+    """
+
+    name: str
+    kind: FigureKind = "count"
+    titles: Mapping[str, str] = field(default_factory=dict)
+    unit: Mapping[str, str] = field(default_factory=dict)
+    decimals: int = 0
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not isinstance(self.name, str) or not self.name:
+            problems.append(Problem("a figure needs a name", "name"))
+        if self.kind not in get_args(FigureKind):
+            known = ", ".join(get_args(FigureKind))
+            problems.append(Problem("this is no kind of figure", "kind", f"known: {known}"))
+        whole = isinstance(self.decimals, int) and not isinstance(self.decimals, bool)
+        if not whole or not 0 <= self.decimals <= 15:
+            problems.append(Problem("decimals is a whole number from 0 to 15", "decimals"))
+        if problems:
+            raise TableError(
+                problems[0].what,
+                code="figure",
+                where=str(self.name),
+                hint=problems[0].hint,
+                problems=problems,
+            )
+
+    @property
+    def summed(self) -> bool:
+        """Whether a cell without records has the figure 0; else it has none."""
+        return self.kind in _SUMMED
+
+    def title(self, language: str = "en") -> str:
+        """The heading in `language`, else in another, else the name."""
+        if not self.titles:
+            return self.name
+        return self.titles.get(language) or next(iter(self.titles.values()))
+
+    def unit_text(self, language: str = "en") -> str:
+        """The unit in `language`, else in another, else nothing."""
+        if not self.unit:
+            return ""
+        return self.unit.get(language) or next(iter(self.unit.values()))
+
+
+def figure_dimension(figures: Sequence[Figure]) -> Dimension:
+    """The dimension of a table with several figures, one code each.
+
+    The first stands in the place of the total, for a figure has none.
+
+    >>> figure_dimension([Figure(name="n"), Figure(name="rent", kind="mean")]).codes
+    ('n', 'rent')
+    """
+    names = tuple(figure.name for figure in figures)
+    tree = Classification(
+        name=FIGURE,
+        codes=names,
+        parents=(-1,) + (0,) * (len(names) - 1),
+        titles={"en": "Figure", "de": "Kennzahl"},
+        labels={figure.name: dict(figure.titles) for figure in figures if figure.titles},
+    )
+    return Dimension(classifications=(tree,))
