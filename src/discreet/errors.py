@@ -11,6 +11,7 @@ record key or a noise parameter.
     ├── FilterError           the filter language of programmes
     ├── TableError            tables made or combined in a way that cannot be
     ├── PerturbationError     perturbation tables and their use
+    ├── SuppressionError      rules, secondary suppression, audit
     ├── PublicationError      writers, formats, output places
     └── ProgrammeError        table programmes
 """
@@ -30,6 +31,7 @@ __all__ = [
     "ProgrammeError",
     "PublicationError",
     "RecordKeyError",
+    "SuppressionError",
     "TableError",
     "shortened",
 ]
@@ -156,3 +158,7 @@ class PublicationError(DiscreetError):
 
 class ProgrammeError(DiscreetError):
     """A table programme has mistakes; all of them are listed."""
+
+
+class SuppressionError(DiscreetError):
+    """Cells cannot be suppressed, audited or protected as asked for."""
