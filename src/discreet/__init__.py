@@ -9,7 +9,13 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Cell-key method: `PerturbationTable`, `perturb` → `ProtectedTable`
 - Design of the noise: `design_perturbation`; for sums of values
   `design_magnitude_perturbation` → `MagnitudePerturbationTable`
-- Whole programmes: `protect`
+- Sums and means: `MagnitudeNoise` with `FlexStrength` or `SimpleStrength`,
+  `perturb_magnitudes` → `ProtectedTable`
+- Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says
+- Table parts: `check_parts` holds a table against `PartRules`, `suppress_parts` hides what
+  breaks them
+- Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
+  `open_parameters`
 - Errors: all are `DiscreetError`
 
 Names are loaded when first used, so that ``import discreet`` stays light.
@@ -24,6 +30,7 @@ from discreet._version import __version__
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
+    from discreet.derived import KeyFigure, derive
     from discreet.errors import DiscreetError
     from discreet.keygrid import KeyGrid
     from discreet.microdata import (
@@ -33,13 +40,19 @@ if TYPE_CHECKING:
         with_record_keys,
     )
     from discreet.perturbation import (
+        FlexStrength,
+        MagnitudeNoise,
         MagnitudePerturbationTable,
         PerturbationTable,
+        SimpleStrength,
         design_magnitude_perturbation,
         design_perturbation,
         perturb,
+        perturb_magnitudes,
     )
     from discreet.release import protect
+    from discreet.release.packages import open_parameters, pack_parameters
+    from discreet.suppression import PartRules, check_parts, suppress_parts
     from discreet.tables import CellStatus, ProtectedTable, Table
     from discreet.tabulation import Query, tabulate, tabulate_many
 
@@ -47,19 +60,30 @@ _HOMES = {
     "CellStatus": "tables",
     "Classification": "classifications",
     "DiscreetError": "errors",
+    "FlexStrength": "perturbation",
+    "KeyFigure": "derived",
     "KeyGrid": "keygrid",
+    "MagnitudeNoise": "perturbation",
     "MagnitudePerturbationTable": "perturbation",
+    "PartRules": "suppression",
     "PerturbationTable": "perturbation",
     "ProtectedTable": "tables",
     "Query": "tabulation",
+    "SimpleStrength": "perturbation",
     "Table": "tables",
+    "check_parts": "suppression",
+    "derive": "derived",
     "design_magnitude_perturbation": "perturbation",
     "design_perturbation": "perturbation",
     "import_record_keys": "microdata",
     "inherit_record_keys": "microdata",
+    "open_parameters": "release.packages",
+    "pack_parameters": "release.packages",
     "perturb": "perturbation",
+    "perturb_magnitudes": "perturbation",
     "protect": "release",
     "read_microdata": "microdata",
+    "suppress_parts": "suppression",
     "tabulate": "tabulation",
     "tabulate_many": "tabulation",
     "with_record_keys": "microdata",
@@ -69,20 +93,31 @@ __all__ = [
     "CellStatus",
     "Classification",
     "DiscreetError",
+    "FlexStrength",
+    "KeyFigure",
     "KeyGrid",
+    "MagnitudeNoise",
     "MagnitudePerturbationTable",
+    "PartRules",
     "PerturbationTable",
     "ProtectedTable",
     "Query",
+    "SimpleStrength",
     "Table",
     "__version__",
+    "check_parts",
+    "derive",
     "design_magnitude_perturbation",
     "design_perturbation",
     "import_record_keys",
     "inherit_record_keys",
+    "open_parameters",
+    "pack_parameters",
     "perturb",
+    "perturb_magnitudes",
     "protect",
     "read_microdata",
+    "suppress_parts",
     "tabulate",
     "tabulate_many",
     "with_record_keys",

@@ -12,6 +12,7 @@ record key or a noise parameter.
     ├── TableError            tables made or combined in a way that cannot be
     ├── PerturbationError     perturbation tables and their use
     ├── SuppressionError      rules, secondary suppression, audit
+    ├── PackageError          packages of parameters, their keys and signatures
     ├── PublicationError      writers, formats, output places
     └── ProgrammeError        table programmes
 """
@@ -26,6 +27,7 @@ __all__ = [
     "DiscreetError",
     "FilterError",
     "MicrodataError",
+    "PackageError",
     "PerturbationError",
     "Problem",
     "ProgrammeError",
@@ -150,6 +152,10 @@ class TableError(DiscreetError):
 
 class PerturbationError(DiscreetError):
     """A perturbation table is not valid or does not fit the table."""
+
+
+class PackageError(DiscreetError):
+    """A package of parameters cannot be made, opened or trusted."""
 
 
 class PublicationError(DiscreetError):

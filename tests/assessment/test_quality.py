@@ -215,7 +215,8 @@ def test_words(ptable: PerturbationTable) -> None:
     english, german = quality.text(), quality.text("de")
     assert english.startswith("Expected for 5,000 cells with records: 50 % stay as they are, 100 %")
     assert "beträgt 0,5, die mittlere Abweichung 0." in german
-    assert "Mindestens 100 %" in quality.statement("de")
+    assert "Mindestens 95 %" in quality.statement("de")  # "100 %" would tell the maximum noise
+    assert "at most 5 % by 4" in quality.statement("en")
     assert quality.described()["unchanged"] == 0.5
     assert repr(quality) == "<Quality expected: confidential>"
     with pytest.raises(PerturbationError, match="en or de"):

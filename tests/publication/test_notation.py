@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import PublicationError
 from discreet.publication import legend
+from discreet.publication.cells import Cells
+from discreet.publication.delimited import values_column
+from discreet.publication.examples import census_example
 from discreet.publication.notation import check_values, exact_text, number_text, symbols
 from discreet.publication.words import LANGUAGES, words
 from discreet.tables import CellStatus
@@ -49,6 +53,21 @@ def test_numbers_in_both_languages(value, decimals, plain, english, german):
         assert number_text(value, decimals, "de") == german
 
 
+@given(st.integers(-(10**12), 10**12), st.integers(0, 6), st.integers(0, 6))
+def test_numbers_are_rounded_as_they_are_written(digits, places, decimals):
+    """Halves of what is written go away from zero, whatever the float behind it."""
+    value = float(Decimal(digits).scaleb(-places))
+    exact = Decimal(repr(value)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    assert number_text(value, decimals) == f"{exact if exact else abs(exact):f}"
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_columns_of_values_have_all_digits_and_no_exponent(values):
+    table = census_example()
+    cells = Cells((), np.array(values), np.zeros(len(values), dtype=np.int8))
+    assert values_column(table, cells).to_list() == [exact_text(value) for value in values]
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_exact_text_has_all_digits_and_no_exponent(value):
     text = exact_text(value)
@@ -56,11 +75,17 @@ def test_exact_text_has_all_digits_and_no_exponent(value):
     assert "e" not in text.lower()
 
 
-def test_the_legend_names_the_signs_that_can_stand_in_the_table(mixed, make_table, sex):
+def test_the_legend_names_the_signs_that_stand_in_the_table(mixed, make_table, sex):
     assert [sign.symbol for sign in legend(mixed)] == ["–", ".", "( )", "*"]
     small = make_table([sex], {("Total",): (0.2, CellStatus.published)})
-    assert [sign.symbol for sign in legend(small, "de")] == ["–", ".", "( )", "0"]
+    assert [sign.symbol for sign in legend(small, "de")] == ["–", "0"]
     assert legend(small, "de")[0].meaning == "genau null oder auf null geändert"
+
+
+def test_a_table_without_signs_has_no_legend(make_table, sex):
+    whole = make_table([sex], {(c,): (7, CellStatus.published) for c in ("Total", "m", "w")})
+    assert legend(whole) == ()
+    assert [sign.symbol for sign in legend()] == ["–", ".", "( )", "x", "*", "0"]
 
 
 def test_both_languages_say_everything():

@@ -15,16 +15,16 @@ import pytest
 
 import discreet.publication
 from discreet.errors import PublicationError
-from discreet.publication import FORMATS, check_shape, write, write_report
+from discreet.publication import FORMATS, check_shape, suffix_of, write, write_report
 from discreet.publication.examples import census_example
 from discreet.tables import CellStatus, Table
 
 SCRIPT = """
 import sys
-from discreet.publication import write, write_report
+from discreet.publication import FORMATS, suffix_of, write, write_report
 from discreet.publication.examples import census_example
-for form in ("csv", "parquet", "json", "xlsx", "html"):
-    write(census_example(), f"{sys.argv[1]}/T1.{form}", columns=["sex", "age"])
+for form in FORMATS:
+    write(census_example(), f"{sys.argv[1]}/T1{suffix_of(form)}", columns=["sex", "age"])
 write_report([census_example()], sys.argv[1] + "/index.html", title="T")
 """
 
@@ -50,7 +50,8 @@ def test_the_same_bytes_in_every_process(tmp_path):
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
     subprocess.run([sys.executable, "-c", SCRIPT, str(there)], check=True, env=environment)
     for suffix in FORMATS:
-        write(census_example(), here / f"T1.{suffix}", columns=["sex", "age"])
+        path = here / f"T1{suffix_of(suffix)}"
+        write(census_example(), path, columns=["sex", "age"])
     write_report([census_example()], here / "index.html", title="T")
     for path in here.iterdir():
         assert path.read_bytes() == (there / path.name).read_bytes(), path.name
@@ -159,6 +160,44 @@ def test_bad_input_writes_nothing(mixed, tmp_path, name, options, message):
 def test_the_format_may_be_named(mixed, tmp_path):
     assert write(mixed, tmp_path / "T7.txt", format="json").read_text().startswith("{")
     assert write(mixed, tmp_path / "T7.HTM").read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_has_its_suffix(mixed, tmp_path, form):
+    named = write(mixed, tmp_path / "named.txt", format=form).read_bytes()
+    path = write(mixed, tmp_path / f"a{suffix_of(form)}")
+    assert path.read_bytes() == named
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_figures_give_the_same_bytes_in_any_order(rents, tmp_path, form):
+    order = np.random.default_rng(2).permutation(rents.stored)
+    again = dataclasses.replace(
+        rents,
+        index=tuple(part[order] for part in rents.index),
+        value=rents.value[order],
+        status=rents.status[order],
+    )
+    paths = [
+        write(table, tmp_path / f"{name}{suffix_of(form)}", language="de")
+        for name, table in (("a", rents), ("b", again))
+    ]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"geo": ["colour"]}, "no variable 'colour'"),
+        ({"geo": "region"}, "no variable 'region'"),
+        ({"structure": "no agency"}, "does not name a dataflow"),
+        ({"sdmx": "3"}, "no version of SDMX-CSV"),
+    ],
+)
+def test_options_that_do_not_fit(mixed, tmp_path, options, message):
+    with pytest.raises(PublicationError, match=message):
+        write(mixed, tmp_path / "T7.csv", **options)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failing_writer_leaves_the_old_file(mixed, make_table, tmp_path, monkeypatch):

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.perturbation import PerturbationTable
+from discreet.perturbation import PerturbationTable, design_magnitude_perturbation
+from discreet.release import protect
 
 PROGRAMME = """\
 title = { en = "Small census", de = "Kleiner Zensus" }
@@ -64,7 +65,7 @@ def persons(number: int = 500) -> pl.DataFrame:
             "municipality": draw.choice(["11", "12", "13", "21", "22"], number),
             "sex": draw.choice(["m", "w"], number),
             "age": draw.integers(0, 99, number),
-            "nationality": draw.choice(["a", "b", None], number, p=[0.8, 0.1, 0.1]),
+            "nationality": draw.choice(np.array(["a", "b", None]), number, p=[0.8, 0.1, 0.1]),
             "weight": draw.uniform(0.5, 2, number),
             "record_key": draw.integers(0, 10**15, number),
         }
@@ -105,3 +106,140 @@ def edited(programme: Path) -> Callable[..., Path]:
         return programme
 
     return edit
+
+
+FIGURES = """\
+title = { en = "Dwellings", de = "Wohnungen" }
+languages = ["en", "de"]
+workbook = "tables.xlsx"
+
+[data]
+source = "dwellings.parquet"
+
+[keys]
+column = "record_key"
+
+[perturbation]
+table = "ptable.json"
+decimals = 1
+
+[magnitudes.rent]
+table = "rent.csv"
+of = "top"
+top = 2
+epsilon = [1, 0.5]
+strength = { kind = "flex", point = 1000, small = 0.2, large = 0.03, exponent = 2 }
+publish = "means"
+
+[magnitudes.persons]
+table = "rent.csv"
+strength = { kind = "simple", share = 0.1 }
+
+[figures]
+bracket_above = 0.15
+
+[variables.region]
+column = "municipality"
+hierarchy = "region.csv"
+
+[variables.year]
+codes = ["2011", "2015", "2022"]
+
+[defaults]
+formats = ["csv", "json"]
+
+[tables.rents]
+by = ["region", "year"]
+title = { en = "Rents", de = "Mieten" }
+
+[tables.rents.figures]
+all = { kind = "count", title = { en = "Dwellings", de = "Wohnungen" } }
+rented = { kind = "count", where = "tenure == 'rented'" }
+vacant = { kind = "count", where = "tenure == 'vacant'", hidden = true }
+total = { kind = "sum", of = "rent" }
+rent = { kind = "mean", of = "rent", decimals = 2, unit = "EUR", where = "tenure == 'rented'" }
+persons = { kind = "sum", of = "persons" }
+vacancy = { kind = "share", part = "vacant", whole = "all", decimals = 1 }
+structure = { kind = "share", part = "all", over = ["year"] }
+density = { kind = "ratio", part = "persons", whole = "all" }
+rate = { kind = "per_thousand", part = "vacant", whole = "all" }
+growth = { kind = "change", part = "rented", whole = "vacant" }
+surplus = { kind = "balance", part = "rented", whole = "vacant" }
+price = { kind = "index", part = "rent", base = { year = "2015" } }
+
+[[tables.rents.notes]]
+cells = { region = "11" }
+text = { en = "Boundary changed in 2015.", de = "Gebietsstand geändert 2015." }
+
+[tables.thinned]
+by = ["region", "year"]
+where = "tenure != 'vacant'"
+universe = "Occupied dwellings"
+
+[tables.thinned.parts]
+min_average_size = 60
+
+[tables.weighted]
+by = ["region"]
+weight = "weight"
+
+[tables.weighted.figures]
+homes = { kind = "count" }
+rent = { kind = "mean", of = "rent" }
+
+[tables.plain]
+by = ["year"]
+"""
+
+REGIONS = """\
+child,parent
+Total,
+1,Total
+2,Total
+11,1
+12,1
+21,2
+22,2
+"""
+
+
+def dwellings(number: int = 600) -> pl.DataFrame:
+    """Dwellings with keys, rents and a few missing values, the same ones every time."""
+    draw = np.random.default_rng(11)
+    rent = np.round(draw.lognormal(6.5, 0.5, number), 2)
+    return pl.DataFrame(
+        {
+            "municipality": draw.choice(["11", "12", "21", "22"], number, p=[0.5, 0.3, 0.19, 0.01]),
+            "year": draw.choice(["2011", "2015", "2022"], number),
+            "tenure": draw.choice(["rented", "owned", "vacant"], number, p=[0.6, 0.3, 0.1]),
+            "rent": pl.Series(rent).set(pl.Series(draw.random(number) < 0.1), None),
+            "persons": draw.integers(0, 6, number),
+            "weight": draw.uniform(0.5, 2, number),
+            "record_key": draw.integers(0, 10**15, number),
+        }
+    )
+
+
+def figures_in(folder: Path) -> Path:
+    """A programme with key figures of every kind, thinned parts, weights and remarks."""
+    dwellings().write_parquet(folder / "dwellings.parquet")
+    perturbation_table().write(folder / "ptable.json")
+    design_magnitude_perturbation(2, 1, classes=(1, 2), step=4).write(folder / "rent.csv")
+    (folder / "region.csv").write_text(REGIONS, encoding="utf-8")
+    path = folder / "figures.toml"
+    path.write_text(FIGURES, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def figures(tmp_path: Path) -> Path:
+    """The programme of figures, to be changed or not."""
+    return figures_in(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programme of figures with its release in "out"; only to be read."""
+    folder = tmp_path_factory.mktemp("figures")
+    protect(figures_in(folder), folder / "out", internal=folder / "inside")
+    return folder

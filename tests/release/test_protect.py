@@ -41,7 +41,8 @@ def test_a_release_holds_what_its_list_says(programme: Path, tmp_path: Path) -> 
         *("T1.csv", "T1.de.csv", "T1.de.html", "T1.html"),
         *("T2.csv", "T2.de.csv", "T2.de.html", "T2.html"),
         *("T3.csv", "T3.de.csv", "T3.de.html", "T3.html"),
-        *("index.de.html", "index.html", "release.json"),
+        *("index.de.html", "index.html", "quality.de.html", "quality.html", "quality.json"),
+        "release.json",
     ]
     listed = json.loads((out / "release.json").read_text())
     for table in listed["tables"]:

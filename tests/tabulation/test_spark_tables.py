@@ -49,3 +49,14 @@ def test_float_keys(spark):
     frame = spark.createDataFrame([("a", key) for key in floats], "g string, key double")
     table = dc.tabulate(frame, ["g"], record_key="key").to_polars()
     assert table["cell_key"].to_list() == [5 * 10**13] * 2
+
+
+@pytest.mark.parametrize("by", [EVERYTHING["by"], []], ids=len)
+def test_the_largest_contributions_bit_for_bit(frame, by):
+    call = {**EVERYTHING, "by": by, "contributions": 2}
+    found = dc.tabulate(frame, **call).contributions["rent"]
+    expected = dc.tabulate(people(), **call).contributions["rent"]
+    for name in ("top", "top_weight", "count", "key", "nonzero_key", "weight", "low", "high"):
+        assert getattr(found, name).tobytes() == getattr(expected, name).tobytes(), name
+    for name in ("total", "plain", "absolute", "nonzero"):
+        assert getattr(found, name).tobytes() == getattr(expected, name).tobytes(), name

@@ -76,15 +76,16 @@ class Quality:
     def statement(self, language: str = "en") -> str:
         """A statement that can be published: rounded to the safe side, in steps of 5 %.
 
-        Shares are rounded down where more is better and up where less is; the mean
+        Shares are rounded down where more is better and up where less is, but never to all
+        or nothing, since "0 % by 4 or more" would tell the maximum noise; the mean
         deviation is given as the half above it.
         """
         words = _WORDS[check_language(language)]
         return words["statement"].format(
             mean=number(math.floor(2 * self.mean_absolute_deviation) / 2 + 0.5, language),
-            one=math.floor(20 * self.at_most_1 + 1e-9) * 5,
-            three=math.ceil(20 * self.at_least_3 - 1e-9) * 5,
-            four=math.ceil(20 * self.at_least_4 - 1e-9) * 5,
+            one=min(math.floor(20 * self.at_most_1 + 1e-9) * 5, 95),
+            three=max(math.ceil(20 * self.at_least_3 - 1e-9) * 5, 5),
+            four=max(math.ceil(20 * self.at_least_4 - 1e-9) * 5, 5),
         )
 
     def described(self) -> dict[str, float | str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet._version import __version__
-from discreet.cli import design, keys, ptable
+from discreet.cli import design, keys, params, ptable
 from discreet.cli.options import (
     By,
     Decimals,
@@ -32,6 +32,7 @@ __all__ = ["app"]
 
 app = group("Statistical disclosure control for official statistics.", kind=Program)
 app.add_typer(keys.app, name="keys")
+app.add_typer(params.app, name="params")
 app.add_typer(ptable.app, name="ptable")
 design.register(ptable.app)
 
@@ -76,6 +77,10 @@ def protect(
     check: Annotated[
         bool, typer.Option("--check", help="Check programme and data, and write nothing.")
     ] = False,
+    internal: Annotated[
+        Path | None,
+        typer.Option(help="A folder for the internal report on quality. CONFIDENTIAL."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Carry out a table programme: records in, a folder of protected tables out."""
@@ -83,7 +88,7 @@ def protect(
 
     if check:
         checked = release.check_release(programme)
-        warn(release.warnings_about(checked.file(checked.perturbation.table or "")))
+        warn(release.parameter_warnings(checked))
         described = {"programme": str(programme), "valid": True, "tables": list(checked.tables)}
         text = f"{programme} is in order: {len(checked.tables)} tables."
         show(text, described, as_json=as_json)
@@ -91,7 +96,7 @@ def protect(
     if out is None:
         raise typer.BadParameter("name the folder of the release: --out DIR")
     with progress_bar("Protecting") as report:
-        summary = release.protect(programme, out, resume=resume, progress=report)
+        summary = release.protect(programme, out, resume=resume, internal=internal, progress=report)
     warn(summary.warnings)
     show(summary.text(), summary.described(), as_json=as_json)
 

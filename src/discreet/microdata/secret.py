@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import stat
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,7 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from discreet.errors import RecordKeyError
-from discreet.files import check_writable
+from discreet.microdata.private_files import read_private, write_private
 
 __all__ = ["MINIMUM_BYTES", "Secret"]
 
@@ -24,8 +23,6 @@ __all__ = ["MINIMUM_BYTES", "Secret"]
 MINIMUM_BYTES = 16
 
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_WRITABLE_BY_ALL = stat.S_IWOTH
 
 
 class Secret:
@@ -84,19 +81,12 @@ class Secret:
         Args:
             path: A file with the secret as text (see `write`) or as raw bytes.
         """
-        place = Path(path)
-        _check_folders(place)
-        try:
-            with place.open("rb") as file:
-                _check_mode(os.fstat(file.fileno()), place)
-                content = file.read()
-        except OSError as error:
-            raise _unusable(place, f"the secret file cannot be read ({error.strerror})") from None
+        content = read_private(path)
         try:
             value = _from_text(content.decode("utf-8"))
         except UnicodeDecodeError:
             value = content
-        return cls(_long_enough(value, str(place)))
+        return cls(_long_enough(value, str(Path(path))))
 
     @classmethod
     def from_env(cls, name: str) -> Secret:
@@ -116,20 +106,11 @@ class Secret:
 
         An existing file is never replaced: keys made with it could not be made again.
         """
-        place = Path(path)
-        check_writable(place.parent)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # two runs at once: one of them fails
-        try:
-            with os.fdopen(os.open(place, flags, 0o600), "w", encoding="ascii") as file:
-                file.write(self._value.hex() + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except FileExistsError:
-            raise _unusable(
-                place, "there is already a file here", "choose another name; secrets are kept"
-            ) from None
-        except OSError as error:
-            raise _unusable(place, f"no file can be written ({error.strerror})") from None
+        write_private(path, self._value.hex() + "\n")
+
+    def reveal(self) -> bytes:
+        """The secret bytes themselves, to be sealed in something encrypted. SECRET."""
+        return self._value
 
     def derive(self, context: str) -> bytes:
         """32 bytes for one purpose (HKDF with SHA-256); other contexts tell nothing of them.
@@ -177,38 +158,3 @@ def _long_enough(value: bytes, where: str) -> bytes:
             hint="make a good one: Secret.generate().write('secret.key')",
         )
     return value
-
-
-def _check_mode(status: os.stat_result, place: Path) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise _unusable(place, "this is not a file")
-    if os.name == "posix" and status.st_mode & _OTHERS:
-        raise RecordKeyError(
-            "others on this computer can open the secret file",
-            code="secret-permissions",
-            where=str(place),
-            hint=f"chmod 600 {place}",
-        )
-
-
-def _check_folders(place: Path) -> None:
-    """Refuse folders in which anyone could put another file, or link, in this one's place."""
-    if os.name != "posix":
-        return
-    for folder in {place.absolute().parent, place.resolve().parent}:
-        if not folder.is_dir():
-            continue  # a missing file is reported when it is opened
-        mode = folder.stat().st_mode
-        if mode & _WRITABLE_BY_ALL and not mode & stat.S_ISVTX:
-            raise RecordKeyError(
-                "everyone on this computer can replace the secret file",
-                code="secret-permissions",
-                where=str(folder),
-                hint=f"chmod o-w {folder}, or move the file to a folder of your own",
-            )
-
-
-def _unusable(
-    place: Path, what: str, hint: str = "check the path and its permissions"
-) -> RecordKeyError:
-    return RecordKeyError(what, code="secret", where=str(place), hint=hint)

@@ -24,7 +24,14 @@ from discreet.tables.parts import within
 from discreet.tables.table import grid_size
 from discreet.tabulation.filters import Filter
 
-__all__ = ["GRID_LIMIT", "NON_ADDITIVITY", "perturb"]
+__all__ = [
+    "GRID_LIMIT",
+    "NON_ADDITIVITY",
+    "Cells",
+    "ProtectedCounts",
+    "perturb",
+    "protect_counts",
+]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -50,7 +57,7 @@ NON_ADDITIVITY = Note(
 
 
 @dataclass(frozen=True, repr=False)
-class _Cells:
+class Cells:
     """The cells under work: those of the table, or of its complete grid."""
 
     index: tuple[npt.NDArray[np.int32], ...]
@@ -60,7 +67,26 @@ class _Cells:
     official: BoolArray
 
     def true_value(self) -> IntArray | FloatArray:
+        """Counts, or sums of weights."""
         return self.count if self.weight is None else self.weight
+
+    def mean_weight(self) -> FloatArray:
+        """Sum of weights / count; 1 without weights, 0 where there are no records."""
+        if self.weight is None:
+            return np.ones(len(self.count), dtype=np.float64)
+        mean = np.zeros(len(self.count), dtype=np.float64)
+        np.divide(self.weight, self.count, out=mean, where=self.count > 0)
+        return mean
+
+
+@dataclass(frozen=True, repr=False)
+class ProtectedCounts:
+    """A protected table of counts beside the cells it was made of. CONFIDENTIAL."""
+
+    protected: ProtectedTable
+    cells: Cells
+    value: IntArray | FloatArray
+    suppressed: BoolArray
 
 
 def perturb(
@@ -103,18 +129,50 @@ def perturb(
     >>> perturb(table, ptable).to_polars(complete=False)["value"].to_list()
     [4, 2]
     """
+    _check_found_codes(table, found_codes)
+    protected = protect_counts(
+        table,
+        ptable,
+        zeros=zeros,
+        suppress_below=suppress_below,
+        official=official,
+        totals=totals,
+        decimals=decimals,
+        titles=titles,
+        universe=universe,
+        digests=digests,
+    ).protected
+    return without_unpublished(protected) if found_codes == "hide" else protected
+
+
+def protect_counts(
+    table: Table,
+    ptable: PerturbationTable,
+    *,
+    zeros: Literal["keep", "table"] = "keep",
+    suppress_below: float | None = None,
+    official: str | Filter | BoolArray | None = None,
+    totals: Mapping[str, str] | None = None,
+    decimals: int | None = None,
+    titles: Mapping[str, str] | None = None,
+    universe: Mapping[str, str] | None = None,
+    digests: Mapping[str, str] | None = None,
+) -> ProtectedCounts:
+    """What `perturb` does, with the cells it did it to. CONFIDENTIAL but for `.protected`."""
     grid = _check(table, ptable, zeros)
     below = _threshold(table, suppress_below)
-    _check_options(table, decimals, found_codes, totals)
+    _check_options(table, decimals, totals)
     whole = _needs_grid(ptable, grid, zeros, below)
     cells = _complete(table, _cells(table, official)) if whole else _cells(table, official)
     cells = _with_official(table, cells, official, totals or {})
-    value = _rounded(_figures(cells, ptable, grid, zeros), decimals)
+    exact = _figures(cells, ptable, grid, zeros)
+    value = _rounded(exact, decimals)
+    status = _status(value, cells.official, below)
     protected = ProtectedTable(
         dimensions=table.dimensions,
         index=cells.index,
         value=value,
-        status=_status(value, cells.official, below),
+        status=status,
         provenance=_provenance(table, ptable, grid, digests or {}),
         parts=table.parts,
         notes=(NON_ADDITIVITY,),
@@ -122,12 +180,12 @@ def perturb(
         titles=dict(titles or {}),
         universe=dict(universe or {}),
     )
-    return without_unpublished(protected) if found_codes == "hide" else protected
+    return ProtectedCounts(protected, cells, exact, status == CellStatus.suppressed)
 
 
 def _with_official(
-    table: Table, cells: _Cells, official: object, totals: Mapping[str, str]
-) -> _Cells:
+    table: Table, cells: Cells, official: object, totals: Mapping[str, str]
+) -> Cells:
     """Mark the cells a filter names; a filtered table has no official figures."""
     if not isinstance(official, str | Filter) or not official or table.where:
         return cells
@@ -174,17 +232,20 @@ def _check(table: Table, ptable: PerturbationTable, zeros: str) -> KeyGrid:
     return table.grid
 
 
-def _check_options(table: Table, decimals: Any, found_codes: str, totals: Any) -> None:
+def _check_found_codes(table: Table, found_codes: str) -> None:
+    if found_codes not in ("list", "hide"):
+        raise PerturbationError(
+            'found_codes is "list" or "hide"', code="found-codes", where=table.name
+        )
+
+
+def _check_options(table: Table, decimals: Any, totals: Any) -> None:
     digits = isinstance(decimals, Integral) and not isinstance(decimals, bool)
     if decimals is not None and not (digits and 0 <= decimals <= MOST_DECIMALS):
         raise PerturbationError(
             f"decimals is a whole number from 0 to {MOST_DECIMALS}, or None",
             code="decimals",
             where=table.name,
-        )
-    if found_codes not in ("list", "hide"):
-        raise PerturbationError(
-            'found_codes is "list" or "hide"', code="found-codes", where=table.name
         )
     texts = isinstance(totals, Mapping) and all(
         isinstance(text, str) for entry in totals.items() for text in entry
@@ -211,7 +272,7 @@ def _threshold(table: Table, below: Any) -> float | None:
     return number
 
 
-def _cells(table: Table, official: object) -> _Cells:
+def _cells(table: Table, official: object) -> Cells:
     assert table.cell_key is not None
     mask = np.zeros(len(table), dtype=np.bool_)
     if official is not None and not isinstance(official, str | Filter):
@@ -222,7 +283,7 @@ def _cells(table: Table, official: object) -> _Cells:
                 code="official",
                 where=table.name,
             )
-    return _Cells(table.index, table.count, table.cell_key, table.weight, mask)
+    return Cells(table.index, table.count, table.cell_key, table.weight, mask)
 
 
 def _needs_grid(ptable: PerturbationTable, grid: KeyGrid, zeros: str, below: float | None) -> bool:
@@ -233,7 +294,7 @@ def _needs_grid(ptable: PerturbationTable, grid: KeyGrid, zeros: str, below: flo
     return zeros == "table" and bool(ptable.lookup(nothing, nothing, grid)[0])
 
 
-def _complete(table: Table, cells: _Cells) -> _Cells:
+def _complete(table: Table, cells: Cells) -> Cells:
     """The cells of the complete grid; those that do not occur have count and key 0."""
     sizes = [len(dimension) for dimension in table.dimensions]
     size = grid_size(table.dimensions)
@@ -256,7 +317,7 @@ def _complete(table: Table, cells: _Cells) -> _Cells:
     places = np.unravel_index(np.arange(size), sizes) if sizes else ()
     index = tuple(part.astype(np.int32) for part in places)
     known = within(table.dimensions, index, size, table.parts)
-    return _Cells(
+    return Cells(
         tuple(part[known] for part in index),
         spread(cells.count)[known],
         spread(cells.key)[known],
@@ -266,7 +327,7 @@ def _complete(table: Table, cells: _Cells) -> _Cells:
 
 
 def _figures(
-    cells: _Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str
+    cells: Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str
 ) -> IntArray | FloatArray:
     """Perturbed values, and true ones where they are official."""
     noisy = _perturbed(cells, ptable, grid, zeros)
@@ -274,16 +335,14 @@ def _figures(
 
 
 def _perturbed(
-    cells: _Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str
+    cells: Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str
 ) -> IntArray | FloatArray:
     changed = cells.count + ptable.lookup(cells.count, cells.key, grid)
     if zeros == "keep":
         changed[cells.count == 0] = 0
     if cells.weight is None:
         return changed
-    mean = np.zeros(len(cells.count), dtype=np.float64)
-    np.divide(cells.weight, cells.count, out=mean, where=cells.count > 0)
-    return np.asarray(changed * mean, dtype=np.float64)
+    return np.asarray(changed * cells.mean_weight(), dtype=np.float64)
 
 
 def _rounded(value: IntArray | FloatArray, decimals: int | None) -> IntArray | FloatArray:

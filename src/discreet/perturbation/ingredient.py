@@ -33,6 +33,8 @@ class Ingredient:
         deviation: The standard deviation of the noise that the cell could have got:
             of its possible noise, not its actual one.
         suppressed: Which cells are not published.
+        key: The key that each cell's noise was drawn with; None if it is not known. Cells
+            of equal key, value and deviation are the same records with the same noise.
     """
 
     protected: ProtectedTable
@@ -41,10 +43,12 @@ class Ingredient:
     original: FloatArray
     deviation: FloatArray
     suppressed: npt.NDArray[np.bool_]
+    key: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.value), len(self.original), len(self.deviation), len(self.suppressed)}
-        if len(lengths | {len(part) for part in self.index}) > 1:
+        lengths |= {len(part) for part in (*self.index, self.key) if part is not None}
+        if len(lengths) > 1:
             raise TableError("the columns of an ingredient differ in length", code="ingredient")
         if len(self.protected.figures) > 1:
             raise TableError("an ingredient is a single figure", code="ingredient")

@@ -17,7 +17,7 @@ from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
 from discreet.perturbation.intervals import DECIMAL_SCALE, Intervals
 
-__all__ = ["look_up", "thresholds"]
+__all__ = ["look_up", "rows_of", "thresholds"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -74,7 +74,7 @@ def look_up(content: Intervals, count: IntArray, cell_key: IntArray, grid: KeyGr
             return _in_pieces(content, every, count, cell_key, grid.size)
         return _in_pieces(content, content.noise, count, cell_key, grid.size, places=places)
     noise = np.zeros(len(count), dtype=np.int64)
-    row = _rows(content, count)
+    row = rows_of(content, count)
     for low in range(0, rows, per_block):
         high = min(low + per_block, rows)
         begin, end = int(content.starts[low]), int(content.starts[high])
@@ -99,7 +99,7 @@ def _in_pieces(
 
     def fill(begin: int) -> None:
         piece = slice(begin, begin + _CHUNK)
-        at = _rows(content, count[piece]) * size + cell_key[piece]
+        at = rows_of(content, count[piece]) * size + cell_key[piece]
         if places is not None:
             at = np.searchsorted(places, at, side="right")
         noise[piece] = values[at]
@@ -114,7 +114,7 @@ def _in_pieces(
     return noise
 
 
-def _rows(content: Intervals, count: IntArray) -> IntArray:
+def rows_of(content: Intervals, count: IntArray) -> IntArray:
     """The row each count uses."""
     if content.beyond == "last":
         return np.minimum(count, content.n_max)

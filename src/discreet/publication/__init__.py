@@ -1,14 +1,22 @@
 """Publication: protected tables to files that people and programs read (layer 8).
 
-In: `ProtectedTable`. Out: CSV, Parquet, JSON, XLSX and HTML files and a one-page
-report. Everything here lies on the public side of the confidentiality line; the
-modules cannot reach records or confidential tables.
+In: `ProtectedTable`. Out: CSV, Parquet, JSON, XLSX, HTML, PX, JSON-stat and SDMX-CSV
+files, workbooks of many tables, and a one-page report. Everything here lies on the
+public side of the confidentiality line; the modules cannot reach records or
+confidential tables.
 """
 
-from discreet.publication.limits import CELL_LIMIT, FILE_COMPLETE_LIMIT, FORMATS, check_shape
+from discreet.publication.limits import (
+    CELL_LIMIT,
+    FILE_COMPLETE_LIMIT,
+    FORMATS,
+    check_shape,
+    suffix_of,
+)
 from discreet.publication.notation import Sign, legend
 from discreet.publication.notes import non_additivity, printed_notes
 from discreet.publication.report import write_report
+from discreet.publication.workbooks import write_workbook
 from discreet.publication.writing import write
 
 __all__ = [
@@ -20,6 +28,8 @@ __all__ = [
     "legend",
     "non_additivity",
     "printed_notes",
+    "suffix_of",
     "write",
     "write_report",
+    "write_workbook",
 ]

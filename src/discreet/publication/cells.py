@@ -2,7 +2,8 @@
 
 In: `ProtectedTable`. Out: positions of codes, values and status, one entry per
 cell. Public. A zero is never listed with another status than zero, so an
-original zero, a count changed to zero and an absent cell look alike.
+original zero, a count changed to zero and an absent cell look alike. What cells
+are that are not stored (zero, without a number, suppressed), the table says.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ __all__ = [
     "CHUNK",
     "Cells",
     "cell_chunks",
+    "decimals_of",
     "distinct_figures",
     "flat_keys",
+    "has_number",
     "is_complete",
     "stored_cells",
 ]
@@ -37,7 +40,7 @@ IntArray = npt.NDArray[np.int64]
 ValueArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 StatusArray = npt.NDArray[np.int8]
 
-_ZERO = CellStatus.zero_or_changed_to_zero
+_WITHOUT_NUMBER = (CellStatus.suppressed, CellStatus.not_applicable)
 _NUMBERED = 2**63
 
 
@@ -47,7 +50,7 @@ class Cells:
 
     Args:
         index: Per spanning variable, the position of each cell's code.
-        value: Published values; 0 for suppressed cells.
+        value: Published values; 0 for cells without a number.
         status: `CellStatus` of each cell.
     """
 
@@ -60,11 +63,20 @@ class Cells:
 
 
 def stored_cells(table: ProtectedTable) -> Cells:
-    """The cells of a table that are not zero."""
-    shown = (table.value != 0) | (table.status == CellStatus.suppressed)
-    return Cells(
-        tuple(part[shown] for part in table.index), table.value[shown], table.status[shown]
-    )
+    """The cells of a table that differ from what an absent cell is."""
+    return Cells(table.index, table.value, table.status)
+
+
+def has_number(status: StatusArray) -> npt.NDArray[np.bool_]:
+    """Which cells show a number: those that are neither suppressed nor inapplicable."""
+    return np.isin(status, _WITHOUT_NUMBER, invert=True)
+
+
+def decimals_of(table: ProtectedTable, cells: Cells) -> int | IntArray:
+    """Digits after the decimal point of all cells, or of each if there are several figures."""
+    if not table.several_figures:
+        return table.figure_decimals()
+    return np.array([figure.decimals for figure in table.figures])[cells.index[-1]]
 
 
 def is_complete(table: ProtectedTable, complete: bool | None) -> bool:
@@ -116,7 +128,7 @@ def cell_chunks(
     Args:
         table: The table.
         complete: True for the whole grid with its zeros, False for the cells that are
-            not zero, None for the grid where it is small enough.
+            stored, None for the grid where it is small enough.
         size: Number of cells per chunk.
     """
     stored = stored_cells(table)
@@ -136,15 +148,15 @@ def _grid_chunks(table: ProtectedTable, stored: Cells, size: int) -> Iterator[Ce
         stop = min(start + size, whole)
         low, high = np.searchsorted(keys, [start, stop])
         at = keys[low:high] - start
-        value: Any = np.zeros(stop - start, dtype=table.value.dtype)
-        status = np.full(stop - start, _ZERO, dtype=np.int8)
-        value[at] = stored.value[low:high]
-        status[at] = stored.status[low:high]
         every = np.arange(start, stop, dtype=np.int64)
         index = []
         for width in reversed(sizes):
             index.append((every % width).astype(np.int32))
             every //= width
         index.reverse()
+        value: Any = np.zeros(stop - start, dtype=table.value.dtype)
+        status = table.absent(index, stop - start)
+        value[at] = stored.value[low:high]
+        status[at] = stored.status[low:high]
         known = table.known(index, stop - start)
         yield Cells(tuple(part[known] for part in index), value[known], status[known])

@@ -1,8 +1,8 @@
 """Parquet: one row per cell, for analysis.
 
-In: `ProtectedTable`. Out: dictionary-coded columns of codes, value and status; the
-metadata of the file hold title, variables, notes, legend and provenance as JSON.
-Public.
+In: `ProtectedTable`. Out: dictionary-coded columns of codes, value and status, and the
+notes about cells where there are any; the metadata of the file hold title, variables,
+figures, notes, legend and provenance as JSON. Public.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.publication.cells import Cells, cell_chunks
+from discreet.publication.cells import Cells, cell_chunks, has_number, is_complete
 from discreet.publication.description import describe
+from discreet.publication.footnotes import footnotes
+from discreet.publication.notes import unlisted_text
 from discreet.tables import CellStatus, ProtectedTable
 
 if TYPE_CHECKING:
@@ -29,33 +31,49 @@ __all__ = ["write_file"]
 
 def write_file(table: ProtectedTable, path: Path, options: Options) -> None:
     """Write the cells chunk by chunk, each as a row group."""
-    schema = _schema(table, options.language)
+    schema = _schema(table, options)
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for cells in cell_chunks(table, options.complete):
-            writer.write_table(pa.Table.from_arrays(_arrays(table, cells), schema=schema))
+            arrays = _arrays(table, cells, options.language)
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
-def _schema(table: ProtectedTable, language: str) -> pa.Schema:
+def _schema(table: ProtectedTable, options: Options) -> pa.Schema:
     coded = pa.dictionary(pa.int32(), pa.string())
     fields = [pa.field(d.name, coded, nullable=False) for d in table.dimensions]
     number = pa.int64() if table.value.dtype.kind == "i" else pa.float64()
     fields += [pa.field("value", number), pa.field("status", coded, nullable=False)]
+    if footnotes(table).remarks:
+        fields.append(pa.field("note", coded))
+    whole = describe(table, options.language)
+    if not is_complete(table, options.complete):
+        whole["unlisted"] = unlisted_text(table, options.language)
     described = {
         key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for key, value in describe(table, language).items()
+        for key, value in whole.items()
     }
     return pa.schema(fields, metadata=described)
 
 
-def _arrays(table: ProtectedTable, cells: Cells) -> list[pa.Array]:
+def _arrays(table: ProtectedTable, cells: Cells, language: str) -> list[pa.Array]:
     arrays = [
         pa.DictionaryArray.from_arrays(_numbers(part), _texts(d.codes))
         for d, part in zip(table.dimensions, cells.index, strict=True)
     ]
-    arrays.append(_numbers(cells.value, shown=cells.status != CellStatus.suppressed))
+    arrays.append(_numbers(cells.value, shown=has_number(cells.status)))
     names = _texts([status.name for status in CellStatus])
     arrays.append(pa.DictionaryArray.from_arrays(_numbers(cells.status.astype("int32")), names))
+    if footnotes(table).remarks:
+        arrays.append(_notes(table, cells, language))
     return arrays
+
+
+def _notes(table: ProtectedTable, cells: Cells, language: str) -> pa.Array:
+    """The notes about each cell; null where there are none."""
+    remarks = footnotes(table)
+    marks = remarks.of_cells(cells)
+    which = _numbers(marks.which.astype("int32"), shown=marks.which > 0)
+    return pa.DictionaryArray.from_arrays(which, _texts(remarks.texts(marks, language)))
 
 
 # Arrays are made of their buffers: pa.array would load pandas, where it is installed,

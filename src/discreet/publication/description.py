@@ -11,13 +11,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.errors import PublicationError
-from discreet.publication.labels import labels_of
+from discreet.publication.footnotes import footnotes
+from discreet.publication.labels import figure_text, labels_of
 from discreet.publication.notation import legend
 from discreet.publication.notes import printed_notes
+from discreet.publication.parts import part_names
 from discreet.publication.words import words
 from discreet.tables import Dimension, ProtectedTable
+from discreet.tables.figures import Figure
 
-__all__ = ["check_texts", "describe", "describe_variable", "provenance_lines", "universe"]
+__all__ = [
+    "check_texts",
+    "describe",
+    "describe_figure",
+    "describe_variable",
+    "provenance_lines",
+    "universe",
+]
 
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
@@ -30,30 +40,68 @@ def universe(table: ProtectedTable, language: str) -> str:
 
 
 def describe(table: ProtectedTable, language: str) -> dict[str, Any]:
-    """Title, variables, notes, legend and provenance as plain values.
+    """Title, variables, figures, notes, legend and provenance as plain values.
+
+    Figures, notes about some of the cells and suppressed parts are listed where there
+    are any.
 
     >>> from discreet.publication.examples import census_example
     >>> list(describe(census_example(), "en"))
     ['name', 'title', 'universe', 'language', 'variables', 'notes', 'legend', 'provenance']
     """
     source = table.provenance
-    return {
+    whole: dict[str, Any] = {
         "name": table.name,
         "title": table.title(language),
         "universe": universe(table, language),
         "language": language,
-        "variables": [describe_variable(part, language) for part in table.dimensions],
-        "notes": [{"kind": n.kind, "text": n.text(language)} for n in printed_notes(table)],
-        "legend": [
-            {"symbol": sign.symbol, "meaning": sign.meaning} for sign in legend(table, language)
-        ],
-        "provenance": {
-            "version": source.version,
-            "method": source.method,
-            "key_grid": source.key_grid,
-            "digests": dict(sorted(source.digests.items())),
-            "time": source.time,
-        },
+        "variables": [describe_variable(part, language) for part in table.spanning],
+    }
+    if table.figures:
+        whole["figures"] = [describe_figure(figure, language) for figure in table.figures]
+    whole["notes"] = [{"kind": n.kind, "text": n.text(language)} for n in printed_notes(table)]
+    if footnotes(table).remarks:
+        whole["cell_notes"] = _cell_notes(table, language)
+    if table.suppressed_parts:
+        whole["suppressed_parts"] = part_names(table, language)
+    whole["legend"] = [
+        {"symbol": sign.symbol, "meaning": sign.meaning} for sign in legend(table, language)
+    ]
+    whole["provenance"] = {
+        "version": source.version,
+        "method": source.method,
+        "key_grid": source.key_grid,
+        "digests": dict(sorted(source.digests.items())),
+        "time": source.time,
+    }
+    return whole
+
+
+def _cell_notes(table: ProtectedTable, language: str) -> list[dict[str, Any]]:
+    """The notes about some of the cells, each with the codes it is about."""
+    remarks = footnotes(table)
+    return [
+        {
+            "kind": remarks.notes[remark.number - 1].kind,
+            "codes": {
+                dimension.name: dimension.codes[code]
+                for dimension, code in zip(table.dimensions, remark.wanted, strict=True)
+                if code is not None
+            },
+            "text": remarks.notes[remark.number - 1].text(language),
+        }
+        for remark in remarks.remarks
+    ]
+
+
+def describe_figure(figure: Figure, language: str) -> dict[str, Any]:
+    """Name, kind, heading, unit and decimals of a figure."""
+    return {
+        "name": figure.name,
+        "kind": figure.kind,
+        "label": figure.title(language),
+        "unit": figure.unit_text(language),
+        "decimals": figure.decimals,
     }
 
 
@@ -99,6 +147,8 @@ def _texts(table: ProtectedTable, language: str) -> Iterator[tuple[str, Sequence
     yield "title", [table.title(language)]
     yield "universe", [universe(table, language)]
     yield "notes", [note.text(language) for note in table.notes]
+    yield "cell notes", [remark.note.text(language) for remark in table.cell_notes]
+    yield "figures", [figure_text(figure, language) for figure in table.figures]
     yield "provenance", ["".join(pair) for pair in provenance_lines(table, language)]
     for dimension in table.dimensions:
         labels = labels_of(dimension, language)

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import resources
 
 import numpy as np
 
 from discreet.publication.cells import IntArray
 from discreet.publication.description import provenance_lines
-from discreet.publication.labels import labels_of
-from discreet.publication.layout import Block, Layout, headings
+from discreet.publication.footnotes import Footnotes, footnotes
+from discreet.publication.headings import headings
+from discreet.publication.labels import is_figure, labels_at, levels_at
+from discreet.publication.layout import Block, Layout
 from discreet.publication.notation import (
+    INAPPLICABLE,
     OFFICIAL,
     SUPPRESSED,
     ZERO,
@@ -26,7 +30,7 @@ from discreet.publication.notation import (
 )
 from discreet.publication.notes import printed_notes
 from discreet.publication.words import Words, words
-from discreet.tables import CellStatus, Dimension, ProtectedTable
+from discreet.tables import CellStatus, ProtectedTable
 
 __all__ = [
     "joint_provenance_html",
@@ -39,15 +43,22 @@ __all__ = [
 ]
 
 _DEEPEST = 8
+_TOTAL = ' class="total"'
 
 
-def page_head(title: str, language: str) -> str:
-    """Everything before the content of a page."""
+def page_head(title: str, language: str, style: str = "") -> str:
+    """Everything before the content of a page.
+
+    Args:
+        title: Title of the page.
+        language: Its language.
+        style: Rules of style besides those of all pages.
+    """
     css = resources.files("discreet.publication").joinpath("page.css").read_text("utf-8")
     return (
         f'<!DOCTYPE html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>\n{css}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{html.escape(title)}</title>\n<style>\n{css}{style}</style>\n</head>\n<body>\n<main>\n"
     )
 
 
@@ -76,31 +87,54 @@ def table_html(
         spoken: Leave the caption to screen readers, where a heading says it already.
     """
     hidden = ' class="vh"' if spoken else ""
+    page = _Page(layout, language, labels, identifier, footnotes(layout.table))
     yield f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{identifier}-c">\n'
     yield f'<table id="{identifier}">\n<caption id="{identifier}-c"{hidden}>{caption}</caption>\n'
-    yield from _head(layout, language)
-    yield from _body(layout, language, labels)
+    yield from _head(page)
+    yield from _body(page)
     yield "</table>\n</div>\n"
 
 
-def _head(layout: Layout, language: str) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A table on a page: how it is laid out, and what is said about its parts."""
+
+    layout: Layout
+    language: str
+    labels: bool
+    identifier: str
+    remarks: Footnotes
+
+    def marks(self, numbers: Sequence[int]) -> str:
+        """Links to notes, as raised figures."""
+        note = words(self.language).note
+        links = [
+            f'<a href="#{self.identifier}-n{number}" aria-label="{note} {number}">{number}</a>'
+            for number in numbers
+        ]
+        return f'<sup class="mark">{",".join(links)}</sup>' if links else ""
+
+
+def _head(page: _Page) -> Iterator[str]:
+    layout, language = page.layout, page.language
     rows = headings(layout, language)
-    stub = layout.rows[-1:]
-    name = " / ".join(layout.dimension(at).title(language) for at in layout.rows)
-    if stub:
+    named = [at for at in layout.rows if not is_figure(layout.table, at)]
+    name = " / ".join(layout.dimension(at).title(language) for at in named)
+    if layout.rows:
         yield "<colgroup><col></colgroup>"
-    spans = rows[min(1, len(rows) - 1)]
-    yield "".join(f'<colgroup span="{heading.width}"></colgroup>' for heading in spans)
+    # The groups of columns are those of the first row of codes, below any names.
+    top = 1 if len(rows) > 1 and len(rows[0]) == 1 else 0
+    yield "".join(f'<colgroup span="{heading.width}"></colgroup>' for heading in rows[top])
     yield "\n<thead>\n"
     for number, row in enumerate(rows):
         yield "<tr>"
-        if number == 0 and stub:
+        if number == 0 and layout.rows:
             yield f'<th class="stub" scope="col"{_span("row", len(rows))}>{html.escape(name)}</th>'
         for heading in row:
-            # The top row names the variables; the next one matches the column groups.
-            scope = "colgroup" if number == 1 and heading.width > 1 else "col"
+            scope = "colgroup" if number == top and heading.width > 1 else "col"
             span = _span("col", heading.width) + _span("row", heading.height)
-            yield f'<th scope="{scope}"{span}>{html.escape(heading.text)}</th>'
+            text = html.escape(heading.text) + page.marks(heading.marks)
+            yield f'<th scope="{scope}"{span}>{text}</th>'
         yield "</tr>\n"
     yield "</thead>\n"
 
@@ -109,17 +143,18 @@ def _span(kind: str, size: int) -> str:
     return f' {kind}span="{size}"' if size > 1 else ""
 
 
-def _body(layout: Layout, language: str, labels: bool) -> Iterator[str]:
+def _body(page: _Page) -> Iterator[str]:
     """The rows; those that share all but the last row variable form a group."""
+    layout = page.layout
     heads = [
-        _stub_texts(layout.dimension(at), language, labels, np.unique(layout.row_codes[:, k]))
-        for k, at in enumerate(layout.rows)
+        _stub_texts(page, at, np.unique(layout.row_codes[:, k])) for k, at in enumerate(layout.rows)
     ]
     inner = {code: _row_head(*head) for code, head in heads[-1].items()} if heads else {}
+    flat = bool(layout.rows) and is_figure(layout.table, layout.rows[-1])
     width = layout.shape[1] + 1
     before: tuple[int, ...] | None = None
     for block in layout.blocks():
-        rows = _row_texts(layout, block, language)
+        rows = _row_texts(page, block)
         for number, text in enumerate(rows, block.first):
             codes = layout.row_codes[number]
             outer = tuple(codes[:-1].tolist())
@@ -129,26 +164,27 @@ def _body(layout: Layout, language: str, labels: bool) -> Iterator[str]:
                     yield _group_row([heads[k][c] for k, c in enumerate(outer)], width)
                 before = outer
             head = inner[int(codes[-1])] if inner else ""
-            yield f"<tr{_row_class(codes)}>{head}{text}</tr>\n"
+            total = len(codes) and int(codes[-1]) == 0 and not flat
+            yield f"<tr{_TOTAL if total else ''}>{head}{text}</tr>\n"
     yield "</tbody>\n"
 
 
-def _row_class(codes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
-    return ' class="total"' if len(codes) and int(codes[-1]) == 0 else ""
-
-
-def _stub_texts(
-    dimension: Dimension, language: str, labels: bool, shown: IntArray
-) -> dict[int, tuple[str, int]]:
+def _stub_texts(page: _Page, at: int, shown: IntArray) -> dict[int, tuple[str, int]]:
     """The text beside the figures for each code shown, and its level.
 
     Where a variable has several levels, screen readers are told the level.
     """
-    texts = labels_of(dimension, language) if labels else dimension.codes
-    levels = dimension.levels.tolist()
+    table, language = page.layout.table, page.language
+    texts = labels_at(table, at, language) if page.labels else table.dimensions[at].codes
+    levels = levels_at(table, at).tolist()
     spoken = f'<span class="vh">{words(language).level}: </span>' if max(levels) > 1 else ""
     return {
-        code: (spoken.format(level=levels[code]) + html.escape(texts[code]), levels[code])
+        code: (
+            spoken.format(level=levels[code])
+            + html.escape(texts[code])
+            + page.marks(page.remarks.of_code(at, code)),
+            levels[code],
+        )
         for code in shown.tolist()
     }
 
@@ -169,24 +205,32 @@ def _indent(level: int) -> str:
     return f' class="l{min(level, _DEEPEST)}"' if level else ""
 
 
-def _row_texts(layout: Layout, block: Block, language: str) -> Iterator[str]:
+def _row_texts(page: _Page, block: Block) -> Iterator[str]:
     """The cells of each row as one text."""
-    decimals, text = layout.table.decimals, words(language)
+    language = page.language
+    text = words(language)
 
-    def cell(value: int | float, status: int) -> str:
+    def cell(value: int | float, status: int, decimals: int) -> str:
         if status == CellStatus.suppressed:
-            return f"<td>{_explained(SUPPRESSED, text.unknown)}</td>"
+            return f"<td>{_explained(SUPPRESSED, text.unknown)}"
+        if status == CellStatus.not_applicable:
+            return f"<td>{_explained(INAPPLICABLE, text.inapplicable)}"
         if value == 0:
-            return f"<td>{_explained(ZERO, text.zero)}</td>"
+            return f"<td>{_explained(ZERO, text.zero)}"
         number = number_text(value, decimals, language)
         if status == CellStatus.bracketed:
             number = _explained(f"({number})", text.limited)
         elif status == CellStatus.official:
             number = _explained(f"{number}<sup>{OFFICIAL}</sup>", text.official)
-        return f"<td>{number}</td>"
+        return f"<td>{number}"
 
-    cells = figure_texts(block.value.ravel(), block.status.ravel(), cell)
-    return map("".join, cells.reshape(block.value.shape).tolist())
+    decimals = block.decimals if isinstance(block.decimals, int) else block.decimals.ravel()
+    cells = figure_texts(block.value.ravel(), block.status.ravel(), cell, decimals)
+    cells = cells.reshape(block.value.shape)
+    marks = page.remarks.of_block(page.layout, block.first, len(cells))
+    if marks is not None:
+        cells = cells + np.array([page.marks(each) for each in marks.sets], object)[marks.which]
+    return (f"{'</td>'.join(row)}</td>" for row in cells.tolist())
 
 
 def _explained(sign: str, meaning: str) -> str:
@@ -194,20 +238,37 @@ def _explained(sign: str, meaning: str) -> str:
 
 
 def legend_html(signs: Iterable[Sign], language: str, *, level: int = 2) -> str:
-    """The signs and what they mean."""
+    """The signs and what they mean; empty if there are none."""
     items = "".join(
         f"<div><dt>{html.escape(sign.symbol)}</dt><dd>{html.escape(sign.meaning)}</dd></div>\n"
         for sign in signs
     )
+    if not items:
+        return ""
     return _section(words(language).legend, f'<dl class="legend">\n{items}</dl>\n', level)
 
 
-def notes_html(table: ProtectedTable, language: str, *, level: int = 2) -> str:
-    """The notes of a table; empty if it has none."""
+def notes_html(
+    table: ProtectedTable, language: str, *, identifier: str = "table", level: int = 2
+) -> str:
+    """The notes of a table and its footnotes; empty if it has none.
+
+    Args:
+        table: The table.
+        language: Language of the page.
+        identifier: The id of the table on the page, to which its marks belong.
+        level: Level of the heading.
+    """
     items = "".join(f"<li>{html.escape(n.text(language))}</li>\n" for n in printed_notes(table))
-    if not items:
-        return ""
-    return _section(words(language).notes, f'<ul class="notes">\n{items}</ul>\n', level)
+    numbered = "".join(
+        f'<li id="{identifier}-n{number}">{html.escape(note.text(language))}</li>\n'
+        for number, note in enumerate(footnotes(table).notes, 1)
+    )
+    text = words(language)
+    content = f'<ul class="notes">\n{items}</ul>\n' if items else ""
+    if numbered:
+        content += f'<ol class="notes" aria-label="{text.footnotes}">\n{numbered}</ol>\n'
+    return _section(text.notes, content, level) if content else ""
 
 
 def provenance_html(table: ProtectedTable, language: str) -> str:

@@ -1,13 +1,12 @@
 """Laying a table out on a page: which variables go down, which across.
 
 In: `ProtectedTable`. Out: `Layout`, the shown combinations of codes for rows and
-columns, the headings over the columns, and the body in blocks of rows. Public.
-Every cell of the shown rows and columns that is not stored is a zero.
+columns, and the body in blocks of rows. Public. What a cell of the shown rows and
+columns is that is not stored, the table says; on parts it lacks, it is unknown.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,30 +25,12 @@ from discreet.publication.cells import (
     is_complete,
     stored_cells,
 )
-from discreet.publication.labels import labels_of
-from discreet.publication.words import words
 from discreet.tables import CellStatus, Dimension, ProtectedTable
+from discreet.tables.figures import FIGURE
 
-__all__ = ["Block", "Heading", "Layout", "arrange", "headings", "lay_out"]
+__all__ = ["Block", "Layout", "arrange", "lay_out"]
 
 Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading over some columns.
-
-    Args:
-        text: What it says.
-        column: First column it stands over.
-        width: Number of columns it stands over.
-        height: Number of heading rows it takes.
-    """
-
-    text: str
-    column: int
-    width: int
-    height: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +41,13 @@ class Block:
         first: Number of the first row.
         value: Published values, rows × columns.
         status: Their status, rows × columns.
+        decimals: Digits after the decimal point of all cells, or of each.
     """
 
     first: int
     value: ValueArray
     status: StatusArray
+    decimals: int | IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,23 +91,57 @@ class Layout:
             place = (down[part] - first, across[part])
             shape = (last - first, len(self.column_codes))
             value: Any = np.zeros(shape, dtype=cells.value.dtype)
-            status = np.full(shape, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
-            status[~self._known(first, last)] = CellStatus.suppressed  # shown as unknown
+            status = self._absent(first, last)
             value[place] = cells.value[part]
             status[place] = cells.status[part]
-            yield Block(first, value, status)
+            yield Block(first, value, status, self._decimals(first, last))
 
-    def _known(self, first: int, last: int) -> Mask:
-        """Which cells of some rows lie on parts that the table has."""
-        shape = (last - first, len(self.column_codes))
-        if self.table.parts is None:
-            return np.ones(shape, dtype=np.bool_)
-        index: list[Any] = [None] * len(self.table.dimensions)
+    def _absent(self, first: int, last: int) -> StatusArray:
+        """What the cells of some rows are where they are not stored."""
+        table, shape = self.table, (last - first, len(self.column_codes))
+        if table.parts is None and not table.figures and not table.suppressed_parts:
+            return np.full(shape, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
+        size = shape[0] * shape[1]
+        index: list[Any] = [None] * len(table.dimensions)
         for k, at in enumerate(self.rows):
             index[at] = np.repeat(self.row_codes[first:last, k], shape[1])
         for k, at in enumerate(self.columns):
             index[at] = np.tile(self.column_codes[:, k], shape[0])
-        return self.table.known(index, shape[0] * shape[1]).reshape(shape)
+        status = table.absent(index, size)
+        status[~table.known(index, size)] = CellStatus.suppressed  # shown as unknown
+        return status.reshape(shape)
+
+    def _decimals(self, first: int, last: int) -> int | IntArray:
+        """Digits after the decimal point in some rows."""
+        table, shape = self.table, (last - first, len(self.column_codes))
+        if not table.several_figures:
+            return table.figure_decimals()
+        decimals = np.array([figure.decimals for figure in table.figures], dtype=np.int64)
+        at = len(table.dimensions) - 1
+        if at in self.columns:
+            each = decimals[self.column_codes[:, self.columns.index(at)]]
+        else:
+            each = decimals[self.row_codes[first:last, self.rows.index(at)]][:, np.newaxis]
+        return np.broadcast_to(each, shape)
+
+    def chosen(self, wanted: Sequence[int | None]) -> tuple[Mask, Mask]:
+        """Which rows and which columns belong to some codes.
+
+        Args:
+            wanted: Per dimension, the position of a code; None for all.
+        """
+        return (
+            _matching(self.row_codes, [wanted[at] for at in self.rows]),
+            _matching(self.column_codes, [wanted[at] for at in self.columns]),
+        )
+
+
+def _matching(codes: IntArray, wanted: Sequence[int | None]) -> Mask:
+    match = np.ones(len(codes), dtype=np.bool_)
+    for part, code in zip(codes.T, wanted, strict=True):
+        if code is not None:
+            match &= part == code
+    return match
 
 
 def _places(
@@ -145,7 +162,8 @@ def arrange(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Positions of the variables that go down and across.
 
-    By default the last variable goes across, and a single one down.
+    By default the last variable goes across, and a single one down. Several figures go
+    across, over the codes of the last variable, unless they are placed by name.
 
     Args:
         table: The table.
@@ -153,20 +171,27 @@ def arrange(
         columns: Names of the variables that go across.
     """
     names = [dimension.name for dimension in table.dimensions]
-    _check_names(names, rows, columns)
+    _check_names(names, rows, columns, free=table.several_figures)
+    unplaced = table.several_figures and FIGURE not in (*(rows or ()), *(columns or ()))
+    free = [FIGURE] if unplaced else []
+    rest = [name for name in names if name not in free]
     if rows is None and columns is None:
-        split = max(len(names) - 1, min(len(names), 1))
-        rows, columns = names[:split], names[split:]
+        split = max(len(rest) - 1, min(len(rest), 1))
+        rows, columns = rest[:split], rest[split:]
     elif rows is None:
-        rows = [name for name in names if name not in (columns or ())]
+        rows = [name for name in rest if name not in (columns or ())]
     elif columns is None:
-        columns = [name for name in names if name not in rows]
-    down, across = rows or (), columns or ()
+        columns = [name for name in rest if name not in rows]
+    down, across = rows or (), (*free, *(columns or ()))
     return tuple(names.index(n) for n in down), tuple(names.index(n) for n in across)
 
 
 def _check_names(
-    names: Sequence[str], rows: Sequence[str] | None, columns: Sequence[str] | None
+    names: Sequence[str],
+    rows: Sequence[str] | None,
+    columns: Sequence[str] | None,
+    *,
+    free: bool,
 ) -> None:
     found = f"variables: {', '.join(names)}" if names else "this table has no variables"
     problems = []
@@ -180,14 +205,14 @@ def _check_names(
             if name not in names
         ]
     if not problems:
-        placed = [*(rows or ()), *(columns or ())]
+        named = [*(rows or ()), *(columns or ())]
         problems += [
             Problem(f"variable {name!r} is placed twice", "rows and columns")
-            for name in dict.fromkeys(placed)
-            if placed.count(name) > 1
+            for name in dict.fromkeys(named)
+            if named.count(name) > 1
         ]
         if rows is not None and columns is not None:
-            lost = [name for name in names if name not in placed]
+            lost = [name for name in names if name not in named and not (free and name == FIGURE)]
             problems += [
                 Problem(f"variable {name!r} is not placed", "rows and columns") for name in lost
             ]
@@ -268,71 +293,3 @@ def _shown(
         parts.append(rest % size)
         rest = rest // size
     return np.stack(parts[::-1], axis=1)
-
-
-def headings(layout: Layout, language: str = "en") -> list[list[Heading]]:
-    """The rows of headings over the columns, from the top.
-
-    The first row names the variables; then each variable has a row per level, in
-    which a code stands over everything below it.
-    """
-    text = words(language)
-    width = len(layout.column_codes)
-    if not layout.columns:
-        return [[Heading(text.value, 0, 1, 1)]]
-    titles = " / ".join(layout.dimension(at).title(language) for at in layout.columns)
-    paths = [
-        _paths(layout.dimension(at), layout.column_codes[:, k], language, text.together)
-        for k, at in enumerate(layout.columns)
-    ]
-    whole = [tuple(itertools.chain(*parts)) for parts in zip(*paths, strict=True)]
-    depth = len(whole[0])
-    rows = [_runs(whole, row, depth) for row in range(depth)]
-    return [[Heading(titles, 0, width, 1)], *rows]
-
-
-def _paths(
-    dimension: Dimension, codes: IntArray, language: str, together: str
-) -> list[tuple[tuple[int, str] | None, ...]]:
-    """For each column, the headings from the top level down; None extends the one above.
-
-    A code that is shown with parts below it stands over them and over itself; its
-    own column is headed `together`.
-    """
-    labels = labels_of(dimension, language)
-    shown = {int(code) for code in codes}
-    depth = max(1, max(int(dimension.levels[code]) for code in shown))
-    above = {int(dimension.parents[code]) for code in shown}
-    result = {}
-    for code in shown:
-        chain = []
-        at = code
-        while at > 0:
-            chain.append(at)
-            at = int(dimension.parents[at])
-        path: list[tuple[int, str] | None] = [(at, labels[at]) for at in reversed(chain)]
-        if code == 0:
-            path = [(0, labels[0])]
-        elif code in above:
-            path.append((-code, together))
-        result[code] = tuple(path + [None] * (depth - len(path)))
-    return [result[int(code)] for code in codes]
-
-
-def _runs(
-    paths: Sequence[tuple[tuple[int, str] | None, ...]], row: int, depth: int
-) -> list[Heading]:
-    """The headings of one row: neighbours with the same path down to it share one."""
-    found = []
-    column = 0
-    for prefix, group in itertools.groupby(paths, key=lambda path: path[: row + 1]):
-        width = sum(1 for _ in group)
-        entry = prefix[row]
-        if entry is not None:
-            path = paths[column]
-            height = 1
-            while row + height < depth and path[row + height] is None:
-                height += 1
-            found.append(Heading(entry[1], column, width, height))
-        column += width
-    return found

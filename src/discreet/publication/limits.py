@@ -10,10 +10,17 @@ from pathlib import Path
 
 from discreet.errors import PublicationError
 
-__all__ = ["CELL_LIMIT", "FILE_COMPLETE_LIMIT", "FORMATS", "check_shape", "format_of"]
+__all__ = [
+    "CELL_LIMIT",
+    "FILE_COMPLETE_LIMIT",
+    "FORMATS",
+    "check_shape",
+    "format_of",
+    "suffix_of",
+]
 
-#: Formats that tables can be written in, by suffix.
-FORMATS = ("csv", "parquet", "json", "xlsx", "html")
+#: Formats that tables can be written in.
+FORMATS = ("csv", "parquet", "json", "xlsx", "html", "px", "json-stat", "sdmx-csv")
 
 #: Pages and workbooks hold at most this many cells.
 CELL_LIMIT = 5_000_000
@@ -25,18 +32,21 @@ FILE_COMPLETE_LIMIT = 100_000
 SHEET_ROWS = 1_048_576
 SHEET_COLUMNS = 16_384
 
-_LAID_OUT = ("xlsx", "html")
-_ALIASES = {"htm": "html"}
+_LAID_OUT = ("xlsx", "html", "px")
+_ALIASES = {"htm": "html", "jsonstat": "json-stat"}
+_DOUBLE = {".jsonstat.json": "json-stat", ".sdmx.csv": "sdmx-csv"}
 _HINT = "write csv or parquet instead, or publish fewer codes"
 
 
 def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the word users know
     """The format named, or that of the path's suffix.
 
-    >>> format_of(Path("T1.HTM"))
-    'html'
+    >>> format_of(Path("T1.HTM")), format_of(Path("T1.sdmx.csv"))
+    ('html', 'sdmx-csv')
     """
-    named = (path.suffix.removeprefix(".") if format is None else format).lower()
+    double = "".join(path.suffixes[-2:]).lower()
+    found = _DOUBLE.get(double, path.suffix.removeprefix("."))
+    named = (found if format is None else format).lower()
     chosen = _ALIASES.get(named, named)
     if chosen not in FORMATS:
         what = f"{named!r} is not a format" if named else "the file name has no suffix"
@@ -47,6 +57,16 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the
             hint=f"formats: {', '.join(FORMATS)}",
         )
     return chosen
+
+
+def suffix_of(format: str) -> str:  # noqa: A002
+    """What the name of a file of a format ends with.
+
+    >>> [suffix_of(name) for name in ("csv", "px", "json-stat", "sdmx-csv")]
+    ['.csv', '.px', '.jsonstat.json', '.sdmx.csv']
+    """
+    chosen = format_of(Path("table"), format)
+    return next((suffix for suffix, name in _DOUBLE.items() if name == chosen), f".{chosen}")
 
 
 def check_shape(format: str, rows: int, columns: int, *, where: str = "") -> None:  # noqa: A002

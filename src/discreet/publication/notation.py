@@ -2,24 +2,27 @@
 
 In: published values with their status. Out: texts. Public. The signs are those
 of the German census: – zero or changed to zero, . unknown or secret,
-( ) limited value; * marks official figures.
+( ) limited value; * marks official figures, x cells that cannot have one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import PublicationError
-from discreet.publication.cells import StatusArray, ValueArray, distinct_figures
+from discreet.publication.cells import IntArray, StatusArray, ValueArray, distinct_figures
 from discreet.publication.words import words
 from discreet.tables import CellStatus, ProtectedTable
 
 __all__ = [
+    "INAPPLICABLE",
+    "LIMITED",
     "OFFICIAL",
     "SUPPRESSED",
     "ZERO",
@@ -37,10 +40,18 @@ ZERO = "–"
 SUPPRESSED = "."
 OFFICIAL = "*"
 LIMITED = "( )"
+INAPPLICABLE = "x"
 
 TextArray = npt.NDArray[np.object_]
 
 _MOST_DECIMALS = 15
+#: Below, a number and its decimals have so few digits that floats hold them exactly.
+_FEW_DIGITS = 1e15
+#: The grids of tables up to this size are looked through for the signs in them.
+_LOOKED_THROUGH = 1_000_000
+
+#: Every file of a table has the same legend; it is forgotten with the table.
+_KNOWN: MutableMapping[ProtectedTable, frozenset[CellStatus]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +63,68 @@ class Sign:
 
 
 def legend(table: ProtectedTable | None = None, language: str = "en") -> tuple[Sign, ...]:
-    """The signs that may stand in a table; without a table, all that any table has.
+    """The signs that stand in a table; without a table, all that any table has.
 
     >>> [sign.symbol for sign in legend()]
-    ['–', '.', '( )', '*', '0']
+    ['–', '.', '( )', 'x', '*', '0']
     """
     text = words(language)
+    found = set(CellStatus) if table is None else _occurring(table)
     signs = [
-        Sign(ZERO, text.zero),
-        Sign(SUPPRESSED, text.unknown),
-        Sign(LIMITED, text.limited),
+        (CellStatus.zero_or_changed_to_zero, ZERO, text.zero),
+        (CellStatus.suppressed, SUPPRESSED, text.unknown),
+        (CellStatus.bracketed, LIMITED, text.limited),
+        (CellStatus.not_applicable, INAPPLICABLE, text.inapplicable),
+        (CellStatus.official, OFFICIAL, text.official),
     ]
-    if table is None or bool((table.status == CellStatus.official).any()):
-        signs.append(Sign(OFFICIAL, text.official))
-    if table is None or _rounds_to_zero(table):
-        decimals = table.decimals if table else 0
-        signs.append(Sign(number_text(0.0, decimals, language), text.rounded))
-    return tuple(signs)
+    rounding = [0] if table is None else _rounding_to_zero(table)
+    return (
+        *(Sign(symbol, meaning) for status, symbol, meaning in signs if status in found),
+        *(Sign(number_text(0.0, places, language), text.rounded) for places in rounding),
+    )
 
 
-def _rounds_to_zero(table: ProtectedTable) -> bool:
+def _occurring(table: ProtectedTable) -> frozenset[CellStatus]:
+    """The states that cells of the whole grid have."""
+    if table not in _KNOWN:
+        found = {CellStatus(status) for status in np.unique(table.status).tolist()}
+        if table.parts is not None:
+            found.add(CellStatus.suppressed)  # cells on parts it lacks are shown as unknown
+        if table.stored < table.grid_size:
+            found |= _absent(table)
+        _KNOWN[table] = frozenset(found)
+    return _KNOWN[table]
+
+
+def _absent(table: ProtectedTable) -> set[CellStatus]:
+    """What cells are that are not stored."""
+    if not table.figures and table.parts is None and not table.suppressed_parts:
+        return {CellStatus.zero_or_changed_to_zero}
+    if table.grid_size <= _LOOKED_THROUGH:
+        return {CellStatus(status) for status in np.unique(table.cells(True)[2]).tolist()}
+    kinds = [figure.summed for figure in table.figures] or [True]
+    found = {CellStatus.suppressed} if table.suppressed_parts else set()
+    if any(kinds):
+        found.add(CellStatus.zero_or_changed_to_zero)
+    if not all(kinds):
+        found.add(CellStatus.not_applicable)
+    return found
+
+
+def _rounding_to_zero(table: ProtectedTable) -> list[int]:
+    """The numbers of decimals with which a value that is not zero is printed as zero."""
     if table.value.dtype.kind == "i":
-        return False
-    small = (table.value != 0) & (np.abs(table.value) < 10.0**-table.decimals)
-    return any(not rounded(float(value), table.decimals) for value in table.value[small])
+        return []
+    places = np.full(table.stored, table.figure_decimals(), dtype=np.int64)
+    if table.several_figures:
+        places = np.array([figure.decimals for figure in table.figures])[table.index[-1]]
+    found = []
+    for decimals in np.unique(places).tolist():
+        value = table.value[places == decimals]
+        small = value[(value != 0) & (np.abs(value) < 10.0**-decimals)]
+        if any(not rounded(float(each), decimals) for each in small):
+            found.append(decimals)
+    return found
 
 
 def rounded(value: int | float, decimals: int) -> Decimal:
@@ -87,6 +136,14 @@ def rounded(value: int | float, decimals: int) -> Decimal:
     return result if result else abs(result)
 
 
+def _nearest(value: float, decimals: int) -> Decimal | float:
+    """The same as `rounded`, and quicker for values that have no more decimals."""
+    near = round(value, decimals)
+    if near == value and value and abs(value) < _FEW_DIGITS / 10.0**decimals:
+        return near
+    return rounded(value, decimals)
+
+
 def number_text(value: int | float, decimals: int = 0, language: str | None = None) -> str:
     """A number as printed in a language; plain, for programs, if the language is None.
 
@@ -94,10 +151,10 @@ def number_text(value: int | float, decimals: int = 0, language: str | None = No
     ('1,234.5', '1\u202f234,5', '1234.5')
     """
     whole = isinstance(value, int)
-    number = value if whole else rounded(value, decimals)
+    number = value if whole else _nearest(value, decimals)
     places = 0 if whole else decimals
     if language is None:
-        return f"{number:.{places}f}" if places else f"{number:d}" if whole else f"{number:f}"
+        return f"{number:d}" if whole else f"{number:.{places}f}"
     text = words(language)
     marked = f"{number:,d}" if whole else f"{number:,.{places}f}"
     swapped = marked.translate({44: text.group, 46: text.decimal})
@@ -114,12 +171,29 @@ def exact_text(value: int | float) -> str:
 
 
 def figure_texts(
-    value: ValueArray, status: StatusArray, text: Callable[[int | float, int], str]
+    value: ValueArray,
+    status: StatusArray,
+    text: Callable[[int | float, int, int], str],
+    decimals: int | IntArray = 0,
 ) -> TextArray:
-    """A text for each cell, from its value and status; equal cells are put into text once."""
+    """A text for each cell; equal cells are put into text once.
+
+    Args:
+        value: Published values.
+        status: Their status.
+        text: Makes the text of a value, its status and its number of decimals.
+        decimals: Digits after the decimal point of all cells, or of each.
+    """
+    if not isinstance(decimals, int):
+        texts = np.empty(len(value), dtype=object)
+        for places in np.unique(decimals).tolist():
+            part = decimals == places
+            texts[part] = figure_texts(value[part], status[part], text, places)
+        return texts
     values, states, where = distinct_figures(value, status)
     texts = np.empty(len(values), dtype=object)
-    texts[:] = [text(*pair) for pair in zip(values.tolist(), states.tolist(), strict=True)]
+    pairs = zip(values.tolist(), states.tolist(), strict=True)
+    texts[:] = [text(number, state, decimals) for number, state in pairs]
     return texts[where]
 
 
@@ -131,6 +205,8 @@ def symbol(value: int | float, status: int, decimals: int, language: str | None 
     """
     if status == CellStatus.suppressed:
         return SUPPRESSED
+    if status == CellStatus.not_applicable:
+        return INAPPLICABLE
     if value == 0:
         return ZERO
     text = number_text(value, decimals, language)
@@ -140,7 +216,7 @@ def symbol(value: int | float, status: int, decimals: int, language: str | None 
 
 
 def symbols(
-    value: ValueArray, status: StatusArray, decimals: int, language: str | None = None
+    value: ValueArray, status: StatusArray, decimals: int | IntArray, language: str | None = None
 ) -> TextArray:
     """Each cell as printed.
 
@@ -148,10 +224,10 @@ def symbols(
     ['–', '.', '(1234)', '12*']
     """
 
-    def text(number: int | float, state: int) -> str:
-        return symbol(number, state, decimals, language)
+    def text(number: int | float, state: int, places: int) -> str:
+        return symbol(number, state, places, language)
 
-    return figure_texts(value, status, text)
+    return figure_texts(value, status, text, decimals)
 
 
 def check_values(table: ProtectedTable) -> None:

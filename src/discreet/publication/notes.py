@@ -1,4 +1,4 @@
-"""Remarks printed with a table: its own, and how far its published figures add up.
+"""Remarks printed with a table: its own, its suppressed parts, how far it adds up.
 
 In: `ProtectedTable`. Out: notes in a language. Public: every number here is a
 published value or a sum of published values.
@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import replace
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.publication.footnotes import whole_notes
 from discreet.publication.notation import number_text
+from discreet.publication.parts import suppressed_parts_note
 from discreet.publication.words import LANGUAGES, words
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
+from discreet.tables.figures import Figure
+from discreet.tables.parts import Parts
 
-__all__ = ["FIGURES", "non_additivity", "printed_notes"]
+__all__ = ["FIGURES", "non_additivity", "printed_notes", "unlisted_text"]
 
 #: Kind of the note with the published figures that do not add up.
 FIGURES = "non-additivity-figures"
@@ -32,10 +38,29 @@ Mask = npt.NDArray[np.bool_]
 
 
 def printed_notes(table: ProtectedTable) -> tuple[Note, ...]:
-    """The notes of a table and, where its figures do not add up, those figures."""
+    """The notes of a table; its suppressed parts; the figures that do not add up."""
     own = [note for note in table.notes if note.kind != FIGURES]
-    figures = non_additivity(table)
-    return tuple(own) if figures is None else (*own, figures)
+    made = [suppressed_parts_note(table), non_additivity(table)]
+    return (*own, *whole_notes(table), *(note for note in made if note is not None))
+
+
+def unlisted_text(table: ProtectedTable, language: str) -> str:
+    """What the cells are that a sparse file does not list."""
+    text = words(language)
+    summed = [figure.summed for figure in table.figures] or [True]
+    kinds = [text.unlisted_zero] if all(summed) else []
+    if not all(summed):
+        zeros = [f for f in table.figures if f.summed]
+        kinds += [f"{text.unlisted_zero} ({_titles(zeros, language)})"] if zeros else []
+        none = [f for f in table.figures if not f.summed]
+        kinds.append(f"{text.unlisted_none} ({_titles(none, language)})")
+    if table.suppressed_parts:
+        kinds.append(text.unlisted_suppressed)
+    return text.unlisted.format(kinds="; ".join(kinds))
+
+
+def _titles(figures: Iterable[Figure], language: str) -> str:
+    return ", ".join(figure.title(language) for figure in figures)
 
 
 def non_additivity(table: ProtectedTable) -> Note | None:
@@ -45,30 +70,74 @@ def non_additivity(table: ProtectedTable) -> Note | None:
     added with all other variables at their total; then the innermost cells. Parts
     with a suppressed cell have no sum. None if all sums agree.
 
-    Figures other than counts (shares, means) need not add up: a table of
-    non-integers is looked at only if it carries a note of kind "non-additivity".
+    Counts are looked at; sums and weighted counts only if the table carries a note of
+    kind "non-additivity"; means, shares and other figures need not add up.
     """
-    counts = table.value.dtype.kind == "i"
-    if not table.dimensions or not (counts or any(n.kind == _GENERAL for n in table.notes)):
-        return None
     if table not in _KNOWN:
-        _KNOWN[table] = _figures_note(table)
+        _KNOWN[table] = _figures_note(table) if table.spanning else None
     return _KNOWN[table]
 
 
 def _figures_note(table: ProtectedTable) -> Note | None:
-    found = {language: list(_differences(table, language)) for language in LANGUAGES}
-    if not found[LANGUAGES[0]]:
+    noted = any(note.kind == _GENERAL for note in table.notes)
+    texts: dict[str, list[str]] = {language: [] for language in LANGUAGES}
+    for figure, part in _additive(table, noted):
+        for language in LANGUAGES:
+            sums = list(_differences(part, language))
+            if sums:
+                total = number_text(_grand_total(part) or 0, part.decimals, language)
+                said = words(language).add_up.format(total=total, sums=", ".join(sums))
+                name = f"{figure.title(language)}: " if figure and table.several_figures else ""
+                texts[language].append(name + said)
+    if not texts[LANGUAGES[0]]:
         return None
-    texts = {}
-    for language, sums in found.items():
-        total = number_text(_grand_total(table) or 0, table.decimals, language)
-        texts[language] = words(language).add_up.format(total=total, sums=", ".join(sums))
-    return Note(FIGURES, texts)
+    return Note(FIGURES, {language: " ".join(said) for language, said in texts.items()})
+
+
+def _additive(table: ProtectedTable, noted: bool) -> Iterator[tuple[Figure | None, ProtectedTable]]:
+    """The figures whose parts should add up, each as a table of its own."""
+    if not table.figures:
+        if noted or table.value.dtype.kind == "i":
+            yield None, table
+        return
+    for at, figure in enumerate(table.figures):
+        if figure.kind == "count" or (noted and figure.kind == "sum"):
+            yield figure, _alone(table, at)
+
+
+def _alone(table: ProtectedTable, at: int) -> ProtectedTable:
+    """One figure of a table, without the dimension of the figures."""
+    decimals = table.figures[at].decimals
+    if not table.several_figures:
+        return replace(table, figures=(), decimals=decimals, cell_notes=())
+    mask = table.index[-1] == at
+    value: Any = table.value[mask]
+    if decimals == 0 and bool((value == np.rint(value)).all()):
+        value = value.astype(np.int64)
+    number = 1 if at == 0 else 0  # in the dimension of figures, the first stands as the total
+    return replace(
+        table,
+        dimensions=table.spanning,
+        index=tuple(part[mask] for part in table.index[:-1]),
+        value=value,
+        status=table.status[mask],
+        parts=_narrowed(table.parts, number),
+        suppressed_parts=_narrowed(table.suppressed_parts, number) or frozenset(),
+        figures=(),
+        decimals=decimals,
+        cell_notes=(),
+    )
+
+
+def _narrowed(parts: Parts | None, number: int) -> Parts | None:
+    """The parts of one figure, without the dimension of the figures."""
+    if parts is None:
+        return None
+    return frozenset(part[:-1] for part in parts if part[-1] == number)
 
 
 def _grand_total(table: ProtectedTable) -> int | float | None:
-    return _sum(table, _all(table, [part == 0 for part in table.index]))
+    return _sum(table, [_only_total(dimension) for dimension in table.dimensions])
 
 
 def _differences(table: ProtectedTable, language: str) -> Iterator[str]:
@@ -78,8 +147,8 @@ def _differences(table: ProtectedTable, language: str) -> Iterator[str]:
         return
     text = words(language)
     printed = number_text(total, table.decimals, language)
-    for name, mask in _parts(table, language):
-        value = _sum(table, mask)
+    for name, codes in _parts(table, language):
+        value = _sum(table, codes)
         if value is None:
             continue
         shown = number_text(value, table.decimals, language)
@@ -87,15 +156,19 @@ def _differences(table: ProtectedTable, language: str) -> Iterator[str]:
             yield text.add_by.format(sum=shown, name=name)
 
 
-def _parts(table: ProtectedTable, language: str) -> Iterator[tuple[str, Mask]]:
+def _parts(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[Mask]]]:
     """The ways to split the grand total: by one variable at one level; by all at once."""
-    at_total = [part == 0 for part in table.index]
+    at_total = [_only_total(dimension) for dimension in table.dimensions]
     for at, dimension in enumerate(table.dimensions):
-        others = [mask for k, mask in enumerate(at_total) if k != at]
         for name, codes in _cuts(dimension, language):
-            yield name, _all(table, [*others, codes[table.index[at]]])
+            yield name, [*at_total[:at], codes, *at_total[at + 1 :]]
     if len(table.dimensions) > 1:
         yield from _inner(table, language)
+
+
+def _only_total(dimension: Dimension) -> Mask:
+    total: Mask = dimension.levels == 0
+    return total
 
 
 def _cuts(dimension: Dimension, language: str) -> Iterator[tuple[str, Mask]]:
@@ -119,30 +192,46 @@ def _cuts(dimension: Dimension, language: str) -> Iterator[tuple[str, Mask]]:
             )
 
 
-def _inner(table: ProtectedTable, language: str) -> Iterator[tuple[str, Mask]]:
+def _inner(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[Mask]]]:
     """The innermost cells; once for each way to choose among breakdowns that do not nest."""
     choices = [range(len(dimension.classifications)) for dimension in table.dimensions]
     for chosen in itertools.product(*choices):
-        masks, names = [], [words(language).add_inner]
-        for dimension, part, tree in zip(table.dimensions, table.index, chosen, strict=True):
-            leaves = dimension.is_leaf & (dimension.breakdown == tree)
-            masks.append(leaves[part])
+        codes, names = [], [words(language).add_inner]
+        for dimension, tree in zip(table.dimensions, chosen, strict=True):
+            codes.append(dimension.is_leaf & (dimension.breakdown == tree))
             if len(dimension.classifications) > 1:
                 names.append(dimension.classifications[tree].title(language))
-        yield ", ".join(names), _all(table, masks)
+        yield ", ".join(names), codes
 
 
-def _all(table: ProtectedTable, masks: list[Mask]) -> Mask:
-    result = np.ones(table.stored, dtype=np.bool_)
-    for mask in masks:
-        result &= mask
-    return result
-
-
-def _sum(table: ProtectedTable, mask: Mask) -> int | float | None:
-    """The sum of published values; None if one of them is suppressed."""
+def _sum(table: ProtectedTable, codes: Sequence[Mask]) -> int | float | None:
+    """The sum of published values; None if one of them is suppressed or unknown."""
+    if _lacks(table, codes):
+        return None
+    mask = np.ones(table.stored, dtype=np.bool_)
+    for part, wanted in zip(table.index, codes, strict=True):
+        mask &= wanted[part]
     if bool((table.status[mask] == CellStatus.suppressed).any()):
         return None
     value = table.value[mask]
     # fsum is exact, so the order of the cells does not matter.
     return int(value.sum()) if value.dtype.kind == "i" else math.fsum(value.tolist())
+
+
+def _lacks(table: ProtectedTable, codes: Sequence[Mask]) -> bool:
+    """Whether some of these cells lie on suppressed parts, or on parts the table lacks."""
+    if table.parts is None and not table.suppressed_parts:
+        return False
+    # One code stands for all of its level: parts are made of levels.
+    each = [_one_per_level(d, wanted) for d, wanted in zip(table.dimensions, codes, strict=True)]
+    grid = np.meshgrid(*each, indexing="ij")
+    index = [part.ravel().astype(np.int32) for part in grid]
+    size = len(index[0])
+    suppressed = table.absent(index, size) == CellStatus.suppressed
+    return bool(suppressed.any() or not table.known(index, size).all())
+
+
+def _one_per_level(dimension: Dimension, wanted: Mask) -> npt.NDArray[np.int64]:
+    shown = np.flatnonzero(wanted)
+    kinds = np.where(dimension.is_leaf, -1, dimension.levels)[shown]
+    return shown[np.unique(kinds, return_index=True)[1]]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from discreet.publication import html_parts
 from discreet.publication.description import check_texts, universe
+from discreet.publication.labels import figure_line
 from discreet.publication.layout import Layout, lay_out
 from discreet.publication.limits import CELL_LIMIT
 from discreet.publication.notation import legend
@@ -40,9 +41,9 @@ def write_file(table: ProtectedTable, path: Path, options: Options) -> None:
 
 
 def caption(table: ProtectedTable, language: str) -> str:
-    """Title and universe of a table, as HTML."""
-    who = universe(table, language)
-    below = f'<span class="universe">{html.escape(who)}</span>' if who else ""
+    """Title and universe of a table, and what its only figure is, as HTML."""
+    lines = filter(None, (figure_line(table, language), universe(table, language)))
+    below = "".join(f'<span class="universe">{html.escape(line)}</span>' for line in lines)
     return f"<strong>{html.escape(table.title(language))}</strong>{below}"
 
 

@@ -7,6 +7,7 @@ its own. Public.
 from __future__ import annotations
 
 import html
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +20,12 @@ import numpy.typing as npt
 from discreet.files import atomic_path
 from discreet.publication import html_parts
 from discreet.publication.description import check_texts, provenance_lines, universe
+from discreet.publication.labels import figure_line
 from discreet.publication.layout import Layout, lay_out
 from discreet.publication.notation import Sign, check_values, legend, number_text
 from discreet.publication.page import caption
+from discreet.publication.protection import check_place, check_protected
 from discreet.publication.words import Words, words
-from discreet.publication.writing import check_place, check_protected
 from discreet.tables import Dimension, ProtectedTable
 
 __all__ = ["write_report"]
@@ -124,10 +126,12 @@ def _entry(table: ProtectedTable, number: int, language: str, links: str) -> _En
     anchor = f"table-{number}"
     heading = f"{table.name}: {table.title(language)}"
     layout, whole = _brief(table)
-    notes = html_parts.notes_html(table, language, level=3)
+    notes = html_parts.notes_html(table, language, identifier=f"{anchor}-t", level=3)
     files = f'<p class="files" aria-label="{text.files}">{links}</p>\n' if links else ""
     shape = _shape(table, text, language)
-    about = " · ".join(filter(None, (universe(table, language), shape)))
+    about = " · ".join(
+        filter(None, (figure_line(table, language), universe(table, language), shape))
+    )
     part = "" if whole else f'<p class="meta">{html.escape(text.part)}</p>\n'
     shown = "".join(
         html_parts.table_html(
@@ -159,11 +163,13 @@ def _brief(table: ProtectedTable) -> tuple[Layout, bool]:
     """The table if it is small, else its totals and first levels; and which of the two."""
     if table.grid_size <= _WHOLE:
         return lay_out(table, complete=True), True
-    keep = [_first_level(dimension) for dimension in table.dimensions]
-    while int(np.prod([int(mask.sum()) for mask in keep], dtype=object)) > _PART:
+    keep = [_first_level(dimension) for dimension in table.spanning]
+    figures = [np.ones(len(d), np.bool_) for d in table.dimensions[len(keep) :]]
+    most = max(1, _PART // math.prod(len(mask) for mask in figures))
+    while int(np.prod([int(mask.sum()) for mask in keep], dtype=object)) > most:
         largest = max(range(len(keep)), key=lambda at: int(keep[at].sum()))
         keep[largest] = _only_total(table.dimensions[largest])
-    return lay_out(table, keep=keep), False
+    return lay_out(table, keep=[*keep, *figures]), False
 
 
 def _first_level(dimension: Dimension) -> npt.NDArray[np.bool_]:

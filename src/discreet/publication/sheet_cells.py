@@ -5,6 +5,7 @@ In: texts and published numbers. Out: styled cells for `openpyxl`. Public.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -21,45 +22,74 @@ from openpyxl.xml.constants import ARC_CORE
 from discreet.publication.notation import OFFICIAL, ZERO
 from discreet.tables import CellStatus
 
-__all__ = ["OrderedRanges", "Styles", "number_format", "save"]
+__all__ = ["OrderedRanges", "SheetLines", "Styles", "number_format", "row_height", "save"]
 
 _HEAD_FILL = PatternFill("solid", fgColor="FFE3EAF1")
 _LINE = Side(style="thin", color="FF8A9BAB")
 _BOX = Border(left=_LINE, right=_LINE, top=_LINE, bottom=_LINE)
 _CENTRE = Alignment(horizontal="center", vertical="center", wrap_text=True)
 _DEEPEST_INDENT = 15
+#: Points of a line, the most that a row may have, and how wide characters get at worst.
+_LINE_HEIGHT = 15.0
+_HIGHEST = 400.0
+_WIDE = 1.1
 _BODY_END = b"</sheetData>"
 _TIMES = re.compile(rb"<dcterms:(created|modified)\b.*?</dcterms:\1>", re.DOTALL)
 
+
+def _font(**look: Any) -> Font:
+    """The font of plain cells; without a name, programs choose one of their own."""
+    return Font(name="Calibri", family=2, **{"size": 11, **look})
+
+
 _STYLES: dict[str, dict[str, Any]] = {
-    "title": {"font": Font(bold=True, size=14)},
-    "universe": {"font": Font(italic=True, color="FF44525F")},
-    "section": {"font": Font(bold=True, size=12)},
+    "title": {"font": _font(bold=True, size=14)},
+    "universe": {"font": _font(italic=True, color="FF44525F")},
+    "section": {"font": _font(bold=True, size=12)},
     "stub": {
-        "font": Font(bold=True),
+        "font": _font(bold=True),
         "fill": _HEAD_FILL,
         "border": _BOX,
         "alignment": Alignment(vertical="center", wrap_text=True),
     },
-    "heading": {"font": Font(bold=True), "fill": _HEAD_FILL, "border": _BOX, "alignment": _CENTRE},
+    "heading": {"font": _font(bold=True), "fill": _HEAD_FILL, "border": _BOX, "alignment": _CENTRE},
+    "link": {
+        "font": _font(underline="single", color="FF0B4F8A"),
+        "alignment": Alignment(vertical="top"),
+    },
     "symbol": {"alignment": Alignment(horizontal="center", vertical="top")},
     "plain": {"alignment": Alignment(vertical="top", wrap_text=True)},
 }
 
 
-def number_format(status: int, decimals: int) -> str:
-    """The number format that prints a value with its sign.
+def number_format(status: int, decimals: int, marks: str = "") -> str:
+    """The number format that prints a value with its sign and the marks of its notes.
 
     >>> number_format(CellStatus.published, 0)
     '#,##0;-#,##0;"–"'
-    >>> number_format(CellStatus.bracketed, 1)
-    '(#,##0.0);(-#,##0.0);"–"'
+    >>> number_format(CellStatus.bracketed, 1, "¹")
+    '(#,##0.0)"¹";(-#,##0.0)"¹";"–¹"'
     """
     digits = "#,##0" + ("." + "0" * decimals if decimals else "")
+    sign = OFFICIAL if status == CellStatus.official else ""
+    after = f'"{sign}{marks}"' if sign or marks else ""
+    zero = f'"{ZERO}{marks}"'
     if status == CellStatus.bracketed:
-        return f'({digits});(-{digits});"{ZERO}"'
-    mark = f'"{OFFICIAL}"' if status == CellStatus.official else ""
-    return f'{digits}{mark};-{digits}{mark};"{ZERO}"'
+        return f"({digits}){after};(-{digits}){after};{zero}"
+    return f"{digits}{after};-{digits}{after};{zero}"
+
+
+def row_height(texts: Iterable[tuple[str, float]]) -> float | None:
+    """The height of a row with wrapped texts; None if one line is enough.
+
+    Args:
+        texts: Each text and the width of its cell, in characters.
+
+    >>> row_height([("a", 10)]), row_height([("a text of some length", 10)])
+    (None, 45.0)
+    """
+    lines = max((math.ceil(len(text) * _WIDE / width) for text, width in texts), default=1)
+    return min(lines * _LINE_HEIGHT, _HIGHEST) if lines > 1 else None
 
 
 class OrderedRanges(MultiCellRange):
@@ -69,12 +99,26 @@ class OrderedRanges(MultiCellRange):
         return iter(sorted(self.ranges, key=lambda part: (part.min_row, part.min_col)))
 
 
+class SheetLines:
+    """Writes the lines of a sheet from the top, as high as their texts need."""
+
+    def __init__(self, sheet: Any) -> None:
+        self._sheet = sheet
+        self._count = 0
+
+    def append(self, cells: Iterable[Any], height: float | None = None) -> None:
+        """Write a line."""
+        self._count += 1
+        if height is not None:
+            self._sheet.row_dimensions[self._count].height = height
+        self._sheet.append(list(cells))
+
+
 class Styles:
     """The styles of one sheet: cells for headings, style numbers for the body."""
 
-    def __init__(self, sheet: Any, decimals: int = 0) -> None:
+    def __init__(self, sheet: Any) -> None:
         self._sheet = sheet
-        self._decimals = decimals
         self._labels: dict[tuple[int, bool], int] = {}
         self._texts: dict[str, Any] = {}
 
@@ -97,15 +141,21 @@ class Styles:
         """Number of the style of suppressed figures."""
         return int(self._cell(alignment=Alignment(horizontal="right")).style_id)
 
-    def number(self, status: CellStatus) -> int:
-        """Number of the style of figures of a status."""
-        return int(self._cell(number_format=number_format(status, self._decimals)).style_id)
+    def count(self, number: int) -> Any:
+        """A cell with a number of things."""
+        cell = self._cell(number_format="#,##0", alignment=Alignment(vertical="top"))
+        cell.value = number
+        return cell
+
+    def number(self, status: CellStatus, decimals: int = 0, marks: str = "") -> int:
+        """Number of the style of figures of a status, with the marks of their notes."""
+        return int(self._cell(number_format=number_format(status, decimals, marks)).style_id)
 
     def label(self, indent: int, *, total: bool) -> int:
         """Number of the style of a label beside the figures, indented by level."""
         key = (min(indent, _DEEPEST_INDENT), total)
         if key not in self._labels:
-            cell = self._cell(alignment=Alignment(indent=key[0]), font=Font(bold=total))
+            cell = self._cell(alignment=Alignment(indent=key[0]), font=_font(bold=total))
             self._labels[key] = int(cell.style_id)
         return self._labels[key]
 

@@ -34,10 +34,12 @@ class Words:
     level: str
     together: str
     no_break: str
+    published: str
     zero: str
     unknown: str
     limited: str
     official: str
+    inapplicable: str
     rounded: str
     add_up: str
     add_by: str
@@ -49,6 +51,19 @@ class Words:
     digest: str
     time: str
     each_table: str
+    note: str
+    footnotes: str
+    number: str
+    sheet: str
+    title: str
+    universe: str
+    index: str
+    figures: str
+    suppressed_parts: str
+    unlisted: str
+    unlisted_zero: str
+    unlisted_none: str
+    unlisted_suppressed: str
     statement: tuple[str, ...]
 
 
@@ -71,10 +86,12 @@ _ENGLISH = Words(
     level="level {level}",
     together="Total",
     no_break="grand total",
+    published="value as published",
     zero="exactly zero or changed to zero",
     unknown="value unknown or secret",
     limited="limited value: the procedure may have changed it relatively strongly",
     official="official figure, published as it is",
+    inapplicable="no figure can be stated here",
     rounded="not zero, but less than half of the unit shown",
     add_up="Total {total}; its parts add up to {sums}.",
     add_by="{sum} ({name})",
@@ -86,6 +103,19 @@ _ENGLISH = Words(
     digest="Digest",
     time="Date",
     each_table="Of each table",
+    note="Note",
+    footnotes="Footnotes",
+    number="number",
+    sheet="Sheet",
+    title="Title",
+    universe="Universe",
+    index="Contents",
+    figures="Figures",
+    suppressed_parts="Suppressed table parts: {parts}.",
+    unlisted="Cells that are not listed: {kinds}.",
+    unlisted_zero="zero",
+    unlisted_none="without a figure",
+    unlisted_suppressed="suppressed on suppressed table parts",
     statement=(
         "The figures were protected with the cell-key method. Every count, whether a total or "
         "an inner cell, was changed on its own by a small random amount, often by nothing at "
@@ -122,10 +152,12 @@ _GERMAN = Words(
     level="Ebene {level}",
     together="Zusammen",
     no_break="Gesamtsumme",
+    published="veröffentlichter Wert",
     zero="genau null oder auf null geändert",
     unknown="Zahlenwert unbekannt oder geheim zu halten",
     limited="eingeschränkter Aussagewert: durch das Verfahren womöglich relativ stark verändert",
     official="amtlich festgestellter Wert, unverändert veröffentlicht",
+    inapplicable="Aussage nicht sinnvoll",
     rounded="nicht null, aber weniger als die Hälfte der dargestellten Einheit",
     add_up="Insgesamt {total}; die Teile ergeben zusammen {sums}.",
     add_by="{sum} ({name})",
@@ -137,6 +169,19 @@ _GERMAN = Words(
     digest="Prüfsumme",
     time="Datum",
     each_table="Je Tabelle",
+    note="Fußnote",
+    footnotes="Fußnoten",
+    number="Anzahl",
+    sheet="Blatt",
+    title="Titel",
+    universe="Grundgesamtheit",
+    index="Inhalt",
+    figures="Kennzahlen",
+    suppressed_parts="Gesperrte Tabellenteile: {parts}.",
+    unlisted="Nicht aufgeführte Felder: {kinds}.",
+    unlisted_zero="null",
+    unlisted_none="ohne Angabe",
+    unlisted_suppressed="auf gesperrten Tabellenteilen gesperrt",
     statement=(
         "Die Zahlen wurden mit der Cell-Key-Methode geschützt. Jede Anzahl, ob Summe oder "
         "Innenfeld, wurde für sich um einen kleinen zufälligen Betrag verändert, oft um gar "

@@ -1,39 +1,38 @@
-"""XLSX: a sheet with the table and a sheet with its legend.
+"""XLSX: workbooks of one table or of many.
 
-In: `ProtectedTable`. Out: a workbook whose figures stay numbers; number formats
-print the signs. Public. Every text is stored as text, so that no label can act
-as a formula.
+In: `ProtectedTable`s. Out: a workbook with a sheet per table and a sheet that explains
+them; for many, an index sheet first. Public.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from openpyxl import Workbook
-from openpyxl.utils import get_column_letter
 
-from discreet.publication.description import check_texts, universe
-from discreet.publication.labels import labels_of
-from discreet.publication.layout import Heading, Layout, headings, lay_out
-from discreet.publication.legend_sheet import add_legend
-from discreet.publication.limits import CELL_LIMIT, check_shape
-from discreet.publication.sheet_body import StubColumn, body_rows, outline
-from discreet.publication.sheet_cells import OrderedRanges, Styles, save
+from discreet.errors import Problem, PublicationError
+from discreet.files import atomic_path
+from discreet.publication.description import check_texts
+from discreet.publication.index_sheet import add_index
+from discreet.publication.layout import Layout, lay_out
+from discreet.publication.legend_sheet import add_joint_legend, add_legend
+from discreet.publication.limits import CELL_LIMIT
+from discreet.publication.sheet_cells import save
+from discreet.publication.table_sheet import TableSheet
 from discreet.publication.words import words
 from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:
     from discreet.publication.writing import Options
 
-__all__ = ["write_file"]
+__all__ = ["sheet_names", "write_file", "write_many"]
 
-_A4 = 9
-_WIDEST = 60
-_NUMBER_WIDTH = 13
+_LONGEST_NAME = 31
+_FORBIDDEN = re.compile(r"[\\/*?:\[\]\x00-\x1f]")
+_RESERVED = "history"
 
 
 def write_file(table: ProtectedTable, path: Path, options: Options) -> None:
@@ -46,122 +45,85 @@ def write_file(table: ProtectedTable, path: Path, options: Options) -> None:
         complete=options.complete,
         limit=CELL_LIMIT,
     )
-    sheet = _TableSheet(layout, options.language, options.labels)
-    rows, columns = layout.shape
-    check_shape("xlsx", sheet.top + rows, sheet.stub + columns, where=table.name)
+    sheet = TableSheet(layout, options.language, options.labels)
+    sheet.check()
     book = Workbook(write_only=True)
-    title, body = sheet.write(book)
+    title, body = sheet.write(book, words(options.language).table)
     add_legend(book, table, options.language)
     save(book, path, {title: body})
 
 
-@dataclass(frozen=True)
-class _TableSheet:
-    """The sheet with the figures."""
+def write_many(
+    tables: Sequence[ProtectedTable],
+    target: Path,
+    title: str,
+    language: str,
+    *,
+    complete: bool | None,
+    labels: bool,
+) -> None:
+    """Write the index, a sheet for each table, and their legend; see `write_workbook`."""
+    _check_names(tables)
+    text = words(language)
+    sheets = []
+    for table in tables:
+        check_texts(table, language)
+        layout = lay_out(table, complete=complete, limit=CELL_LIMIT)
+        sheets.append(TableSheet(layout, language, labels))
+        sheets[-1].check()
+    _check_size([sheet.layout for sheet in sheets])
+    names = sheet_names([table.name for table in tables], taken=(text.index, text.legend))
+    book = Workbook(write_only=True)
+    add_index(book, title, tables, names, language)
+    bodies = dict(sheet.write(book, name) for sheet, name in zip(sheets, names, strict=True))
+    add_joint_legend(book, tables, language)
+    with atomic_path(target) as temporary:
+        save(book, temporary, bodies)
 
-    layout: Layout
-    language: str
-    labels: bool
 
-    @cached_property
-    def heads(self) -> list[list[Heading]]:
-        return headings(self.layout, self.language)
+def _check_names(tables: Sequence[ProtectedTable]) -> None:
+    """Tables in one workbook must have different names."""
+    names = [table.name for table in tables]
+    problems = [
+        Problem(f"two tables are called {name!r}", "workbook", "give them different names")
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    ]
+    if not names:
+        problems = [Problem("a workbook needs a table", "workbook", "give it one or more")]
+    if problems:
+        first = problems[0]
+        raise PublicationError(
+            first.what, code="workbook", where=first.where, hint=first.hint, problems=problems
+        )
 
-    @cached_property
-    def titles(self) -> list[str]:
-        """The lines above the table; the last one is empty."""
-        table = self.layout.table
-        who = universe(table, self.language)
-        return [table.title(self.language), *([who] if who else []), ""]
 
-    @cached_property
-    def stub_columns(self) -> list[StubColumn]:
-        text = words(self.language)
-        columns = []
-        for k, at in enumerate(self.layout.rows):
-            dimension = self.layout.dimension(at)
-            title = dimension.title(self.language)
-            labels = labels_of(dimension, self.language)
-            levels = tuple(dimension.levels.tolist())
-            if not self.labels:
-                columns.append(StubColumn(title, dimension.codes, k, levels))
-                continue
-            if labels[1:] != dimension.codes[1:]:
-                heading = f"{title} ({text.code})"
-                columns.append(StubColumn(heading, dimension.codes, k, None))
-            columns.append(StubColumn(title, labels, k, levels))
-        return columns
+def _check_size(layouts: Sequence[Layout]) -> None:
+    size = sum(rows * columns for rows, columns in (layout.shape for layout in layouts))
+    if size > CELL_LIMIT:
+        raise PublicationError(
+            f"a workbook holds at most {CELL_LIMIT:,} cells; these tables have {size:,}",
+            code="too-large",
+            where="workbook",
+            hint="write several workbooks, or csv or parquet instead",
+        )
 
-    @property
-    def stub(self) -> int:
-        """Number of columns beside the figures."""
-        return len(self.stub_columns)
 
-    @property
-    def top(self) -> int:
-        """Number of rows above the figures."""
-        return len(self.titles) + len(self.heads)
+def sheet_names(names: Sequence[str], *, taken: Sequence[str] = ()) -> list[str]:
+    """A name that spreadsheets allow for each table; all differ, whatever their case.
 
-    def write(self, book: Workbook) -> tuple[str, Iterator[str]]:
-        """Add the sheet with its headings; give its title and its body."""
-        sheet: Any = book.create_sheet(words(self.language).table)
-        styles = Styles(sheet, self.layout.table.decimals if self._floats else 0)
-        self._set_up(sheet)
-        for line, text in enumerate(self.titles):
-            sheet.append([styles.text("universe" if line else "title", text)] if text else [])
-        for number, row in enumerate(self.heads):
-            sheet.append(self._heading_row(styles, number, row))
-        sheet.merged_cells = OrderedRanges()
-        for merged in self._merges():
-            sheet.merged_cells.add(merged)
-        return sheet.title, body_rows(self.layout, styles, self.stub_columns, self.top)
-
-    @property
-    def _floats(self) -> bool:
-        return self.layout.table.value.dtype.kind == "f"
-
-    def _set_up(self, sheet: Any) -> None:
-        """Widths, outline, frozen headings and print settings; before the first row."""
-        for column, stub in enumerate(self.stub_columns, 1):
-            deepest = max(stub.indents or (0,)) * 2
-            longest = max(len(text) for text in (*stub.texts, stub.heading)) + deepest + 2
-            width = max(8, min(longest, _WIDEST))
-            sheet.column_dimensions[get_column_letter(column)].width = width
-        for column in range(self.layout.shape[1]):
-            letter = get_column_letter(self.stub + column + 1)
-            sheet.column_dimensions[letter].width = _NUMBER_WIDTH
-        folded = outline(self.layout)
-        if folded is not None:
-            sheet.sheet_properties.outlinePr.summaryBelow = False
-            sheet.sheet_format.outlineLevelRow = int(folded.max())
-        first = f"{get_column_letter(self.stub + 1)}{self.top + 1}"
-        sheet.freeze_panes = first
-        sheet.page_setup.orientation = "landscape"
-        sheet.page_setup.paperSize = _A4
-        sheet.page_setup.fitToWidth = 1
-        sheet.page_setup.fitToHeight = 0
-        sheet.sheet_properties.pageSetUpPr.fitToPage = True
-        sheet.print_title_rows = f"{len(self.titles) + 1}:{self.top}"
-        sheet.oddFooter.right.text = "&P / &N"
-
-    def _heading_row(self, styles: Styles, number: int, row: list[Heading]) -> Iterator[Any]:
-        for stub in self.stub_columns:
-            yield styles.text("stub", "" if number else stub.heading)
-        starts = {heading.column: heading.text for heading in row}
-        for column in range(self.layout.shape[1]):
-            yield styles.text("heading", starts.get(column, ""))
-
-    def _merges(self) -> Iterator[str]:
-        """Ranges of heading cells that are one."""
-        first = len(self.titles) + 1
-        if len(self.heads) > 1:
-            for column in range(1, self.stub + 1):
-                letter = get_column_letter(column)
-                yield f"{letter}{first}:{letter}{self.top}"
-        for number, row in enumerate(self.heads):
-            for heading in row:
-                if heading.width * heading.height > 1:
-                    left = get_column_letter(self.stub + heading.column + 1)
-                    right = get_column_letter(self.stub + heading.column + heading.width)
-                    upper = first + number
-                    yield f"{left}{upper}:{right}{upper + heading.height - 1}"
+    >>> sheet_names(["T1", "t1", "Rents: 2024/25", "x" * 40])[1:]
+    ['t1 (2)', 'Rents_ 2024_25', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx']
+    """
+    used = {_RESERVED, *(name.lower() for name in taken)}
+    result = []
+    for name in names:
+        plain = _FORBIDDEN.sub("_", name).strip("' ") or "_"
+        safe, number = plain[:_LONGEST_NAME], 1
+        while safe.lower() in used:
+            number += 1
+            ending = f" ({number})"
+            safe = plain[: _LONGEST_NAME - len(ending)] + ending
+        used.add(safe.lower())
+        result.append(safe)
+    return result

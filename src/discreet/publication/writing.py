@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from discreet.errors import Problem, PublicationError
-from discreet.files import atomic_path, check_writable
+from discreet.files import atomic_path
+from discreet.publication.footnotes import footnotes
 from discreet.publication.layout import arrange
 from discreet.publication.limits import format_of
 from discreet.publication.notation import check_values
+from discreet.publication.protection import check_place, check_protected
 from discreet.publication.words import words
 from discreet.tables import ProtectedTable
+from discreet.tables.figures import FIGURE
 
-__all__ = ["Options", "check_place", "check_protected", "write"]
+__all__ = ["Options", "write"]
 
 _WRITERS = {
     "csv": "delimited",
@@ -28,9 +33,21 @@ _WRITERS = {
     "json": "structured",
     "xlsx": "workbook",
     "html": "page",
+    "px": "px",
+    "json-stat": "json_stat",
+    "sdmx-csv": "sdmx_csv",
 }
-_LONG = ("csv", "parquet", "json")
-_OWN_COLUMNS = ("value", "status", "symbol")
+#: Formats with a column per variable, and the columns that they have besides.
+_OWN_COLUMNS = {
+    "csv": ("value", "status", "symbol"),
+    "parquet": ("value", "status"),
+    "json": ("value", "status"),
+    "sdmx-csv": (
+        *("STRUCTURE", "STRUCTURE_ID", "ACTION", "DATAFLOW", "MEASURE", "OBS_VALUE"),
+        *("OBS_STATUS", "CONF_STATUS", "DECIMALS", "UNIT_MEASURE", "COMMENT_OBS"),
+    ),
+}
+_STRUCTURE = re.compile(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*)*:[\w@$-]+\(\d+(\.\d+)*\)", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +59,9 @@ class Options:
     labels: bool = True
     rows: Sequence[str] | None = None
     columns: Sequence[str] | None = None
+    geo: Sequence[str] = ()
+    structure: str = ""
+    sdmx: Literal["2.0", "1.0"] = "2.0"
 
 
 def write(
@@ -54,21 +74,29 @@ def write(
     labels: bool = True,
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
+    geo: Sequence[str] = (),
+    structure: str = "",
+    sdmx: Literal["2.0", "1.0"] = "2.0",
 ) -> Path:
     """Write a protected table; the same table always gives the same bytes.
 
     Args:
         table: The table.
         path: Where to write. The suffix chooses the format: csv, parquet, json, xlsx,
-            html or htm.
-        format: The format, if the suffix does not say it.
+            html or htm, px, jsonstat or jsonstat.json, sdmx.csv.
+        format: The format, if the suffix does not say it: "csv", "parquet", "json",
+            "xlsx", "html", "px", "json-stat" or "sdmx-csv".
         language: "en" or "de".
         complete: True for the whole grid with its zeros, False for what is not zero,
-            None for the grid where it has at most 100,000 cells.
-        labels: Write labels beside codes (csv, xlsx) or in their place (html). Parquet
-            and JSON describe the variables once, with labels.
-        rows: Names of the variables that go down (xlsx, html).
-        columns: Names of the variables that go across (xlsx, html).
+            None for the grid where it has at most 100,000 cells (px: always the grid).
+        labels: Write labels beside codes (csv, xlsx) or in their place (html). The
+            other formats describe the variables once, with labels.
+        rows: Names of the variables that go down (xlsx, html, px).
+        columns: Names of the variables that go across (xlsx, html, px).
+        geo: Names of the variables that are regions (json-stat).
+        structure: The SDMX dataflow that the table belongs to, as "AGENCY:ID(1.0)"; one
+            named after the table if empty (sdmx-csv).
+        sdmx: Version of SDMX-CSV.
 
     >>> import tempfile
     >>> from discreet.publication.examples import census_example
@@ -81,51 +109,49 @@ def write(
     target = Path(path)
     check_protected(table)
     chosen = format_of(target, format)
-    words(language)
-    arrange(table, rows, columns)
-    check_values(table)
-    check_place(target)
-    if chosen in _LONG:
-        _check_columns(table, labels and chosen == "csv")
     options = Options(
-        language=language, complete=complete, labels=labels, rows=rows, columns=columns
+        language=language,
+        complete=complete,
+        labels=labels,
+        rows=rows,
+        columns=columns,
+        geo=geo,
+        structure=structure,
+        sdmx=sdmx,
     )
-    writer: Callable[[ProtectedTable, Path, Options], None]
-    writer = importlib.import_module(f"discreet.publication.{_WRITERS[chosen]}").write_file
+    _check(table, chosen, options)
+    check_place(target)
     with atomic_path(target) as temporary:
-        writer(table, temporary, options)
+        _writer(chosen)(table, temporary, options)
     return target
 
 
-def check_protected(table: object) -> None:
-    """Raise an error unless this is a protected table."""
-    if isinstance(table, ProtectedTable):
-        return
-    raise PublicationError(
-        f"a {type(table).__name__} cannot be published, only a ProtectedTable",
-        code="not-protected",
-        hint="a Table is confidential; protect it first, for example with discreet.perturb",
-    )
+def _writer(form: str) -> Callable[[ProtectedTable, Path, Options], None]:
+    """The writer of a format; what it needs is loaded now."""
+    writer: Callable[[ProtectedTable, Path, Options], None]
+    writer = importlib.import_module(f"discreet.publication.{_WRITERS[form]}").write_file
+    return writer
 
 
-def check_place(target: Path) -> None:
-    """Raise an error unless a file can be written there."""
-    check_writable(target.parent)
-    if target.is_dir():
-        raise PublicationError(
-            "this is a folder; it is not overwritten with a file",
-            code="output-file",
-            where=str(target),
-            hint="name a file",
-        )
+def _check(table: ProtectedTable, form: str, options: Options) -> None:
+    """Raise an error for what no writer should see."""
+    words(options.language)
+    arrange(table, options.rows, options.columns)
+    check_values(table)
+    _check_columns(table, form, labels=options.labels and form == "csv")
+    _check_options(table, options)
 
 
-def _check_columns(table: ProtectedTable, labels: bool) -> None:
+def _check_columns(table: ProtectedTable, form: str, *, labels: bool) -> None:
     """Column names must differ: those of the variables, their labels and the figures."""
     names = [dimension.name for dimension in table.dimensions]
-    every = [*names, *_OWN_COLUMNS]
+    every = [*names, *_OWN_COLUMNS.get(form, ())]
+    if form in ("csv", "parquet") and footnotes(table).remarks:
+        every.append("note")
     if labels:
         every += [f"{name}_label" for name in names]
+    if len(table.figures) == 1:
+        every.append(FIGURE)
     problems = [
         Problem(f"two columns would be called {name!r}", table.name, "rename the variable")
         for name in dict.fromkeys(every)
@@ -137,5 +163,30 @@ def _check_columns(table: ProtectedTable, labels: bool) -> None:
             code="column-names",
             where=table.name,
             hint="rename the variable",
+            problems=problems,
+        )
+
+
+def _check_options(table: ProtectedTable, options: Options) -> None:
+    """Raise an error for regions, structures and versions that there are not."""
+    geo, structure = options.geo, options.structure
+    names = [dimension.name for dimension in table.spanning]
+    found = f"variables: {', '.join(names)}"
+    problems = [
+        Problem(f"there is no variable {name!r}", "geo", found)
+        for name in ([geo] if isinstance(geo, str) else geo)
+        if isinstance(geo, str) or name not in names
+    ]
+    if structure and not _STRUCTURE.fullmatch(structure):
+        what = f"{structure!r} does not name a dataflow"
+        problems.append(Problem(what, "structure", "write it as AGENCY:ID(1.0)"))
+    if options.sdmx not in ("2.0", "1.0"):
+        problems.append(Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0"))
+    if problems:
+        raise PublicationError(
+            problems[0].what,
+            code="options",
+            where=problems[0].where,
+            hint=problems[0].hint,
             problems=problems,
         )

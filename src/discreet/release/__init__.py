@@ -7,6 +7,8 @@ tables (public). `protect` does all of it; `read_programme` only reads and check
 
 from discreet.release.cells import protect_cells
 from discreet.release.inputs import check_release, read_programme
+from discreet.release.parameter_file import read_parameters
+from discreet.release.parameters import parameter_warnings
 from discreet.release.permissions import warnings_about
 from discreet.release.programme import Programme
 from discreet.release.run import protect
@@ -17,8 +19,10 @@ __all__ = [
     "ReleaseSummary",
     "ReleasedTable",
     "check_release",
+    "parameter_warnings",
     "protect",
     "protect_cells",
+    "read_parameters",
     "read_programme",
     "warnings_about",
 ]

@@ -7,22 +7,34 @@ mistake does not hide another. Nothing here is confidential.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
+from discreet.release.fields import (
+    LANGUAGES,
+    Bound,
+    Count,
+    Date,
+    Decimals,
+    Entry,
+    Grid,
+    Language,
+    Names,
+    Text,
+    Texts,
+)
+from discreet.release.figure_entries import (
+    CellNoteEntry,
+    FigureEntry,
+    FiguresEntry,
+    MagnitudeEntry,
+    ParametersEntry,
+    PartsEntry,
+    QualityEntry,
+)
 
 __all__ = [
     "FORMATS",
@@ -36,72 +48,14 @@ __all__ = [
     "VariableEntry",
 ]
 
-Language = Literal["en", "de"]
-Format = Literal["csv", "parquet", "json", "xlsx", "html"]
+Format = Literal["csv", "parquet", "json", "xlsx", "html", "px", "json-stat", "sdmx-csv"]
 
-LANGUAGES: tuple[str, ...] = get_args(Language)
+Languages = Annotated[list[Language], Field(min_length=1)]
+
 FORMATS: tuple[str, ...] = get_args(Format)
 
 
-def _texts(value: Any) -> Any:
-    """A bare text stands for every language."""
-    return {"en": value} if isinstance(value, str) else value
-
-
-def _language(value: str) -> str:
-    if value not in LANGUAGES:
-        hint = {"hint": f"known: {', '.join(LANGUAGES)}"}
-        raise PydanticCustomError("language", "this is not a language of publication", hint)
-    return value
-
-
-def _names(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-def _grid(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise PydanticCustomError("grid", "a key grid is a number or a power such as '10^15'")
-    try:
-        return KeyGrid.of(value)
-    except DiscreetError as error:
-        hint = {"hint": error.hint.replace("{", "(").replace("}", ")")}
-        raise PydanticCustomError("grid", "this is not a key grid", hint) from None
-
-
-def _bound(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise PydanticCustomError("bound", "must be a number")
-    return value
-
-
-def _date(value: Any) -> Any:
-    if isinstance(value, datetime.datetime | datetime.date):
-        return value.isoformat()
-    if isinstance(value, str):
-        try:
-            datetime.datetime.fromisoformat(value)
-        except ValueError:
-            hint = {"hint": 'write it as "2026-11-21"'}
-            raise PydanticCustomError("date", "this is not a date", hint) from None
-    return value
-
-
-Text = Annotated[str, StringConstraints(min_length=1)]
-LanguageKey = Annotated[str, AfterValidator(_language)]
-Texts = Annotated[dict[LanguageKey, str], BeforeValidator(_texts)]
-Names = Annotated[list[Text], BeforeValidator(_names), Field(min_length=1)]
-Grid = Annotated[KeyGrid, BeforeValidator(_grid)]
-Bound = Annotated[Any, BeforeValidator(_bound)]
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True
-    )
-
-
-class DataEntry(_Entry):
+class DataEntry(Entry):
     """[data]: where the records are."""
 
     source: Text | None = None
@@ -110,10 +64,10 @@ class DataEntry(_Entry):
     query: Text | None = None
     format: Text | None = None
     version: Text | None = None
-    text: list[Text] = []
+    text: list[Text] = Field(default_factory=list)
 
 
-class KeysEntry(_Entry):
+class KeysEntry(Entry):
     """[keys]: the record keys, or how to make them."""
 
     column: Text | None = None
@@ -123,32 +77,32 @@ class KeysEntry(_Entry):
     grid: Grid = KeyGrid()
 
 
-class PerturbationEntry(_Entry):
+class PerturbationEntry(Entry):
     """[perturbation]: the perturbation table and how it is used."""
 
     table: Text | None = None
     format: Text | None = None
     zeros: Literal["keep", "table"] = "keep"
-    suppress_below: Annotated[int, Field(ge=1)] | None = None
-    decimals: Annotated[int, Field(ge=0, le=15)] = 0
+    suppress_below: Count | None = None
+    decimals: Decimals = 0
     found_codes: Literal["list", "hide"] = "list"
 
 
-class VariableEntry(_Entry):
+class VariableEntry(Entry):
     """[variables.NAME]: the classification of one spanning variable."""
 
     column: Text | None = None
     hierarchy: Text | None = None
     codelist: Text | None = None
     levels: Annotated[list[Text], Field(min_length=1)] | None = None
-    prefixes: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] | None = None
+    prefixes: Annotated[list[Count], Field(min_length=1)] | None = None
     intervals: Annotated[list[Bound], Field(min_length=2)] | None = None
     coarser: Annotated[list[list[Bound]], Field(min_length=1)] | None = None
     closed: Literal["left"] = "left"
     codes: Annotated[list[Text], Field(min_length=1)] | None = None
     alternatives: Annotated[list[Text], Field(min_length=2)] | None = None
-    label: Texts = {}
-    labels: dict[str, Texts] = {}
+    label: Texts = Field(default_factory=dict)
+    labels: dict[str, Texts] = Field(default_factory=dict)
     total: Text | None = None
     missing: Text | None = None
 
@@ -159,7 +113,7 @@ class VariableEntry(_Entry):
         return [kind for kind in known if getattr(self, kind) is not None]
 
 
-class Settings(_Entry):
+class Settings(Entry):
     """[defaults], and the same keys in every table."""
 
     formats: Annotated[list[Format], Field(min_length=1)] | None = None
@@ -174,7 +128,10 @@ class TableEntry(Settings):
     """[tables.NAME]: one table to publish."""
 
     by: Names | None = None
-    title: Texts = {}
+    title: Texts = Field(default_factory=dict)
+    figures: dict[str, FigureEntry] = Field(default_factory=dict)
+    parts: PartsEntry | None = None
+    notes: list[CellNoteEntry] = Field(default_factory=list)
 
     def over(self, defaults: Settings) -> TableEntry:
         """This entry with the defaults filled in."""
@@ -186,15 +143,21 @@ class TableEntry(Settings):
         return self.model_copy(update=dict(given))
 
 
-class Document(_Entry):
+class Document(Entry):
     """A whole programme file."""
 
-    title: Texts = {}
-    languages: Annotated[list[Language], Field(min_length=1)] = ["en"]
-    date: Annotated[str | None, BeforeValidator(_date)] = None
+    title: Texts = Field(default_factory=dict)
+    languages: Languages = Field(default=["en"])
+    date: Date = None
+    workbook: Text | None = None
     data: DataEntry | None = None
     keys: KeysEntry | None = None
+    parameters: ParametersEntry | None = None
     perturbation: PerturbationEntry | None = None
-    variables: dict[str, VariableEntry] = {}
+    magnitudes: dict[str, MagnitudeEntry] = Field(default_factory=dict)
+    figures: FiguresEntry | None = None
+    parts: PartsEntry | None = None
+    quality: QualityEntry = QualityEntry()
+    variables: dict[str, VariableEntry] = Field(default_factory=dict)
     defaults: Settings = Settings()
-    tables: dict[str, TableEntry] = {}
+    tables: dict[str, TableEntry] = Field(default_factory=dict)

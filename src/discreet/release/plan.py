@@ -18,15 +18,31 @@ from discreet.release.summary import MANIFEST
 from discreet.release.variables import total_codes, used_variables
 
 __all__ = [
+    "DECISIONS",
+    "RELEASE",
     "Output",
+    "about_files",
+    "decision_files",
     "outputs",
+    "quality_files",
     "release_files",
     "report_files",
     "table_digests",
     "table_files",
+    "workbook_files",
 ]
 
+#: Under this name a release remembers what is said about it as a whole.
+RELEASE = "release"
+
+#: The file of decisions about table parts.
+DECISIONS = "decisions.json"
+
 _REPORT = "index"
+_QUALITY = "quality"
+
+#: Counts up when a release remembers its tables in another way.
+_FORMAT = 2
 
 
 class Output(NamedTuple):
@@ -43,11 +59,13 @@ def outputs(name: str, formats: Sequence[str], languages: Sequence[str]) -> list
     >>> [output.file for output in outputs("T1", ["csv"], ["en", "de"])]
     ['T1.csv', 'T1.de.csv']
     """
+    from discreet.publication import suffix_of
+
     found = []
     for kind in formats:
         for language in languages:
             middle = "" if language == languages[0] else f".{language}"
-            found.append(Output(f"{name}{middle}.{kind}", kind, language))
+            found.append(Output(f"{name}{middle}{suffix_of(kind)}", kind, language))
     return found
 
 
@@ -62,44 +80,95 @@ def report_files(programme: Programme) -> list[str]:
     return [output.file for output in outputs(_REPORT, ["html"], programme.languages)]
 
 
-def release_files(programme: Programme) -> list[str]:
+def workbook_files(programme: Programme) -> list[str]:
+    """The workbooks with all tables, one per language; none if none is asked for."""
+    name = programme.document.workbook
+    if name is None:
+        return []
+    found = outputs(name.removesuffix(".xlsx"), ["xlsx"], programme.languages)
+    return [output.file for output in found]
+
+
+def quality_files(programme: Programme) -> list[str]:
+    """The public report on quality: pages, and the same for programs."""
+    if not programme.document.quality.enabled:
+        return []
+    pages = [output.file for output in outputs(_QUALITY, ["html"], programme.languages)]
+    return [*pages, f"{_QUALITY}.json"]
+
+
+def decision_files(inputs: Inputs) -> list[str]:
+    """The list of decisions about table parts, if there are rules for them."""
+    ruled = any(inputs.thresholds(name) is not None for name in inputs.programme.tables)
+    return [DECISIONS] if ruled else []
+
+
+def about_files(inputs: Inputs) -> list[str]:
+    """Everything that is said about the release as a whole, but for the list of files."""
+    programme = inputs.programme
+    return [
+        *report_files(programme),
+        *workbook_files(programme),
+        *decision_files(inputs),
+        *quality_files(programme),
+    ]
+
+
+def release_files(inputs: Inputs) -> list[str]:
     """Everything that will stand in the release folder."""
+    programme = inputs.programme
     tables = [file for name in programme.tables for file in table_files(programme, name)]
-    return [*tables, *report_files(programme), MANIFEST]
+    return [*tables, *about_files(inputs), MANIFEST]
 
 
 def table_digests(inputs: Inputs, key: ReleaseKey) -> dict[str, str]:
-    """Per table, a digest of everything that determines its bytes."""
+    """Per table, a digest of everything that determines its bytes.
+
+    Where files are is left out: what they hold is part of the digests.
+    """
     programme = inputs.programme
+    parameters = inputs.parameters.digests(key.value)
     shared = {
+        "format": _FORMAT,
         "version": __version__,
-        "data": programme.data.model_dump(),
-        "keys": [programme.keys.column, programme.keys.id, programme.keys.grid.size],
-        "rules": programme.perturbation.model_dump(exclude={"table", "format"}),
-        "perturbation_table": inputs.perturbation_table.digest(key.value),
+        "data": programme.data.model_dump(exclude={"source", "database"}),
+        "keys": [programme.keys.column, programme.keys.id, inputs.grid.size],
+        "counts": parameters["perturbation"],
         "languages": programme.languages,
         "date": programme.document.date,
     }
     totals = total_codes(programme, inputs.trees)
-    digests = {}
-    for name, entry in programme.tables.items():
-        variables = {
-            variable: _variable(inputs, variable) for variable in used_variables(programme, name)
-        }
-        digests[name] = key.digest(
-            [shared, name, entry.model_dump(), variables, totals if entry.official else {}]
-        )
-    return digests
+    return {
+        name: key.digest([shared, name, _table(inputs, name, parameters, totals)])
+        for name in programme.tables
+    }
+
+
+def _table(
+    inputs: Inputs, name: str, parameters: Mapping[str, str], totals: Mapping[str, str]
+) -> list[Any]:
+    """Everything that concerns one table and not all of them."""
+    entry, official = inputs.programme.tables[name], inputs.official(name)
+    columns = {figure.of for figure in entry.figures.values() if figure.of is not None}
+    return [
+        entry.model_dump(exclude={"official", "parts"}),
+        {name: _variable(inputs, name) for name in used_variables(inputs.programme, name)},
+        [official, totals] if official else [],
+        parameters["figures"] if entry.figures else "",
+        {column: parameters[f"magnitudes.{column}"] for column in sorted(columns)},
+        [inputs.thresholds(name), inputs.held_against_all(name)],
+    ]
 
 
 def _variable(inputs: Inputs, name: str) -> list[Any]:
     """An entry and what its files hold."""
+    entry = inputs.programme.variables[name].model_dump(exclude={"hierarchy", "codelist"})
     tree = inputs.trees.get(name)
     if tree is None:
-        return [inputs.programme.variables[name].model_dump()]
+        return [entry]
     fields = [
         getattr(tree, field.name) for field in dataclasses.fields(tree) if field.name != "labels"
     ]
     labels = {code: dict(texts) for code, texts in tree.labels.items()}
     plain = [dict(value) if isinstance(value, Mapping) else value for value in fields]
-    return [inputs.programme.variables[name].model_dump(), plain, labels]
+    return [entry, plain, labels]

@@ -21,8 +21,6 @@ from pydantic_core import ErrorDetails
 
 from discreet.errors import Problem, ProgrammeError
 from discreet.release.document import (
-    FORMATS,
-    LANGUAGES,
     DataEntry,
     Document,
     KeysEntry,
@@ -30,6 +28,16 @@ from discreet.release.document import (
     Settings,
     TableEntry,
     VariableEntry,
+)
+from discreet.release.figure_entries import (
+    CellNoteEntry,
+    FigureEntry,
+    FiguresEntry,
+    MagnitudeEntry,
+    ParametersEntry,
+    PartsEntry,
+    QualityEntry,
+    StrengthEntry,
 )
 from discreet.release.lines import KeyPath, LineIndex
 
@@ -46,14 +54,24 @@ _KINDS = {
     "model_type": "must be a table of keys and values",
     "string_too_short": "must not be empty",
 }
-_SECTIONS: Mapping[str, type[BaseModel]] = {
-    "data": DataEntry,
-    "keys": KeysEntry,
-    "perturbation": PerturbationEntry,
-    "variables": VariableEntry,
-    "defaults": Settings,
-    "tables": TableEntry,
+# Where each entry stands; None is any name or number.
+_FORMS: Mapping[tuple[str | None, ...], type[BaseModel]] = {
+    (): Document,
+    ("data",): DataEntry,
+    ("keys",): KeysEntry,
+    ("parameters",): ParametersEntry,
+    ("perturbation",): PerturbationEntry,
+    ("magnitudes", None): MagnitudeEntry,
+    ("magnitudes", None, "strength"): StrengthEntry,
+    ("figures",): FiguresEntry,
+    ("quality",): QualityEntry,
+    ("variables", None): VariableEntry,
+    ("defaults",): Settings,
+    ("tables", None): TableEntry,
+    ("tables", None, "figures", None): FigureEntry,
+    ("tables", None, "notes", None): CellNoteEntry,
 }
+_QUOTED = re.compile(r"'([^']*)'")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +116,16 @@ class Programme:
         return self.document.perturbation or PerturbationEntry()
 
     @property
+    def parameters(self) -> ParametersEntry:
+        """[parameters]"""
+        return self.document.parameters or ParametersEntry()
+
+    @property
+    def magnitudes(self) -> Mapping[str, MagnitudeEntry]:
+        """[magnitudes.*]"""
+        return self.document.magnitudes
+
+    @property
     def variables(self) -> Mapping[str, VariableEntry]:
         """[variables.*]"""
         return self.document.variables
@@ -107,6 +135,33 @@ class Programme:
         """[tables.*] with the defaults filled in, in the order of the file."""
         defaults = self.document.defaults
         return {name: entry.over(defaults) for name, entry in self.document.tables.items()}
+
+    def thresholds(
+        self, table: str, shared: Mapping[str, Any] | None = None
+    ) -> dict[str, Any] | None:
+        """The thresholds of table parts that hold for a table; None where parts stay.
+
+        Args:
+            table: Name of the table.
+            shared: Those for all tables, if they do not stand in the programme.
+        """
+        general, own = self.document.parts, self.tables[table].parts
+        decisive = own or general
+        if not (decisive.enabled if decisive is not None else shared):
+            return None
+        common = dict(shared or {}) | (general.thresholds if general is not None else {})
+        return common | (own.thresholds if own is not None else {})
+
+    def held_against_all(self, table: str, shared: PartsEntry | None = None) -> bool:
+        """Whether the parts of a filtered table are held against all records.
+
+        Args:
+            table: Name of the table.
+            shared: What holds for all tables, if it does not stand in the programme.
+        """
+        entries = (self.tables[table].parts, self.document.parts, shared)
+        stated = [entry.universe for entry in entries if entry is not None and entry.universe]
+        return not stated or stated[0] == "all"
 
     def file(self, name: str) -> Path:
         """A file that the programme names."""
@@ -214,38 +269,26 @@ def _form_problem(path: KeyPath, details: ErrorDetails, index: LineIndex) -> Pro
     if kind == "extra_forbidden":
         return Problem("there is no such key", place, _known(path))
     if kind == "literal_error":
-        known = _choices(path)
-        if not known:
-            return Problem(f"must be {context.get('expected', 'another value')}", place)
+        known = _QUOTED.findall(str(context.get("expected", "")))
         return Problem("this value is not known", place, f"known: {', '.join(known)}")
     if kind == "too_short":
         return Problem(f"needs at least {context.get('min_length', 1)} entries", place)
     if kind == "greater_than_equal":
         return Problem(f"must be at least {context.get('ge')}", place)
+    if kind == "less_than_equal":
+        return Problem(f"must be at most {context.get('le')}", place)
     return Problem(_KINDS.get(kind, details["msg"]), place, str(context.get("hint", "")))
-
-
-def _choices(path: KeyPath) -> Sequence[str]:
-    names = [part for part in path if isinstance(part, str)]
-    if "formats" in names:
-        return FORMATS
-    if names[-1] == "zeros":
-        return ("keep", "table")
-    if names[-1] == "closed":
-        return ("left",)
-    return LANGUAGES
 
 
 def _known(path: KeyPath) -> str:
     """The keys that may stand where an unknown one was found, the likeliest first."""
     above = path[:-1]
-    if not above:
-        return nearest(str(path[-1]), list(Document.model_fields))
-    section = _SECTIONS.get(str(above[0]))
-    depth = 2 if above[0] in ("variables", "tables") else 1
-    if section is None or len(above) != depth:
-        return ""
-    return nearest(str(path[-1]), list(section.model_fields))
+    for form, model in _FORMS.items():
+        if len(form) == len(above) and all(
+            name in (None, part) for name, part in zip(form, above, strict=True)
+        ):
+            return nearest(str(path[-1]), list(model.model_fields))
+    return ""
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

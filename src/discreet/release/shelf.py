@@ -2,15 +2,16 @@
 
 In: protected tables and the files made of them. Out: the same, at a later run.
 The memory is a folder of its own inside the release folder. Files are made there
-and moved to their places when all of them are complete. It holds protected tables
-and keyed digests only: nothing in it is confidential.
+and moved to their places when all of them are complete. It holds protected tables,
+keyed digests and statistics that are sealed with the key of the release: nothing in it
+can be read that is confidential.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ __all__ = ["FOLDER", "Shelf"]
 FOLDER = ".discreet"
 
 _VERSION = 1
+
+#: What is remembered of a table besides its digest and its files.
+_MADE = ("cells", "table", "extras")
 
 Memory = dict[str, Any]
 
@@ -153,6 +157,10 @@ class Shelf:
 
         return with_cells(self.outline(name), pl.read_parquet(self._cells(name)))
 
+    def extras(self, name: str) -> dict[str, Any]:
+        """What else is remembered with a protected table."""
+        return dict(self._memories[name]["extras"])
+
     def outline(self, name: str) -> ProtectedTable:
         """A protected table without its cells: titles, variables, provenance."""
         if name not in self._outlines:
@@ -161,19 +169,23 @@ class Shelf:
 
     # -- changes -----------------------------------------------------------------
 
-    def put(self, table: ProtectedTable, digest: str) -> None:
-        """Remember a protected table."""
+    def put(self, table: ProtectedTable, digest: str, extras: Mapping[str, Any]) -> None:
+        """Remember a protected table, and what goes with it as JSON takes it."""
         path = self._cells(table.name)
         with atomic_path(path) as temporary:
             cells_frame(table).write_parquet(temporary, compression="zstd")
-        content = {"cells": file_digest(path), "table": described(table)}
+        content = {
+            "cells": file_digest(path),
+            "table": described(table),
+            "extras": dict(extras),
+        }
         self._remember(table.name, digest, files={}, **content)
         self._outlines[table.name] = without_cells(table)
 
     def add_files(self, name: str, digest: str, files: Sequence[str]) -> None:
         """Remember files that now stand complete in the stage."""
         memory = self._memories.get(name, {})
-        content = {key: memory[key] for key in ("cells", "table") if key in memory}
+        content = {key: memory[key] for key in _MADE if key in memory}
         made_now = {file: file_digest(self.stage / file) for file in files}
         self._remember(name, digest, files=made_now, **content)
 

@@ -7,13 +7,14 @@ the same table. Public, as the table itself is.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.classifications import Classification
-from discreet.tables import Dimension, Note, ProtectedTable, Provenance
+from discreet.tables import CellNote, Dimension, Figure, Note, ProtectedTable, Provenance
+from discreet.tables.parts import Parts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,7 +58,19 @@ def described(table: ProtectedTable) -> dict[str, Any]:
         "titles": dict(table.titles),
         "universe": dict(table.universe),
         "decimals": table.decimals,
-        "notes": [{"kind": note.kind, "texts": dict(note.texts)} for note in table.notes],
+        "notes": [_note(note) for note in table.notes],
+        "cell_notes": [
+            {"codes": list(remark.codes), "note": _note(remark.note)} for remark in table.cell_notes
+        ],
+        "figures": [
+            {
+                field.name: _plain(getattr(figure, field.name))
+                for field in dataclasses.fields(Figure)
+            }
+            for figure in table.figures
+        ],
+        "parts": None if table.parts is None else _listed(table.parts),
+        "suppressed_parts": _listed(table.suppressed_parts),
         "provenance": {
             field.name: _plain(getattr(table.provenance, field.name))
             for field in dataclasses.fields(Provenance)
@@ -70,6 +83,14 @@ def described(table: ProtectedTable) -> dict[str, Any]:
             for dimension in table.dimensions
         ],
     }
+
+
+def _note(note: Note) -> dict[str, Any]:
+    return {"kind": note.kind, "texts": dict(note.texts)}
+
+
+def _listed(parts: Parts) -> list[list[int]]:
+    return sorted(list(part) for part in parts)
 
 
 def _tree(tree: Classification) -> dict[str, Any]:
@@ -98,12 +119,23 @@ def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
         value=nothing.astype(np.int64),
         status=nothing.astype(np.int8),
         provenance=Provenance(**memory["provenance"]),
-        notes=tuple(Note(note["kind"], note["texts"]) for note in memory["notes"]),
+        notes=tuple(Note(**note) for note in memory["notes"]),
+        cell_notes=tuple(
+            CellNote(tuple(remark["codes"]), Note(**remark["note"]))
+            for remark in memory["cell_notes"]
+        ),
+        figures=tuple(Figure(**figure) for figure in memory["figures"]),
+        parts=None if memory["parts"] is None else _rebuilt_parts(memory["parts"]),
+        suppressed_parts=_rebuilt_parts(memory["suppressed_parts"]),
         name=memory["name"],
         titles=memory["titles"],
         universe=memory["universe"],
         decimals=memory["decimals"],
     )
+
+
+def _rebuilt_parts(memory: Sequence[Sequence[int]]) -> Parts:
+    return frozenset(tuple(part) for part in memory)
 
 
 def _rebuilt_tree(memory: Mapping[str, Any]) -> Classification:

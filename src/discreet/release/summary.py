@@ -28,6 +28,7 @@ class ReleasedTable:
         name: Its name.
         title: Its heading in the main language.
         by: Its spanning variables.
+        figures: Its key figures; none for a plain count.
         cells: Number of cells of the complete grid.
         digests: The digests of its provenance.
         files: Name of file → SHA-256 of its content.
@@ -37,6 +38,7 @@ class ReleasedTable:
     name: str
     title: str
     by: tuple[str, ...]
+    figures: tuple[str, ...]
     cells: int
     digests: Mapping[str, str]
     files: Mapping[str, str]
@@ -48,6 +50,7 @@ class ReleasedTable:
             "name": self.name,
             "title": self.title,
             "by": list(self.by),
+            "figures": list(self.figures),
             "cells": self.cells,
             "digests": dict(self.digests),
             "files": dict(self.files),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
 from discreet.errors import DiscreetError, Problem, ProgrammeError
-from discreet.release.checks import problems_of
 from discreet.release.document import VariableEntry
+from discreet.release.finding import problems_of
 from discreet.release.lines import KeyPath
 from discreet.release.programme import Programme, nearest
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "columns_of",
     "fixed_classifications",
+    "found_classifications",
     "official_rule",
     "spanning_variables",
     "total_codes",
@@ -60,7 +61,9 @@ def total_codes(programme: Programme, fixed: Mapping[str, Classification]) -> di
     return totals | alternatives
 
 
-def official_rule(programme: Programme, table: str, totals: Mapping[str, str]) -> str | None:
+def official_rule(
+    programme: Programme, table: str, totals: Mapping[str, str], text: str
+) -> str | None:
     """The rule for official figures, as it holds in one table.
 
     A variable that the table lacks counts as at its total. Where the table has another
@@ -70,10 +73,10 @@ def official_rule(programme: Programme, table: str, totals: Mapping[str, str]) -
         programme: The programme.
         table: Name of the table.
         totals: The total code of every variable.
+        text: The rule as it is stated.
     """
     from discreet.tabulation.filters import parse_filter
 
-    text = (programme.tables[table].official or "").strip()
     if not text:
         return None
     own = programme.tables[table].by or []
@@ -159,6 +162,23 @@ def spanning_variables(
         else:
             spanning[name] = trees[name]
     return spanning
+
+
+def found_classifications(
+    programme: Programme, names: Sequence[str], records: Any
+) -> dict[str, Classification]:
+    """Flat classifications of columns without an entry, over the values of all records.
+
+    Tables that are made of several counts need the same codes in each of them.
+
+    Args:
+        programme: The programme.
+        names: Names in tables' `by`; those that have an entry are left out.
+        records: The records (a narwhals frame).
+    """
+    columns = [name for name in dict.fromkeys(names) if name not in programme.variables]
+    codes = _codes(records, columns) if columns else {}
+    return {name: Classification.flat(name, codes[name]).replace(found="all") for name in columns}
 
 
 def _side_by_side(

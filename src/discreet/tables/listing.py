@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.tables.dimension import Dimension, IndexArray
+from discreet.tables.parts import level_numbers
 from discreet.tables.protected import ProtectedTable
 
-__all__ = ["without_unpublished"]
+__all__ = ["listed_codes", "without_unpublished"]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -29,8 +30,8 @@ def without_unpublished(table: ProtectedTable) -> ProtectedTable:
     Suppressed cells stay listed: that they are unknown must be seen.
     """
     keeps = [
-        _kept(dimension, part)
-        for dimension, part in zip(table.dimensions, table.index, strict=True)
+        listed_codes(dimension, _used(table, at))
+        for at, dimension in enumerate(table.dimensions)
     ]
     if all(bool(keep.all()) for keep in keeps):
         return table
@@ -51,7 +52,16 @@ def without_unpublished(table: ProtectedTable) -> ProtectedTable:
     )
 
 
-def _kept(dimension: Dimension, used: IndexArray) -> BoolArray:
+def _used(table: ProtectedTable, at: int) -> IndexArray:
+    """The codes of one variable with stored cells, or on suppressed parts, which are not."""
+    hidden = sorted({part[at] for part in table.suppressed_parts})
+    if not hidden:
+        return table.index[at]
+    unknown = np.flatnonzero(np.isin(level_numbers(table.dimensions[at]), hidden))
+    return np.concatenate([table.index[at], unknown.astype(np.int32)])
+
+
+def listed_codes(dimension: Dimension, used: IndexArray) -> BoolArray:
     """The codes to list: stated ones, those with a figure, and what stands above them."""
     keep = ~dimension.found
     if bool(keep.all()):

@@ -237,7 +237,7 @@ class ProtectedTable:
         if self.titles:
             return self.titles.get(language) or next(iter(self.titles.values()))
         joint = {"en": " by ", "de": " nach "}.get(language, " × ")
-        names = [dimension.title(language) for dimension in self.dimensions]
+        names = [dimension.title(language) for dimension in self.spanning]
         return joint.join([names[0], ", ".join(names[1:])] if len(names) > 1 else names)
 
     def cells(

@@ -19,7 +19,9 @@ from discreet.errors import ClassificationError, Problem
 from discreet.keygrid import KeyGrid
 from discreet.tables import Dimension, Table
 from discreet.tables.table import sort_cells
+from discreet.tabulation.contributions import contributions_of
 from discreet.tabulation.cube import Cube
+from discreet.tabulation.largest import Largest
 from discreet.tabulation.query import Query, Variable
 from discreet.tabulation.rollup import Tree, roll_up
 
@@ -47,10 +49,12 @@ def assemble(cube: Cube, query: Query, grid: KeyGrid) -> Table:
             hint=problems[0].hint,
             problems=problems,
         )
-    index, measures = _all_levels(dimensions, leaves, cube.measures)
+    layout = cube.layout.part(query.values, query.largest)
+    measures = cube.layout.select(cube.measures, layout)
+    largest = {name: cube.largest[name].shortened(k) for name, k in query.largest.items()}
+    index, measures, largest = _all_levels(dimensions, leaves, measures, largest)
     order = sort_cells(dimensions, index)[: measures.shape[1]]
     measures = measures[:, order]
-    layout = cube.layout
     return Table(
         dimensions=tuple(dimensions),
         index=tuple(part[order] for part in index),
@@ -59,6 +63,10 @@ def assemble(cube: Cube, query: Query, grid: KeyGrid) -> Table:
         grid=grid if layout.keyed else None,
         weight=layout.weights(measures),
         sums={name: layout.value(measures, name) for name in query.values},
+        contributions={
+            name: contributions_of(name, measures, layout, grid, part.of_cells(order))
+            for name, part in largest.items()
+        },
         where=query.where_text,
         name=query.name,
     )
@@ -164,19 +172,22 @@ def _all_levels(
     dimensions: Sequence[Dimension],
     leaves: Sequence[Sequence[Positions]],
     measures: Any,
-) -> tuple[list[Positions], Any]:
+    largest: dict[str, Largest],
+) -> tuple[list[Positions], Any, dict[str, Largest]]:
     """Roll up once per choice of classifications; shared cells are kept once."""
     trees = [Tree(dimension.parents, dimension.levels) for dimension in dimensions]
     parts = []
     for choice in product(*(range(len(options)) for options in leaves)):
         positions = [options[k] for options, k in zip(leaves, choice, strict=True)]
-        index, rolled = roll_up(trees, positions, measures)
+        index, rolled, lists = roll_up(trees, positions, measures, largest)
         keep = np.ones(rolled.shape[1], dtype=np.bool_)
         for k, part in zip(choice, index, strict=True):
             if k > 0:
                 keep &= part > 0
-        parts.append(([part[keep] for part in index], rolled[:, keep]))
+        kept = {name: of.of_cells(keep) for name, of in lists.items()}
+        parts.append(([part[keep] for part in index], rolled[:, keep], kept))
     if len(parts) == 1:
         return parts[0]
     index = [np.concatenate([part[0][k] for part in parts]) for k in range(len(dimensions))]
-    return index, np.concatenate([part[1] for part in parts], axis=1)
+    every = {name: Largest.joined([part[2][name] for part in parts]) for name in largest}
+    return index, np.concatenate([part[1] for part in parts], axis=1), every

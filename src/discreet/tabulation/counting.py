@@ -7,7 +7,7 @@ give back aggregates. Both give the same table, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -19,8 +19,10 @@ from discreet.microdata import read_microdata
 from discreet.microdata.frames import eager_columns
 from discreet.tables import Table
 from discreet.tabulation.assemble import assemble
-from discreet.tabulation.cube import Cube, Layout
+from discreet.tabulation.batches import comes_in_batches, run_in_batches
+from discreet.tabulation.cube import Cube
 from discreet.tabulation.inmemory import CodedRecords
+from discreet.tabulation.layout import Layout
 from discreet.tabulation.planning import Group, plan
 from discreet.tabulation.pushdown import Pass, run_passes
 from discreet.tabulation.query import Axis, Query
@@ -44,6 +46,7 @@ def tabulate(
     record_key: str | None = None,
     weight: str | None = None,
     values: Sequence[str] = (),
+    contributions: int | Mapping[str, int] = 0,
     where: str | nw.Expr | None = None,
     key_grid: KeyGrid | int | str = 10**15,
     name: str = "table",
@@ -57,6 +60,8 @@ def tabulate(
         record_key: Column of record keys; without it the table cannot be perturbed.
         weight: Column of weights.
         values: Columns to sum; a missing value adds nothing.
+        contributions: How many of the largest contributions to each value column to keep
+            in `Table.contributions`, up to 16; or how many per column.
         where: Which records count: a filter text or a narwhals expression.
         key_grid: The grid of the record keys.
         name: Name of the table.
@@ -67,9 +72,16 @@ def tabulate(
     >>> people = pl.DataFrame({"sex": ["m", "w", "m"], "key": [0.25, 0.5, 0.9]})
     >>> tabulate(people, by=["sex"], record_key="key")
     <Table table (confidential): sex, 3 cells>
+
+    >>> homes = pl.DataFrame({"rent": [310.0, 900.0, 480.0]})
+    >>> rents = tabulate(homes, by=[], values=["rent"], contributions=2).contributions["rent"]
+    >>> rents.top.tolist()
+    [[900.0, 480.0]]
     """
     listed = values if isinstance(values, str) else tuple(values)
-    query = Query(by=by, where=where, weight=weight, values=listed, name=name)
+    query = Query(
+        by=by, where=where, weight=weight, values=listed, contributions=contributions, name=name
+    )
     return tabulate_many(frame, [query], record_key=record_key, key_grid=key_grid)[0]
 
 
@@ -167,8 +179,13 @@ def _pushed_down(
         )
         for group in groups
     ]
-    cubes = run_passes(records, passes, record_key=record_key, grid=grid)
-    yield from zip(groups, cubes, strict=True)
+    batched = [
+        at for at, one in enumerate(passes) if one.layout.largest and comes_in_batches(records)
+    ]
+    grouped = [at for at in range(len(passes)) if at not in batched]
+    for run, some in ((run_passes, grouped), (run_in_batches, batched)):
+        cubes = run(records, [passes[at] for at in some], record_key=record_key, grid=grid)
+        yield from zip([groups[at] for at in some], cubes, strict=True)
 
 
 def _perhaps_read(
@@ -187,7 +204,12 @@ def _perhaps_read(
 
 
 def _layout(group: Group, record_key: str | None) -> Layout:
-    return Layout(keyed=record_key is not None, weight=group.weight, values=tuple(group.values))
+    return Layout(
+        keyed=record_key is not None,
+        weight=group.weight,
+        values=tuple(group.values),
+        largest=group.largest,
+    )
 
 
 def _tree_sizes(queries: Sequence[Query]) -> dict[Axis, int]:

@@ -13,7 +13,15 @@ import polars as pl
 from discreet.errors import RecordKeyError
 from discreet.keygrid import DECIMALS, LIMB, KeyGrid, off_grid, too_fine, unusable_keys
 
-__all__ = ["check_key_sums", "key_sums", "split_keys"]
+__all__ = ["check_key_sums", "engine_keys", "key_sums", "split_keys"]
+
+
+def engine_keys(record_key: str, schema: nw.Schema, grid: KeyGrid) -> nw.Expr:
+    """The keys as they are handed over; whole numbers in 64 bits, off the grid missing."""
+    column = nw.col(record_key)
+    if not schema[record_key].is_integer():
+        return column
+    return nw.when((column >= 0) & (column < grid.size)).then(column).cast(nw.Int64)
 
 
 def key_sums(

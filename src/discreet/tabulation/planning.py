@@ -31,6 +31,7 @@ class Group:
         weight: The weight that all share.
         axes: Axes of the cube.
         values: Columns summed in the cube.
+        largest: Per column, how many of the largest contributions the cube has.
         members: Positions of the queries.
     """
 
@@ -38,12 +39,15 @@ class Group:
     weight: str | None
     axes: dict[Axis, None] = field(default_factory=dict)
     values: dict[str, None] = field(default_factory=dict)
+    largest: dict[str, int] = field(default_factory=dict)
     members: list[int] = field(default_factory=list)
 
     def take(self, at: int, query: Query) -> None:
         """Add a query."""
         self.axes.update(dict.fromkeys(query.axes))
         self.values.update(dict.fromkeys(query.values))
+        for name, k in query.largest.items():
+            self.largest[name] = max(k, self.largest.get(name, 0))
         self.members.append(at)
 
 

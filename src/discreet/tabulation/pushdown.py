@@ -7,7 +7,7 @@ are added in two parts so that no engine's 64-bit sum can overflow or wrap.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -18,11 +18,17 @@ from discreet.errors import DiscreetError, MicrodataError
 from discreet.keygrid import KeyGrid
 from discreet.tables.cells import LARGEST_CODE, code_texts, fractions
 from discreet.tabulation.coding import bin_codes
-from discreet.tabulation.cube import Cube, Layout
+from discreet.tabulation.cube import Cube
 from discreet.tabulation.engine_keys import check_key_sums, key_sums, split_keys
+from discreet.tabulation.engine_largest import (
+    end_columns,
+    end_totals,
+    first_records,
+    read_largest,
+)
+from discreet.tabulation.engine_numbers import absent, check_numbers, measure, number_parts
 from discreet.tabulation.filters import filter_failed
-from discreet.tabulation.inmemory import unusable_numbers
-from discreet.tabulation.limbs import LIMIT, engine_limbs
+from discreet.tabulation.layout import Layout
 from discreet.tabulation.query import Axis
 
 __all__ = ["Pass", "run_passes"]
@@ -39,6 +45,20 @@ class Pass:
     where: nw.Expr | None
     layout: Layout
 
+    @property
+    def numbers(self) -> list[str]:
+        """Columns of weights and values."""
+        weight = self.layout.weight
+        return [*([] if weight is None else [weight]), *self.layout.values]
+
+    def bare(self) -> Pass:
+        """The same without largest contributions."""
+        return replace(self, layout=self.layout.part(self.layout.values, {}))
+
+    def complete(self) -> Pass:
+        """The same with measures of all shares of the records that may occur."""
+        return replace(self, layout=self.layout.with_shares(self.layout.possible))
+
 
 def run_passes(
     frame: nw.LazyFrame[Any],
@@ -48,19 +68,28 @@ def run_passes(
     grid: KeyGrid,
 ) -> list[Cube]:
     """Run all passes; polars runs them together over one reading of the records."""
+    if not passes:
+        return []
     schema = frame.collect_schema()
+    passes = [one.complete() for one in passes]
     try:
         frames = _collect([_plan(frame, schema, one, record_key, grid) for one in passes])
+        largest = [_collect(_first_records(frame, schema, one)) for one in passes]
     except (DiscreetError, MemoryError):
         raise
     except Exception as error:
-        if any(one.where is not None for one in passes):
-            raise filter_failed(error) from None
-        raise _engine_failed(error) from None
+        raise engine_refused(passes, error) from None
     return [
-        _cube(result, one, record_key, grid, schema)
-        for result, one in zip(frames, passes, strict=True)
+        _cube(result, first, one, record_key, grid, schema)
+        for result, first, one in zip(frames, largest, passes, strict=True)
     ]
+
+
+def engine_refused(passes: Sequence[Pass], error: Exception) -> DiscreetError:
+    """The error for an engine that fails on records or filters."""
+    if any(one.where is not None for one in passes):
+        return filter_failed(error)
+    return _engine_failed(error)
 
 
 def _engine_failed(error: Exception) -> MicrodataError:
@@ -74,7 +103,7 @@ def _engine_failed(error: Exception) -> MicrodataError:
 
 def _collect(plans: Sequence[nw.LazyFrame[Any]]) -> list[pl.DataFrame]:
     natives = [plan.to_native() for plan in plans]
-    if all(isinstance(native, pl.LazyFrame) for native in natives):
+    if natives and all(isinstance(native, pl.LazyFrame) for native in natives):
         return pl.collect_all(natives, engine="streaming")
     return [plan.collect(backend="polars").to_native() for plan in plans]
 
@@ -84,14 +113,15 @@ def _plan(
 ) -> nw.LazyFrame[Any]:
     if one.where is not None:
         frame = frame.filter(one.where)
-    groups = {f"axis{k}": _axis(axis, schema) for k, axis in enumerate(one.axes)}
+    groups = _groups(one.axes, schema)
     columns: dict[str, nw.Expr] = {}
     totals: list[nw.Expr] = []
     if one.layout.keyed and record_key is not None:
         columns, totals = key_sums(record_key, schema, grid, wide=_adds_wide(frame))
-    numbers = _number_parts(one.layout, schema)
-    columns |= numbers
+    numbers = number_parts(one.layout, schema, columns.get("key"))
+    columns |= numbers | end_columns(one.layout, schema)
     totals += [nw.col(name).sum().cast(nw.Int64).alias(name) for name in numbers]
+    totals += end_totals(one.layout)
     counted = nw.len().cast(nw.Int64).alias("n")
     if not groups and not columns:
         return frame.select(counted)
@@ -102,6 +132,20 @@ def _plan(
         return ready.select(counted, *totals)
     grouped: nw.LazyFrame[Any] = ready.group_by(*groups).agg(counted, *totals)
     return grouped
+
+
+def _first_records(
+    frame: nw.LazyFrame[Any], schema: nw.Schema, one: Pass
+) -> list[nw.LazyFrame[Any]]:
+    """The plans of the first records of each cell, where they are wanted."""
+    if one.where is not None:
+        frame = frame.filter(one.where)
+    return first_records(frame, _groups(one.axes, schema), one.layout, schema)
+
+
+def _groups(axes: Sequence[Axis], schema: nw.Schema) -> dict[str, nw.Expr]:
+    """The columns that span the cube."""
+    return {f"axis{k}": _axis(axis, schema) for k, axis in enumerate(axes)}
 
 
 def _adds_wide(frame: nw.LazyFrame[Any]) -> bool:
@@ -130,7 +174,7 @@ def _axis(axis: Axis, schema: nw.Schema) -> nw.Expr:
         place = place + step
     inside = (place >= 0) & (place < count)
     chosen = nw.when(inside).then(place).otherwise(nw.lit(count).cast(nw.Int16))
-    return nw.when(~_absent(number)).then(chosen)
+    return nw.when(~absent(number)).then(chosen)
 
 
 def _few_values(axis: Axis, schema: nw.Schema) -> bool:
@@ -142,69 +186,28 @@ def _text(name: str, schema: nw.Schema) -> nw.Expr:
     if not schema[name].is_float():
         return nw.col(name).cast(nw.String)
     number = nw.col(name).cast(nw.Float64)
-    whole = ~_absent(number) & (number == number.floor()) & (number.abs() < LARGEST_CODE)
+    whole = ~absent(number) & (number == number.floor()) & (number.abs() < LARGEST_CODE)
     digits = nw.when(whole).then(number).cast(nw.Int64).cast(nw.String)
-    return nw.when(whole | _absent(number)).then(digits).otherwise(nw.lit(_FRACTION))
-
-
-def _flag(condition: nw.Expr) -> nw.Expr:
-    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int8)
-
-
-def _number_parts(layout: Layout, schema: nw.Schema) -> dict[str, nw.Expr]:
-    columns: dict[str, nw.Expr] = {}
-    weight = None
-    if layout.weight is not None:
-        weight = _number(layout.weight, schema)
-        columns |= _limbs(weight, "w")
-        columns["bad_w_missing"] = _flag(_absent(weight))
-        columns["bad_w_negative"] = _flag(weight < 0)
-    for k, name in enumerate(layout.values):
-        value = _number(name, schema)
-        filled = nw.when(~_absent(value)).then(value).otherwise(nw.lit(0.0))
-        columns |= _limbs(filled if weight is None else filled * weight, f"v{k}")
-    return columns
-
-
-def _absent(value: nw.Expr) -> nw.Expr:
-    # Not value != value: in polars and SQL, NaN equals itself and exceeds every number.
-    return value.is_null() | value.is_nan()
-
-
-def _number(name: str, schema: nw.Schema) -> nw.Expr:
-    if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
-        raise MicrodataError(
-            f"numbers are needed, the column is of type {schema[name]}",
-            code="column-type",
-            where=name,
-        )
-    return nw.col(name).cast(nw.Float64)
-
-
-def _limbs(value: nw.Expr, name: str) -> dict[str, nw.Expr]:
-    large = (value >= LIMIT) | (value <= -LIMIT)
-    usable = nw.when(~(large | _absent(value))).then(value).otherwise(nw.lit(0.0))
-    parts = [part.cast(nw.Int64) for part in engine_limbs(usable)]
-    named = {f"{name}_limb{k}": part for k, part in enumerate(parts)}
-    return named | {f"bad_{name}_large": _flag(large & ~_absent(value))}
+    return nw.when(whole | absent(number)).then(digits).otherwise(nw.lit(_FRACTION))
 
 
 def _cube(
-    frame: pl.DataFrame, one: Pass, record_key: str | None, grid: KeyGrid, schema: nw.Schema
+    frame: pl.DataFrame,
+    first: list[pl.DataFrame],
+    one: Pass,
+    record_key: str | None,
+    grid: KeyGrid,
+    schema: nw.Schema,
 ) -> Cube:
     if one.layout.keyed and record_key is not None:
         check_key_sums(frame, record_key, grid)
-    _check_counts(frame, one.layout)
+    check_numbers(frame, one.layout)
     if not one.axes and frame["n"][0] == 0:
         frame = frame.clear()
-    rows = ["n"]
+    known = {("n",): "n", ("key", "high"): "key_high", ("key", "low"): "key_low"}
+    rows = [known.get(row, measure(at)) for row, at in one.layout.rows.items()]
     if one.layout.keyed:
         frame = split_keys(frame)
-        rows += ["key_high", "key_low"]
-    names = (["w"] if one.layout.weight is not None else []) + [
-        f"v{k}" for k in range(len(one.layout.values))
-    ]
-    rows += [f"{name}_limb{k}" for name in names for k in range(3)]
     measures = np.vstack([frame[row].cast(pl.Int64).to_numpy() for row in rows])
     codes, values = [], []
     for k, axis in enumerate(one.axes):
@@ -223,6 +226,7 @@ def _cube(
         values=tuple(values),
         measures=measures,
         layout=one.layout,
+        largest=read_largest(frame, first, len(one.axes), one.layout),
     )
 
 
@@ -245,18 +249,3 @@ def _cut(series: pl.Series, bounds: tuple[float, ...]) -> pl.Series:
     numbers = series.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     places = pl.Series(bin_codes(numbers, np.asarray(bounds, dtype=np.float64)))
     return places.set(series.is_null(), None)
-
-
-def _check_counts(frame: pl.DataFrame, layout: Layout) -> None:
-    bad = {
-        name.removeprefix("bad_"): int(frame[name].sum() or 0)
-        for name in frame.columns
-        if name.startswith("bad_")
-    }
-    for kind in ("missing", "negative", "large"):
-        if bad.get(f"w_{kind}"):
-            label = "too large" if kind == "large" else kind
-            raise unusable_numbers(label, bad[f"w_{kind}"], layout.weight or "")
-    for k, name in enumerate(layout.values):
-        if bad.get(f"v{k}_large"):
-            raise unusable_numbers("too large", bad[f"v{k}_large"], name)

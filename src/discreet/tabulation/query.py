@@ -6,7 +6,7 @@ base cube share. Nothing here has seen data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from discreet.classifications import Classification
 from discreet.errors import Problem, TableError
 from discreet.tables.cells import COLUMNS, Spanning, raise_name_problems
 from discreet.tabulation.filters import Filter, parse_filter
+from discreet.tabulation.largest import LARGEST_K
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -90,6 +91,8 @@ class Query:
         where: Which records count: a filter text or a narwhals expression.
         weight: Column of weights.
         values: Columns to sum.
+        contributions: How many of the largest contributions to each value column are
+            wanted, up to 16; or how many per column.
         name: Name of the table.
 
     >>> Query(by=["sex", "age"], where="rent > 500").columns
@@ -100,6 +103,7 @@ class Query:
     where: str | nw.Expr | None = None
     weight: str | None = None
     values: Sequence[str] = ()
+    contributions: int | Mapping[str, int] = 0
     name: str = "table"
 
     @cached_property
@@ -111,6 +115,7 @@ class Query:
         names = [variable.name for variable in found]
         raise_name_problems(names, self.name)
         self._check_values(names)
+        self._check_contributions()
         return found
 
     def _check_values(self, names: Sequence[str]) -> None:
@@ -130,6 +135,45 @@ class Query:
         ]
         if problems:
             raise TableError(problems[0].what, code="values", where=self.name, problems=problems)
+
+    def _check_contributions(self) -> None:
+        """Numbers of contributions that can be had, of columns that are summed."""
+        wanted = self.contributions
+        named = isinstance(wanted, Mapping)
+        listed = dict(wanted) if isinstance(wanted, Mapping) else {"contributions": wanted}
+        problems = [
+            Problem(
+                f"the number of largest contributions is a whole number from 0 to {LARGEST_K}",
+                str(name),
+                "write contributions=2",
+            )
+            for name, k in listed.items()
+            if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= LARGEST_K
+        ]
+        absent = [name for name in listed if name not in self.values] if named else []
+        if not named and not problems and wanted and not self.values:
+            absent = ["contributions"]
+        hint = 'name the columns too: values=["rent"]'
+        problems += [
+            Problem("contributions are those to value columns", str(name), hint) for name in absent
+        ]
+        if problems:
+            raise TableError(
+                problems[0].what,
+                code="contributions",
+                where=self.name,
+                hint=problems[0].hint,
+                problems=problems,
+            )
+
+    @cached_property
+    def largest(self) -> dict[str, int]:
+        """Per value column whose largest contributions are wanted, how many."""
+        if isinstance(self.contributions, Mapping):
+            each = dict(self.contributions)
+        else:
+            each = dict.fromkeys(self.values, self.contributions)
+        return {name: each[name] for name in dict.fromkeys(self.values) if each.get(name)}
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:

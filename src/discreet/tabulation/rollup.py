@@ -1,12 +1,13 @@
 """All margins and hierarchy levels from the base cube, level by level.
 
 In: measures of the finest cells. Out: measures of every cell that occurs on any
-combination of levels (confidential). Measures are whole numbers and only added.
+combination of levels (confidential). Measures are whole numbers and only added; lists
+of the largest contributions are merged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ import polars as pl
 
 from discreet.errors import TableError
 from discreet.tables.table import IntArray
+from discreet.tabulation.largest import Largest
 
 __all__ = ["Tree", "merge_cells", "roll_up"]
 
@@ -55,14 +57,18 @@ def merge_cells(flat: IntArray, measures: IntArray) -> tuple[IntArray, IntArray]
 
 
 def roll_up(
-    trees: Sequence[Tree], positions: Sequence[npt.NDArray[np.int32]], measures: IntArray
-) -> tuple[list[npt.NDArray[np.int32]], IntArray]:
+    trees: Sequence[Tree],
+    positions: Sequence[npt.NDArray[np.int32]],
+    measures: IntArray,
+    largest: Mapping[str, Largest],
+) -> tuple[list[npt.NDArray[np.int32]], IntArray, dict[str, Largest]]:
     """Every cell on every combination of levels.
 
     Args:
         trees: One per spanning variable.
         positions: Per spanning variable, the position of each finest cell's leaf.
         measures: One row per measure, one column per finest cell.
+        largest: Lists of the largest contributions of the finest cells.
     """
     size = 1
     for tree in trees:
@@ -76,17 +82,19 @@ def roll_up(
     flat = np.zeros(measures.shape[1], dtype=np.int64)
     for tree, part in zip(trees, positions, strict=True):
         flat = flat * tree.size + part
+    finest = flat
     flat, measures = merge_cells(flat, measures)
     dense = size <= _SMALL or (size <= _DENSE_LIMIT and size <= _DENSE_SHARE * len(flat))
     if dense:
         flat, measures = _dense(trees, size, flat, measures)
     else:
         flat, measures = _sparse(trees, flat, measures)
+    lists = _roll_up_largest(trees, finest, flat, largest) if largest else {}
     parts: list[Any] = []
     for tree in reversed(trees):
         flat, part = np.divmod(flat, tree.size)
         parts.append(part.astype(np.int32))
-    return parts[::-1], measures
+    return parts[::-1], measures, lists
 
 
 def _dense(
@@ -115,12 +123,7 @@ def _sparse(trees: Sequence[Tree], flat: IntArray, measures: IntArray) -> tuple[
     """On the cells that occur: one grouping per level of each variable."""
     names = [f"m{k}" for k in range(len(measures))]
     cells = pl.DataFrame({"flat": flat, **dict(zip(names, measures, strict=True))})
-    stride = 1
-    strides = []
-    for tree in reversed(trees):
-        strides.append(stride)
-        stride *= tree.size
-    for tree, step in zip(trees, reversed(strides), strict=True):
+    for tree, step in zip(trees, _strides(trees), strict=True):
         parts = [cells]
         fresh = cells
         position = (pl.col("flat") // step) % tree.size
@@ -136,3 +139,43 @@ def _sparse(trees: Sequence[Tree], flat: IntArray, measures: IntArray) -> tuple[
         cells = pl.concat(parts)
     cells = cells.sort("flat")
     return cells["flat"].to_numpy(), np.vstack([cells[name].to_numpy() for name in names])
+
+
+def _strides(trees: Sequence[Tree]) -> list[int]:
+    """How far apart the numbers of neighbours on each variable are."""
+    strides, step = [], 1
+    for tree in reversed(trees):
+        strides.append(step)
+        step *= tree.size
+    return strides[::-1]
+
+
+def _roll_up_largest(
+    trees: Sequence[Tree], finest: IntArray, cells: IntArray, largest: Mapping[str, Largest]
+) -> dict[str, Largest]:
+    """Lists of every cell: those of children merged into their parent's, level by level.
+
+    Args:
+        trees: One per spanning variable.
+        finest: Numbers of the finest cells; a number may occur more than once.
+        cells: Numbers of all cells, sorted.
+        largest: Lists of the finest cells.
+    """
+    places = np.searchsorted(cells, finest)
+    lists = {}
+    for name, given in largest.items():
+        lists[name] = Largest.empty(len(cells), given.k, weighted=given.weighted)
+        lists[name].add_lists(places, given)
+    made = np.zeros(len(cells), dtype=np.bool_)
+    made[places] = True
+    for tree, step in zip(trees, _strides(trees), strict=True):
+        position = (cells // step) % tree.size
+        level_of = tree.levels[position]
+        up = (tree.parents[position].astype(np.int64) - position) * step
+        for level in range(int(tree.levels.max()), 0, -1):
+            here = np.flatnonzero(made & (level_of == level))
+            parents = np.searchsorted(cells, cells[here] + up[here])
+            for part in lists.values():
+                part.add_lists(parents, part.of_cells(here))
+            made[parents] = True
+    return lists

@@ -1,0 +1,203 @@
+"""How far published parts and their published totals differ.
+
+In: a protected table of counts. Out: per spanning variable, how many totals were
+compared with their parts, how many differ, and by how much. Public: every number
+can be computed from what is published.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.assessment.release_quality.pairs import flat_places
+from discreet.assessment.release_quality.part_grid import BoolArray, IntArray, PartGrid
+from discreet.tables import CellStatus, ProtectedTable
+from discreet.tables.dimension import IndexArray
+from discreet.tables.table import grid_size
+
+__all__ = ["differences"]
+
+#: Up to so many places per cell, sums are made on the whole range of places.
+_DENSE = 16
+
+Cells = tuple[tuple[IndexArray, ...], npt.NDArray[np.int64], npt.NDArray[np.int8]]
+Compared = tuple[int, int, int, int]
+
+
+def differences(table: ProtectedTable, grid: PartGrid) -> IntArray:
+    """Rows (variable, totals compared, that differ, sum of |difference|, largest).
+
+    Each total is compared with the sum of the codes directly below it in one variable.
+    Totals with a part that is suppressed or unknown are left out. Of several figures
+    only counts are looked at.
+    """
+    hidden = grid.suppressed(table) | grid.unknown(table)
+    total = np.zeros((len(grid.dimensions), 5), dtype=np.int64)
+    total[:, 0] = np.arange(len(grid.dimensions))
+    for cells in _counts(table):
+        whole = _whole_grid(cells, grid, hidden)
+        for at in range(len(grid.dimensions)):
+            for tree in range(len(grid.dimensions[at].classifications)):
+                if whole is not None:
+                    found = _compared_at_once(cells, grid, at, tree, whole)
+                else:
+                    found = _compared(cells, grid, at, tree, hidden)
+                total[at, 1:4] += found[:3]
+                total[at, 4] = max(total[at, 4], found[3])
+    return total
+
+
+def _counts(table: ProtectedTable) -> list[Cells]:
+    """The cells of each figure that is a count."""
+    if not table.several_figures:
+        kind = table.figures[0].kind if table.figures else "count"
+        if kind != "count" or table.value.dtype.kind != "i":
+            return []
+        return [(table.index, table.value.astype(np.int64, copy=False), table.status)]
+    found: list[Cells] = []
+    for at, figure in enumerate(table.figures):
+        here = table.index[-1] == at
+        value = table.value[here]
+        if figure.kind == "count" and bool((value == np.floor(value)).all()):
+            index = tuple(part[here] for part in table.index[:-1])
+            found.append((index, value.astype(np.int64), table.status[here]))
+    return found
+
+
+def _whole_grid(cells: Cells, grid: PartGrid, hidden: BoolArray) -> IntArray | None:
+    """The places of the cells if all are known and sums fit on the grid; else nothing."""
+    index, value, status = cells
+    few = grid_size(grid.dimensions) <= _DENSE * len(value)
+    if not few or bool(hidden.any()) or bool((status == CellStatus.suppressed).any()):
+        return None
+    return flat_places(grid.dimensions, index)[0]
+
+
+def _compared_at_once(
+    cells: Cells, grid: PartGrid, at: int, tree: int, places: IntArray
+) -> Compared:
+    """As `_compared`, where nothing is suppressed: every cell is moved to its parent's place.
+
+    Cells without a parent in this classification stay, and count twice at their place.
+    """
+    index, value, _ = cells
+    dimension = grid.dimensions[at]
+    branch, above = _family(grid, at, tree)
+    codes = np.arange(len(dimension))
+    stride = math.prod(len(other) for other in grid.dimensions[at + 1 :])
+    shift = np.where(branch, dimension.parents - codes, 0) * stride
+    # Whole numbers in floats: exact below 2^53.
+    size = grid_size(grid.dimensions)
+    sums = np.bincount(places + shift.take(index[at]), value, minlength=size)
+    stored = np.flatnonzero(above.take(index[at]))
+    twice = np.where(branch, 1, 2).take(index[at][stored])
+    here = np.abs(sums[places[stored]] - twice * value[stored])
+    sums[places] = 0
+    missing = sums[sums != 0]  # totals that became zero, while their parts did not
+    difference = np.concatenate([here, missing]).astype(np.int64)
+    return _described(difference)
+
+
+def _family(grid: PartGrid, at: int, tree: int) -> tuple[BoolArray, BoolArray]:
+    """Which codes of a variable are parts in a classification, and which have parts."""
+    dimension = grid.dimensions[at]
+    branch: BoolArray = (dimension.breakdown == tree) & (dimension.levels > 0)
+    above = np.zeros(len(dimension), dtype=np.bool_)
+    above[dimension.parents[branch]] = True
+    return branch, above
+
+
+def _described(difference: IntArray) -> Compared:
+    return (
+        len(difference),
+        int(np.count_nonzero(difference)),
+        int(difference.sum()),
+        int(difference.max(initial=0)),
+    )
+
+
+def _compared(cells: Cells, grid: PartGrid, at: int, tree: int, hidden: BoolArray) -> Compared:
+    """Totals compared in one variable, differing ones, their |difference|, the largest."""
+    index, value, status = cells
+    dimension = grid.dimensions[at]
+    branch, above = _family(grid, at, tree)
+    if not bool(above.any()) or not len(value):
+        return 0, 0, 0, 0
+    rest = _rest(grid, index, at)
+    child, parent = branch[index[at]], above[index[at]]
+    width = len(dimension)
+    child_key = rest[child] * width + dimension.parents[index[at][child]]
+    parent_key = rest[parent] * width + index[at][parent]
+    sums, totals, rows = _by_place(child_key, value[child], parent_key, value[parent])
+    difference = np.abs(sums - totals)
+    secret = status == CellStatus.suppressed
+    left_out = np.zeros(len(difference), dtype=np.bool_)
+    if bool(secret.any()):
+        left_out |= _marked(child_key[secret[child]], parent_key[secret[parent]], rows)
+    if bool(hidden.any()):
+        keys, positions = np.concatenate([child_key, parent_key]), np.arange(len(value))
+        where = np.concatenate([positions[child], positions[parent]])
+        first = np.unique(keys, return_index=True)
+        cell = where[first[1][np.searchsorted(first[0], rows)]]
+        left_out |= _on_hidden(cells, grid, at, branch, hidden, cell, rows % width)
+    return _described(difference[~left_out])
+
+
+def _rest(grid: PartGrid, index: tuple[IndexArray, ...], at: int) -> IntArray:
+    """A number for the codes of all other variables."""
+    others = [k for k in range(len(index)) if k != at]
+    if not others:
+        return np.zeros(len(index[at]), dtype=np.int64)
+    return flat_places([grid.dimensions[k] for k in others], [index[k] for k in others])[0]
+
+
+def _by_place(
+    child_key: IntArray, child: IntArray, parent_key: IntArray, parent: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Sum of the parts and total of each place that has either, and the places."""
+    size = max(int(child_key.max(initial=0)), int(parent_key.max(initial=0))) + 1
+    if size <= _DENSE * (len(child_key) + len(parent_key)):
+        # Whole numbers in floats: exact below 2^53.
+        sums = np.bincount(child_key, child, minlength=size).astype(np.int64)
+        totals = np.zeros(size, dtype=np.int64)
+        totals[parent_key] = parent
+        rows = np.flatnonzero((sums != 0) | (totals != 0))
+        return sums[rows], totals[rows], rows
+    rows, number = np.unique(np.concatenate([child_key, parent_key]), return_inverse=True)
+    sums = np.bincount(number[: len(child_key)], child, minlength=len(rows)).astype(np.int64)
+    totals = np.zeros(len(rows), dtype=np.int64)
+    totals[number[len(child_key) :]] = parent
+    return sums, totals, rows
+
+
+def _marked(child_key: IntArray, parent_key: IntArray, rows: IntArray) -> BoolArray:
+    """Which places have a suppressed part, or are suppressed themselves."""
+    return np.isin(rows, np.concatenate([child_key, parent_key]))
+
+
+def _on_hidden(
+    cells: Cells,
+    grid: PartGrid,
+    at: int,
+    branch: BoolArray,
+    hidden: BoolArray,
+    cell: IntArray,
+    code: IntArray,
+) -> BoolArray:
+    """Which totals, or any of their parts, lie on hidden table parts.
+
+    `cell` is, per total, a cell with the same codes of all other variables; `code` is
+    its own code of the variable.
+    """
+    dimension, rank, stride = grid.dimensions[at], grid.rank[at], grid.strides[at]
+    elsewhere = grid.part([part[cell] for part in cells[0]], len(cell))
+    elsewhere -= rank[cells[0][at][cell]] * stride
+    left_out: BoolArray = hidden[elsewhere + rank[code] * stride]
+    for level in range(len(grid.numbers[at])):
+        has = np.zeros(len(dimension), dtype=np.bool_)
+        has[dimension.parents[branch & (rank == level)]] = True
+        left_out |= has[code] & hidden[elsewhere + level * stride]
+    return left_out

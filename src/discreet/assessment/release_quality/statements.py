@@ -1,0 +1,147 @@
+"""What may be said in public about the quality of a release.
+
+In: `Overall` (confidential). Out: `Statement`s: bounds, rounded outward, that hold for all
+tables together and leave every parameter open. Public.
+
+Three things keep parameters in: steps of 5 points (halves for the mean deviation); no
+bound so sharp that it says "never" or "always", since "none changed by 4 or more" would
+name the maximum noise; and nothing about fewer than 1,000 cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from discreet.assessment.release_quality.overall import Overall
+from discreet.assessment.words import check_language, number
+
+__all__ = ["SUPPORT", "Statement", "statements"]
+
+#: Statements are made about at least so many cells.
+SUPPORT = 1_000
+
+_STEP = 5
+
+Bound = Literal["below", "at least", "at most"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement about a whole release. Public.
+
+    Args:
+        code: Stable name.
+        bound: How the value bounds the true figure.
+        value: The bound.
+        unit: "%" or nothing, for units counted.
+    """
+
+    code: str
+    bound: Bound
+    value: float
+    unit: str = ""
+
+    def text(self, language: str = "en") -> str:
+        """The statement in words.
+
+        >>> Statement("at-most-1", "at least", 65, "%").text("en")
+        'At least 65 % of counts are unchanged or changed by 1.'
+        """
+        return _TEXTS[check_language(language)][self.code].format(number(self.value, language))
+
+    def described(self) -> dict[str, Any]:
+        """The statement as JSON takes it."""
+        return {
+            "code": self.code,
+            "bound": self.bound,
+            "value": self.value,
+            "unit": self.unit,
+            "text": {language: self.text(language) for language in _TEXTS},
+        }
+
+
+def statements(overall: Overall) -> list[Statement]:
+    """The statements that can be made about a release.
+
+    A statement that would say nothing ("at least 0 %") is left out.
+    """
+    return [*_about_counts(overall), *_about_brackets(overall), *_about_sums(overall)]
+
+
+def _about_counts(overall: Overall) -> list[Statement]:
+    noise = overall.noise()
+    total = noise.total
+    if total < SUPPORT:
+        return []
+    deviation = (2 * noise.absolute // total + 1) / 2
+    found = [
+        Statement("mean-absolute-deviation", "below", deviation),
+        Statement("at-most-1", "at least", _at_least(noise.within(1), total), "%"),
+        Statement("at-least-3", "at most", _at_most(noise.beyond(3), total), "%"),
+        Statement("at-least-4", "at most", _at_most(noise.beyond(4), total), "%"),
+    ]
+    return [one for one in found if one.unit != "%" or 0 < one.value < 100]
+
+
+def _about_brackets(overall: Overall) -> list[Statement]:
+    pairs = overall.brackets().values()
+    bracketed, shown = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+    share = _at_most(bracketed, shown) if shown else 100
+    if not bracketed or shown < SUPPORT or share == 100:
+        return []
+    return [Statement("bracketed", "at most", share, "%")]
+
+
+def _about_sums(overall: Overall) -> list[Statement]:
+    compared, _, _, largest = overall.sums()
+    return [Statement("sums", "at most", _rounded_up(largest))] if compared >= SUPPORT else []
+
+
+def _at_least(part: int, whole: int) -> int:
+    """The share in per cent, rounded down; never "all"."""
+    return min(100 // _STEP * part // whole * _STEP, 100 - _STEP)
+
+
+def _at_most(part: int, whole: int) -> int:
+    """The share in per cent, rounded up; never "none"."""
+    return max(-(-(100 // _STEP) * part // whole) * _STEP, _STEP)
+
+
+def _rounded_up(value: int) -> int:
+    """The next of 10, 20, 50, 100, 200, 500, …
+
+    >>> [_rounded_up(value) for value in (0, 11, 50, 51, 250)]
+    [10, 20, 50, 100, 500]
+    """
+    power = 10
+    while True:
+        for step in (1, 2, 5):
+            if value <= step * power:
+                return step * power
+        power *= 10
+
+
+_TEXTS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "mean-absolute-deviation": "On average a count deviates by less than {} from its original.",
+        "at-most-1": "At least {} % of counts are unchanged or changed by 1.",
+        "at-least-3": "At most {} % of counts are changed by 3 or more.",
+        "at-least-4": "At most {} % of counts are changed by 4 or more.",
+        "bracketed": "At most {} % of the figures shown stand in brackets, because the "
+        "procedure may have changed them relatively strongly.",
+        "sums": "The parts of a total of counts add up to it with a difference of at most {}.",
+    },
+    "de": {
+        "mean-absolute-deviation": "Im Mittel weicht eine Fallzahl um weniger als {} von ihrem "
+        "Originalwert ab.",
+        "at-most-1": "Mindestens {} % der Fallzahlen sind unverändert oder um 1 verändert.",
+        "at-least-3": "Höchstens {} % der Fallzahlen sind um 3 oder mehr verändert.",
+        "at-least-4": "Höchstens {} % der Fallzahlen sind um 4 oder mehr verändert.",
+        "bracketed": "Höchstens {} % der gezeigten Werte stehen in Klammern, weil das Verfahren "
+        "sie womöglich relativ stark verändert hat.",
+        "sums": "Die Teile einer Summe von Fallzahlen ergeben sie mit einer Abweichung von "
+        "höchstens {}.",
+    },
+}

@@ -1,0 +1,125 @@
+"""Commands on packages of parameters: ``discreet params …``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.options import Json, command, group, show, warn
+
+__all__ = ["app"]
+
+app = group("Packages of parameters: what determines protected results, in one sealed file.")
+
+Package = Annotated[Path, typer.Argument(help="The package, NAME.dcparams.")]
+KeyFile = Annotated[Path | None, typer.Option(help="File of the package's key, mode 0600.")]
+PassphraseEnv = Annotated[
+    str | None, typer.Option(help="Environment variable of the package's passphrase.")
+]
+PassphraseFile = Annotated[
+    Path | None, typer.Option(help="File of the package's passphrase, mode 0600.")
+]
+
+
+@command(app, "keys", example="discreet params keys office")
+def keys(
+    out: Annotated[Path, typer.Argument(help="Name of the pair: NAME.key and NAME.pub.")],
+    as_json: Json = False,
+) -> None:
+    """Make a pair of keys that sign packages and verify them."""
+    from discreet.release.packages import write_key_pair
+
+    pair = write_key_pair(out)
+    text = (
+        f"{pair.signing} signs: keep it safe.\n{pair.public} verifies: hand it on.\n"
+        f"Key {pair.key_id}"
+    )
+    described = {
+        "signing": str(pair.signing),
+        "public": str(pair.public),
+        "key_id": pair.key_id,
+    }
+    show(text, described, as_json=as_json)
+
+
+@command(
+    app,
+    "pack",
+    example="discreet params pack programme.toml --out census.dcparams --statistic census-2026 "
+    "--version 3 --sign-key office.key --key-file package.key",
+)
+def pack(
+    programme: Annotated[
+        Path, typer.Argument(help="A programme, or a TOML file with its sections of parameters.")
+    ],
+    out: Annotated[Path, typer.Option(help="The package to write, NAME.dcparams.")],
+    statistic: Annotated[str, typer.Option(help="The statistic; everyone can read it.")],
+    version: Annotated[str, typer.Option(help="The version; everyone can read it.")],
+    sign_key: Annotated[Path | None, typer.Option(help="The key that signs.")] = None,
+    unsigned: Annotated[bool, typer.Option("--unsigned", help="Do not sign.")] = False,
+    key_file: KeyFile = None,
+    passphrase_env: PassphraseEnv = None,
+    passphrase_file: PassphraseFile = None,
+    with_secret: Annotated[
+        bool, typer.Option("--with-secret", help="Hand on the secret of the record keys too.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Put the parameters of a programme into one encrypted, signed file."""
+    from discreet.release import packages
+    from discreet.release.parameter_file import read_parameters, warnings_about_parameters
+
+    if (sign_key is None) is not unsigned:
+        raise typer.BadParameter("name the key that signs, or say --unsigned")
+    opener = packages.PackageKey.named(
+        key_file=key_file, passphrase_env=passphrase_env, passphrase_file=passphrase_file
+    )
+    if opener is None:
+        raise typer.BadParameter("name a --key-file, --passphrase-env or --passphrase-file")
+    written = packages.pack_parameters(
+        read_parameters(programme, with_secret=with_secret),
+        out,
+        statistic=statistic,
+        version=version,
+        sign_key=sign_key,
+        key=opener,
+    )
+    described = packages.describe_package(written)
+    warn(warnings_about_parameters(programme))
+    if with_secret:
+        warn(["the package holds the secret of the record keys: whoever opens it can make them"])
+    show(described.text(), described.described(), as_json=as_json)
+
+
+@command(app, "verify", example="discreet params verify census.dcparams --verify-key office.pub")
+def verify(
+    file: Package,
+    verify_key: Annotated[
+        Path | None, typer.Option(help="The public key that must have signed.")
+    ] = None,
+    key_file: KeyFile = None,
+    passphrase_env: PassphraseEnv = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: Json = False,
+) -> None:
+    """Check a package: its signature, and with its key all that is in it."""
+    from discreet.release.packages import PackageKey, verify_package
+
+    opener = PackageKey.named(
+        key_file=key_file, passphrase_env=passphrase_env, passphrase_file=passphrase_file
+    )
+    verified = verify_package(file, verify_key=verify_key, key=opener)
+    if verify_key is None and verified.header.signer is not None:
+        warn(["the signature is valid, but whose it is was not checked: use --verify-key"])
+    show(verified.text(), verified.described(), as_json=as_json)
+
+
+@command(app, "show", example="discreet params show census.dcparams")
+def show_package(file: Package, as_json: Json = False) -> None:
+    """Say what a package is; needs no key and shows no parameter."""
+    from discreet.release.packages import describe_package
+
+    described = describe_package(file)
+    show(described.text(), described.described(), as_json=as_json)

@@ -1,0 +1,28 @@
+"""Key figures (layer 7): shares, ratios, means, changes and balances of protected figures.
+
+`derive` takes confidential `Ingredient`s and gives a `ProtectedTable`.
+"""
+
+from discreet.derived.derivation import derive
+from discreet.derived.key_figure import KeyFigure
+from discreet.derived.single import (
+    balance,
+    index_figure,
+    mean,
+    per_thousand,
+    rate_of_change,
+    ratio,
+    share,
+)
+
+__all__ = [
+    "KeyFigure",
+    "balance",
+    "derive",
+    "index_figure",
+    "mean",
+    "per_thousand",
+    "rate_of_change",
+    "ratio",
+    "share",
+]

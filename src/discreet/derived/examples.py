@@ -1,0 +1,30 @@
+"""A small ingredient for the examples of this package. Made up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.classifications import Classification
+from discreet.perturbation.ingredient import Ingredient
+from discreet.tables import Dimension, ProtectedTable, Provenance
+
+__all__ = ["people"]
+
+_SEX = Dimension(classifications=(Classification.flat("sex", ["m", "w"]),))
+_PLACES = (np.arange(3, dtype=np.int32),)
+_VALUE = np.array([8, 6, 3])
+
+people = Ingredient(
+    protected=ProtectedTable(
+        dimensions=(_SEX,),
+        index=_PLACES,
+        value=_VALUE,
+        status=np.zeros(3, dtype=np.int8),
+        provenance=Provenance(version="example", method="cell-key"),
+    ),
+    index=_PLACES,
+    value=_VALUE.astype(np.float64),
+    original=np.array([9.0, 5.0, 4.0]),
+    deviation=np.full(3, 0.7),
+    suppressed=np.zeros(3, dtype=np.bool_),
+)

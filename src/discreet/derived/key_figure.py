@@ -1,0 +1,243 @@
+"""`KeyFigure`: what a key figure is made of, how it is called and printed. Public.
+
+In: names. Out: a checked description; no number of any table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from types import MappingProxyType
+from typing import Any, get_args
+
+from discreet.errors import Problem, TableError
+from discreet.tables.figures import FigureKind
+
+__all__ = ["MOST_DECIMALS", "KeyFigure"]
+
+MOST_DECIMALS = 15
+
+#: What each kind is made of: one ingredient as it is, or two.
+_SHOWN = frozenset({"count", "sum"})
+_EITHER = frozenset({"mean"})
+
+_TAKES_OVER = frozenset({"share"})
+_TAKES_BASE = frozenset({"change", "index"})
+_TAKES_FACTOR = frozenset({"ratio", "per_thousand"})
+
+_TYPED = ("over", "base", "factor", "decimals", "bracket_above", "titles", "unit", "hidden")
+
+_DECIMALS = {"mean": 2, "ratio": 2, "share": 1, "per_thousand": 1, "change": 1, "index": 1}
+_FACTORS = {"share": 100.0, "per_thousand": 1000.0, "change": 100.0, "index": 100.0}
+_UNITS = {"share": "%", "change": "%", "per_thousand": "‰"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyFigure:
+    """One figure (Kennzahl) of a table and the ingredients it is made of.
+
+    | kind | made of | value |
+    |---|---|---|
+    | count, sum | `of` | as it is |
+    | mean | `of`, or `part` and `whole` | as it is, or part / whole |
+    | share | `part`, `whole` or `over` | 100 part / whole, from 0 to 100 |
+    | ratio | `part`, `whole`, `factor` | factor · part / whole |
+    | per_thousand | `part`, `whole` | 1000 part / whole |
+    | change | `part`, `whole` or `base` | 100 (part − whole) / whole |
+    | index | `part`, `whole` or `base` | 100 part / whole |
+    | balance | `part`, `whole` | part − whole, with the sign it truly has |
+
+    Args:
+        name: Short stable name.
+        kind: What kind of figure it is.
+        of: The ingredient that is shown as it is; the figure's name if empty.
+        part: The ingredient above the line; now; what comes in.
+        whole: The ingredient below the line; before; what goes out. With `over` or
+            `base`, the same as `part` if empty.
+        over: Share of the total over these variables.
+        base: variable → code that is the base of an index or a change.
+        factor: For ratios and rates.
+        decimals: Digits after the decimal point; else those of the ingredient shown, else
+            0 for counts, sums and balances, 2 for means and ratios, 1 for all others.
+        titles: language → heading.
+        unit: Unit in all languages, or language → unit; "%" and "‰" are known.
+        hidden: An ingredient only: not a column of the table.
+        bracket_above: Expected relative error above which it is bracketed; else that of
+            `derive`. Counts have no brackets unless they say so here.
+
+    >>> KeyFigure(name="vacancy", kind="share", part="vacant", whole="dwellings").units
+    {'en': '%', 'de': '%'}
+    """
+
+    name: str
+    kind: FigureKind
+    of: str = ""
+    part: str = ""
+    whole: str = ""
+    over: Sequence[str] = ()
+    base: Mapping[str, str] = field(default_factory=dict)
+    factor: float | None = None
+    decimals: int | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+    unit: str | Mapping[str, str] = ""
+    hidden: bool = False
+    bracket_above: float | None = None
+
+    def __post_init__(self) -> None:
+        problems = list(self._problems())
+        if problems:
+            name = self.name if isinstance(self.name, str) else ""
+            raise TableError(
+                problems[0].what,
+                code="key-figure",
+                where=name or "name",
+                hint=problems[0].hint,
+                problems=problems,
+            )
+        over = (self.over,) if isinstance(self.over, str) else tuple(self.over)
+        object.__setattr__(self, "over", over)
+        object.__setattr__(self, "base", MappingProxyType(dict(self.base)))
+        object.__setattr__(self, "titles", MappingProxyType(dict(self.titles)))
+
+    # -- what it is made of ------------------------------------------------
+
+    @property
+    def shown(self) -> str:
+        """The ingredient that is shown as it is; empty if two are combined."""
+        combined = self.kind not in _SHOWN | _EITHER or (self.part and self.kind in _EITHER)
+        return "" if combined else self.of or self.name
+
+    @property
+    def compared(self) -> tuple[str, str]:
+        """The ingredients above and below the line."""
+        return self.part, self.whole or self.part
+
+    @property
+    def ingredients(self) -> tuple[str, ...]:
+        """The names of the ingredients, each once."""
+        return tuple(dict.fromkeys((self.shown,) if self.shown else self.compared))
+
+    @property
+    def scale(self) -> float:
+        """What the quotient is multiplied with."""
+        return _FACTORS.get(self.kind, 1.0) if self.factor is None else float(self.factor)
+
+    @property
+    def summed(self) -> bool:
+        """Whether it is 0, and not nothing, where there are no records."""
+        return self.kind in _SHOWN or self.kind == "balance"
+
+    # -- how it is printed -------------------------------------------------
+
+    @property
+    def digits(self) -> int:
+        """Digits after the decimal point, of a figure that is not shown as it is."""
+        return _DECIMALS.get(self.kind, 0) if self.decimals is None else int(self.decimals)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit by language."""
+        if not isinstance(self.unit, str):
+            return dict(self.unit)
+        known = "" if self.factor not in (None, _FACTORS.get(self.kind)) else self.kind
+        text = self.unit or _UNITS.get(known, "")
+        return {"en": text, "de": text} if text else {}
+
+    # -- what can be wrong -------------------------------------------------
+
+    def _problems(self) -> Iterator[Problem]:
+        if not _text(self.name) or not self.name:
+            yield Problem("a key figure needs a name", "name")
+        if self.kind not in get_args(FigureKind):
+            known = ", ".join(get_args(FigureKind))
+            yield Problem("this is no kind of figure", f"{self.name}: kind", f"known: {known}")
+            return
+        for where, problem, hint in (*self._misused(), *self._unfit()):
+            yield Problem(problem, f"{self.name}: {where}", hint)
+
+    def _misused(self) -> Iterator[tuple[str, str, str]]:
+        """Arguments that the kind does not take, or that are missing."""
+        names = [name for name in ("of", "part", "whole") if not _text(getattr(self, name))]
+        for name in names:
+            yield name, "the name of an ingredient is needed", ""
+        if names:
+            return
+        pair = bool(self.part or self.whole)
+        if self.of and self.kind not in _SHOWN | _EITHER:
+            yield "of", f"a {self.kind} is made of part and whole", "name part= and whole="
+        if pair and self.kind in _SHOWN:
+            yield "part", f"a {self.kind} is shown as it is", "name its ingredient with of="
+        if pair and self.of and self.kind in _EITHER:
+            yield "of", "a mean is shown as it is, or made of part and whole", "leave one out"
+        needs = self.kind not in _SHOWN | _EITHER or (self.kind in _EITHER and pair)
+        if needs and not self.part:
+            yield "part", "the ingredient above the line is missing", "name it with part="
+        if needs and not (self.whole or self.over or self.base):
+            others = "over" if self.kind in _TAKES_OVER else ""
+            others = "base" if self.kind in _TAKES_BASE else others
+            hint = f"name it with whole=, or use {others}=" if others else "name it with whole="
+            yield "whole", "the ingredient below the line is missing", hint
+        for name, takes in (
+            ("over", _TAKES_OVER),
+            ("base", _TAKES_BASE),
+            ("factor", _TAKES_FACTOR),
+        ):
+            given = getattr(self, name)
+            if given not in (None, "", (), []) and given != {} and self.kind not in takes:
+                yield (
+                    name,
+                    f"a {self.kind} takes no {name}",
+                    f"taken by: {', '.join(sorted(takes))}",
+                )
+
+    def _unfit(self) -> Iterator[tuple[str, str, str]]:
+        """Arguments of the wrong type or size."""
+        given: dict[str, Any] = {name: getattr(self, name) for name in _TYPED}
+        if not _text(given["over"]) and not _texts(given["over"]):
+            yield "over", "a list of variables is needed", 'such as ["sex"]'
+        if not _by_name(given["base"]):
+            yield "base", "variables and their codes are needed", 'such as {"year": "2015"}'
+        if given["factor"] is not None and not _is_factor(given["factor"]):
+            yield "factor", "factor is a number above 0", ""
+        if given["decimals"] is not None and not _is_decimals(given["decimals"]):
+            yield "decimals", f"decimals is a whole number from 0 to {MOST_DECIMALS}", ""
+        if given["bracket_above"] is not None and not is_limit(given["bracket_above"]):
+            yield "bracket_above", "bracket_above is a number of at least 0", ""
+        for name in ("titles", "unit"):
+            if not _by_name(given[name]) and not (name == "unit" and _text(given[name])):
+                yield name, "texts by language are needed", 'such as {"en": …, "de": …}'
+        if not isinstance(given["hidden"], bool):
+            yield "hidden", "hidden is true or false", ""
+
+
+def is_limit(value: Any) -> bool:
+    """Whether this can be a limit for brackets: at least 0, infinite for none."""
+    return _number(value) and value >= 0
+
+
+def _number(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and not math.isnan(value)
+
+
+def _is_factor(value: Any) -> bool:
+    return _number(value) and 0 < value < math.inf
+
+
+def _is_decimals(value: Any) -> bool:
+    whole = not isinstance(value, bool) and isinstance(value, Integral)
+    return whole and 0 <= value <= MOST_DECIMALS
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _texts(values: Any) -> bool:
+    return isinstance(values, Sequence) and all(isinstance(text, str) for text in values)
+
+
+def _by_name(values: Any) -> bool:
+    """Whether these are texts by name."""
+    return isinstance(values, Mapping) and _texts([*values, *values.values()])

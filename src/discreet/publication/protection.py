@@ -1,0 +1,37 @@
+"""The line that nothing but a protected table crosses, and the place it goes to.
+
+In: anything, and a path. Out: nothing, or an error. Public.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet.errors import PublicationError
+from discreet.files import check_writable
+from discreet.tables import ProtectedTable
+
+__all__ = ["check_place", "check_protected"]
+
+
+def check_protected(table: object) -> None:
+    """Raise an error unless this is a protected table."""
+    if isinstance(table, ProtectedTable):
+        return
+    raise PublicationError(
+        f"a {type(table).__name__} cannot be published, only a ProtectedTable",
+        code="not-protected",
+        hint="a Table is confidential; protect it first, for example with discreet.perturb",
+    )
+
+
+def check_place(target: Path) -> None:
+    """Raise an error unless a file can be written there."""
+    check_writable(target.parent)
+    if target.is_dir():
+        raise PublicationError(
+            "this is a folder; it is not overwritten with a file",
+            code="output-file",
+            where=str(target),
+            hint="name a file",
+        )

@@ -1,0 +1,296 @@
+"""The file of a package: an open header, the encrypted content, a signature.
+
+In: a header, bytes and keys; or the bytes of a file. Out: the bytes of a file; or, once
+signature and cipher have been checked, the bytes that were sealed (SECRET). The header
+may be read by everyone; it is covered by the cipher's tag and by the signature.
+
+    offset  bytes
+    0       8       "DCPARAMS"
+    8       2       version of the format, high byte first
+    10      4       length of the header, h
+    14      8       length of the content, c
+    22      h       header, JSON in UTF-8
+    22+h    c       content: AES-256-GCM, its tag at the end
+    22+h+c  64      Ed25519 signature of all before; nothing if not signed
+"""
+
+from __future__ import annotations
+
+import secrets
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal, NoReturn
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from discreet._version import __version__
+from discreet.errors import PackageError
+from discreet.keygrid import KeyGrid
+from discreet.release.packages.package_key import PackageKey, Stretching, WorkingKeys
+from discreet.release.packages.signing_keys import key_id, public_bytes
+
+__all__ = ["FORMAT_VERSION", "Header", "Sealed", "parse", "seal"]
+
+MAGIC = b"DCPARAMS"
+FORMAT_VERSION = 1
+
+#: Nobody needs more; a file that claims more is no package.
+LARGEST = 64 * 2**20
+LARGEST_HEADER = 2**16
+
+_START = struct.Struct(">8sHIQ")
+_PURPOSE = b"discreet parameters: signature 1|"
+_NONCE_BYTES = 12
+_SALT_BYTES = 16
+_TAG_BYTES = 16
+_SIGNATURE_BYTES = 64
+
+#: Contents are filled up to multiples of this, so that their length tells little.
+_BLOCK = 2**16
+
+#: About 128 MB and half a second for each trial of a passphrase.
+_COST = (2**17, 8, 1)
+
+Word = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
+]
+Hex32 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Hex16 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+Hex12 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{24}$")]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Scrypt(_Form):
+    """How a passphrase is stretched; bounded, since it is used before it is trusted."""
+
+    salt: Hex16
+    n: Literal[16384, 32768, 65536, 131072, 262144, 524288, 1048576]
+    r: Literal[8]
+    p: Annotated[int, Field(ge=1, le=4)]
+
+    def stretching(self) -> Stretching:
+        """The same, with bytes for the salt."""
+        return Stretching(bytes.fromhex(self.salt), self.n, self.r, self.p)
+
+
+class Encryption(_Form):
+    """How the content is encrypted."""
+
+    cipher: Literal["AES-256-GCM"] = "AES-256-GCM"
+    key: Literal["key-file", "passphrase"]
+    salt: Hex16
+    nonce: Hex12
+    scrypt: Scrypt | None = None
+
+
+class Header(_Form):
+    """What everyone may know of a package.
+
+    Args:
+        statistic: The statistic.
+        version: The version of its parameters.
+        made_with: The version of this program.
+        kinds: The kinds of parameters there are.
+        grid: Size of the key grid.
+        digest: Keyed digest of the content.
+        encryption: How the content is encrypted.
+        signer: The public key of whoever signed; None if nobody did.
+    """
+
+    statistic: Word
+    version: Word
+    made_with: Word
+    kinds: list[Word]
+    grid: Annotated[int, Field(ge=2, le=KeyGrid().size)]
+    digest: Hex32
+    encryption: Encryption
+    signer: Hex32 | None
+
+    @property
+    def signer_id(self) -> str | None:
+        """The short name of the signer's key."""
+        return None if self.signer is None else key_id(bytes.fromhex(self.signer))
+
+
+@dataclass(frozen=True, repr=False)
+class Sealed:
+    """A package as it was read; nothing of it has been checked but its form.
+
+    Args:
+        where: The file, for messages.
+        header: The header, not to be trusted yet.
+        start: All bytes before the content.
+        content: The encrypted content.
+        signature: The signature; empty if there is none.
+    """
+
+    where: str
+    header: Header
+    start: bytes
+    content: bytes
+    signature: bytes
+
+    def check_signature(self, trusted: bytes | None = None) -> None:
+        """Raise unless the file is as it was signed.
+
+        Args:
+            trusted: The public key that must have signed; None for any, or none.
+        """
+        signer = self.header.signer
+        if signer is None:
+            if trusted is not None:
+                self._refuse("package-unsigned", "the package is not signed", _ASK)
+            return
+        if trusted is not None and signer != trusted.hex():
+            what = f"the package is signed with another key: {self.header.signer_id}"
+            self._refuse("package-signer", what, f"the key asked for is {key_id(trusted)}")
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signer))
+        try:
+            public.verify(self.signature, _PURPOSE + self.start + self.content)
+        except InvalidSignature:
+            what = "the signature does not fit: the package has been changed or damaged"
+            self._refuse("package-signature", what, _ASK)
+
+    def working_keys(self, key: PackageKey) -> WorkingKeys:
+        """The keys for this package, made of the one that is given."""
+        encryption = self.header.encryption
+        if key.kind != encryption.key:
+            wanted, given = (kind.replace("-", " ") for kind in (encryption.key, key.kind))
+            what = f"the package is opened with a {wanted}, and a {given} is given"
+            self._refuse("package-key", what, "discreet params show tells how a package is opened")
+        stretching = None if encryption.scrypt is None else encryption.scrypt.stretching()
+        return key.working_keys(bytes.fromhex(encryption.salt), stretching)
+
+    def opened(self, keys: WorkingKeys) -> bytes:
+        """The content. SECRET."""
+        nonce = bytes.fromhex(self.header.encryption.nonce)
+        try:
+            return AESGCM(keys.cipher).decrypt(nonce, self.content, self.start)
+        except InvalidTag:
+            what = (
+                "the package cannot be opened: the key is another one"
+                if self.header.signer is not None
+                else "the package cannot be opened: the key is another one, or the file is damaged"
+            )
+            self._refuse("package-key", what, "ask whoever made the package for the key")
+
+    def _refuse(self, code: str, what: str, hint: str) -> NoReturn:
+        raise PackageError(what, code=code, where=self.where, hint=hint)
+
+    def __repr__(self) -> str:
+        return f"<Sealed {self.where}>"
+
+
+_ASK = "ask whoever made the package for it again"
+
+
+def seal(
+    content: Callable[[WorkingKeys], tuple[bytes, str]],
+    key: PackageKey,
+    signing: Ed25519PrivateKey | None,
+    *,
+    statistic: str,
+    version: str,
+    kinds: list[str],
+    grid: int,
+) -> bytes:
+    """The bytes of a package.
+
+    Args:
+        content: Gives the content and its digest, once there are keys.
+        key: What opens the package.
+        signing: The key that signs, if any.
+        statistic: As for `Header`, like the others.
+        version: As for `Header`.
+        kinds: As for `Header`.
+        grid: As for `Header`.
+    """
+    encryption = _new_encryption(key)
+    stretching = None if encryption.scrypt is None else encryption.scrypt.stretching()
+    keys = key.working_keys(bytes.fromhex(encryption.salt), stretching)
+    plain, digest = content(keys)
+    padded = plain + b" " * (-len(plain) % _BLOCK)
+    header = Header(
+        statistic=statistic,
+        version=version,
+        made_with=__version__,
+        kinds=kinds,
+        grid=grid,
+        digest=digest,
+        encryption=encryption,
+        signer=None if signing is None else public_bytes(signing).hex(),
+    )
+    text = header.model_dump_json().encode()
+    length = len(padded) + _TAG_BYTES
+    start = _START.pack(MAGIC, FORMAT_VERSION, len(text), length) + text
+    sealed = AESGCM(keys.cipher).encrypt(bytes.fromhex(encryption.nonce), padded, start)
+    signature = b"" if signing is None else signing.sign(_PURPOSE + start + sealed)
+    return start + sealed + signature
+
+
+def _new_encryption(key: PackageKey) -> Encryption:
+    n, r, p = _COST
+    salt = secrets.token_hex(_SALT_BYTES)
+    stretched = key.kind == "passphrase"
+    scrypt = {"salt": secrets.token_hex(_SALT_BYTES), "n": n, "r": r, "p": p}
+    return Encryption(
+        key=key.kind,
+        salt=salt,
+        nonce=secrets.token_hex(_NONCE_BYTES),
+        scrypt=Scrypt.model_validate(scrypt) if stretched else None,
+    )
+
+
+def parse(data: bytes, where: str) -> Sealed:
+    """The parts of a package, by form alone.
+
+    Args:
+        data: The bytes of the file.
+        where: The file, for messages.
+    """
+    if not data.startswith(MAGIC):
+        hint = "packages are made by: discreet params pack"
+        raise PackageError(
+            "this is not a package of parameters", code="package-file", where=where, hint=hint
+        )
+    if len(data) < _START.size:
+        raise _damaged(where)
+    _, form, header_length, length = _START.unpack_from(data)
+    if form != FORMAT_VERSION:
+        raise PackageError(
+            f"the package is in version {form} of the format",
+            code="package-version",
+            where=where,
+            hint=f"this program reads version {FORMAT_VERSION}; a newer one may read more",
+        )
+    end = _START.size + header_length + length
+    if header_length > LARGEST_HEADER or length < _TAG_BYTES or end > len(data):
+        raise _damaged(where)
+    start = data[: _START.size + header_length]
+    header = _header(start[_START.size :], where)
+    signature = data[end:]
+    stretched = header.encryption.scrypt is not None
+    if len(signature) != (0 if header.signer is None else _SIGNATURE_BYTES) or stretched != (
+        header.encryption.key == "passphrase"
+    ):
+        raise _damaged(where)
+    return Sealed(where, header, start, data[len(start) : end], signature)
+
+
+def _header(text: bytes, where: str) -> Header:
+    try:
+        return Header.model_validate_json(text)
+    except ValidationError:
+        raise _damaged(where) from None
+
+
+def _damaged(where: str) -> PackageError:
+    what = "the package is damaged: parts are missing, changed or left over"
+    return PackageError(what, code="package-damaged", where=where, hint=_ASK)

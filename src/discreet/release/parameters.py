@@ -1,0 +1,244 @@
+"""The parameters of a release: from the files a programme names, or from a package.
+
+In: a programme. Out: `Parameters` (SECRET), or problems placed at the keys of the
+programme. Files that are not there have been reported by the checks before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from discreet.errors import DiscreetError, PerturbationError, Problem
+from discreet.release.figure_checks import check_thresholds
+from discreet.release.finding import problems_of
+from discreet.release.lines import KeyPath, dotted
+from discreet.release.permissions import warnings_about
+from discreet.release.programme import Programme, nearest
+
+if TYPE_CHECKING:
+    from discreet.perturbation import (
+        MagnitudeNoise,
+        MagnitudePerturbationTable,
+        PerturbationTable,
+    )
+    from discreet.release.packages import Parameters
+
+__all__ = ["Opener", "news", "open_parameters_of", "parameter_warnings", "present"]
+
+_Thing = TypeVar("_Thing")
+
+
+def news(known: list[Problem], found: list[Problem]) -> list[Problem]:
+    """Problems at places where none was known yet: one mistake is reported once."""
+    places = {problem.where for problem in known}
+    return [problem for problem in found if problem.where not in places]
+
+
+@dataclass
+class Opener:
+    """Opens one thing after another and collects what is wrong with each."""
+
+    programme: Programme
+    problems: list[Problem]
+
+    def attempt(self, path: KeyPath, read: Callable[[Programme], _Thing | None]) -> _Thing | None:
+        """What `read` gives; None, and problems at the key, if it fails."""
+        try:
+            return read(self.programme)
+        except DiscreetError as error:
+            self.problems += news(self.problems, problems_of(error, self.programme, path))
+            return None
+
+
+def present(programme: Programme, name: str | None) -> Path | None:
+    """A named file, unless it is missing (which the checks have reported)."""
+    if name is None:
+        return None
+    path = programme.file(name)
+    return path if path.is_file() else None
+
+
+def open_parameters_of(opener: Opener) -> Parameters | None:
+    """The parameters of a programme; None, and problems, if they cannot be had."""
+    programme = opener.programme
+    if programme.document.parameters is not None:
+        parameters = opener.attempt(("parameters", "package"), _open_package)
+        if parameters is not None:
+            opener.problems += _fits_programme(programme, parameters)
+            opener.problems += [
+                problem for _, problem in check_thresholds(programme, parameters.thresholds)
+            ]
+        return parameters
+    ptable = opener.attempt(("perturbation", "table"), _read_perturbation_table)
+    if ptable is not None:
+        opener.attempt(("keys", "grid"), partial(_fit_grid, ptable))
+    tables: dict[str, MagnitudePerturbationTable] = {}
+    for column in programme.magnitudes:
+        path: KeyPath = ("magnitudes", column, "table")
+        table = opener.attempt(path, partial(_read_magnitude_table, column))
+        if table is not None:
+            tables[column] = table
+            if not _doubtful(opener, column):
+                opener.attempt(("magnitudes", column), partial(_noise_of, column, table))
+    if ptable is None or opener.problems:
+        return None
+    return opener.attempt((), partial(_joined, ptable, tables))
+
+
+def _read_perturbation_table(programme: Programme) -> PerturbationTable | None:
+    from discreet.perturbation import PerturbationTable
+
+    entry = programme.perturbation
+    path = present(programme, entry.table)
+    if path is None:
+        return None
+    table = PerturbationTable.read(path, format=entry.format, zeros=entry.zeros == "table")
+    if entry.zeros == "table" and not table.changes_zeros:
+        raise PerturbationError(
+            "the perturbation table holds no noise for zeros",
+            code="zeros",
+            hint='use zeros = "keep", or a table with such a row 0',
+        )
+    return table
+
+
+def _fit_grid(table: PerturbationTable, programme: Programme) -> None:
+    """Raise unless the perturbation table can be used with the key grid."""
+    nothing = np.zeros(1, dtype=np.int64)
+    table.lookup(nothing, nothing, programme.keys.grid)
+
+
+def _read_magnitude_table(column: str, programme: Programme) -> MagnitudePerturbationTable | None:
+    from discreet.perturbation import MagnitudePerturbationTable
+
+    entry = programme.magnitudes[column]
+    path, small = (present(programme, name) for name in (entry.table, entry.small_table))
+    if path is None or (entry.small_table is not None and small is None):
+        return None
+    table = MagnitudePerturbationTable.read(path)
+    if small is None:
+        return table
+    return MagnitudePerturbationTable.joined(
+        table, MagnitudePerturbationTable.read(small, kind="small"), name=table.name
+    )
+
+
+def _doubtful(opener: Opener, column: str) -> bool:
+    """Whether something is wrong with the description of a noise already."""
+    section = dotted(("magnitudes", column))
+    return any(section in problem.where for problem in opener.problems)
+
+
+def _noise_of(
+    column: str, table: MagnitudePerturbationTable, programme: Programme
+) -> MagnitudeNoise:
+    from discreet.release.packages import Magnitude
+
+    return Magnitude(programme.magnitudes[column], table).noise()
+
+
+def _joined(
+    ptable: PerturbationTable, tables: Mapping[str, Any], programme: Programme
+) -> Parameters:
+    from discreet.release.packages import parameters_of
+
+    return parameters_of(sections_of(programme), ptable, tables)
+
+
+def sections_of(programme: Programme) -> dict[str, Any]:
+    """The sections of a programme that are parameters, as plain values."""
+    document = programme.document
+    official = document.defaults.official
+    return {
+        "perturbation": programme.perturbation.model_dump(),
+        "magnitudes": {column: entry.model_dump() for column, entry in document.magnitudes.items()},
+        "keys": programme.keys.model_dump(),
+        **({"parts": document.parts.model_dump()} if document.parts is not None else {}),
+        **({"figures": document.figures.model_dump()} if document.figures is not None else {}),
+        **({"official": official} if official else {}),
+    }
+
+
+def _open_package(programme: Programme) -> Parameters | None:
+    from discreet.release.packages import PackageKey, open_parameters
+
+    entry = programme.parameters
+    path = present(programme, entry.package)
+    files = (entry.key_file, entry.passphrase_file, entry.verify_key)
+    missing = any(name is not None and present(programme, name) is None for name in files)
+    opened_by = [name for name in (*files[:2], entry.passphrase_env) if name is not None]
+    if path is None or missing or len(opened_by) != 1:
+        return None
+    key_file, passphrase_file, verify_key = (present(programme, name) for name in files)
+    key = PackageKey.named(
+        key_file=key_file,
+        passphrase_env=entry.passphrase_env,
+        passphrase_file=passphrase_file,
+    )
+    return open_parameters(path, key=key, verify_key=verify_key)
+
+
+def _fits_programme(programme: Programme, parameters: Parameters) -> list[Problem]:
+    """What the programme asks for and the package does not have."""
+    problems = []
+    grid = programme.keys.grid
+    if ("keys", "grid") in programme.index.lines and grid.size != parameters.grid.size:
+        what = "this is not the key grid of the package"
+        problems.append(programme.problem(("keys", "grid"), what, "leave it out"))
+    known = list(parameters.magnitudes)
+    for name, table in programme.tables.items():
+        for figure, entry in table.figures.items():
+            if entry.of is not None and entry.of not in known:
+                what = f"the package has no noise for {entry.of!r}"
+                path: KeyPath = ("tables", name, "figures", figure, "of")
+                problems.append(programme.problem(path, what, nearest(entry.of, known)))
+    problems += _unusable(programme, parameters)
+    return [*problems, *_official_names(programme, parameters)]
+
+
+def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]:
+    """Keys that are to be made, without a secret; and zeros that cannot get noise."""
+    keys = programme.keys
+    stated = keys.secret_file is not None or keys.secret_env is not None
+    if keys.id is not None and not stated and parameters.secret is None:
+        what = "the package holds no secret to make record keys with"
+        hint = "name secret_file, or use data with record keys and column = …"
+        yield programme.problem(("keys", "id"), what, hint)
+    if parameters.rules.zeros == "table":
+        for name, table in programme.tables.items():
+            if table.weight:
+                what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
+                yield programme.problem(programme.setting(name, "weight"), what)
+
+
+def _official_names(programme: Programme, parameters: Parameters) -> list[Problem]:
+    """Variables in the package's rule for official figures that no table has."""
+    if not parameters.official:
+        return []
+    from discreet.tabulation.filters import parse_filter
+
+    named = {name.removesuffix(".level") for name in parse_filter(parameters.official).columns}
+    spanning = {name for table in programme.tables.values() for name in table.by or []}
+    hint = 'name a variable so, or set official = "" in [defaults]'
+    what = "the official figures of the package name {!r}, which no table is spanned by"
+    following = [table for table in programme.tables.values() if table.official is None]
+    path: KeyPath = ("parameters", "package")
+    return [
+        programme.problem(path, what.format(name), hint)
+        for name in (sorted(named - spanning) if following else [])
+    ]
+
+
+def parameter_warnings(programme: Programme) -> tuple[str, ...]:
+    """Warnings about files of parameters that others on this computer can read."""
+    names = [programme.perturbation.table]
+    for entry in programme.magnitudes.values():
+        names += [entry.table, entry.small_table]
+    files = dict.fromkeys(name for name in names if name is not None)
+    return tuple(text for name in files for text in warnings_about(programme.file(name)))

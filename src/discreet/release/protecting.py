@@ -1,0 +1,277 @@
+"""From the counts of a table to the protected table: noise, key figures, table parts, notes.
+
+In: the counts behind a table (confidential) and what a programme says of it. Out: a
+protected table, and what was decided about its parts (both public); statistics on its
+quality (confidential). This is where a release crosses the confidentiality line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.release.counting import UNIVERSE, Counts, all_of, figure_filter
+from discreet.release.document import TableEntry
+from discreet.release.inputs import Inputs
+from discreet.release.part_log import joint
+from discreet.release.variables import official_rule
+from discreet.tables import CellNote, Note
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from discreet.derived import KeyFigure
+    from discreet.perturbation import Ingredient
+    from discreet.suppression import PartDecisions
+    from discreet.tables import ProtectedTable, Table
+
+__all__ = ["Made", "Protector"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Made:
+    """A protected table and how it came about. CONFIDENTIAL, but for two.
+
+    Args:
+        protected: The table; may be published.
+        decisions: Filter → what was decided about the parts of that count; may be
+            published.
+        counts: What was counted, per figure; "" for a plain count.
+        ingredients: The protected figures beside their originals.
+        figures: The key figures that are made of them.
+    """
+
+    protected: ProtectedTable
+    decisions: Mapping[str, PartDecisions]
+    counts: Mapping[str, Table]
+    ingredients: Mapping[str, Ingredient]
+    figures: Sequence[KeyFigure]
+
+    def __repr__(self) -> str:
+        return f"<Made {self.protected.name} (confidential)>"
+
+
+class Protector:
+    """Protects the tables of one release.
+
+    Args:
+        inputs: What the release is made from.
+        digests: Per table, its digest; printed with its provenance.
+        data_digest: The digest of the data.
+        totals: The total code of every variable.
+        anonymous: Leave all digests out, because they could be found by trial.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        *,
+        digests: Mapping[str, str],
+        data_digest: str,
+        totals: Mapping[str, str],
+        anonymous: bool,
+    ) -> None:
+        self.inputs = inputs
+        self.programme = inputs.programme
+        self.digests = digests
+        self.data_digest = data_digest
+        self.totals = totals
+        self.anonymous = anonymous
+
+    def made(self, name: str, counts: Counts) -> Made:
+        """The protected table of a name, of what was counted for it."""
+        from discreet.suppression import suppress_parts
+
+        entry = self.programme.tables[name]
+        if entry.figures:
+            protected, used, ingredients = self._figures(name, entry, counts)
+        else:
+            protected, used, ingredients = self._plain(name, entry, counts)
+        decisions = self._decisions(name, counts, used)
+        if decisions:
+            protected = suppress_parts(protected, joint(list(decisions.values())))
+        return Made(
+            protected=self._signed(name, self._remarked(entry, protected)),
+            decisions=decisions,
+            counts=used,
+            ingredients=ingredients,
+            figures=self._key_figures(entry),
+        )
+
+    # -- figures -----------------------------------------------------------------
+
+    def _plain(
+        self, name: str, entry: TableEntry, counts: Counts
+    ) -> tuple[ProtectedTable, dict[str, Table], dict[str, Ingredient]]:
+        """A table of counts without key figures."""
+        from discreet.perturbation import perturb
+
+        table, rules = counts[all_of(entry.where)], self.inputs.parameters.rules
+        protected = perturb(
+            table,
+            self.inputs.parameters.perturbation_table,
+            zeros=rules.zeros,
+            decimals=rules.decimals,
+            found_codes=rules.found_codes,
+            titles=entry.title,
+            universe=self._universe(entry),
+            **self._shared_options(name),
+        )
+        return protected, {"": table}, {}
+
+    def _figures(
+        self, name: str, entry: TableEntry, counts: Counts
+    ) -> tuple[ProtectedTable, dict[str, Table], dict[str, Ingredient]]:
+        """A table of key figures, from the counts and magnitudes they are made of."""
+        from discreet.derived import derive
+
+        counted = [figure for figure, described in entry.figures.items() if described.counted]
+        used = {figure: counts[figure_filter(entry, figure)] for figure in counted}
+        ingredients = {
+            figure: self._ingredient(name, figure, table) for figure, table in used.items()
+        }
+        protected = derive(
+            ingredients,
+            self._key_figures(entry),
+            bracket_above=self.inputs.parameters.figures.bracket_above,
+            found_codes=self.inputs.parameters.rules.found_codes,
+            name=name,
+            titles=entry.title,
+            universe=self._universe(entry),
+        )
+        return protected, used, ingredients
+
+    def _ingredient(self, name: str, figure: str, table: Table) -> Ingredient:
+        from discreet.perturbation import count_ingredient, magnitude_ingredient, mean_ingredient
+
+        described = self.programme.tables[name].figures[figure]
+        parameters = self.inputs.parameters
+        options = self._shared_options(name)
+        if described.of is None:
+            counts = {"zeros": parameters.rules.zeros, "decimals": parameters.rules.decimals}
+            return count_ingredient(table, parameters.perturbation_table, **counts, **options)
+        make = mean_ingredient if described.kind == "mean" else magnitude_ingredient
+        return make(
+            table,
+            self.inputs.noise[described.of],
+            described.of,
+            publish=parameters.magnitudes[described.of].entry.publish,
+            ptable=parameters.perturbation_table,
+            decimals=described.decimals,
+            **options,
+        )
+
+    def _key_figures(self, entry: TableEntry) -> list[KeyFigure]:
+        return [self._key_figure(figure, entry) for figure in entry.figures]
+
+    def _key_figure(self, figure: str, entry: TableEntry) -> KeyFigure:
+        from discreet.derived import KeyFigure
+
+        described = entry.figures[figure]
+        limit = described.bracket_above
+        if limit is None and described.of is not None:
+            limit = self.inputs.parameters.magnitudes[described.of].entry.bracket_above
+        assert described.kind is not None
+        return KeyFigure(
+            name=figure,
+            kind=described.kind,
+            of=figure if described.counted else "",
+            part=described.part or "",
+            whole=described.whole or "",
+            over=described.over or (),
+            base=described.base or {},
+            factor=described.factor,
+            decimals=described.decimals,
+            titles=described.title,
+            unit=described.unit or "",
+            hidden=described.hidden,
+            bracket_above=limit,
+        )
+
+    def _shared_options(self, name: str) -> dict[str, Any]:
+        """What holds for counts and magnitudes alike."""
+        text = self.inputs.official(name)
+        return {
+            "suppress_below": self.inputs.parameters.rules.suppress_below,
+            "official": official_rule(self.programme, name, self.totals, text),
+            "totals": self.totals,
+            "digests": {"programme": self.digests[name], "data": self.data_digest},
+        }
+
+    def _universe(self, entry: TableEntry) -> Mapping[str, str]:
+        """Who is counted; a filter that is not put into words is printed as written."""
+        stated = dict.fromkeys(self.programme.languages, entry.where) if entry.where else {}
+        return entry.universe or stated
+
+    # -- table parts -------------------------------------------------------------
+
+    def _decisions(
+        self, name: str, counts: Counts, used: Mapping[str, Table]
+    ) -> dict[str, PartDecisions]:
+        """What the rules say of the parts of each count behind a table."""
+        thresholds = self.inputs.thresholds(name)
+        if thresholds is None:
+            return {}
+        from discreet.suppression import PartRules, check_parts
+
+        rules = PartRules(**thresholds)
+        return {
+            where: check_parts(
+                table,
+                rules,
+                universe=self._universe_of(name, where, counts),
+                deviation=self._deviation,
+            )
+            for where, table in {self._where(name, f): used[f] for f in used}.items()
+        }
+
+    def _universe_of(self, name: str, where: str, counts: Counts) -> Table | Literal["none"] | None:
+        """What a filtered count is held against."""
+        if where == UNIVERSE:
+            return None
+        return counts[UNIVERSE] if self.inputs.held_against_all(name) else "none"
+
+    def _deviation(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """The standard deviation of the noise that counts can get."""
+        from discreet.perturbation.deviations import count_deviations
+
+        return count_deviations(self.inputs.parameters.perturbation_table.content, counts)
+
+    def _where(self, name: str, figure: str) -> str:
+        entry = self.programme.tables[name]
+        return figure_filter(entry, figure) if figure else all_of(entry.where)
+
+    # -- what is printed with it -------------------------------------------------
+
+    def _remarked(self, entry: TableEntry, protected: ProtectedTable) -> ProtectedTable:
+        """The table with the remarks that the programme makes about its cells.
+
+        A remark on a code that is not listed would tell that it occurs: it is left out.
+        """
+        if not entry.notes:
+            return protected
+        listed = {dimension.name: dimension.index for dimension in protected.dimensions}
+        remarks = tuple(
+            CellNote(
+                tuple(remark.cells.get(name) for name in listed),
+                Note("cells", _all_texts(remark.text)),
+            )
+            for remark in entry.notes
+            if all(code in listed[name] for name, code in remark.cells.items())
+        )
+        return dataclasses.replace(protected, cell_notes=(*protected.cell_notes, *remarks))
+
+    def _signed(self, name: str, protected: ProtectedTable) -> ProtectedTable:
+        """The table with its name, the date of release, and digests that cannot be guessed."""
+        time = self.programme.document.date or ""
+        digests = {} if self.anonymous else protected.provenance.digests
+        provenance = dataclasses.replace(protected.provenance, time=time, digests=digests)
+        return dataclasses.replace(protected, name=name, provenance=provenance)
+
+
+def _all_texts(texts: Mapping[str, str]) -> dict[str, str]:
+    """Texts in which English is never missing, for it stands for all other languages."""
+    return {"en": next(iter(texts.values())), **texts}

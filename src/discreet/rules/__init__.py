@@ -1,0 +1,35 @@
+"""Primary rules (layer 5b): which cells of a table are sensitive. SECRET and confidential.
+
+`primary` applies rules to a confidential `Table`. On counts: `MinimumFrequency` and
+`MarginalRule`; on values: `Dominance`, `PPercent`, `PQ`, `Request`, `ZeroUnsafe`; for
+records or for holdings, which `count_holdings` counts. `MissingSafe` lets cells go, and
+`Marks` say what people decided. Rules are secret, their results confidential; only the
+kind of rule, a `Reason`, may be published.
+"""
+
+from discreet.rules.concentration import PQ, Dominance, PPercent, Request
+from discreet.rules.contributors import MarginalRule, MinimumFrequency, MissingSafe, ZeroUnsafe
+from discreet.rules.holdings import count_holdings
+from discreet.rules.judging import Rule, primary
+from discreet.rules.marks import Mark, Marks
+from discreet.rules.primaries import Primary, Verdict
+from discreet.rules.reasons import Reason
+
+__all__ = [
+    "PQ",
+    "Dominance",
+    "MarginalRule",
+    "Mark",
+    "Marks",
+    "MinimumFrequency",
+    "MissingSafe",
+    "PPercent",
+    "Primary",
+    "Reason",
+    "Request",
+    "Rule",
+    "Verdict",
+    "ZeroUnsafe",
+    "count_holdings",
+    "primary",
+]

@@ -1,0 +1,216 @@
+"""Rules on how much of a cell its largest contributors make up. SECRET.
+
+In: parameters. Out: rules that look at `Evidence` and say which cells are sensitive:
+`Dominance`, `PPercent`, `PQ`, and `Request` for respondents who asked for protection.
+With X the sum of absolute contributions and T(m) that of the m largest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from discreet.errors import SuppressionError
+from discreet.rules.contributors import PER, Per
+from discreet.rules.evidence import Evidence, FloatArray, Judgement
+from discreet.rules.parameters import MOST, choice, number, raise_parameters, whole
+from discreet.rules.places import places_in
+from discreet.rules.reasons import Reason
+from discreet.tables import Table
+
+__all__ = ["PQ", "Dominance", "PPercent", "Request", "Ties"]
+
+#: What becomes of a cell exactly on the limit of a rule.
+Ties = Literal["safe", "sensitive"]
+TIES = ("safe", "sensitive")
+_INFINITE = float("inf")
+
+
+@dataclass(frozen=True, repr=False)
+class Dominance:
+    """The (n, k) rule: the n largest have more than k % of the total (Dominanzregel). SECRET.
+
+    Args:
+        n: How many contributors are taken together.
+        k: Their largest share that is not sensitive, in percent.
+        per: Whether contributors are records or holdings.
+        ties: What becomes of a cell exactly on the limit.
+
+    >>> Dominance(n=2, k=85)
+    <Dominance: secret>
+    """
+
+    n: int
+    k: float
+    per: Per = "record"
+    ties: Ties = "safe"
+    reason: ClassVar[Reason] = Reason.dominance
+
+    def __post_init__(self) -> None:
+        raise_parameters(
+            "Dominance",
+            whole("n", self.n, 1, MOST),
+            number("k", self.k, 0, 100),
+            choice("per", self.per, PER),
+            choice("ties", self.ties, TIES),
+        )
+
+    def judge(self, cells: Evidence) -> Judgement:
+        """Which cells are sensitive, and how far they are to be protected."""
+        total, top = cells.total("Dominance"), cells.largest(self.n, "Dominance")
+        level = 100 * top / self.k - total
+        sensitive = (top > 0) & cells.exceeds(level, 100 * top / self.k, self.ties)
+        return cells.in_contributions(sensitive, level)
+
+    def __repr__(self) -> str:
+        return "<Dominance: secret>"
+
+
+@dataclass(frozen=True, repr=False)
+class PPercent:
+    """The p% rule: others could estimate the largest within p % (p%-Regel). SECRET.
+
+    Args:
+        p: How close an estimate of the largest contribution may not come, in percent.
+        n: How many other contributors pool what they know.
+        per: Whether contributors are records or holdings.
+        ties: What becomes of a cell exactly on the limit.
+
+    >>> PPercent(10)
+    <PPercent: secret>
+    """
+
+    p: float
+    n: int = 1
+    per: Per = "record"
+    ties: Ties = "safe"
+    reason: ClassVar[Reason] = Reason.p_percent
+
+    def __post_init__(self) -> None:
+        raise_parameters(
+            "PPercent",
+            number("p", self.p, 0, _INFINITE),
+            whole("n", self.n, 1, MOST - 1),
+            choice("per", self.per, PER),
+            choice("ties", self.ties, TIES),
+        )
+
+    def judge(self, cells: Evidence) -> Judgement:
+        """Which cells are sensitive, and how far they are to be protected."""
+        return _estimated(cells, self.p / 100, self.n, self.ties, "PPercent")
+
+    def __repr__(self) -> str:
+        return "<PPercent: secret>"
+
+
+@dataclass(frozen=True, repr=False)
+class PQ:
+    """The (p, q) rule: as p%, for attackers who know all others within q % beforehand. SECRET.
+
+    Args:
+        p: How close an estimate of the largest contribution may not come, in percent.
+        q: How well every contribution is known before publication, in percent; above p.
+        n: How many other contributors pool what they know.
+        per: Whether contributors are records or holdings.
+        ties: What becomes of a cell exactly on the limit.
+
+    >>> PQ(p=10, q=50)
+    <PQ: secret>
+    """
+
+    p: float
+    q: float
+    n: int = 1
+    per: Per = "record"
+    ties: Ties = "safe"
+    reason: ClassVar[Reason] = Reason.prior_posterior
+
+    def __post_init__(self) -> None:
+        found = [
+            number("p", self.p, 0, 100),
+            number("q", self.q, 0, _INFINITE),
+            whole("n", self.n, 1, MOST - 1),
+            choice("per", self.per, PER),
+            choice("ties", self.ties, TIES),
+        ]
+        if not (found[0] or found[1]) and not self.p < self.q <= 100:
+            found.append(["q is above p and at most 100"])
+        raise_parameters("PQ", *found)
+
+    def judge(self, cells: Evidence) -> Judgement:
+        """Which cells are sensitive, and how far they are to be protected."""
+        return _estimated(cells, self.p / self.q, self.n, self.ties, "PQ")
+
+    def __repr__(self) -> str:
+        return "<PQ: secret>"
+
+
+def _estimated(cells: Evidence, share: float, n: int, ties: str, rule: str) -> Judgement:
+    """Cells in which what is left of the total is below a share of the largest contribution."""
+    total, first = cells.total(rule), cells.largest(1, rule)
+    known = cells.largest(n + 1, rule)
+    level = share * first - (total - known)
+    sensitive = (first > 0) & cells.exceeds(level, total + share * first, ties)
+    return cells.in_contributions(sensitive, level)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Request:
+    """Who asked for protection gets it where large (Antragsregel, as in foreign trade). SECRET.
+
+    Args:
+        percent: A cell is sensitive if one who asked has more than this share of it.
+        asked: Table of those who asked only, by the same variables, with contributions;
+            confidential.
+        minimum: A cell with one who asked is also sensitive if it has fewer contributors.
+        safety_range: Protection levels as a percentage of the cell's value.
+        per: Whether contributors are records or holdings; the table is made alike.
+        ties: What becomes of a cell exactly on the limit.
+    """
+
+    percent: float
+    asked: Table
+    minimum: int = 0
+    safety_range: float = 20.0
+    per: Per = "record"
+    ties: Ties = "safe"
+    reason: ClassVar[Reason] = Reason.request
+
+    def __post_init__(self) -> None:
+        raise_parameters(
+            "Request",
+            number("percent", self.percent, 0, 100, open_low=False),
+            [] if isinstance(self.asked, Table) else ["asked is a table"],
+            whole("minimum", self.minimum, 0),
+            number("safety_range", self.safety_range, 0, _INFINITE),
+            choice("per", self.per, PER),
+            choice("ties", self.ties, TIES),
+        )
+
+    def judge(self, cells: Evidence) -> Judgement:
+        """Which cells are sensitive, and how far they are to be protected."""
+        total = cells.total("Request")
+        place = places_in(cells.places.table, self.asked, "those who asked")
+        size = np.zeros(len(cells))
+        size[place >= 0] = self._sizes(cells)[place[place >= 0]]
+        limit = self.percent / 100 * total
+        large = cells.exceeds(size - limit, limit, self.ties) & (size > 0)
+        few = (place >= 0) & (cells.count("records", "Request") < self.minimum)
+        return cells.both(large | few, cells.share(self.safety_range))
+
+    def _sizes(self, cells: Evidence) -> FloatArray:
+        assert cells.contributions is not None
+        found = self.asked.contributions.get(cells.contributions.column)
+        if found is None:
+            raise SuppressionError(
+                "the table of those who asked lacks the largest contributions",
+                code="contributions",
+                where=cells.contributions.column,
+                hint="tabulate it with the same values and contributions=1",
+            )
+        return np.nan_to_num(np.abs(found.top[:, 0]), nan=0.0)
+
+    def __repr__(self) -> str:
+        return "<Request: secret>"

@@ -1,0 +1,172 @@
+"""Rules on the number of contributors. SECRET.
+
+In: parameters. Out: rules that look at `Evidence` and say which cells are sensitive:
+`MinimumFrequency`, `MarginalRule`, `ZeroUnsafe`; and `MissingSafe`, which lets cells go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.rules.evidence import Evidence, Judgement
+from discreet.rules.parameters import choice, number, raise_parameters, whole
+from discreet.rules.reasons import Reason
+
+__all__ = ["MarginalRule", "MinimumFrequency", "MissingSafe", "Per", "ZeroUnsafe"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+#: Whether a contributor is a record or a holding.
+Per = Literal["record", "holding"]
+PER = ("record", "holding")
+_OF = ("records", "values", "nonzero", "weights")
+_INFINITE = float("inf")
+
+
+@dataclass(frozen=True, repr=False)
+class MinimumFrequency:
+    """A cell with fewer than n contributors, but some, is sensitive (Mindestfallzahl). SECRET.
+
+    Args:
+        n: The smallest number that may be shown.
+        safety_range: Protection levels as a percentage of the cell's value.
+        of: What is counted: "records"; "values", those with a value; "nonzero", those with
+            a value other than 0; "weights", the sum of weights.
+        per: Whether contributors are records or holdings.
+
+    >>> MinimumFrequency(3)
+    <MinimumFrequency: secret>
+    """
+
+    n: float
+    safety_range: float = 30.0
+    of: Literal["records", "values", "nonzero", "weights"] = "records"
+    per: Per = "record"
+    reason: ClassVar[Reason] = Reason.minimum_frequency
+
+    def __post_init__(self) -> None:
+        counted = number("n", self.n, 0, _INFINITE) if self.of == "weights" else []
+        raise_parameters(
+            "MinimumFrequency",
+            counted if self.of == "weights" else whole("n", self.n, 1),
+            number("safety_range", self.safety_range, 0, _INFINITE),
+            choice("of", self.of, _OF),
+            choice("per", self.per, PER),
+        )
+
+    def judge(self, cells: Evidence) -> Judgement:
+        """Which cells are sensitive, and how far they are to be protected."""
+        count = cells.count(self.of, "MinimumFrequency")
+        present = cells.count("records", "MinimumFrequency") > 0
+        if self.of != "records":
+            # A cell to which nobody contributes hides nobody.
+            present = present & (count > 0)
+        return cells.both(present & (count < self.n), cells.share(self.safety_range))
+
+    def __repr__(self) -> str:
+        return "<MinimumFrequency: secret>"
+
+
+@dataclass(frozen=True, repr=False)
+class MarginalRule:
+    """A cell that makes up all but few of a margin is sensitive (Randwertregel). SECRET.
+
+    Nearly everyone in the margin then has the property that the cell stands for.
+
+    Args:
+        difference: A cell is sensitive if some margin exceeds it by no more than this.
+        safety_range: Protection levels of values, in percent. For counts the level is what
+            brings the cell further from its margin than the rule asks.
+        per: Whether contributors are records or holdings.
+
+    >>> MarginalRule(difference=1)
+    <MarginalRule: secret>
+    """
+
+    difference: int = 1
+    safety_range: float = 30.0
+    per: Per = "record"
+    reason: ClassVar[Reason] = Reason.marginal
+
+    def __post_init__(self) -> None:
+        raise_parameters(
+            "MarginalRule",
+            whole("difference", self.difference, 0),
+            number("safety_range", self.safety_range, 0, _INFINITE),
+            choice("per", self.per, PER),
+        )
+
+    def judge(self, cells: Evidence) -> Judgement:
+        """Which cells are sensitive, and how far they are to be protected."""
+        count = cells.count("records", "MarginalRule")
+        nearest = np.full(len(cells), np.inf)
+        for variable in range(len(cells.places.table.dimensions)):
+            above = cells.places.parents(variable)
+            apart = np.where(above >= 0, count[above] - count, np.inf)
+            nearest = np.minimum(nearest, apart)
+        sensitive = (count > 0) & (nearest <= self.difference)
+        if cells.value is not None:
+            return cells.both(sensitive, cells.share(self.safety_range))
+        wanted = self.difference + 1 - np.where(sensitive, nearest, 0.0)
+        return cells.directed(sensitive, np.minimum(wanted, count), np.zeros(len(cells)))
+
+    def __repr__(self) -> str:
+        return "<MarginalRule: secret>"
+
+
+@dataclass(frozen=True, repr=False)
+class ZeroUnsafe:
+    """A cell whose contributors all have the value 0 is sensitive. SECRET.
+
+    Args:
+        safety_range: The upper protection level, in the unit of the value; the lower one is 0.
+
+    >>> ZeroUnsafe(safety_range=10)
+    <ZeroUnsafe: secret>
+    """
+
+    safety_range: float
+    per: ClassVar[Per] = "record"
+    reason: ClassVar[Reason] = Reason.zero
+
+    def __post_init__(self) -> None:
+        raise_parameters("ZeroUnsafe", number("safety_range", self.safety_range, 0, _INFINITE))
+
+    def judge(self, cells: Evidence) -> Judgement:
+        """Which cells are sensitive, and how far they are to be protected."""
+        given = cells.count("values", "ZeroUnsafe") > 0
+        sensitive = given & (cells.count("nonzero", "ZeroUnsafe") == 0)
+        nothing = np.zeros(len(cells))
+        return cells.directed(sensitive, nothing, nothing + self.safety_range)
+
+    def __repr__(self) -> str:
+        return "<ZeroUnsafe: secret>"
+
+
+@dataclass(frozen=True, repr=False)
+class MissingSafe:
+    """No rule marks a cell of a missing category; marks by hand still do.
+
+    >>> MissingSafe()
+    <MissingSafe>
+    """
+
+    def exempt(self, cells: Evidence) -> BoolArray:
+        """The cells that no rule marks."""
+        table = cells.places.table
+        free = np.zeros(len(cells), dtype=np.bool_)
+        for dimension, part in zip(table.dimensions, table.index, strict=True):
+            missing = [
+                dimension.index[tree.missing]
+                for tree in dimension.classifications
+                if tree.missing in tree.index
+            ]
+            free |= np.isin(part, missing)
+        return free
+
+    def __repr__(self) -> str:
+        return "<MissingSafe>"

@@ -1,0 +1,190 @@
+"""`Evidence`: what a rule looks at, cell by cell. CONFIDENTIAL.
+
+In: a confidential `Table` with its largest contributions. Out: counts, totals, and the
+sum of the m largest contributions of each cell, of records or of holdings, as if each
+record stood there as many times as its weight says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import SuppressionError
+from discreet.rules.places import Places
+from discreet.tables import Contributions
+
+__all__ = ["Evidence", "Judgement", "Style"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: How protection levels are asked for.
+Style = Literal["symmetric", "upper", "sliding"]
+
+#: Sums are doubles: differences below this share of the larger side are ties.
+_TIE = 1e-12
+#: Rounding of weights must not make a list look too short.
+_ENOUGH = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Judgement:
+    """What one rule says about each cell (confidential).
+
+    Args:
+        sensitive: Which cells it marks.
+        lower: Lower protection levels; meant where the cell is sensitive.
+        upper: Upper protection levels.
+        sliding: Sliding protection levels.
+    """
+
+    sensitive: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+    sliding: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Evidence:
+    """What a rule looks at, cell by cell (confidential).
+
+    Args:
+        places: The cells of the table.
+        counts: Numbers of contributors: "records" (or holdings), and as far as known
+            "values", "nonzero" and "weights".
+        published: What would be published: the value, or the count.
+        absolute: Sum of the absolute contributions that rules of concentration look at.
+        contributions: The largest contributions, aligned with the cells.
+        weighted: Whether a record counts as often as its weight says.
+        scale: What a level in terms of contributions is worth in the published value.
+        value: The value column; None for counts.
+        per: Whether contributors are records or holdings.
+        unit: The smallest step of the published value.
+        style: How protection levels are asked for.
+    """
+
+    places: Places
+    counts: Mapping[str, FloatArray]
+    published: FloatArray
+    absolute: FloatArray | None = None
+    contributions: Contributions | None = None
+    weighted: bool = True
+    scale: FloatArray | None = None
+    value: str | None = None
+    per: str = "record"
+    unit: float = 1.0
+    style: Style = "symmetric"
+    _sums: dict[int, FloatArray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.published)
+
+    def count(self, of: str, rule: str) -> FloatArray:
+        """The number of contributors of a kind."""
+        if of not in self.counts:
+            hints = {
+                "weights": "tabulate with weight=…, or count records",
+                "values": "give the value, and tabulate with contributions=…",
+                "nonzero": "give the value, and tabulate with contributions=…",
+            }
+            raise SuppressionError(
+                f"rule {rule} counts what the table does not have",
+                code="contributors",
+                where=self.places.table.name,
+                hint=hints.get(of, ""),
+            )
+        return self.counts[of]
+
+    def total(self, rule: str) -> FloatArray:
+        """Sum of the absolute contributions of each cell."""
+        self._contributions(rule)
+        assert self.absolute is not None
+        return self.absolute
+
+    def largest(self, m: int, rule: str) -> FloatArray:
+        """Sum of the m largest absolute contributions of each cell.
+
+        A record of weight w stands for w contributors of the same value, so that a list of
+        few records can hold many contributors. Weights need not be whole numbers.
+        """
+        if m not in self._sums:
+            self._sums[m] = self._largest(m, self._contributions(rule), rule)
+        return self._sums[m]
+
+    def _largest(self, m: int, contributions: Contributions, rule: str) -> FloatArray:
+        sizes = np.abs(contributions.top)
+        given = ~np.isnan(sizes)
+        weights = given.astype(np.float64)
+        if self.weighted and contributions.top_weight is not None:
+            weights = np.where(given, contributions.top_weight, 0.0)
+        left = np.full(len(self), float(m))
+        total = np.zeros(len(self))
+        for place in range(contributions.k):
+            taken = np.minimum(left, weights[:, place])
+            total += np.where(given[:, place], sizes[:, place], 0.0) * taken
+            left -= taken
+        cut = (left > _ENOUGH) & (contributions.count > given.sum(axis=1))
+        if bool(cut.any()):
+            raise SuppressionError(
+                f"rule {rule} needs more of the largest contributions than the table has",
+                code="contributions",
+                where=contributions.column,
+                hint=f"tabulate with contributions={min(max(m, contributions.k + 1), 16)} or more",
+            )
+        return total
+
+    def _contributions(self, rule: str) -> Contributions:
+        if self.value is None:
+            raise SuppressionError(
+                f"rule {rule} looks at values, and the table is one of counts",
+                code="rule-value",
+                where=self.places.table.name,
+                hint='name the value column: value="turnover"',
+            )
+        if self.contributions is None:
+            raise SuppressionError(
+                f"rule {rule} needs the largest contributions, and the table has none",
+                code="contributions",
+                where=self.value,
+                hint=f"tabulate with values=[{self.value!r}] and contributions=3",
+            )
+        return self.contributions
+
+    def exceeds(self, excess: FloatArray, size: FloatArray, ties: str) -> BoolArray:
+        """Whether the excess is above 0; what no more than rounding tells from 0 is a tie."""
+        if ties == "sensitive":
+            return excess >= -_TIE * size
+        return excess > _TIE * size
+
+    def share(self, percent: float) -> FloatArray:
+        """So many percent of the published value."""
+        return np.abs(self.published) * percent / 100
+
+    def in_contributions(self, sensitive: BoolArray, level: FloatArray) -> Judgement:
+        """A judgement with levels in terms of contributions."""
+        return self.both(sensitive, level if self.scale is None else level * self.scale)
+
+    def both(self, sensitive: BoolArray, level: FloatArray) -> Judgement:
+        """A judgement with the same level up and down, in the style asked for."""
+        level = np.where(sensitive, np.maximum(level, self.unit), 0.0)
+        nothing = np.zeros(len(self))
+        if self.style == "sliding":
+            return Judgement(sensitive=sensitive, lower=nothing, upper=nothing, sliding=2 * level)
+        lower = level if self.style == "symmetric" else nothing
+        return Judgement(sensitive=sensitive, lower=lower, upper=level, sliding=nothing)
+
+    def directed(self, sensitive: BoolArray, lower: FloatArray, upper: FloatArray) -> Judgement:
+        """A judgement with levels of its own for both directions."""
+        nothing = np.zeros(len(self))
+        return Judgement(
+            sensitive=sensitive,
+            lower=np.where(sensitive, lower, nothing),
+            upper=np.where(sensitive, upper, nothing),
+            sliding=nothing,
+        )

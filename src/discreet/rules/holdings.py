@@ -1,0 +1,178 @@
+"""`count_holdings`: a table whose contributors are holdings, not records. CONFIDENTIAL.
+
+In: records, and the column that says which belong together. Out: a `Table` that counts
+holdings and has their largest contributions. A holding has another sum in every cell, so
+that lists of the largest cannot be merged from finer cells: the holdings are tabulated as
+one more variable, on all levels, and then taken together cell by cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import MicrodataError, SuppressionError
+from discreet.rules.parameters import MOST, raise_parameters, whole
+from discreet.tables import Contributions, Table
+from discreet.tabulation import tabulate
+from discreet.tabulation.limbs import from_limbs, to_limbs
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    from discreet.tables.cells import Spanning
+
+__all__ = ["count_holdings"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def count_holdings(
+    frame: Any,
+    by: Sequence[Spanning],
+    *,
+    holding: str,
+    values: Sequence[str] = (),
+    contributions: int = 3,
+    where: str | nw.Expr | None = None,
+    name: str = "table",
+) -> Table:
+    """Count holdings (groups of records that belong together) and what they contribute.
+
+    Args:
+        frame: Records, as for `tabulate`.
+        by: The spanning variables.
+        holding: Column that says to which holding a record belongs. A record on its own is
+            a holding of one; none may be without.
+        values: Columns to sum; a holding's contribution is the sum of its records.
+        contributions: How many of the largest contributions to keep, up to 16.
+        where: Which records count.
+        name: Name of the table.
+
+    Returns:
+        The table, confidential. The holding is not among its variables, and it has neither
+        weights nor keys.
+
+    >>> import polars as pl
+    >>> firms = pl.DataFrame({"region": ["N", "N", "S"], "group": ["a", "a", "b"]})
+    >>> count_holdings(firms, by=["region"], holding="group").to_polars()["count"].to_list()
+    [2, 1, 1]
+    """
+    raise_parameters("count_holdings", whole("contributions", contributions, 1, MOST))
+    listed = (values,) if isinstance(values, str) else tuple(values)
+    counted = tabulate(
+        frame,
+        [*by, holding],
+        values=listed,
+        contributions=1 if listed else 0,
+        where=where,
+        name=name,
+    )
+    tree = counted.dimensions[-1].classifications[0]
+    if tree.missing in tree.index:
+        raise MicrodataError(
+            "some records belong to no holding",
+            code="holding",
+            where=holding,
+            hint="give records on their own a holding of their own",
+        )
+    return _without_holdings(counted, listed, contributions)
+
+
+def _without_holdings(counted: Table, values: Sequence[str], k: int) -> Table:
+    """Take the holdings of each cell together; each cell is headed by its total."""
+    heads = counted.index[-1] == 0
+    cell = np.cumsum(heads) - 1
+    member = np.flatnonzero(~heads)
+    within = cell[member]
+    cells = int(heads.sum())
+    return Table(
+        dimensions=counted.dimensions[:-1],
+        index=tuple(part[heads] for part in counted.index[:-1]),
+        count=np.bincount(within, minlength=cells).astype(np.int64),
+        sums={column: counted.sums[column][heads] for column in values},
+        contributions={
+            column: _contributions(counted, column, member, within, heads, k) for column in values
+        },
+        where=counted.where,
+        name=counted.name,
+    )
+
+
+def _contributions(
+    counted: Table, column: str, member: IntArray, within: IntArray, heads: BoolArray, k: int
+) -> Contributions:
+    """What the holdings of each cell contribute to a column."""
+    given = counted.contributions[column].count[member] > 0
+    within = within[given]
+    value = counted.sums[column][member][given]
+    cells = int(heads.sum())
+    total = counted.sums[column][heads]
+    low, high = np.full(cells, np.nan), np.full(cells, np.nan)
+    np.fmin.at(low, within, value)
+    np.fmax.at(high, within, value)
+    return Contributions(
+        column=column,
+        top=_largest(within, value, cells, k),
+        count=np.bincount(within, minlength=cells).astype(np.int64),
+        nonzero=np.bincount(within[value != 0], minlength=cells).astype(np.int64),
+        total=total,
+        plain=total,
+        absolute=_exact_sums(within, np.abs(value), cells),
+        low=low,
+        high=high,
+    )
+
+
+def _largest(within: IntArray, value: FloatArray, cells: int, k: int) -> FloatArray:
+    """The k largest of each cell by absolute value, positive before negative."""
+    order = np.lexsort((-value, -np.abs(value), within))
+    sorted_cells = within[order]
+    first = np.searchsorted(sorted_cells, sorted_cells, side="left")
+    rank = np.arange(len(order)) - first
+    kept = rank < k
+    top = np.full((cells, k), np.nan)
+    top[sorted_cells[kept], rank[kept]] = value[order][kept]
+    return top
+
+
+def _exact_sums(within: IntArray, value: FloatArray, cells: int) -> FloatArray:
+    """Sums that no order can change, cut and carried as those of records are."""
+    sums = []
+    for limb in to_limbs(value):
+        added = np.zeros(cells, dtype=np.int64)
+        np.add.at(added, within, limb.astype(np.int64))
+        sums.append(added)
+    return from_limbs(*sums)
+
+
+def aligned(contributions: Contributions, place: IntArray) -> Contributions:
+    """The contributions of other cells, in the order of these.
+
+    Raises an error if some cell has no place: its contributors are unknown.
+    """
+    if bool((place < 0).any()):
+        raise SuppressionError(
+            "the table of holdings lacks cells that the table has",
+            code="other-table",
+            where=contributions.column,
+            hint="make both of the same records, classifications and filter",
+        )
+    weights = contributions.top_weight
+    return Contributions(
+        column=contributions.column,
+        top=contributions.top[place],
+        top_weight=None if weights is None else weights[place],
+        count=contributions.count[place],
+        nonzero=contributions.nonzero[place],
+        total=contributions.total[place],
+        plain=contributions.plain[place],
+        absolute=contributions.absolute[place],
+        low=contributions.low[place],
+        high=contributions.high[place],
+    )

@@ -1,0 +1,228 @@
+"""Values of all cells in whole units, so that every total is the sum of its parts.
+
+In: values as tables have them. Out: whole numbers that fit all relations, and by how
+much they differ from what was given. CONFIDENTIAL; messages name cells only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import Problem, SuppressionError, shortened
+from discreet.suppression.adding import added_up, relations_of
+from discreet.suppression.relations import Relations
+from discreet.tables import Dimension, Table
+from discreet.tables.parts import Parts, level_numbers
+
+__all__ = ["additive", "refuse", "shared_values", "table_relations", "units_of"]
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Names = Callable[[int], str]
+
+_LARGEST = 2.0**53
+_SHOWN = 20
+
+
+def refuse(cells: Sequence[int] | IntArray, names: Names, what: str, code: str, hint: str) -> None:
+    """Raise one error that names all the cells, if there are any."""
+    problems = [Problem(what, names(int(at)), hint) for at in cells]
+    if problems:
+        raise SuppressionError(
+            what if len(problems) == 1 else f"{len(problems):,} cells: {what}",
+            code=code,
+            where=problems[0].where if len(problems) == 1 else "",
+            hint=hint,
+            problems=shortened(problems, _SHOWN),
+        )
+
+
+def units_of(table: Table, value: str | None, decimals: int) -> IntArray:
+    """The values of a table in whole units of the last published decimal."""
+    if value is None:
+        return table.count * 10**decimals
+    column = table.weight if value == "weight" else table.sums.get(value)
+    if column is None:
+        found = ", ".join([*table.sums, *(["weight"] if table.weight is not None else [])])
+        raise SuppressionError(
+            f"the table has no sums of {value!r}",
+            code="missing-value",
+            where=table.name,
+            hint=f"found: {found}" if found else f"tabulate with values=[{value!r}]",
+        )
+    whole = np.rint(column * float(10**decimals))
+    if not np.isfinite(whole).all() or (np.abs(whole) >= _LARGEST).any():
+        raise SuppressionError(
+            "values are too large, or not numbers, for so many decimals",
+            code="values",
+            where=f"{table.name}, {value}",
+            hint="publish fewer decimals, or values in thousands",
+        )
+    return whole.astype(np.int64)
+
+
+# -- relations of one table ---------------------------------------------------
+
+
+def table_relations(table: Table, occupied: BoolArray) -> tuple[Relations, BoolArray]:
+    """The relations among the occupied cells of a table.
+
+    Rows of totals whose parts the table does not have all stand for nothing and are
+    left out.
+
+    Returns:
+        Relations over the occupied cells, and which of these lack parts that they
+        should have: totals without any part among the cells.
+    """
+    index = [part[occupied] for part in table.index]
+    size = int(occupied.sum())
+    if not index:
+        return Relations.of(size, []), np.zeros(size, dtype=np.bool_)
+    relations = relations_of(table.dimensions, index)
+    total = relations.cell[relations.start[:-1]]
+    child = relations.cell[relations.start[:-1] + 1]
+    keep = np.zeros(len(relations), dtype=np.bool_)
+    lone = np.zeros(size, dtype=np.bool_)
+    for at, dimension in enumerate(table.dimensions):
+        moving = index[at][total] != index[at][child]
+        for breakdown in range(len(dimension.classifications)):
+            whole = _has_parts(table, index, at, breakdown)
+            own = moving & (dimension.breakdown[index[at][child]] == breakdown)
+            keep |= own & whole[total]
+            summed = np.zeros(size, dtype=np.bool_)
+            summed[total[own]] = True
+            lone |= whole & ~summed
+    return _chosen(relations, keep), lone
+
+
+def _has_parts(
+    table: Table, index: Sequence[npt.NDArray[np.int32]], at: int, breakdown: int
+) -> BoolArray:
+    """Which cells are totals along one variable all of whose parts the table can have."""
+    dimension = table.dimensions[at]
+    children = np.flatnonzero(dimension.breakdown == breakdown)
+    children = children[children > 0]
+    parent = dimension.parents[children]
+    above = np.zeros(len(dimension), dtype=np.bool_)
+    above[parent] = True
+    whole: BoolArray = above[index[at]]
+    if table.parts is None:
+        return whole
+    level = level_numbers(dimension)[children]
+    for number in np.unique(level).tolist():
+        having = np.zeros(len(dimension), dtype=np.bool_)
+        having[parent[level == number]] = True
+        there = _part_there(table.dimensions, index, at, number, table.parts)
+        whole &= ~having[index[at]] | there
+    return whole
+
+
+def _part_there(
+    dimensions: Sequence[Dimension],
+    index: Sequence[npt.NDArray[np.int32]],
+    at: int,
+    level: int,
+    parts: Parts,
+) -> BoolArray:
+    """Whether the table has the part of each cell with another level of one variable."""
+    found = np.zeros(len(index[0]), dtype=np.bool_)
+    for part in parts:
+        if part[at] != level:
+            continue
+        match = np.ones(len(index[0]), dtype=np.bool_)
+        for other, dimension in enumerate(dimensions):
+            if other != at:
+                match &= level_numbers(dimension)[index[other]] == part[other]
+        found |= match
+    return found
+
+
+def _chosen(relations: Relations, keep: BoolArray) -> Relations:
+    if keep.all():
+        return relations
+    entries = keep[relations.row]
+    width = np.diff(relations.start)[keep]
+    return Relations(
+        cells=relations.cells,
+        start=np.concatenate([[0], np.cumsum(width)]).astype(np.int64),
+        cell=relations.cell[entries],
+        coef=relations.coef[entries],
+        rhs=relations.rhs[keep],
+    )
+
+
+# -- values of all tables -----------------------------------------------------
+
+
+def shared_values(
+    number: int,
+    cells: Sequence[IntArray],
+    values: Sequence[IntArray],
+    *,
+    rounding: int,
+    repair: bool,
+    names: Names,
+) -> IntArray:
+    """One value for each cell; tables that share it must agree, but for rounding."""
+    cell, value = np.concatenate(list(cells)), np.concatenate(list(values))
+    found, first = np.unique(cell, return_index=True)
+    shared = np.zeros(number, dtype=np.int64)
+    shared[found] = value[first]
+    apart = np.unique(cell[np.abs(value - shared[cell]) > rounding])
+    if not repair:
+        what = "tables give this cell different values"
+        hint = "make them from the same records, or ask for the repair of values"
+        refuse(apart, names, what, "contradiction", hint)
+    return shared
+
+
+def additive(
+    relations: Relations, value: IntArray, *, rounding: int, repair: bool, names: Names
+) -> tuple[IntArray, Relations, int]:
+    """Whole values that fit the relations.
+
+    Totals are added up anew from their parts. Where linked tables add one total up
+    from parts that were rounded apart, the small rest stands in the relation.
+
+    Args:
+        relations: The relations, with right-hand sides 0.
+        value: The values given, in units.
+        rounding: 1 if the values given were rounded to units, 0 if they are exact.
+        repair: Whether totals that are no sum of their parts are put right.
+        names: Names of cells.
+
+    Returns:
+        The values, the relations, and how many totals were put right beyond rounding.
+    """
+    width = np.diff(relations.start)
+    off = 2 * np.abs(relations.residuals(value)) > rounding * width
+    totals = _totals(relations)
+    wrong = np.unique(totals[off])
+    hint = "correct the cells, or ask for totals to be added up anew (repair=True)"
+    if not repair:
+        refuse(wrong, names, "the parts do not add up to the total", "additivity", hint)
+    if not relations.residuals(value).any():
+        return value, relations, 0
+    result = added_up(relations, value)
+    rest = relations.residuals(result)
+    spread = added_up(relations, np.ones(len(value), dtype=np.int64))
+    allowed = np.zeros(len(relations), dtype=np.int64)
+    np.add.at(allowed, relations.row, rounding * np.abs(relations.coef) * spread[relations.cell])
+    what = "the total is the sum of different parts, and these sums differ"
+    hint = "correct the cells: adding up anew cannot decide which parts are right"
+    refuse(np.unique(totals[2 * np.abs(rest) > allowed]), names, what, "contradiction", hint)
+    return result, replace(relations, rhs=rest), len(wrong)
+
+
+def _totals(relations: Relations) -> IntArray:
+    """The total of each row; its first cell if it has none."""
+    totals = np.full(len(relations), -1, dtype=np.int64)
+    filled = np.flatnonzero(np.diff(relations.start))
+    totals[filled] = relations.cell[relations.start[filled]]
+    negative = relations.coef < 0
+    totals[relations.row[negative]] = relations.cell[negative]
+    return totals

@@ -1,0 +1,206 @@
+"""Patches: few cells around one, as a system of their own. CONFIDENTIAL.
+
+In: the relations among cells, which of them may move and what moving each costs.
+Out: the cells nearest to a given one – near by relations, cheap ones first – and the
+relations among them. If only these cells move and their relations hold, all relations
+hold: a solution of a patch is a solution of the whole table.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from discreet.suppression.relations import Relations
+
+__all__ = ["Patch", "Patches"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patch:
+    """Some cells and the relations among them.
+
+    Args:
+        cells: Numbers of the cells, ascending.
+        start: Where each relation begins in `at` and `coef`.
+        at: Positions in `cells`.
+        coef: Coefficients.
+        whole: Whether no other cell hangs together with these.
+    """
+
+    cells: IntArray
+    start: IntArray
+    at: IntArray
+    coef: IntArray
+    whole: bool
+
+
+class Patches:
+    """Finds patches in a system of relations.
+
+    Args:
+        relations: The relations among all cells.
+        mobile: Which cells can move at all.
+    """
+
+    def __init__(self, relations: Relations, mobile: BoolArray) -> None:
+        first, order = relations.by_cell
+        self.relations = relations
+        self._mobile = mobile.copy()
+        self._cell_start = first
+        self._cell_row = relations.row[order]
+        self._cell_coef = relations.coef[order]
+        self._cell_seen = np.zeros(relations.cells, dtype=np.int64)
+        self._row_seen = np.zeros(len(relations), dtype=np.int64)
+        self._number = np.zeros(max(len(relations), 1), dtype=np.int64)
+        self._stamp = 0
+
+    def around(self, seeds: IntArray, limit: int, price: FloatArray) -> Patch:
+        """The cells nearest to some cells that can move together.
+
+        Args:
+            seeds: Where to start.
+            limit: How many cells to look at.
+            price: How far it is to each cell from another in a common relation;
+                infinite for cells to leave out.
+        """
+        self._stamp += 1
+        links = self.relations
+        cells, whole = _grown(
+            seeds, limit, price, self._mobile, links.start, links.cell, self._cell_start,
+            self._cell_row, self._cell_seen, self._row_seen, self._stamp,
+        )  # fmt: skip
+        return self._among(np.sort(cells), bool(whole))
+
+    def among(self, cells: IntArray) -> Patch:
+        """The patch of given cells, in ascending order."""
+        return self._among(cells[self._mobile[cells]], False)
+
+    def _among(self, cells: IntArray, whole: bool) -> Patch:
+        self._stamp += 1
+        kept, start, at, coef = _system(
+            cells, self._cell_start, self._cell_row, self._cell_coef,
+            self._row_seen, self._number, self._stamp,
+        )  # fmt: skip
+        return Patch(cells=cells[kept], start=start, at=at, coef=coef, whole=whole)
+
+
+@numba.njit(cache=True, nogil=True)
+def _grown(
+    seeds: Any, limit: int, price: Any, mobile: Any, start: Any, cell: Any, cell_start: Any,
+    cell_row: Any, cell_seen: Any, row_seen: Any, stamp: int,
+) -> Any:  # fmt: skip
+    """Cells in order of their distance; each relation is crossed once, by its nearest cell."""
+    heap = [(0.0, seeds[0])]
+    for k in range(1, seeds.size):
+        heapq.heappush(heap, (0.0, seeds[k]))
+    found = np.empty(limit, dtype=np.int64)
+    size = 0
+    while len(heap) > 0 and size < limit:
+        far, at = heapq.heappop(heap)
+        if cell_seen[at] == stamp:
+            continue
+        cell_seen[at] = stamp
+        found[size] = at
+        size += 1
+        for entry in range(cell_start[at], cell_start[at + 1]):
+            row = cell_row[entry]
+            if row_seen[row] == stamp:
+                continue
+            row_seen[row] = stamp
+            for k in range(start[row], start[row + 1]):
+                other = np.int64(cell[k])
+                if mobile[other] and cell_seen[other] != stamp and price[other] < np.inf:
+                    heapq.heappush(heap, (far + price[other], other))
+    return found[:size], len(heap) == 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _system(
+    cells: Any, cell_start: Any, cell_row: Any, cell_coef: Any, row_seen: Any, number: Any,
+    stamp: int,
+) -> Any:  # fmt: skip
+    """The relations among cells, without cells that are alone in a relation."""
+    size = cells.size
+    entries = 0
+    rows = 0
+    for i in range(size):
+        for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
+            row = cell_row[entry]
+            if row_seen[row] != stamp:
+                row_seen[row] = stamp
+                number[row] = rows
+                rows += 1
+            entries += 1
+    width = np.zeros(rows, dtype=np.int64)
+    for i in range(size):
+        for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
+            width[number[cell_row[entry]]] += 1
+    start = np.zeros(rows + 1, dtype=np.int64)
+    start[1:] = np.cumsum(width)
+    filled = start[:-1].copy()
+    at = np.empty(entries, dtype=np.int64)
+    coef = np.empty(entries, dtype=np.int64)
+    for i in range(size):
+        for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
+            row = number[cell_row[entry]]
+            at[filled[row]] = i
+            coef[filled[row]] = cell_coef[entry]
+            filled[row] += 1
+    kept = _peeled(size, rows, start, at, width, cells, cell_start, cell_row, number)
+    return _without(kept, start, at, coef)
+
+
+@numba.njit(cache=True, nogil=True)
+def _peeled(
+    size: int, rows: int, start: Any, at: Any, width: Any, cells: Any, cell_start: Any,
+    cell_row: Any, number: Any,
+) -> Any:  # fmt: skip
+    """Which cells are left when cells alone in a relation are taken away, again and again."""
+    kept = np.ones(size, dtype=np.bool_)
+    todo = [row for row in range(rows) if width[row] == 1]
+    while len(todo) > 0:
+        row = todo.pop()
+        if width[row] != 1:
+            continue
+        for k in range(start[row], start[row + 1]):
+            i = at[k]
+            if kept[i]:
+                kept[i] = False
+                for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
+                    other = number[cell_row[entry]]
+                    width[other] -= 1
+                    if width[other] == 1:
+                        todo.append(other)
+    return kept
+
+
+@numba.njit(cache=True, nogil=True)
+def _without(kept: Any, start: Any, at: Any, coef: Any) -> Any:
+    """The system of the kept cells, numbered anew; empty relations are left out."""
+    new = np.cumsum(kept) - 1
+    first = np.zeros(start.size, dtype=np.int64)
+    fresh_at = np.empty(at.size, dtype=np.int64)
+    fresh_coef = np.empty(at.size, dtype=np.int64)
+    rows = 0
+    size = 0
+    for row in range(start.size - 1):
+        before = size
+        for k in range(start[row], start[row + 1]):
+            if kept[at[k]]:
+                fresh_at[size] = new[at[k]]
+                fresh_coef[size] = coef[k]
+                size += 1
+        if size > before:
+            rows += 1
+            first[rows] = size
+    return kept, first[: rows + 1], fresh_at[:size], fresh_coef[:size]

@@ -1,0 +1,184 @@
+"""What holds for key figures of any table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import CellStatus, Classification, KeyFigure, derive
+from discreet.perturbation import Ingredient
+from discreet.tables import Dimension, ProtectedTable, Provenance
+
+REGION = Classification(
+    name="region", codes=("Total", "N", "N1", "N2", "S"), parents=(-1, 0, 1, 1, 0)
+)
+SEX = Classification.flat("sex", ["m", "w"])
+SIZES = (5, 3)
+
+FIGURES = [
+    KeyFigure(name="n", kind="count", of="part", bracket_above=0.2),
+    KeyFigure(name="share", kind="share", part="part", whole="whole", decimals=15),
+    KeyFigure(name="sexes", kind="share", part="part", over=["sex"]),
+    KeyFigure(name="all", kind="share", part="part", whole="whole", over=["sex", "region"]),
+    KeyFigure(name="ratio", kind="ratio", part="part", whole="whole", factor=3),
+    KeyFigure(name="mean", kind="mean", part="part", whole="whole"),
+    KeyFigure(name="rate", kind="per_thousand", part="part", whole="whole"),
+    KeyFigure(name="change", kind="change", part="part", whole="whole"),
+    KeyFigure(name="since", kind="change", part="whole", base={"region": "N"}),
+    KeyFigure(name="index", kind="index", part="part", base={"region": "S", "sex": "m"}),
+    KeyFigure(name="saldo", kind="balance", part="part", whole="whole"),
+]
+
+
+def ingredient(places: list[tuple[int, int]], rows: list[dict[str, Any]]) -> Ingredient:
+    index = tuple(np.array([place[axis] for place in places], dtype=np.int32) for axis in range(2))
+    value = np.array([row["value"] for row in rows], dtype=np.float64)
+    hidden = np.array([row["hidden"] for row in rows], dtype=np.bool_)
+    protected = ProtectedTable(
+        dimensions=tuple(Dimension(classifications=(tree,)) for tree in (REGION, SEX)),
+        index=index,
+        value=value.astype(np.int64),
+        status=np.where(hidden, CellStatus.suppressed, CellStatus.published).astype(np.int8),
+        provenance=Provenance(version="0", method="cell-key"),
+    )
+    return Ingredient(
+        protected=protected,
+        index=index,
+        value=np.where(hidden, 0.0, value),
+        original=np.array([row["original"] for row in rows], dtype=np.float64),
+        deviation=np.array([row["deviation"] for row in rows], dtype=np.float64),
+        suppressed=hidden,
+    )
+
+
+ROWS = st.fixed_dictionaries(
+    {
+        "value": st.integers(0, 60),
+        "original": st.integers(0, 60),
+        "deviation": st.sampled_from([0.0, 0.5, 1.5, 3.0]),
+        "hidden": st.sampled_from([False, False, False, True]),
+    }
+)
+
+
+@st.composite
+def ingredients(draw: st.DrawFn) -> dict[str, Ingredient]:
+    made = {}
+    for name in ("part", "whole"):
+        cell = st.tuples(st.integers(0, 4), st.integers(0, 2))
+        places = draw(st.lists(cell, unique=True, max_size=15))
+        made[name] = ingredient(places, [draw(ROWS) for _ in places])
+    return made
+
+
+def frames(table: ProtectedTable) -> dict[tuple[str, ...], tuple[float | None, str]]:
+    rows = table.to_polars(complete=True).iter_rows()
+    return {row[:-2]: (row[-2], row[-1]) for row in rows}
+
+
+@settings(deadline=None, max_examples=40)
+@given(ingredients())
+def test_figures_are_plausible(made: dict[str, Ingredient]) -> None:
+    for (*_, name), (value, state) in frames(derive(made, FIGURES)).items():
+        if value is None:
+            assert state in ("suppressed", "not_applicable")
+        elif name in ("share", "sexes", "all"):
+            assert 0 <= value <= 100
+        elif name in ("change", "since"):
+            assert value >= -100
+        elif name != "saldo":
+            assert value >= 0
+        if name in ("n", "saldo"):
+            assert state != "not_applicable"
+
+
+@settings(deadline=None, max_examples=40)
+@given(ingredients())
+def test_balances_have_the_sign_of_the_original(made: dict[str, Ingredient]) -> None:
+    found = frames(derive(made, FIGURES))
+    true = {
+        name: dict(zip(map(tuple, np.transpose(part.index).tolist()), part.original, strict=True))
+        for name, part in made.items()
+    }
+    for (region, sex, name), (value, _) in found.items():
+        place = (REGION.index[region], SEX.index[sex])
+        sign = np.sign(true["part"].get(place, 0.0) - true["whole"].get(place, 0.0))
+        if name == "saldo" and value is not None:
+            assert np.sign(value) in (0, sign)
+
+
+@settings(deadline=None, max_examples=40)
+@given(ingredients())
+def test_figures_with_a_suppressed_ingredient_are_suppressed(made: dict[str, Ingredient]) -> None:
+    found = frames(derive(made, FIGURES))
+    for name, part in made.items():
+        for at in np.flatnonzero(part.suppressed):
+            codes = (REGION.codes[part.index[0][at]], SEX.codes[part.index[1][at]])
+            for figure in FIGURES:
+                if name in figure.ingredients[:1] or (not figure.over and name == figure.whole):
+                    assert found[(*codes, figure.name)] == (None, "suppressed")
+            if name == "part" and codes[1] == "Total":  # nor any share of this total
+                inner = [found[codes[0], sex, "sexes"] for sex in ("m", "w")]
+                assert inner == [(None, "suppressed")] * 2
+
+
+@settings(deadline=None, max_examples=25)
+@given(ingredients(), st.integers(0, 2**32 - 1))
+def test_originals_decide_nothing_but_signs(made: dict[str, Ingredient], seed: int) -> None:
+    """Other originals, without balances: the same to the last bit."""
+    rng = np.random.default_rng(seed)
+    other = {
+        name: replace(part, original=rng.integers(0, 99, len(part)).astype(np.float64))
+        for name, part in made.items()
+    }
+    without = [figure for figure in FIGURES if figure.kind != "balance"]
+    assert same(derive(made, without), derive(other, without))
+    # With balances: originals twice as large have the same signs.
+    doubled = {name: replace(part, original=2 * part.original) for name, part in made.items()}
+    assert same(derive(made, FIGURES), derive(doubled, FIGURES))
+
+
+@settings(deadline=None, max_examples=25)
+@given(ingredients(), st.sampled_from([2, 4, 8]))
+def test_quotients_do_not_depend_on_the_unit(made: dict[str, Ingredient], times: int) -> None:
+    scaled = {
+        name: replace(
+            part,
+            value=part.value * times,
+            deviation=part.deviation * times,
+            protected=replace(part.protected, value=part.protected.value * times),
+        )
+        for name, part in made.items()
+    }
+    quotients = [figure for figure in FIGURES if figure.kind not in ("count", "balance")]
+    assert same(derive(made, quotients), derive(scaled, quotients))
+
+
+@settings(deadline=None, max_examples=25)
+@given(ingredients(), st.randoms(use_true_random=False))
+def test_the_order_of_cells_does_not_matter(made: dict[str, Ingredient], order: Any) -> None:
+    turned = {}
+    for name, part in made.items():
+        at = np.array(order.sample(range(len(part)), len(part)), dtype=np.int64)
+        turned[name] = replace(
+            part,
+            index=tuple(axis[at] for axis in part.index),
+            value=part.value[at],
+            original=part.original[at],
+            deviation=part.deviation[at],
+            suppressed=part.suppressed[at],
+        )
+    assert same(derive(made, FIGURES), derive(turned, FIGURES))
+
+
+def same(one: ProtectedTable, other: ProtectedTable) -> bool:
+    """Equal to the last bit, cell by cell."""
+    return (
+        all(np.array_equal(a, b) for a, b in zip(one.index, other.index, strict=True))
+        and one.value.tobytes() == other.value.tobytes()
+        and np.array_equal(one.status, other.status)
+    )

@@ -1,0 +1,356 @@
+"""Sums and means of a value column as they are published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import (
+    KeyGrid,
+    MagnitudeNoise,
+    MagnitudePerturbationTable,
+    PerturbationTable,
+    SimpleStrength,
+    Table,
+    design_magnitude_perturbation,
+    perturb,
+    perturb_magnitudes,
+)
+from discreet.errors import PerturbationError
+from discreet.perturbation import contributors
+from discreet.perturbation.magnitude_cells import MagnitudeCells, perturbed
+from discreet.tables import CellStatus, Contributions, ProtectedTable
+
+Make = Callable[..., Table]
+
+TABLE = design_magnitude_perturbation(5, 2, classes=(1, 5, 10), step=2)
+SMALL = design_magnitude_perturbation(5, 1, classes=(1, 3, 5), step=5, kind="small")
+NOISE = MagnitudeNoise(table=TABLE, strength=SimpleStrength(share=0.1), top=2, epsilon=(1, 0.5))
+
+
+@pytest.fixture
+def dwellings() -> pl.DataFrame:
+    """Rents of 4,000 made-up dwellings in 40 places; every tenth has none."""
+    draw = np.random.default_rng(20221)
+    size = 4_000
+    return pl.DataFrame(
+        {
+            "place": [f"p{at:02d}" for at in np.sort(draw.integers(0, 40, size))],
+            "rent": np.round(draw.lognormal(6.5, 0.6, size)).astype(np.int64),
+            "weight": draw.integers(1, 6, size),
+            "record_key": draw.integers(0, 10**15, size),
+        }
+    ).with_columns(rent=pl.when(pl.int_range(pl.len()) % 10 > 0).then("rent"))
+
+
+@pytest.fixture
+def rents(dwellings: pl.DataFrame, magnitude_table: Make) -> Table:
+    return magnitude_table(dwellings, ["place"], ["rent"], k=3)
+
+
+def values(protected: ProtectedTable) -> np.ndarray:
+    return protected.to_polars(complete=True)["value"].to_numpy()
+
+
+# -- what is drawn ------------------------------------------------------------------
+
+
+def test_drawn_noise_stays_as_it_is(rents: Table, ptable: PerturbationTable):
+    """A golden value: whoever changes it changes every table published so far."""
+    sums = perturb_magnitudes(rents, NOISE, "rent")
+    means = perturb_magnitudes(rents, NOISE, "rent", publish="means", figure="mean", ptable=ptable)
+    assert values(sums)[:6].tolist() == [2905794.0, 65453.0, 81312.0, 76168.0, 71944.0, 72825.0]
+    assert values(means)[:6].tolist() == [807.16, 727.26, 789.44, 855.82, 866.79, 888.11]
+
+
+def test_same_records_get_the_same_noise_wherever_they_stand(
+    dwellings: pl.DataFrame, magnitude_table: Make
+):
+    shuffled = dwellings.sample(fraction=1, shuffle=True, seed=3)
+    tables = [magnitude_table(one, ["place"], ["rent"], k=2) for one in (dwellings, shuffled)]
+    first, second = (values(perturb_magnitudes(one, NOISE, "rent")) for one in tables)
+    assert first.tolist() == second.tolist()
+    alone = dwellings.filter(pl.col("place") == "p07")
+    one_place = magnitude_table(alone, ["place"], ["rent"], k=2)
+    assert perturb_magnitudes(one_place, NOISE, "rent").get("Total") == first[8]
+
+
+def test_noise_moves_sums_and_keeps_them_close(rents: Table):
+    true, noisy = (
+        rents.contributions["rent"].total,
+        values(perturb_magnitudes(rents, NOISE, "rent")),
+    )
+    top = rents.contributions["rent"].top[:, 0]
+    assert (noisy != true).mean() > 0.5
+    assert (np.abs(noisy - true) <= 0.1 * 1.5 * 5 * top + 1).all()
+
+
+# -- counts and sums agree ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("publish", ["sums", "means"])
+def test_means_are_published_sums_by_published_counts(
+    rents: Table, ptable: PerturbationTable, publish: Any
+):
+    options = {"publish": publish, "ptable": ptable}
+    sums = values(perturb_magnitudes(rents, NOISE, "rent", **options))
+    means = values(perturb_magnitudes(rents, NOISE, "rent", figure="mean", decimals=9, **options))
+    counts = values(perturb(contributors(rents, "rent"), ptable))
+    assert means == pytest.approx(sums / counts, abs=1e-8)
+
+
+def test_accurate_means_are_perturbed_sums_by_true_counts(rents: Table, ptable: PerturbationTable):
+    made = rents.contributions["rent"]
+    noisy = values(perturb_magnitudes(rents, NOISE, "rent"))
+    means = values(
+        perturb_magnitudes(rents, NOISE, "rent", publish="means", figure="mean", ptable=ptable)
+    )
+    counts = values(perturb(contributors(rents, "rent"), ptable))
+    grains = 0.5 / made.count + 0.5 / counts + 0.005
+    assert (np.abs(means - noisy / made.count) <= grains).all()
+
+
+def test_nobody_counted_means_no_sum_and_no_mean(one_cell: Callable[..., Table]):
+    """Count 1 becomes 0: the sum is 0 as well, and there is no mean."""
+    gone = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 1}, 2: {0: 1}})
+    made = single_cells(one_cell, [[700.0], [700.0, 500.0]])
+    for publish in ("sums", "means"):
+        options: dict[str, Any] = {"publish": publish, "ptable": gone}
+        sums = perturb_magnitudes(made, NOISE, "rent", **options)
+        means = perturb_magnitudes(made, NOISE, "rent", figure="mean", **options)
+        assert sums.get("c0") == 0
+        assert means.get("c0") is None
+        assert means.absent((np.array([1]),), 1)[0] == CellStatus.not_applicable
+        assert means.get("c1") > 0
+
+
+def test_cells_below_the_threshold_are_suppressed_with_their_counts(
+    rents: Table, ptable: PerturbationTable
+):
+    options: dict[str, Any] = {"ptable": ptable, "suppress_below": 95}
+    sums = perturb_magnitudes(rents, NOISE, "rent", **options).to_polars(complete=True)
+    means = perturb_magnitudes(rents, NOISE, "rent", figure="mean", **options)
+    counts = perturb(contributors(rents, "rent"), ptable, suppress_below=95)
+    hidden = (counts.to_polars(complete=True)["status"] == "suppressed").to_list()
+    assert 0 < sum(hidden) < len(hidden)
+    for made in (sums, means.to_polars(complete=True)):
+        assert (made["status"] == "suppressed").to_list() == hidden
+        assert made["value"].is_null().to_list() == hidden
+
+
+# -- signs, zeros, weights ------------------------------------------------------------
+
+
+def single_cells(
+    one_cell: Callable[..., Table], contributions: list[list[float]], **more: Any
+) -> Table:
+    """Cells c0, c1, … with these values, largest first; keys are made up."""
+    count = [len(values) for values in contributions]
+    key = [(at * 0.37 + 0.123456) % 1 for at in range(len(count))]
+    table = one_cell(count, [f"{value:.6f}" for value in key])
+    most = max(count)
+    top = np.array([values + [np.nan] * (most - len(values)) for values in contributions])
+    total = np.nansum(top, axis=1)
+    has = np.array(count) > 0
+    low = np.array([min(values) if values else np.nan for values in contributions])
+    high = np.array([max(values) if values else np.nan for values in contributions])
+    zeros = np.array([values.count(0) for values in contributions])
+    made = Contributions(
+        column="rent",
+        top=top,
+        count=table.count,
+        nonzero=table.count - zeros,
+        key=np.where(has, table.cell_key, 0),
+        nonzero_key=np.where(has, table.cell_key, 0),
+        total=total,
+        plain=total,
+        absolute=np.nansum(np.abs(top), axis=1),
+        low=low,
+        high=high,
+    )
+    return replace(table, contributions={"rent": replace(made, **more)})
+
+
+def test_cells_use_the_contributions_they_have(one_cell: Callable[..., Table]):
+    made = single_cells(one_cell, [[900.0], [900.0, 400.0]])
+    one = replace(NOISE, top=1, epsilon=(1,))
+    assert perturb_magnitudes(made, NOISE, "rent").get("c0") == perturb_magnitudes(
+        made, one, "rent"
+    ).get("c0")
+
+
+def test_zeros_and_empty_cells_stay_zero(one_cell: Callable[..., Table]):
+    made = single_cells(one_cell, [[0.0, 0.0], [], [5.0, -5.0], [50.0]])
+    protected = perturb_magnitudes(made, NOISE, "rent")
+    assert [protected.get(f"c{at}") for at in range(3)] == [0, 0, 0]
+    assert protected.stored == 1
+
+
+amounts = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 2))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(amounts, min_size=1, max_size=4),
+    st.integers(0, 10**15 - 1),
+    st.booleans(),
+    st.sampled_from([TABLE, MagnitudePerturbationTable.joined(TABLE, SMALL)]),
+)
+def test_noise_never_changes_a_sign(
+    contributions: list[float], key: int, sensitive: bool, table: MagnitudePerturbationTable
+):
+    noise = replace(NOISE, table=table, mu_c=4)
+    ordered = sorted(contributions, key=abs, reverse=True)[:2]
+    cells = MagnitudeCells(
+        value=np.array([sum(contributions)]),
+        contributions=np.array([ordered + [np.nan] * (2 - len(ordered))]),
+        keys=[np.array([key]), np.array([key // 10])],
+        odd=np.array([False]),
+        sensitive=np.array([sensitive]),
+    )
+    value, _ = perturbed(cells, noise, KeyGrid())
+    mirrored, _ = perturbed(
+        replace(cells, value=-cells.value, contributions=-cells.contributions), noise, KeyGrid()
+    )
+    assert value[0] * cells.value[0] >= 0
+    assert value[0] == -mirrored[0]
+
+
+def test_equal_values_have_a_range_all_the_same(one_cell: Callable[..., Table]):
+    """A range of 0 would publish the cell unchanged."""
+    made = single_cells(one_cell, [[800.0]] * 40)
+    noisy = values(
+        perturb_magnitudes(
+            made,
+            MagnitudeNoise(table=TABLE, strength=SimpleStrength(share=0.1), of="range"),
+            "rent",
+        )
+    )
+    assert (noisy != 32_000).mean() > 0.5
+
+
+def test_a_record_counts_as_often_as_its_weight(dwellings: pl.DataFrame, magnitude_table: Make):
+    """Weights of 3: sums and noise are three times as large."""
+    threes = dwellings.with_columns(weight=pl.lit(3))
+    plain = magnitude_table(dwellings, ["place"], ["rent"], k=2)
+    weighted = magnitude_table(threes, ["place"], ["rent"], k=2, weight="weight")
+    one, three = (perturb_magnitudes(made, NOISE, "rent", grain=1e-6) for made in (plain, weighted))
+    assert values(three) == pytest.approx(3 * values(one), rel=1e-12)
+
+
+def test_weighted_sums_and_means_fit_weighted_counts(
+    dwellings: pl.DataFrame, magnitude_table: Make, ptable: PerturbationTable
+):
+    made = magnitude_table(dwellings, ["place"], ["rent"], k=2, weight="weight")
+    options: dict[str, Any] = {"publish": "means", "ptable": ptable}
+    sums = values(perturb_magnitudes(made, NOISE, "rent", **options))
+    means = values(perturb_magnitudes(made, NOISE, "rent", figure="mean", decimals=9, **options))
+    counts = values(perturb(contributors(made, "rent"), ptable))
+    assert means == pytest.approx(sums / counts, rel=1e-9)
+
+
+def test_sensitive_cells_get_more_noise(one_cell: Callable[..., Table]):
+    made = single_cells(one_cell, [[1000.0] * 20] * 200)
+    strong = replace(NOISE, mu_c=2)
+    unmarked = values(perturb_magnitudes(made, strong, "rent"))
+    some = np.arange(len(made)) % 2 == 0
+    half, every = (
+        values(perturb_magnitudes(made, strong, "rent", sensitive=marked))
+        for marked in (some, some | True)
+    )
+    # Every noise of step 100 and 50 grows by 2 steps, in its own direction.
+    assert (np.abs(every - unmarked) >= 2 * 100 - 2 * 50).all()
+    assert (np.abs(every - unmarked) <= 2 * 100 + 2 * 50).all()
+    assert ((half == every) != (half == unmarked)).all()
+    assert (half == every).sum() == some.sum()
+
+
+def test_records_of_value_zero_may_leave_the_key_alone(
+    dwellings: pl.DataFrame, magnitude_table: Make
+):
+    zeros = dwellings.with_columns(rent=pl.col("rent").fill_null(0))
+    made = magnitude_table(zeros, ["place"], ["rent"], k=2)
+    without = magnitude_table(dwellings, ["place"], ["rent"], k=2)
+    left_out = replace(NOISE, zeros_in_key=False)
+    same = values(perturb_magnitudes(made, left_out, "rent"))
+    assert same.tolist() == values(perturb_magnitudes(without, NOISE, "rent")).tolist()
+    assert same.tolist() != values(perturb_magnitudes(made, NOISE, "rent")).tolist()
+
+
+# -- as published -----------------------------------------------------------------------
+
+
+def test_figure_says_what_it_is(rents: Table, ptable: PerturbationTable):
+    made = perturb_magnitudes(
+        rents,
+        NOISE,
+        "rent",
+        figure="mean",
+        ptable=ptable,
+        titles={"en": "Rent"},
+        unit={"en": "EUR"},
+    )
+    (figure,) = made.figures
+    assert (figure.name, figure.kind, figure.decimals) == ("rent", "mean", 2)
+    assert (figure.title(), figure.unit_text(), made.decimals) == ("Rent", "EUR", 2)
+    assert [note.kind for note in made.notes] == ["non-additivity"]
+    assert set(made.provenance.digests) == {"magnitude_noise", "perturbation_table"}
+
+
+@pytest.mark.parametrize(("grain", "digits"), [(1, 0), (0.01, 2), (100, 0), (0.25, 2)])
+def test_sums_are_multiples_of_the_grain(rents: Table, grain: float, digits: int):
+    made = perturb_magnitudes(rents, NOISE, "rent", grain=grain)
+    units = values(made) / grain
+    assert units == pytest.approx(np.rint(units), abs=1e-6)
+    assert made.decimals == digits
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"publish": "both"}, "publish"),
+        ({"publish": "means"}, "ptable"),
+        ({"figure": "mean"}, "ptable"),
+        ({"figure": "median"}, "figure"),
+        ({"suppress_below": 3}, "ptable"),
+        ({"sensitive": [True]}, "sensitive"),
+        ({"sensitive": "all"}, "sensitive"),
+        ({"decimals": 1.5}, "decimals"),
+        ({"decimals": -1}, "decimals"),
+        ({"grain": 0}, "grain"),
+        ({"grain": "1"}, "grain"),
+        ({"found_codes": "some"}, "found-codes"),
+        ({"ptable": TABLE}, "argument"),
+        ({"noise": TABLE}, "argument"),
+        ({"table": "rents"}, "argument"),
+        ({"value": "income"}, "contributions"),
+        ({"noise": replace(NOISE, top=4, epsilon=(1, 0.5, 0.2, 0.1))}, "contributions"),
+    ],
+)
+def test_bad_input_is_named(rents: Table, options: dict[str, Any], code: str):
+    given = {"table": rents, "noise": NOISE, "value": "rent"} | options
+    with pytest.raises(PerturbationError) as caught:
+        perturb_magnitudes(**given)
+    assert caught.value.code == code
+
+
+def test_everything_wrong_with_a_table_is_named_at_once(rents: Table):
+    keyless = replace(rents, cell_key=None, grid=None)
+    with pytest.raises(PerturbationError) as caught:
+        perturb_magnitudes(keyless, NOISE, "income", publish="means", sensitive=np.array([True]))
+    assert len(caught.value.problems) == 4
+
+
+def test_messages_hold_no_values(rents: Table):
+    wide = replace(NOISE, top=4, epsilon=(1, 0.5, 0.25, 0.125))
+    with pytest.raises(PerturbationError) as caught:
+        perturb_magnitudes(rents, wide, "rent")
+    assert "0.125" not in str(caught.value)
+    assert "tabulate with contributions=4" in str(caught.value)

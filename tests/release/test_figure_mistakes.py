@@ -1,0 +1,154 @@
+"""Mistakes in figures, magnitudes, parts, notes and packages: all are listed, with line and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import ProgrammeError
+from discreet.release import check_release, protect, read_programme
+
+
+def mistakes(path: Path, *changes: tuple[str, str]) -> list[str]:
+    text = path.read_text("utf-8")
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ProgrammeError) as caught:
+        check_release(path)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_a_programme_of_figures_in_order(figures: Path) -> None:
+    read = read_programme(figures)
+    assert list(read.tables["rents"].figures)[:3] == ["all", "rented", "vacant"]
+    assert check_release(figures).magnitudes["rent"].epsilon == [1, 0.5]
+
+
+ONE = [
+    # figures
+    ('kind = "mean", of = "rent", dec', 'kind = "means", of = "rent", dec', "rent.kind", "known: "),
+    ('kind = "mean", of = "rent", dec', 'of = "rent", dec', "rent.kind", "kind is missing"),
+    ('total = { kind = "sum", of = "rent" }', 'total = { kind = "sum" }', "total.of", "of is miss"),
+    (
+        'total = { kind = "sum", of = "rent"',
+        'total = { kind = "sum", of = "rnt"',
+        "total.of",
+        "'rent'",
+    ),
+    (
+        'part = "vacant", whole = "all", dec',
+        'part = "vacnt", whole = "all", dec',
+        "part",
+        "'vacant'",
+    ),
+    (
+        'part = "vacant", whole = "all", dec',
+        'part = "growth", whole = "all", dec',
+        "vacancy.part",
+        "itself made of other figures",
+    ),
+    ('part = "all", over = ["year"]', 'part = "all"', "structure.whole", "needs whole or over"),
+    ('over = ["year"]', 'over = ["yeer"]', "structure.over", "not spanned by 'yeer'"),
+    ('base = { year = "2015" }', 'base = { yeer = "2015" }', "price.base", "not spanned by 'yeer'"),
+    ('base = { year = "2015" }', 'base = { year = "2014" }', "price.base", "no code '2014'"),
+    ('kind = "balance", part', 'kind = "balance", of = "rent", part', "surplus.of", "does not go"),
+    ('kind = "ratio", part', 'kind = "ratio", factor = "x", part', "density.factor", "a number"),
+    ('of = "persons" }', 'of = "persons", bracket_above = -0.1 }', "bracket_above", "at least 0"),
+    ("decimals = 2, unit", "decimals = -2, unit", "rent.decimals", "at least 0"),
+    ("decimals = 2, unit", "decimals = 99, unit", "rent.decimals", "at most 15"),
+    ("where = \"tenure == 'rented'\" }", 'where = "tenure ==" }', "rented.where", "the filter"),
+    ("where = \"tenure == 'rented'\" }", 'where = "tenur == 1" }', "rented.where", "'tenur'"),
+    ("bracket_above = 0.15", "bracket_above = -1", "figures.bracket_above", "at least 0"),
+    ("bracket_above = 0.15", "bracket_abov = 1", "figures.bracket_abov", "'bracket_above'"),
+    # magnitudes
+    ('table = "rent.csv"\nof', 'table = "rnt.csv"\nof', "rent.table", "there is no file"),
+    ('table = "rent.csv"\nof', "of", "magnitudes.rent.table", "table is missing"),
+    ("top = 2", "top = 3", "magnitudes.rent.epsilon", "3 numbers are needed"),
+    ("top = 2", "top = 17", "magnitudes.rent.top", "at most 16"),
+    ('of = "top"', 'of = "tops"', "magnitudes.rent.of", "known: top, mean, range, sum"),
+    ('of = "top"', 'of = "mean"', "magnitudes.rent.top", 'of = "top" only'),
+    ("[1, 0.5]", "[0.5, 1]", "magnitudes.rent", "epsilon begins with 1"),
+    ("share = 0.1", "share = -0.1", "magnitudes.persons", "share"),
+    ("share = 0.1", "point = 3", "persons.strength.share", "share is missing"),
+    ("share = 0.1", "share = 0.1, large = 1", "persons.strength.large", "goes with flex only"),
+    ('kind = "simple", share', "share", "persons.strength.kind", "kind is missing"),
+    ("large = 0.03, ", "", "rent.strength.large", "large is missing"),
+    ('publish = "means"', 'publish = "median"', "rent.publish", "known: means, sums"),
+    ("[magnitudes.persons]", "[magnitudes.person]", "persons.of", "no noise for 'persons'"),
+    # parts, notes and the rest
+    ("min_average_size = 60", "min_average_siz = 60", "min_average_siz", "'min_average_size'"),
+    ("min_average_size = 60", "min_average_size = -1", "parts.min_average_size", "from 0 on"),
+    ("min_average_size = 60", 'universe = "some"', "parts.universe", "known: all, none"),
+    ("min_average_size = 60", "min_cells = 4", "tables.thinned.parts", "there is no threshold"),
+    ('cells = { region = "11" }', 'cells = { regon = "11" }', "cells.regon", "not spanned"),
+    ('cells = { region = "11" }', 'cells = { figure = "no" }', "cells.figure", "no figure 'no'"),
+    ('cells = { region = "11" }', "cells = { region = 11 }", "cells.region", "a text"),
+    ('text = { en = "Boundary changed in 2015.", ', "text = { ", "notes[0].text", "English"),
+    ('workbook = "tables.xlsx"', 'workbook = "out/tables.xlsx"', "workbook", "cannot be the name"),
+    ('workbook = "tables.xlsx"', 'workbook = "plain.xlsx"', "workbook", "a table has this name"),
+    ('formats = ["csv", "json"]', 'formats = ["jsonstat"]', "formats[0]", "json-stat"),
+    ("[tables.plain]", "[quality]\ninternl = 'x'\n[tables.plain]", "quality.internl", "internal"),
+    ("[tables.plain]", "[tables.quality]", "tables.quality", "is taken"),
+    ('cells = { region = "11" }', 'cells = { region = "99" }', "cells.region", "no code '99'"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "key", "what"), ONE)
+def test_one_mistake_is_named(figures: Path, old: str, new: str, key: str, what: str) -> None:
+    found = mistakes(figures, (old, new))
+    assert any(key in text and what in text for text in found), found
+    assert len(found) <= 2, found
+
+
+def test_all_mistakes_are_listed_at_once(figures: Path, tmp_path: Path) -> None:
+    found = mistakes(
+        figures,
+        ('of = "rent", decimals', 'of = "rents", decimals'),
+        ("top = 2", "top = 3"),
+        ("min_average_size = 60", "min_average_size = -1"),
+        ('cells = { region = "11" }', 'cells = { regon = "11" }'),
+        ('whole = "all", decimals = 1', 'whole = "alle", decimals = 1'),
+    )
+    assert [text.partition(":")[0].partition(", ")[2] for text in found] == [
+        "magnitudes.rent.epsilon",
+        "tables.rents.figures.rent.of",
+        "tables.rents.figures.vacancy.whole",
+        "tables.rents.notes[0].cells.regon",
+        "tables.thinned.parts.min_average_size",
+    ]
+    with pytest.raises(ProgrammeError):
+        protect(figures, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_columns_that_the_data_lack(figures: Path) -> None:
+    text = figures.read_text("utf-8").replace("persons", "person")
+    figures.write_text(text, encoding="utf-8")
+    found = mistakes(figures)
+    assert any("the data have no column 'person'" in text for text in found)
+    found = mistakes(
+        figures,
+        ('of = "person" }', 'of = "tenure" }'),
+        ("[magnitudes.person]", "[magnitudes.tenure]"),
+    )
+    assert any("'tenure' is not a number" in text for text in found)
+
+
+def test_no_figure_of_keys_or_of_nothing(figures: Path) -> None:
+    text = figures.read_text("utf-8")
+    keys = text.replace('"persons"', '"record_key"').replace(".persons]", ".record_key]")
+    figures.write_text(keys, encoding="utf-8")
+    assert any("holds keys or identifiers" in text for text in mistakes(figures))
+    hidden = text.replace('homes = { kind = "count" }', 'homes = { kind = "count", hidden = true }')
+    hidden = hidden.replace('rent = { kind = "mean", of = "rent" }', "")
+    figures.write_text(hidden, encoding="utf-8")
+    assert any("all figures are hidden" in text for text in mistakes(figures))
+
+
+def test_parameters_are_not_quoted(figures: Path) -> None:
+    found = mistakes(figures, ("share = 0.1", "share = -0.123"), ("[1, 0.5]", "[1, 7.25]"))
+    assert "0.123" not in "".join(found)
+    assert "7.25" not in "".join(found)

@@ -1,0 +1,117 @@
+"""A third party that has the data and a package makes the release that the office makes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import discreet as dc
+from discreet.errors import ProgrammeError
+from discreet.release import protect, read_parameters
+from discreet.release.packages import KeyPair, write_key_pair
+
+KEY = bytes(range(32))
+OFFICE = """\
+[perturbation]
+table = "ptable.json"
+suppress_below = 3
+[parts]
+max_share_small = 0.4
+min_cells = 4
+"""
+ELSEWHERE = """\
+[parameters]
+package = "census.dcparams"
+key_file = "package.key"
+verify_key = "office.pub"
+"""
+Edit = Callable[..., Path]
+
+
+@pytest.fixture
+def office(edited: Edit) -> Path:
+    """The programme of the office, with thresholds for parts and official figures."""
+    return edited(
+        ('[perturbation]\ntable = "ptable.json"\n', OFFICE),
+        ("[defaults]\n", "[defaults]\nofficial = \"sex == 'Total'\"\n"),
+    )
+
+
+@pytest.fixture
+def signing(tmp_path_factory: pytest.TempPathFactory) -> KeyPair:
+    return write_key_pair(tmp_path_factory.mktemp("signing") / "office")
+
+
+def third_party(office: Path, signing: KeyPair, folder: Path, section: str = OFFICE) -> Path:
+    """The folder of someone who has data, programme and package, and nothing else."""
+    folder.mkdir()
+    parameters = read_parameters(office)
+    dc.pack_parameters(
+        parameters, folder / "census.dcparams",
+        statistic="census", version="1", sign_key=signing.signing, key=KEY,
+    )  # fmt: skip
+    (folder / "package.key").write_text(KEY.hex())
+    (folder / "package.key").chmod(0o600)
+    shutil.copy(signing.public, folder / "office.pub")
+    shutil.copy(office.parent / "persons.parquet", folder)
+    text = office.read_text("utf-8").replace(section, ELSEWHERE)
+    text = text.replace("official = \"sex == 'Total'\"\n", "")
+    programme = folder / office.name
+    programme.write_text(text, "utf-8")
+    return programme
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")
+    }
+
+
+def test_results_made_elsewhere_are_the_same_to_the_byte(
+    office: Path, signing: KeyPair, tmp_path: Path
+) -> None:
+    elsewhere = third_party(office, signing, tmp_path / "elsewhere")
+    ours = protect(office, tmp_path / "ours")
+    theirs = protect(elsewhere, tmp_path / "theirs")
+    assert [table.digests for table in ours.tables] == [table.digests for table in theirs.tables]
+    assert all(table.digests for table in ours.tables)
+    released = files(tmp_path / "ours")
+    assert {"T1.csv", "T2.de.html", "release.json", "decisions.json"} <= set(released)
+    assert released == files(tmp_path / "theirs")
+
+
+def test_another_version_makes_another_digest(
+    office: Path, signing: KeyPair, tmp_path: Path
+) -> None:
+    before = protect(third_party(office, signing, tmp_path / "one"), tmp_path / "first")
+    section = OFFICE.replace("suppress_below = 3", "suppress_below = 4")
+    office.write_text(office.read_text("utf-8").replace(OFFICE, section), "utf-8")
+    elsewhere = third_party(office, signing, tmp_path / "two", section)
+    after = protect(elsewhere, tmp_path / "second")
+    pairs = zip(before.tables, after.tables, strict=True)
+    assert all(one.digests["programme"] != two.digests["programme"] for one, two in pairs)
+
+
+def test_a_release_says_nothing_of_the_package(
+    office: Path, signing: KeyPair, tmp_path: Path
+) -> None:
+    protect(third_party(office, signing, tmp_path / "elsewhere"), tmp_path / "out")
+    listed = json.loads((tmp_path / "out" / "release.json").read_text("utf-8"))
+    text = json.dumps(listed)
+    for word in ("dcparams", "package", signing.key_id, "0.4"):
+        assert word not in text
+
+
+def test_a_package_that_is_not_trusted_stops_the_programme(
+    office: Path, signing: KeyPair, tmp_path: Path
+) -> None:
+    elsewhere = third_party(office, signing, tmp_path / "elsewhere")
+    other = write_key_pair(tmp_path / "other")
+    shutil.copy(other.public, elsewhere.parent / "office.pub")
+    with pytest.raises(ProgrammeError, match="signed with another key"):
+        protect(elsewhere, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

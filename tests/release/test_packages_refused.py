@@ -1,0 +1,337 @@
+"""A package that was changed, cut, forged or opened with the wrong key is refused."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.errors import PackageError
+from discreet.perturbation import PerturbationTable
+from discreet.release.packages import (
+    KeyPair,
+    PackageKey,
+    container,
+    content,
+    describe_package,
+    parameters_of,
+    verify_package,
+    write_key_pair,
+)
+from discreet.release.packages.signing_keys import read_signing_key
+
+KEY = bytes(range(32))
+SECTIONS = {
+    "figures": {"bracket_above": 0.17},
+    "magnitudes": {"rent": {"strength": {"kind": "simple", "share": 0.1}}},
+}
+PTABLE = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}})
+PARAMETERS = parameters_of(
+    SECTIONS, PTABLE, {"rent": dc.design_magnitude_perturbation(2, 1, classes=(1, 2), step=2)}
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Desk:
+    """A package, its parts in bytes, and the keys of the office and of someone else."""
+
+    folder: Path
+    office: KeyPair
+    other: KeyPair
+    package: Path
+    data: bytes
+    unsigned: bytes
+
+    def file(self, data: bytes, name: str = "changed.dcparams") -> Path:
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    folder = tmp_path_factory.mktemp("desk")
+    office, other = (write_key_pair(folder / name) for name in ("office", "other"))
+    made = []
+    for sign_key in (office.signing, None):
+        package = dc.pack_parameters(
+            PARAMETERS, folder / "census.dcparams",
+            statistic="census", version="3", sign_key=sign_key, key=KEY,
+        )  # fmt: skip
+        made.append(package.read_bytes())
+    package.write_bytes(made[0])
+    return Desk(folder, office, other, package, *made)
+
+
+def header_end(data: bytes) -> int:
+    return 22 + int.from_bytes(data[10:14], "big")
+
+
+def with_header(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
+    """The same package with a changed header and lengths that fit."""
+    end = header_end(data)
+    header = json.loads(data[22:end])
+    change(header)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return data[:10] + struct.pack(">I", len(text)) + data[14:22] + text + data[end:]
+
+
+def refusal(path: Path, **options: Any) -> PackageError:
+    with pytest.raises(PackageError) as caught:
+        dc.open_parameters(path, **{"key": KEY, **options})
+    return caught.value
+
+
+# -- changed files -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_flipped_byte_of_header_or_signature_is_refused(desk: Desk, signed: bool) -> None:
+    data = desk.data if signed else desk.unsigned
+    for at in (*range(header_end(data)), *range(len(data) - 64, len(data))):
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << at % 8
+        error = refusal(desk.file(bytes(flipped)))
+        assert error.code.startswith("package-"), at
+
+
+@settings(deadline=None)
+@given(at=st.integers(0), bits=st.integers(1, 255), signed=st.booleans())
+def test_any_flipped_byte_is_refused(desk: Desk, at: int, bits: int, signed: bool) -> None:
+    flipped = bytearray(desk.data if signed else desk.unsigned)
+    flipped[at % len(flipped)] ^= bits
+    refusal(desk.file(bytes(flipped)))
+
+
+@settings(deadline=None)
+@given(length=st.integers(0))
+def test_any_shortened_package_is_refused(desk: Desk, length: int) -> None:
+    cut = desk.data[: length % len(desk.data)]
+    error = refusal(desk.file(cut))
+    assert error.code == ("package-file" if len(cut) < 8 else "package-damaged")
+
+
+@settings(deadline=None)
+@given(more=st.binary(min_size=1, max_size=100))
+def test_bytes_behind_a_package_are_refused(desk: Desk, more: bytes) -> None:
+    assert refusal(desk.file(desk.data + more)).code == "package-damaged"
+
+
+@settings(deadline=None)
+@given(data=st.binary(max_size=300))
+def test_other_files_are_no_packages(desk: Desk, data: bytes) -> None:
+    path = desk.file(data)
+    assert refusal(path).code == "package-file"
+    assert refusal(desk.file(b"DCPARAMS" + data)).code in ("package-damaged", "package-version")
+
+
+def test_a_package_of_a_later_format_says_so(desk: Desk) -> None:
+    later = desk.data[:8] + b"\x00\x02" + desk.data[10:]
+    error = refusal(desk.file(later))
+    assert error.code == "package-version"
+    assert "version 2 of the format" in error.what
+
+
+def test_a_file_that_is_not_there_or_a_folder(desk: Desk) -> None:
+    assert "No such file" in refusal(desk.folder / "none.dcparams").what
+    assert "Is a directory" in refusal(desk.folder).what
+
+
+def test_changed_words_are_seen_without_any_key(desk: Desk) -> None:
+    changed = desk.file(with_header(desk.data, lambda header: header.update(version="4")))
+    for look in (describe_package, verify_package):
+        with pytest.raises(PackageError, match="has been changed or damaged"):
+            look(changed)
+
+
+# -- forged files --------------------------------------------------------------------------
+
+
+def resigned(desk: Desk, data: bytes) -> bytes:
+    """A package under another signature, which is valid in itself."""
+    key = read_signing_key(desk.other.signing)
+    theirs = container.public_bytes(key).hex()
+    body = with_header(data, lambda header: header.update(signer=theirs))
+    body = body[:-64] if len(data) == len(desk.data) else body
+    return body + key.sign(container._PURPOSE + body)
+
+
+def test_a_package_signed_by_someone_else_is_refused(desk: Desk) -> None:
+    theirs = dc.pack_parameters(
+        PARAMETERS, desk.folder / "theirs.dcparams",
+        statistic="census", version="3", sign_key=desk.other.signing, key=KEY,
+    )  # fmt: skip
+    error = refusal(theirs, verify_key=desk.office.public)
+    assert error.code == "package-signer"
+    assert desk.other.key_id in error.what
+    assert desk.office.key_id in error.hint
+
+
+def test_a_signature_cannot_be_exchanged_without_the_key_of_the_package(desk: Desk) -> None:
+    forged = desk.file(resigned(desk, desk.data))
+    assert describe_package(forged).signature == "valid"
+    assert refusal(forged).code == "package-key"
+
+
+def test_a_signature_cannot_be_taken_off(desk: Desk) -> None:
+    bare = with_header(desk.data, lambda header: header.update(signer=None))[:-64]
+    assert refusal(desk.file(bare)).code == "package-key"
+    assert refusal(desk.file(bare), verify_key=desk.office.public).code == "package-unsigned"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key": "passphrase"},
+        {"cipher": "none"},
+        {"scrypt": {"salt": "00" * 16, "n": 2**40, "r": 8, "p": 1}},
+        {"scrypt": {"salt": "00" * 16, "n": 2**17, "r": 8, "p": 10**6}},
+        {"scrypt": {"salt": "00" * 16, "n": 2**17, "r": 8, "p": 1}},
+        {"nonce": ""},
+    ],
+)
+def test_a_header_cannot_choose_how_much_work_opening_is(
+    desk: Desk, change: dict[str, Any]
+) -> None:
+    forged = with_header(desk.unsigned, lambda header: header["encryption"].update(change))
+    error = refusal(desk.file(forged), key=None, passphrase="a long passphrase")
+    assert error.code == "package-damaged"
+
+
+def sealed(plain: bytes, digest: str = "00" * 32, **header: Any) -> bytes:
+    """A package made by someone who has the key, with any content."""
+    settings: dict[str, Any] = {
+        "statistic": "s", "version": "1", "kinds": PARAMETERS.kinds, "grid": 10**15, **header,
+    }  # fmt: skip
+    return container.seal(lambda _: (plain, digest), PackageKey.of(KEY), None, **settings)
+
+
+GOOD = json.loads(content.to_bytes(PARAMETERS))
+
+
+def changed(*path: str | int, to: Any) -> bytes:
+    data = json.loads(json.dumps(GOOD))
+    place = data
+    for part in path[:-1]:
+        place = place[part]
+    place[path[-1]] = to
+    return json.dumps(data).encode()
+
+
+PART = ("magnitude_tables", "rent", "parts", 0)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        b"no JSON",
+        b"[]",
+        b"[" * 100_000,
+        b'{"tables": {}}',
+        changed("more", to=1),
+        changed("sections", to=[]),
+        changed("sections", "perturbation", to=5),
+        changed("sections", "figures", "bracket", to=0.2),
+        changed("sections", "figures", "bracket_above", to="much"),
+        changed("sections", "magnitudes", to={}),
+        changed("sections", "official", to="sex = 1"),
+        changed("tables", "rows", to=[]),
+        changed("tables", "format_version", to=99),
+        changed("tables", to=None),
+        changed("magnitude_tables", to=[1]),
+        changed("magnitude_tables", "rent", to={}),
+        changed(*PART, "kind", to="many"),
+        changed(*PART, "classes", to=[1, 0, 2]),
+        changed(*PART, "classes", to=[0, 1]),
+        changed(*PART, "step", to=0.5),
+        changed(*PART, "step", to=0),
+        changed(*PART, "closed", to="open"),
+        changed(*PART, "rows", 1, to={"upper": [5, 3], "noise": [1, 1]}),
+        changed(*PART, "rows", 1, to={"upper": [10**15], "noise": [-9]}),
+        changed(*PART, "rows", 1, to={"upper": [10**14], "noise": [0]}),
+        changed(*PART, "rows", 1, to={"upper": [], "noise": []}),
+        changed(*PART, "rows", 1, to={"upper": [10**15], "noise": [0, 1]}),
+        changed(*PART, "rows", 1, to={"upper": [True], "noise": [0]}),
+        changed(*PART, "rows", 0, to={"upper": [10**15], "noise": [1]}),
+        changed("secret", to="short"),
+        changed("secret", to="00"),
+        changed("secret", to=7),
+    ],
+)
+def test_content_of_another_form_is_refused(desk: Desk, plain: bytes) -> None:
+    assert refusal(desk.file(sealed(plain))).code == "package-content"
+
+
+@pytest.mark.parametrize("header", [{}, {"kinds": ["counts"]}, {"grid": 4096}])
+def test_a_header_that_does_not_tell_the_truth_is_refused(
+    desk: Desk, header: dict[str, Any]
+) -> None:
+    keys = PackageKey.of(KEY).working_keys(b"", None)
+    digest = PARAMETERS.digest(keys.digest)
+    plain = content.to_bytes(PARAMETERS)
+    honest = desk.file(sealed(plain, digest))
+    assert dc.open_parameters(honest, key=KEY).kinds == PARAMETERS.kinds
+    lying = sealed(plain, digest, **header) if header else sealed(plain)
+    assert "says of itself what is not so" in refusal(desk.file(lying)).what
+
+
+# -- wrong keys ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_another_key_does_not_open(desk: Desk, signed: bool) -> None:
+    package = desk.file(desk.data if signed else desk.unsigned)
+    error = refusal(package, key=bytes(32))
+    assert error.code == "package-key"
+    assert "cannot be opened: the key is another one" in error.what
+
+
+def test_another_passphrase_does_not_open(desk: Desk) -> None:
+    package = dc.pack_parameters(
+        PARAMETERS, desk.folder / "phrase.dcparams",
+        statistic="census", version="3", sign_key=None, passphrase="a long passphrase",
+    )  # fmt: skip
+    error = refusal(package, key=None, passphrase="a wrong passphrase")
+    assert error.code == "package-key"
+    assert "wrong passphrase" not in str(error)
+    assert "with a passphrase, and a key file is given" in refusal(package).what
+
+
+def test_a_passphrase_does_not_open_what_a_key_file_opens(desk: Desk) -> None:
+    error = refusal(desk.package, key=None, passphrase="a long passphrase")
+    assert "with a key file, and a passphrase is given" in error.what
+
+
+def private(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    path.chmod(0o600)
+    return path
+
+
+def test_keys_come_from_files_and_environment(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = private(tmp_path / "package.key", KEY.hex() + "\n")
+    assert dc.open_parameters(desk.package, key=file).statistic == "census"
+    monkeypatch.setenv("PACKAGE", "a long passphrase")
+    phrase = private(tmp_path / "phrase", "a long passphrase\r\n")
+    from_file, from_env = (
+        PackageKey.named(passphrase_file=phrase),
+        PackageKey.named(passphrase_env="PACKAGE"),
+    )
+    assert from_file is not None
+    assert from_env is not None
+    assert from_file.working_keys(b"", None) == from_env.working_keys(b"", None)
+    assert PackageKey.named() is None
+    with pytest.raises(PackageError, match="opened with one key"):
+        PackageKey.named(key_file=file, passphrase_env="PACKAGE")
+    with pytest.raises(PackageError, match="no environment variable"):
+        PackageKey.named(passphrase_env="NO_SUCH_NAME")

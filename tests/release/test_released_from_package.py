@@ -1,0 +1,120 @@
+"""Releases from a package of parameters: the same as from the files of the office."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet.errors import DiscreetError
+from discreet.release import protect, read_parameters
+from discreet.release.packages import pack_parameters
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def packed(folder: Path, elsewhere: Path) -> Path:
+    """The parameters of the programme as a package, and a programme elsewhere that uses it."""
+    elsewhere.mkdir()
+    key = elsewhere / "package.key"
+    key.write_text("ab" * 32)
+    key.chmod(0o600)
+    pack_parameters(
+        read_parameters(folder / "figures.toml"),
+        elsewhere / "homes.dcparams",
+        statistic="homes",
+        version="1",
+        sign_key=None,
+        key=key,
+    )
+    shutil.copy(folder / "dwellings.parquet", elsewhere / "homes.parquet")
+    shutil.copy(folder / "region.csv", elsewhere / "regions.csv")
+    text = (folder / "figures.toml").read_text("utf-8")
+    start, end = text.index("[perturbation]"), text.index("[variables.region]")
+    section = '[parameters]\npackage = "homes.dcparams"\nkey_file = "package.key"\n\n'
+    text = text[:start] + section + text[end:]
+    text = text.replace("dwellings.parquet", "homes.parquet").replace("region.csv", "regions.csv")
+    path = elsewhere / "figures.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_package_gives_the_same_release_elsewhere(finished: Path, tmp_path: Path) -> None:
+    """Other names of files, the same data and parameters: the same bytes and digests."""
+    protect(packed(finished, tmp_path / "elsewhere"), tmp_path / "third party")
+    assert content(tmp_path / "third party") == content(finished / "out")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "what"),
+    [
+        ('key_file = "package.key"', "", "parameters.key_file", "exactly one of"),
+        ('package = "homes.dcparams"', 'package = "home.dcparams"', "package", "no file"),
+        ('package = "homes.dcparams"', "", "parameters.package", "package is missing"),
+        ('key_file = "package.key"', 'passphrase_env = "NOT_SET"', "passphrase_env", "not set"),
+        ("[variables.region]", "[perturbation]\n[variables.region]", "perturbation", "exclude"),
+        ("[variables.region]", "[parts]\n[variables.region]", "parts", "exclude"),
+        ('column = "record_key"', 'column = "record_key"\ngrid = 256', "keys.grid", "key grid"),
+        ('of = "persons" }', 'of = "weight" }', "persons.of", "no noise for 'weight'"),
+        ("min_average_size = 60", "min_average_size = -1", "parts.min_average_size", "from 0"),
+        ('column = "record_key"', 'id = "record_key"', "keys.id", "holds no secret"),
+    ],
+)
+def test_mistakes_with_packages(
+    finished: Path, tmp_path: Path, old: str, new: str, key: str, what: str
+) -> None:
+    path = packed(finished, tmp_path / "elsewhere")
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(DiscreetError) as caught:
+        protect(path, tmp_path / "out")
+    found = [str(problem) for problem in caught.value.problems]
+    assert any(key in problem and what in problem for problem in found), found
+
+
+def test_a_package_opened_with_another_key(finished: Path, tmp_path: Path) -> None:
+    path = packed(finished, tmp_path / "elsewhere")
+    (path.parent / "package.key").write_text("cd" * 32)
+    with pytest.raises(DiscreetError, match=r"parameters\.package"):
+        protect(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_secret_that_is_handed_on_makes_the_same_keys(finished: Path, tmp_path: Path) -> None:
+    """The data carry identifiers; only the package knows how to make keys of them."""
+    path = packed(finished, tmp_path / "elsewhere")
+    office, data = finished / "figures.toml", tmp_path / "elsewhere" / "homes.parquet"
+    homes = pl.read_parquet(data).drop("record_key").with_row_index("id")
+    homes.write_parquet(data)
+    (tmp_path / "secret.key").write_text("a secret that is long enough")
+    (tmp_path / "secret.key").chmod(0o600)
+    own = office.read_text("utf-8").replace(
+        'column = "record_key"', 'id = "id"\nsecret_file = "secret.key"'
+    )
+    for name in ("ptable.json", "rent.csv", "region.csv"):
+        shutil.copy(finished / name, tmp_path / name)
+    shutil.copy(data, tmp_path / "dwellings.parquet")
+    (tmp_path / "figures.toml").write_text(own, encoding="utf-8")
+    pack_parameters(
+        read_parameters(tmp_path / "figures.toml", with_secret=True),
+        tmp_path / "elsewhere" / "homes.dcparams",
+        statistic="homes",
+        version="2",
+        sign_key=None,
+        key=tmp_path / "elsewhere" / "package.key",
+    )
+    third = path.read_text("utf-8").replace('column = "record_key"', 'id = "id"')
+    path.write_text(third, encoding="utf-8")
+    protect(tmp_path / "figures.toml", tmp_path / "office")
+    protect(path, tmp_path / "third party")
+    assert content(tmp_path / "third party") == content(tmp_path / "office")
