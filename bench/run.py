@@ -102,6 +102,12 @@ def main() -> None:
                     names.append(f"cell-key-perturbation {kind}")
                 title = "400 × 18 × 2: all margins perturbed, beside inner cells only"
                 compare(title, names, folder, rows, 3, 3)
+        for engine in ("frame", "polars file", "duckdb file"):
+            names = [f"{engine}, sums and top 2", f"{engine}, sums"]
+            for rows in [MILLION] if options.quick else [MILLION, 10 * MILLION]:
+                compare(
+                    "400 × 18 × 2: largest contributions beside sums", names, folder, rows, 3, 3
+                )
         compare("Noise of many cells", ["lookup"], folder, 10 * MILLION, 3, 1)
         for kind in ("integer", "string"):
             compare("Record keys", [f"keys {kind}"], folder, 2 * MILLION, 3, 1)

@@ -140,6 +140,32 @@ def programme(shared: bool) -> Task:
     return set_up
 
 
+def rents(engine: str, largest: int) -> Task:
+    """Sum a value column with all margins; with the largest contributions of each cell, if any."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        import discreet as dc
+
+        amounts = np.round(np.random.default_rng(4).lognormal(6, 1, rows), 2)
+        frame = records(rows, "integer").with_columns(pl.Series("rent", amounts))
+        source = _held_by(engine, frame, folder / f"rents_{rows}.parquet")
+        return lambda: dc.tabulate(
+            source, BY, record_key="record_key", values=["rent"], contributions=largest
+        )
+
+    return set_up
+
+
+def _held_by(engine: str, frame: pl.DataFrame, path: Path) -> object:
+    """The records as a frame in memory, or in a file that an engine reads."""
+    import duckdb
+
+    if engine == "frame":
+        return frame
+    frame.write_parquet(path)
+    return pl.scan_parquet(path) if engine == "polars file" else duckdb.read_parquet(str(path))
+
+
 def census_file(folder: Path, rows: int) -> Path:
     """A Parquet file of persons with a region code of three levels, written in pieces."""
     import pyarrow.parquet as pq
@@ -207,6 +233,11 @@ TASKS: dict[str, Task] = {
     "keys string": keyed("string"),
     "ten tables, one pass": programme(True),
     "ten tables, ten passes": programme(False),
+    **{
+        f"{engine}, {what}": rents(engine, largest)
+        for engine in ("frame", "polars file", "duckdb file")
+        for what, largest in (("sums and top 2", 2), ("sums", 0))
+    },
     "design": design,
     "discreet parquet": from_parquet,
     "polars parquet": scan_parquet,

@@ -7,8 +7,7 @@ says what a pattern means for each table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -22,20 +21,20 @@ from discreet.suppression.additivity import (
     table_relations,
     units_of,
 )
-from discreet.suppression.costs import Cost, distances, whole_costs
+from discreet.suppression.costs import Cost
 from discreet.suppression.demands import Demands, Earlier, Judged
 from discreet.suppression.folding import folded, stacked
 from discreet.suppression.knowledge import Knowledge
 from discreet.suppression.linking import Code, Linked, link
 from discreet.suppression.members import Members
-from discreet.suppression.problem import CellState, SuppressionProblem
+from discreet.suppression.merging import System, bounds_of, costs_of, merged
+from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.relations import Relations
 from discreet.tables import Table
 
 __all__ = ["Source", "build_problem"]
 
 IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 #: A table with what primary rules found in it.
 Source = tuple[Table, Judged | BoolArray | None]
@@ -94,31 +93,31 @@ def build_problem(
     demands = [Demands.of(asked, table, units) for table, asked in sources]
     demands += [Demands.before(before, units) for before in earlier]
     system = _system(listed, value, decimals, same, repair)
-    cells = _merged(system, demands, zero_cells)
-    rule = Cost.read(cost)
-    costs, coarser = whole_costs(rule, _sizes(rule, system, listed, units), system.totals)
-    costs = _given_costs(system, demands, costs)
-    low, high, capped = _bounds(system, demands, cells, knowledge or Knowledge())
+    asked = merged(system, demands, zero_cells)
+    costs, coarser = costs_of(Cost.read(cost), system, demands, listed, asked)
+    known = knowledge or Knowledge()
+    low, high, lower = bounds_of(system, demands, asked, known)
     problem = SuppressionProblem(
         value=system.value,
-        cost=np.where(cells.state == CellState.primary, np.maximum(costs, 0), costs),
-        state=cells.state,
+        cost=costs,
+        state=asked.state,
         low=low,
         high=high,
-        lower=capped.lower,
-        upper=cells.upper,
-        sliding=cells.sliding,
+        lower=lower,
+        upper=asked.upper,
+        sliding=asked.sliding,
         relations=system.relations,
         decimals=decimals,
         name=system.names,
         title=title or listed[0].name,
     )
-    notes = (
+    cut = int((lower != asked.lower).sum())
+    notes = [
         *system.notes,
-        f"attackers are taken to know each value {(knowledge or Knowledge()).share_text}",
+        f"attackers are taken to know of each value that it lies {known.share_text}",
         *(["costs were made coarser to stay exact in sums"] if coarser else []),
-        *([f"{capped.number:,} lower levels were cut at 0"] if capped.number else []),
-    )
+        *([f"{cut:,} lower protection levels were cut at the value 0"] if cut else []),
+    ]
     problem.check()
     return problem, _members(system, listed[: len(sources)], notes)
 
@@ -140,26 +139,13 @@ def _sources(tables: Any) -> list[Source]:
 # -- cells, values and relations ----------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class _System:
-    """Cells of all tables after folding; `cells` has -1 for empty ones."""
-
-    cells: list[IntArray]
-    given: list[IntArray]
-    value: IntArray
-    relations: Relations
-    totals: IntArray
-    names: Callable[[int], str]
-    notes: list[str]
-
-
 def _system(
     tables: Sequence[Table],
     value: str | None,
     decimals: int,
     same: Mapping[Code, Code] | None,
     repair: bool,
-) -> _System:
+) -> System:
     given = [units_of(table, value, decimals) for table in tables]
     occupied = [(table.count != 0) | (own != 0) for table, own in zip(tables, given, strict=True)]
     linked = link(tables, same)
@@ -191,7 +177,7 @@ def _system(
         notes.append(f"{changed:,} totals were added up anew in published decimals")
     if repaired:
         notes.append(f"{repaired:,} totals were no sum of their parts and were put right")
-    return _System(
+    return System(
         cells=final,
         given=given,
         value=summed[kept],
@@ -246,7 +232,7 @@ def _numbered(relations: Relations, used: BoolArray) -> tuple[IntArray, Relation
     return result, moved, finest
 
 
-def _members(system: _System, tables: Sequence[Table], notes: Sequence[str]) -> Members:
+def _members(system: System, tables: Sequence[Table], notes: Sequence[str]) -> Members:
     number = len(tables)
     values = [
         np.where(cells >= 0, system.value[np.maximum(cells, 0)], 0) if system.value.size else own
@@ -262,102 +248,3 @@ def _members(system: _System, tables: Sequence[Table], notes: Sequence[str]) -> 
         name=system.names,
         notes=tuple(notes),
     )
-
-
-# -- what is asked for the cells ----------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class _Merged:
-    state: npt.NDArray[np.int8]
-    lower: IntArray
-    upper: IntArray
-    sliding: IntArray
-    number: int = 0
-
-
-def _merged(system: _System, demands: Sequence[Demands], zero_cells: str) -> _Merged:
-    """What all tables together ask for each cell."""
-    size = len(system.value)
-    sensitive, fixed, before = (np.zeros(size, dtype=np.bool_) for _ in range(3))
-    levels = {name: np.zeros(size, dtype=np.int64) for name in ("lower", "upper", "sliding")}
-    for cells, demand in zip(system.cells, demands, strict=True):
-        if (demand.sensitive & (cells < 0)).any():
-            raise SuppressionError(
-                f"{int((demand.sensitive & (cells < 0)).sum()):,} sensitive cells are empty",
-                code="empty-cells",
-                hint="everyone knows which cells can have no records; mark zeros of records only",
-            )
-        there = cells >= 0
-        sensitive[cells[demand.sensitive]] = True
-        fixed[cells[demand.fixed & there]] = True
-        before[cells[demand.secondary & there]] = True
-        for name, level in levels.items():
-            own = getattr(demand, name)[demand.sensitive]
-            np.maximum.at(level, cells[demand.sensitive], own)
-    what = "the cell must be published and must be hidden"
-    hint = "it is published in another table or marked by hand; or equal to a cell that is"
-    clash = np.flatnonzero(fixed & (sensitive | before))
-    refuse(clash, system.names, what, "contradiction", hint)
-    state = np.full(size, CellState.free, dtype=np.int8)
-    if zero_cells == "fixed":
-        state[system.value == 0] = CellState.fixed
-    state[fixed] = CellState.fixed
-    state[before] = CellState.secondary
-    state[sensitive] = CellState.primary
-    return _Merged(state=state, **levels)
-
-
-def _bounds(
-    system: _System, demands: Sequence[Demands], cells: _Merged, knowledge: Knowledge
-) -> tuple[IntArray, IntArray, _Merged]:
-    """What attackers know beforehand; bounds given by hand count before general ones."""
-    value = system.value
-    signed = bool((value < 0).any()) if knowledge.negative is None else knowledge.negative
-    lower = cells.lower if signed else np.minimum(cells.lower, np.maximum(value, 0))
-    low, high = knowledge.bounds(value, lower, cells.upper, cells.sliding)
-    for place, demand in zip(system.cells, demands, strict=True):
-        for given, bound, tighter in ((demand.low, low, np.maximum), (demand.high, high, np.minimum)):
-            told = np.isfinite(given) & (place >= 0)
-            at, limit = place[told], np.rint(given[told]).astype(np.int64)
-            bound[at] = limit if tighter is None else limit
-    capped = _Merged(
-        state=cells.state,
-        lower=lower,
-        upper=cells.upper,
-        sliding=cells.sliding,
-        number=int((lower != cells.lower).sum()),
-    )
-    return low, high, capped
-
-
-def _sizes(
-    rule: Cost, system: _System, tables: Sequence[Table], units: int
-) -> FloatArray:
-    """What costs follow: values, records, another column, or distances; for each cell."""
-    size = len(system.value)
-    if rule.of == "unity":
-        return np.ones(size)
-    if rule.of == "distance":
-        return np.ones(size)
-    total = np.zeros(size)
-    for cells, table in zip(system.cells, tables, strict=True):
-        there = cells >= 0
-        if rule.of == "value":
-            own = np.abs(system.value[cells[there]]).astype(np.float64)
-        elif rule.of == "count":
-            own = table.count[there].astype(np.float64)
-        else:
-            own = np.abs(units_of(table, rule.of, 0)[there]).astype(np.float64)
-        total[cells[there]] = own
-    return total
-
-
-def _given_costs(
-    system: _System, demands: Sequence[Demands], costs: IntArray
-) -> IntArray:
-    result = costs.copy()
-    for cells, demand in zip(system.cells, demands, strict=True):
-        told = np.isfinite(demand.cost) & (cells >= 0)
-        result[cells[told]] = np.maximum(np.rint(demand.cost[told]), 0).astype(np.int64)
-    return result

@@ -94,7 +94,9 @@ def _repeated(
 ) -> BoolArray:
     """Rows that an earlier one says already. Equal sums of mixed numbers only suggest it."""
     marks = np.zeros(len(rhs), dtype=np.uint64)
-    np.add.at(marks, row, _mixed(cell.astype(np.uint64) * np.uint64(2**20) + coef.astype(np.uint64)))
+    np.add.at(
+        marks, row, _mixed(cell.astype(np.uint64) * np.uint64(2**20) + coef.astype(np.uint64))
+    )
     marks += _mixed(rhs.astype(np.uint64))
     _, first, group = np.unique(marks, return_index=True, return_inverse=True)
     earlier = first[group]
@@ -109,7 +111,9 @@ def _repeated(
     one = np.repeat(start[suspects], sizes) + within
     other = np.repeat(start[like], sizes) + within
     differs = (cell[one] != cell[other]) | (coef[one] != coef[other])
-    wrong = np.bincount(np.repeat(np.arange(suspects.size), sizes)[differs], minlength=suspects.size)
+    wrong = np.bincount(
+        np.repeat(np.arange(suspects.size), sizes)[differs], minlength=suspects.size
+    )
     repeated = np.zeros(len(rhs), dtype=np.bool_)
     repeated[suspects[wrong == 0]] = True
     return repeated

@@ -221,7 +221,9 @@ def _rest(table: Table, picked: Mapping[str, str]) -> str:
     if not terms:
         return " ".join(table.where.split())
     codes = set(picked.values())
-    return " and ".join(sorted(f"{column} == {code!r}" for column, code in terms if code not in codes))
+    return " and ".join(
+        sorted(f"{column} == {code!r}" for column, code in terms if code not in codes)
+    )
 
 
 def _translate(
