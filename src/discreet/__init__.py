@@ -12,6 +12,7 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Sums and means: `MagnitudeNoise` with `FlexStrength` or `SimpleStrength`,
   `perturb_magnitudes` → `ProtectedTable`
 - Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says
+- Cell suppression: `primary` applies the rules of `discreet.rules` to a table
 - Table parts: `check_parts` holds a table against `PartRules`, `suppress_parts` hides what
   breaks them
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     )
     from discreet.release import protect
     from discreet.release.packages import open_parameters, pack_parameters
+    from discreet.rules import primary
     from discreet.suppression import PartRules, check_parts, suppress_parts
     from discreet.tables import CellStatus, ProtectedTable, Table
     from discreet.tabulation import Query, tabulate, tabulate_many
@@ -81,6 +83,7 @@ _HOMES = {
     "pack_parameters": "release.packages",
     "perturb": "perturbation",
     "perturb_magnitudes": "perturbation",
+    "primary": "rules",
     "protect": "release",
     "read_microdata": "microdata",
     "suppress_parts": "suppression",
@@ -88,6 +91,9 @@ _HOMES = {
     "tabulate_many": "tabulation",
     "with_record_keys": "microdata",
 }
+
+#: Modules that are used by their name, as in `discreet.rules.PPercent`.
+_MODULES = ("rules",)
 
 __all__ = [
     "CellStatus",
@@ -115,6 +121,7 @@ __all__ = [
     "pack_parameters",
     "perturb",
     "perturb_magnitudes",
+    "primary",
     "protect",
     "read_microdata",
     "suppress_parts",
@@ -126,6 +133,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
+    if name in _MODULES:
+        return importlib.import_module(f"discreet.{name}")
     if home is None:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"discreet.{home}"), name)

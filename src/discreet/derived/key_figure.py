@@ -71,7 +71,7 @@ class KeyFigure:
     {'en': '%', 'de': '%'}
     """
 
-    name: str
+    name: str = field(kw_only=False)
     kind: FigureKind
     of: str = ""
     part: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from itertools import pairwise
 from math import sqrt
@@ -49,11 +49,11 @@ class MagnitudeNoise:
     >>> from discreet import design_magnitude_perturbation
     >>> table = design_magnitude_perturbation(2, 1, classes=(1, 2), step=2)
     >>> strength = SimpleStrength(share=0.1)
-    >>> MagnitudeNoise(table=table, strength=strength, top=2, epsilon=(1, 0.5))
+    >>> MagnitudeNoise(table, strength=strength, top=2, epsilon=(1, 0.5))
     <MagnitudeNoise: secret>
     """
 
-    table: MagnitudePerturbationTable
+    table: MagnitudePerturbationTable = field(kw_only=False)
     strength: FlexStrength | SimpleStrength
     of: Of = "top"
     top: int = 1

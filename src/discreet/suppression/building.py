@@ -83,7 +83,7 @@ def build_problem(
     >>> members.hidden(problem.hidden)
     array([False,  True, False])
     """
-    sources = _sources(tables)
+    sources = _sources(tables, value)
     if zero_cells not in ("fixed", "partners"):
         raise SuppressionError("zero_cells is fixed or partners", code="zero-cells")
     if not 0 <= decimals <= _MOST_DECIMALS:
@@ -122,7 +122,7 @@ def build_problem(
     return problem, _members(system, listed[: len(sources)], notes)
 
 
-def _sources(tables: Any) -> list[Source]:
+def _sources(tables: Any, value: str | None) -> list[Source]:
     listed = [tables] if isinstance(tables, tuple) and isinstance(tables[0], Table) else tables
     sound = all(
         isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], Table) for item in listed
@@ -133,6 +133,14 @@ def _sources(tables: Any) -> list[Source]:
             code="tables",
             hint="build_problem([(table, primary), …])",
         )
+    for table, asked in listed:
+        if getattr(asked, "value", value) != value:
+            raise SuppressionError(
+                "the sensitive cells were found for another value",
+                code="value",
+                where=table.name,
+                hint=f"judged: {asked.value or 'counts'}; to be published: {value or 'counts'}",
+            )
     return list(listed)
 
 

@@ -1,107 +1,140 @@
-"""`Flows`: cheap ways to move sensitive cells, many at once. CONFIDENTIAL.
+"""Flows: the cheapest way to move a sensitive cell as far as it must. CONFIDENTIAL.
 
-In: every cell that may be hidden, costs, and which sensitive cells are still to be moved
-up or down. Out: a solution – deviations that fit all relations – whose moved cells, once
-hidden, protect those it moved far enough. One linear program per round; each starts
-from the last.
+In: a patch of cells, how far each can move, what moving it costs. Out: deviations that
+fit all relations and move the wanted cells; once the moved cells are hidden, they prove
+that these are protected. One small linear program each.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import SuppressionError
-from discreet.suppression.unknowns import Unknowns
+from discreet.suppression.patches import Patch
 
-__all__ = ["Flows"]
+__all__ = ["Room", "farthest_flow", "least_flow"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-#: What reaching a level is worth, beside the price of the dearest cell.
-_REWARD = 100.0
-#: How far beyond its level a cell is moved, so that rounding cannot undo it.
-_BEYOND = 1e-4
-#: Smaller moves are the solver's rounding, not moves; before scaling.
-_MOVED = 1e-6
+#: No cell moves more than so many times the wanted distance.
+_MOST = 100.0
+#: The solver's tolerance, relative to the wanted distance.
+_FINE = 1e-9
+#: Smaller moves are no moves: in units, and relative to the wanted distance.
+_UNIT_MOVED, _MOVED = 1e-2, 1e-8
 
 
-class Flows:
-    """Every movable cell as two variables, up and down, of one linear program.
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """How far the cells of a patch can move and what that costs.
 
     Args:
-        unknowns: All cells that may be hidden.
-        bounds: How far they can move at most, if known better than from the unknowns.
+        down: How far each can move down at most; at least 0.
+        up: How far up.
+        price: What moving it costs per unit, in either direction; 0 for hidden ones.
     """
 
-    def __init__(
-        self, unknowns: Unknowns, bounds: tuple[FloatArray, FloatArray] | None = None
-    ) -> None:
-        import highspy
+    down: FloatArray
+    up: FloatArray
+    price: FloatArray
 
-        self._status = highspy.HighsModelStatus
-        self.unknowns = unknowns
-        low, high = bounds or (unknowns.low, unknowns.high)
-        self.room = np.concatenate([high, -low])
-        widest = float(self.room.max(initial=1.0))
-        self.scale = 2.0 ** np.ceil(np.log2(max(widest / 2**20, 1.0)))
-        self.solved = 0
-        self._solver = self._loaded(highspy)
 
-    def _loaded(self, highspy: Any) -> Any:
-        links, number = self.unknowns.relations, len(self.unknowns)
-        both = np.concatenate([links.cell.astype(np.int64), links.cell + np.int64(number)])
-        row = np.concatenate([links.row, links.row])
-        coef = np.concatenate([links.coef, -links.coef]).astype(np.float64)
-        order = np.argsort(row, kind="stable")
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = 2 * number, len(links)
-        model.col_cost_ = np.zeros(2 * number)
-        model.col_lower_, model.col_upper_ = np.zeros(2 * number), self.room / self.scale
-        model.row_lower_ = model.row_upper_ = np.zeros(len(links))
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = (2 * links.start).astype(np.int32)
-        model.a_matrix_.index_ = both[order].astype(np.int32)
-        model.a_matrix_.value_ = coef[order]
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        solver.passModel(model)
-        return solver
+def least_flow(patch: Patch, room: Room, at: int, distance: float) -> FloatArray | None:
+    """The cheapest deviations of a patch that move one cell by a distance.
 
-    def move(self, up: FloatArray, down: FloatArray, price: FloatArray) -> FloatArray:
-        """The cheapest deviations that move as many cells as possible.
+    Args:
+        patch: The cells and relations.
+        room: What they may do and at what price.
+        at: Position of the cell in the patch.
+        distance: How far it is to be moved; down if negative.
 
-        Args:
-            up: How far each cell is to be moved up; 0 where it is not asked to.
-            down: How far each is to be moved down; a cell has one wish at most.
-            price: What moving a cell by one unit costs; 0 for hidden ones.
-        """
-        number = len(self.unknowns)
-        wish = np.concatenate([up, down])
-        against = np.concatenate([down, up]) > 0
-        most = float(price.max(initial=0.0)) or 1.0
-        asked = wish > 0
-        beyond = wish * (1 + _BEYOND) + _BEYOND * self.scale
-        room = np.where(asked, np.minimum(self.room, beyond), self.room)
-        room[against] = 0.0
-        cost = np.concatenate([price, price]) / most * self.scale
-        cost[asked] = -_REWARD * number**0.5 / np.maximum(wish[asked] / self.scale, 1e-3)
-        every = np.arange(2 * number, dtype=np.int32)
-        self._solver.changeColsBounds(2 * number, every, np.zeros(2 * number), room / self.scale)
-        self._solver.changeColsCost(2 * number, every, cost)
-        self._solver.run()
-        self.solved += 1
-        if self._solver.getModelStatus() != self._status.kOptimal:
-            raise SuppressionError(
-                "the solver found no way to move the sensitive cells",
-                code="solver",
-                hint="report this: standing still is always possible",
-            )
-        found = np.array(self._solver.getSolution().col_value, dtype=np.float64)
-        moved = found[:number] - found[number:]
-        moved[np.abs(moved) < _MOVED] = 0.0
-        return moved * self.scale
+    Returns:
+        A deviation for each cell, or None if the cells of the patch cannot do it.
+    """
+    size = abs(distance)
+    low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
+    low[at] = high[at] = 1.0 if distance > 0 else -1.0
+    moved = _solved(patch, low, high, room.price)
+    if moved is None:
+        return None
+    moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size)] = 0.0
+    return moved * size
+
+
+def farthest_flow(patch: Patch, room: Room, wish: FloatArray) -> FloatArray | None:
+    """Deviations that bring many cells as near to where they should go as possible.
+
+    Args:
+        patch: The cells and relations.
+        room: What they may do; prices do not count.
+        wish: How far each cell should go, negative for down; 0 where it does not matter.
+    """
+    size = float(np.median(np.abs(wish[wish != 0])))
+    low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
+    beyond = wish / size * (1 + _MOVED)
+    low = np.where(wish < 0, np.maximum(low, beyond), np.where(wish > 0, 0.0, low))
+    high = np.where(wish > 0, np.minimum(high, beyond), np.where(wish < 0, 0.0, high))
+    gain = np.divide(size, wish, out=np.zeros(len(wish)), where=wish != 0)
+    moved = _solved(patch, low, high, np.zeros(len(wish)), -gain)
+    if moved is None:
+        return None
+    moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size)] = 0.0
+    return moved * size
+
+
+def _solved(
+    patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any = 0.0
+) -> FloatArray | None:
+    """Minimise price × |deviation| + slope × deviation; priced cells are two variables."""
+    import highspy
+
+    solver = highspy.Highs()
+    for option, value in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("presolve", "off"),
+        ("primal_feasibility_tolerance", _FINE),
+    ):
+        solver.setOptionValue(option, value)
+    solver.passModel(_model(highspy, patch, low, high, price, slope))
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    found = np.array(solver.getSolution().col_value, dtype=np.float64)
+    cells = len(low)
+    moved: FloatArray = found[:cells].copy()
+    moved[price > 0] -= found[cells:]
+    return moved
+
+
+def _model(
+    highspy: Any, patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any
+) -> Any:
+    cells, rows = len(low), len(patch.start) - 1
+    priced = np.flatnonzero(price > 0)
+    twin = np.full(cells, -1, dtype=np.int64)
+    twin[priced] = cells + np.arange(priced.size)
+    row = np.repeat(np.arange(rows), np.diff(patch.start))
+    twice = twin[patch.at] >= 0
+    rows_of = np.concatenate([row, row[twice]])
+    order = np.argsort(rows_of, kind="stable")
+    start = np.zeros(rows + 1, dtype=np.int32)
+    np.cumsum(np.bincount(rows_of, minlength=rows), out=start[1:])
+    columns = np.concatenate([patch.at, twin[patch.at[twice]]])
+    coefs = np.concatenate([patch.coef, -patch.coef[twice]])
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = cells + priced.size, rows
+    model.col_cost_ = np.concatenate([price + slope, price[priced]])
+    least = np.where(price > 0, np.maximum(low, 0.0), low)
+    model.col_lower_ = np.concatenate([least, np.maximum(-high[priced], 0.0)])
+    model.col_upper_ = np.concatenate([np.maximum(high, least), np.maximum(-low[priced], 0.0)])
+    model.row_lower_ = model.row_upper_ = np.zeros(rows)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = start
+    model.a_matrix_.index_ = columns[order].astype(np.int32)
+    model.a_matrix_.value_ = coefs[order].astype(np.float64)
+    return model

@@ -54,6 +54,7 @@ class CellNames:
         self._filters = tuple(filters)
 
     def __call__(self, at: int) -> str:
+        """The name of one cell."""
         places = [part[at] for part in self._codes]
         named = [
             f"{variable.name}={variable.codes[code]}"

@@ -1,0 +1,236 @@
+"""Cuts: what every pattern that protects all sensitive cells has to fulfil. CONFIDENTIAL.
+
+In: a `SuppressionProblem`. Out: the cells that may be hidden as one system, what
+attackers must find possible for each sensitive cell (aims), and inequalities in
+0/1 variables "cell is hidden" that follow from aims and relations alone – so any
+multipliers of the relations give a valid cut, however they were found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import Problem, SuppressionError, shortened
+from discreet.suppression.certificate import certify
+from discreet.suppression.problem import CellState, SuppressionProblem
+from discreet.suppression.propagation import outer_bounds
+from discreet.suppression.unknowns import TOLERANCE, Unknowns, unknowns_of
+
+__all__ = ["Aims", "Cut", "Movable", "aims_of", "bridge_cuts", "capacity_cut", "movable_of"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: Multipliers this near to a simple fraction are meant to be that fraction.
+_NEAR = 1e-7
+_PARTS = 840.0
+#: Smaller coefficients are rounding of doubles.
+_NOTHING = 1e-12
+#: Cuts ask for so much less than they could, against rounding.
+_SLACK = 1e-7
+#: By how much fractional cells must violate a bridge cut.
+_VIOLATED = 0.05
+_SHOWN = 20
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Movable:
+    """All cells that may be hidden and can then move (confidential).
+
+    Args:
+        unknowns: These cells as deviations from their true values.
+        low: How far each can move down at most if all are hidden, at most 0.
+        high: How far up, at least 0.
+        forced: Which are hidden in every pattern, or cost nothing.
+        cost: What hiding costs; 0 for forced ones.
+    """
+
+    unknowns: Unknowns
+    low: FloatArray
+    high: FloatArray
+    forced: BoolArray
+    cost: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.unknowns)
+
+    def hidden(self, problem: SuppressionProblem, chosen: BoolArray) -> BoolArray:
+        """The pattern of the whole problem that hides the chosen ones of these cells."""
+        hidden = problem.hidden.copy()
+        hidden[self.unknowns.cells[chosen]] = True
+        return hidden
+
+    def __repr__(self) -> str:
+        return f"<Movable (confidential): {len(self):,} cells>"
+
+
+def movable_of(problem: SuppressionProblem) -> Movable:
+    """The movable cells of a problem, after a proof that hiding all of them suffices."""
+    everything = problem.state != CellState.fixed
+    hopeless = certify(problem, everything).unprotected
+    if len(hopeless):
+        what = "this cell cannot be protected even if every cell that may be hidden is"
+        hint = "publish fewer cells around it as fixed, or widen what attackers know beforehand"
+        problems = [Problem(what, problem.name(int(at)), hint) for at in hopeless]
+        raise SuppressionError(
+            what if len(problems) == 1 else f"{len(problems):,} cells cannot be protected",
+            code="infeasible",
+            where=problems[0].where if len(problems) == 1 else problem.title,
+            hint=hint,
+            problems=shortened(problems, _SHOWN),
+        )
+    unknowns = unknowns_of(problem, everything)
+    low, high = outer_bounds(unknowns)
+    moving = high > low
+    unknowns = unknowns.part(moving)
+    cost = problem.cost[unknowns.cells].astype(np.float64)
+    forced = problem.hidden[unknowns.cells] | (cost == 0)
+    cost[forced] = 0.0
+    return Movable(
+        unknowns=unknowns, low=low[moving], high=high[moving], forced=forced, cost=cost
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Aims:
+    """What attackers must find possible, one entry per aim (confidential).
+
+    Args:
+        cell: The sensitive cell.
+        side: 1 if it must be able to rise by the level, -1 to fall, 0 if the interval
+            must be as wide.
+        level: The protection level in units.
+    """
+
+    cell: IntArray
+    side: IntArray
+    level: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+    def sides(self, at: int) -> tuple[int, ...]:
+        """The directions to attack for one aim."""
+        side = int(self.side[at])
+        return (side,) if side else (1, -1)
+
+    def __repr__(self) -> str:
+        return f"<Aims (confidential): {len(self):,}>"
+
+
+def aims_of(unknowns: Unknowns) -> Aims:
+    """All aims, widest level first: neighbours in this order ask similar questions."""
+    watched = unknowns.sensitive
+    upper, lower, width = unknowns.upper, unknowns.lower, unknowns.sliding
+    chosen = (
+        (1, upper, watched & (upper > 0)),
+        (-1, lower, watched & (lower > 0)),
+        (0, width, watched & (width > upper + lower)),
+    )
+    cell = np.concatenate([np.flatnonzero(mask) for _, _, mask in chosen])
+    side = np.concatenate([np.full(int(mask.sum()), side) for side, _, mask in chosen])
+    level = np.concatenate([column[mask] for _, column, mask in chosen])
+    order = np.lexsort((side, cell, -level))
+    return Aims(cell=cell[order].astype(np.int64), side=side[order], level=level[order])
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Cut:
+    """The sum of coefficient × hidden over some cells is at least a number.
+
+    Args:
+        cells: Numbers among the movable cells, ascending.
+        coef: Their coefficients.
+        least: The number: 1 or 0.
+    """
+
+    cells: IntArray
+    coef: FloatArray
+    least: float = 1.0
+
+    def missing(self, x: FloatArray) -> float:
+        """By how much a point misses the cut; negative if it does not."""
+        return self.least - float(self.coef @ x[self.cells])
+
+    @property
+    def key(self) -> tuple[bytes, bytes]:
+        """Equal for equal cuts."""
+        return self.cells.tobytes(), np.round(self.coef, 7).tobytes()
+
+    def __repr__(self) -> str:
+        return f"<Cut over {len(self.cells):,} cells>"
+
+
+def capacity_cut(
+    movable: Movable, aims: Aims, at: int, multipliers: tuple[FloatArray, ...]
+) -> Cut | None:
+    """The cut that multipliers of the relations give for one aim; None if it says nothing.
+
+    Adding multiples of relations to a deviation expresses it by others: hidden ones can
+    contribute what they can move, published ones nothing. As a cell is hidden or not, no
+    coefficient need be larger than what is asked for.
+
+    Args:
+        movable: The cells.
+        aims: All aims.
+        at: Which of them.
+        multipliers: One multiplier per relation, for each side of the aim.
+    """
+    room = np.zeros(len(movable))
+    asked = 1.0
+    for side, own in zip(aims.sides(at), multipliers, strict=True):
+        part, known = _reach_of(movable, int(aims.cell[at]), side, own)
+        room += part / aims.level[at]
+        asked -= known / aims.level[at]
+    if not np.isfinite(room).all():
+        return None
+    asked -= float(room[movable.forced].sum()) + TOLERANCE / aims.level[at] + _SLACK
+    if asked <= _SLACK:
+        return None
+    cells = np.flatnonzero((room > _NOTHING) & ~movable.forced).astype(np.int64)
+    return Cut(cells=cells, coef=np.minimum(room[cells] / asked, 1.0))
+
+
+def _reach_of(
+    movable: Movable, cell: int, side: int, multipliers: FloatArray
+) -> tuple[FloatArray, float]:
+    """How much each other cell lets one move to a side, and how much it moves by itself."""
+    links = movable.unknowns.relations
+    simple = np.round(multipliers * _PARTS) / _PARTS
+    clean = np.where(np.abs(simple - multipliers) < _NEAR, simple, multipliers)
+    weight = -np.bincount(
+        links.cell, weights=links.coef * clean[links.row], minlength=len(movable)
+    )
+    weight[cell] += side
+    weight[np.abs(weight) < _NOTHING] = 0.0
+    room = np.where(weight > 0, weight * movable.high, weight * movable.low)
+    own = side * weight[cell]
+    alone = float(room[cell]) if own > 0 else 0.0
+    room[cell] = 0.0
+    return (room, alone) if own > 0 else (room / (1.0 - own), 0.0)
+
+
+def bridge_cuts(movable: Movable, x: FloatArray) -> list[Cut]:
+    """The bridge cuts that a point violates.
+
+    A hidden cell that is alone in one of its relations can be computed. Hiding it does
+    not help, so a cheapest pattern hides no such cell: each cell is hidden at most as
+    much as all others of a relation together.
+    """
+    links = movable.unknowns.relations
+    entry = x[links.cell]
+    total = np.bincount(links.row, weights=entry, minlength=len(links))
+    violated = (2 * entry - total[links.row] > _VIOLATED) & ~movable.forced[links.cell]
+    cuts = []
+    for at in np.flatnonzero(violated):
+        low, high = links.start[links.row[at] : links.row[at] + 2]
+        cells = np.sort(links.cell[low:high]).astype(np.int64)
+        if movable.forced[cells].any():
+            continue
+        coef = np.where(cells == links.cell[at], -1.0, 1.0)
+        cuts.append(Cut(cells=cells, coef=coef, least=0.0))
+    return cuts

@@ -1,0 +1,142 @@
+"""`Hiding`: a pattern in the making – what is hidden so far, and what that proves.
+
+In: a `SuppressionProblem`. Out: for each sensitive cell how far it must be moved up and
+down, which moves are proven, and the proofs: deviations of hidden cells that fit all
+relations. The work of `fast` and `auto` happens on this object. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.suppression.patches import Patches
+from discreet.suppression.problem import CellState, SuppressionProblem
+from discreet.suppression.propagation import outer_bounds
+from discreet.suppression.unknowns import TOLERANCE, unknowns_of
+
+__all__ = ["Hiding", "Proof"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Proof:
+    """Values that fit everything published, as deviations from the truth (confidential).
+
+    Args:
+        cells: The cells that move, ascending; all hidden.
+        moved: By how much.
+    """
+
+    cells: IntArray
+    moved: FloatArray
+
+
+class Hiding:
+    """Which cells are hidden and what is proven (confidential).
+
+    Cells are numbered among those that may move. A task is a cell and a direction:
+    number of the cell for up, that plus the number of cells for down.
+
+    Args:
+        problem: The problem.
+    """
+
+    def __init__(self, problem: SuppressionProblem) -> None:
+        self.problem = problem
+        self.unknowns = unknowns_of(problem, problem.state != CellState.fixed)
+        low, high = outer_bounds(self.unknowns)
+        self.down, self.up = -low, high
+        self.cost = problem.cost[self.unknowns.cells].astype(np.float64)
+        self.must = problem.hidden[self.unknowns.cells]
+        self.hidden = self.must.copy()
+        self.target = self._targets()
+        self.proofs: list[Proof] = []
+        self.proven = np.full(2 * len(self), -1, dtype=np.int64)
+        self.solved = 0
+        self.patches = Patches(self.unknowns.relations, (high - low) > TOLERANCE)
+
+    def __len__(self) -> int:
+        return len(self.unknowns)
+
+    def _targets(self) -> FloatArray:
+        """How far each sensitive cell must move: its levels, and the rest of the sliding one.
+
+        What the sliding level asks beyond the other two goes upwards as far as there is
+        room for it, and downwards otherwise.
+        """
+        known = self.unknowns
+        rest = np.maximum(known.sliding - known.upper - known.lower, 0.0)
+        above = np.minimum(known.upper + rest, np.maximum(self.up, known.upper))
+        below = np.maximum(known.lower, known.sliding - above)
+        watched = known.sensitive
+        return np.concatenate([np.where(watched, above, 0.0), np.where(watched, below, 0.0)])
+
+    def turn_down(self, cells: IntArray, reach_up: FloatArray) -> None:
+        """Ask for less upwards and more downwards where a cell cannot go up so far."""
+        known = self.unknowns
+        above = np.maximum(known.upper[cells], np.minimum(self.target[cells], reach_up))
+        below = np.maximum(known.lower[cells], known.sliding[cells] - above)
+        self.target[cells], self.target[cells + len(self)] = above, below
+
+    @property
+    def open(self) -> IntArray:
+        """Tasks that are not proven yet."""
+        return np.flatnonzero((self.target > TOLERANCE) & (self.proven < 0)).astype(np.int64)
+
+    def distance(self, task: int) -> tuple[int, float]:
+        """The cell of a task and how far it must move; negative for down."""
+        size = float(self.target[task])
+        return (task, size) if task < len(self) else (task - len(self), -size)
+
+    def tasks_done(self, cells: IntArray, moved: FloatArray) -> IntArray:
+        """The tasks that a solution proves."""
+        enough = TOLERANCE
+        above = cells[(self.target[cells] > enough) & (moved >= self.target[cells] - enough)]
+        twins = cells + len(self)
+        below = twins[(self.target[twins] > enough) & (-moved >= self.target[twins] - enough)]
+        return np.concatenate([above, below])
+
+    def take(self, cells: IntArray, moved: FloatArray) -> IntArray:
+        """Hide the cells that move; note what they prove that was open.
+
+        Returns:
+            The cells that were not hidden before.
+        """
+        at = np.flatnonzero(moved)
+        proof = Proof(cells=cells[at], moved=moved[at])
+        done = self.tasks_done(proof.cells, proof.moved)
+        fresh = done[self.proven[done] < 0]
+        if fresh.size:
+            self.proven[fresh] = len(self.proofs)
+            self.proofs.append(proof)
+        new = proof.cells[~self.hidden[proof.cells]]
+        self.hidden[new] = True
+        return new
+
+    def forget(self, cells: IntArray) -> None:
+        """Take back what is proven about some cells, and all proofs that nobody needs."""
+        self.proven[np.concatenate([cells, cells + len(self)])] = -1
+
+    @property
+    def spent(self) -> float:
+        """What the secondary suppressions cost."""
+        return float(self.cost[self.hidden & ~self.unknowns.sensitive].sum())
+
+    def mask(self, hidden: BoolArray | None = None) -> BoolArray:
+        """The hidden cells among all cells of the problem."""
+        full = np.zeros(len(self.problem), dtype=np.bool_)
+        full[self.unknowns.cells[self.hidden if hidden is None else hidden]] = True
+        return full
+
+    def at(self, cells: IntArray) -> IntArray:
+        """The numbers here of cells of the problem."""
+        return np.searchsorted(self.unknowns.cells, cells).astype(np.int64)
+
+    def __repr__(self) -> str:
+        return f"<Hiding (confidential): {int(self.hidden.sum()):,} of {len(self):,} cells hidden>"

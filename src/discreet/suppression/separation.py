@@ -1,0 +1,175 @@
+"""`Separator`: attacks on fractional patterns, and the cuts that follow. CONFIDENTIAL.
+
+In: the movable cells and how much of each is hidden (0 to 1). Out: for each aim either a
+way to move that reaches its level – kept, as it stays a proof while the cells it needs
+stay hidden – or a cut that the fractional pattern violates.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import SuppressionError
+from discreet.suppression.cuts import Aims, Cut, Movable, aims_of, capacity_cut
+
+__all__ = ["Separator"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: Smallest share of its level by which an aim must be missed.
+_MISSED = 1e-6
+#: Needs are checked with this tolerance.
+_ENOUGH = 1e-7
+#: Moves of at most so much of a level are rounding.
+_STILL = 1e-9
+#: So far does a cell move in wide attacks, in levels; more only worsens the numbers.
+_WIDE = 2.0**16
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way to reach a level: how much of each cell must be hidden for it."""
+
+    cells: IntArray
+    need: FloatArray
+
+    def fits(self, x: FloatArray) -> bool:
+        return bool((self.need <= x[self.cells] + _ENOUGH).all())
+
+
+class Separator:
+    """One warm linear program, asked for one aim after the other.
+
+    Deviations are in levels of the aim, and none is let move by more than one level:
+    this never makes an attack easier, and what multipliers it leads to gives cuts that
+    stay strong after their coefficients are cut down.
+
+    Args:
+        movable: The cells.
+    """
+
+    def __init__(self, movable: Movable) -> None:
+        import highspy
+
+        self._status = highspy.HighsModelStatus
+        self.movable = movable
+        self.aims: Aims = aims_of(movable.unknowns)
+        self.solved = 0
+        self._ways: list[_Way | None] = [None] * len(self.aims)
+        self._low = np.zeros(len(movable))
+        self._high = np.zeros(len(movable))
+        self._wished = -1
+        self._solver = self._loaded(highspy)
+
+    def _loaded(self, highspy: Any) -> Any:
+        links = self.movable.unknowns.relations
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = links.cells, len(links)
+        model.col_cost_ = model.col_lower_ = model.col_upper_ = np.zeros(links.cells)
+        model.row_lower_ = model.row_upper_ = np.zeros(len(links))
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = links.start.astype(np.int32)
+        model.a_matrix_.index_ = links.cell.astype(np.int32)
+        model.a_matrix_.value_ = links.coef.astype(np.float64)
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.setOptionValue("threads", 1)
+        solver.setOptionValue("presolve", "off")
+        solver.setOptionValue("simplex_strategy", 4)
+        solver.passModel(model)
+        return solver
+
+    def open_at(self, x: FloatArray) -> IntArray:
+        """The aims without a known way to reach them."""
+        known = (way is not None and way.fits(x) for way in self._ways)
+        return np.flatnonzero(~np.fromiter(known, np.bool_, len(self.aims))).astype(np.int64)
+
+    def needing(self, cell: int) -> list[int]:
+        """The aims whose known ways need a cell to be hidden."""
+        return [
+            at
+            for at, way in enumerate(self._ways)
+            if way is not None and bool((way.cells == cell).any())
+        ]
+
+    def reaches(self, at: int, x: FloatArray) -> bool:
+        """Whether an aim is reached; if so, the way is kept."""
+        way = self._ways[at]
+        return (way is not None and way.fits(x)) or not self._attack(at, x)
+
+    def cuts(self, x: FloatArray, blur: float, until: float) -> list[Cut]:
+        """Cuts that a fractional pattern violates.
+
+        Args:
+            x: How much of each cell is hidden.
+            blur: So much more of each cell is taken as hidden: cuts then cover fewer cells.
+            until: When to stop, by the monotonic clock.
+        """
+        blurred = np.where(self.movable.forced, 1.0, np.minimum(x + blur, 1.0))
+        found: dict[tuple[bytes, bytes], Cut] = {}
+        for at in self.open_at(blurred):
+            if time.monotonic() > until:
+                break
+            multipliers = self._attack(int(at), blurred)
+            cut = capacity_cut(self.movable, self.aims, int(at), multipliers) if multipliers else None
+            if cut is not None and cut.missing(x) > _MISSED:
+                found.setdefault(cut.key, cut)
+        return list(found.values())
+
+    def cut_for(self, at: int, x: FloatArray) -> Cut | None:
+        """A cut for an aim that a pattern misses even if cells move by many levels."""
+        multipliers = self._attack(at, x, _WIDE)
+        cut = capacity_cut(self.movable, self.aims, at, multipliers) if multipliers else None
+        return cut if cut is not None and cut.missing(x) > _MISSED else None
+
+    def _attack(self, at: int, x: FloatArray, most: float = 1.0) -> tuple[FloatArray, ...]:
+        """Multipliers that show that an aim is missed; none if it is reached."""
+        cell, level = int(self.aims.cell[at]), float(self.aims.level[at])
+        reached, need, multipliers = 0.0, np.zeros(len(x)), []
+        low = np.maximum(self.movable.low / level, -most)
+        high = np.minimum(self.movable.high / level, most)
+        for side in self.aims.sides(at):
+            moved, duals = self._move(cell, side, low * x, high * x)
+            multipliers.append(duals)
+            reached += side * float(moved[cell])
+            room = np.where(moved > 0, high, low)
+            share = np.divide(moved, room, out=np.zeros(len(x)), where=np.abs(moved) > _STILL)
+            np.maximum(need, share, out=need)
+        if reached < 1.0 - _MISSED:
+            return tuple(multipliers)
+        need[self.movable.forced] = 0.0
+        cells = np.flatnonzero(need).astype(np.int64)
+        self._ways[at] = _Way(cells, np.minimum(need[cells], 1.0))
+        return ()
+
+    def _move(
+        self, cell: int, side: int, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The farthest that a cell moves to a side, and what shows that it is the farthest."""
+        low[cell], high[cell] = (0.0, high[cell]) if side > 0 else (low[cell], 0.0)
+        changed = np.flatnonzero((low != self._low) | (high != self._high)).astype(np.int32)
+        if changed.size:
+            self._solver.changeColsBounds(changed.size, changed, low[changed], high[changed])
+        self._low, self._high = low, high
+        if self._wished >= 0:
+            self._solver.changeColCost(self._wished, 0.0)
+        self._solver.changeColCost(cell, -float(side))
+        self._wished = cell
+        self._solver.run()
+        self.solved += 1
+        if self._solver.getModelStatus() != self._status.kOptimal:
+            raise SuppressionError(
+                "the solver found no answer to an attack",
+                code="solver",
+                hint="report this: standing still is always possible",
+            )
+        answer = self._solver.getSolution()
+        moved = np.array(answer.col_value, dtype=np.float64)
+        return moved, -np.array(answer.row_dual, dtype=np.float64)
