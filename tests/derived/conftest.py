@@ -29,7 +29,6 @@ def make(
     deviation: float | Stated = 1.0,
     suppressed: Sequence[tuple[str, ...]] = (),
     official: Sequence[tuple[str, ...]] = (),
-    keys: Sequence[int] | None = None,
     kind: Any = None,
     **more: Any,
 ) -> Ingredient:
@@ -68,7 +67,6 @@ def make(
         original=np.array([true[cell] for cell in cells], dtype=np.float64),
         deviation=np.array([spread[cell] for cell in cells], dtype=np.float64),
         suppressed=hidden,
-        key=None if keys is None else np.array(keys, dtype=np.int64),
     )
 
 

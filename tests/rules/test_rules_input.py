@@ -114,6 +114,6 @@ def test_who_asked_must_be_tabulated_alike() -> None:
     bare = rules.Request(percent=70, asked=table())
     with pytest.raises(SuppressionError, match="lacks the largest contributions"):
         dc.primary(made, [bare], value="x")
-    other = dc.tabulate(FIRMS, by=["w"], values=["x"], contributions=1)
+    other = dc.tabulate(FIRMS, by=[], values=["x"], contributions=1)
     with pytest.raises(SuppressionError, match="other spanning variables"):
         dc.primary(made, [rules.Request(percent=70, asked=other)], value="x")

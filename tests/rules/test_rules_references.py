@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -102,14 +103,26 @@ def business_records(reference: Path) -> pl.DataFrame:
     )
 
 
+def industries(codes: list[str]) -> dc.Classification:
+    """Three levels of digits; groups of one code are left out, as that tool does."""
+    sizes = Counter(code[:digits] for code in codes for digits in (3, 4))
+    parents: dict[str, str | None] = {}
+    for code in codes:
+        above = [code[:3], code[:4]]
+        chain = [at for at in above if sizes[at] > 1]
+        if len(chain) == 2 and sizes[above[0]] == sizes[above[1]]:
+            chain = chain[:1]
+        parents.update(zip([*chain, code], [None, *chain], strict=True))
+    return dc.Classification.from_parents("industry", parents)
+
+
 @pytest.mark.parametrize("three_way", [False, True])
 def test_primaries_and_levels_are_those_of_tau_argus(reference: Path, three_way: bool) -> None:
     records = business_records(reference)
     region = dc.Classification.read(reference / "argus" / "region2.hrc", name="region")
     by: list[Any] = ["size", region]
     if three_way:
-        codes = records["industry"].unique().sort().to_list()
-        by.append(dc.Classification.from_prefixes("industry", codes, lengths=(3, 4, 5)))
+        by.append(industries(records["industry"].unique().sort().to_list()))
     table = dc.tabulate(records, by=by, values=["value"], contributions=2)
     primary = dc.primary(table, [rules.PPercent(10)], value="value", unit=0.01)
     name = "SizeRegInd" if three_way else "SizeReg"
@@ -124,3 +137,28 @@ def test_primaries_and_levels_are_those_of_tau_argus(reference: Path, three_way:
         assert np.allclose(
             np.sort(ours[primary.sensitive]), np.sort(column[theirs] / scale), atol=0.5 / scale
         )
+
+
+def test_rules_on_unweighted_contributions_mark_the_cells_that_cellkey_marks(
+    reference: Path,
+) -> None:
+    """With weights that tool compares unweighted contributions with weighted totals."""
+    by = ["sex", "age"]
+    frame = pl.read_csv(reference / "cellkey" / "B1_microdata.csv.gz")
+    expected = pl.read_csv(reference / "cellkey" / "B1_supp_rules_income.csv.gz")
+    plain = dc.tabulate(frame, by=by, values=["income"], contributions=3)
+    weighted = dc.tabulate(frame, by=by, weight="sampling_weight")
+    listed: dict[str, rules.Rule] = {
+        "p_85": rules.PPercent(85),
+        "p_10": rules.PPercent(10),
+        "nk_2_90": rules.Dominance(2, 90),
+        "nk_2_20": rules.Dominance(2, 20),
+        "nk_3_10": rules.Dominance(3, 10),
+        "freq_14_unw": rules.MinimumFrequency(14),
+    }
+    for name, rule in listed.items():
+        truth = dict(zip(expected.select(by).rows(), expected[name], strict=True))
+        assert verdicts(plain, by, dc.primary(plain, [rule], value="income")) == truth, name
+    primary = dc.primary(weighted, [rules.MinimumFrequency(400, of="weights")])
+    truth = dict(zip(expected.select(by).rows(), expected["freq_400_w"], strict=True))
+    assert verdicts(weighted, by, primary) == truth

@@ -1,8 +1,8 @@
 """The cells of ingredients on common spanning variables. CONFIDENTIAL.
 
 In: `Ingredient`s. Out: for any places, what each ingredient has there. A cell that is
-printed as zero is the same as one that does not occur: value 0, no deviation. No figure
-made from here on can therefore tell original zeros from changed ones.
+printed as zero is the same as one that does not occur: value 0, original 0, no deviation.
+No figure made from here on can therefore tell original zeros from changed ones.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +27,6 @@ BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 StatusArray = npt.NDArray[np.int8]
-Column = TypeVar("Column", FloatArray, IntArray)
 
 #: States in which a cell shows a number other than zero.
 _NUMBERS = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
@@ -40,10 +38,8 @@ class Cells:
 
     Args:
         value: Protected values, 0 where there is no number.
-        original: True values.
+        original: True values, 0 where there is no number.
         deviation: Standard deviations of the noise that was possible.
-        key: The keys of the noise; None if they are not known.
-        stored: Position among the cells of the ingredient; -1 where it has none.
         suppressed: Which are not published.
         numbered: Which have a number or are zero.
         official: Which are published as they are.
@@ -52,8 +48,6 @@ class Cells:
     value: FloatArray
     original: FloatArray
     deviation: FloatArray
-    key: IntArray | None
-    stored: IntArray
     suppressed: BoolArray
     numbered: BoolArray
     official: BoolArray
@@ -135,22 +129,19 @@ class Component:
             hidden = within(self.dimensions, places.index, len(places), parts)
             status[hidden] = CellStatus.suppressed
         shown = np.isin(status, _NUMBERS)
-        key = self.ingredient.key
         return Cells(
             value=_taken(self.ingredient.value, stored, shown),
-            original=_taken(self.ingredient.original, stored, there),
+            original=_taken(self.ingredient.original, stored, shown),
             deviation=_taken(self.ingredient.deviation, stored, shown),
-            key=None if key is None else _taken(key, stored, shown),
-            stored=stored,
             suppressed=status == CellStatus.suppressed,
             numbered=status != CellStatus.not_applicable,
             official=status == CellStatus.official,
         )
 
 
-def _taken(column: Column, stored: IntArray, which: BoolArray) -> Column:
+def _taken(column: FloatArray, stored: IntArray, which: BoolArray) -> FloatArray:
     """The entries of a column for some of the places; 0 for the others."""
-    taken = np.zeros(len(stored), dtype=column.dtype)
+    taken = np.zeros(len(stored), dtype=np.float64)
     taken[which] = column[stored[which]]
     return taken
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from discreet.derived.cells import Component, components
 from discreet.derived.checks import check_arguments, check_codes
-from discreet.derived.formulas import Result, combined, same_noise, shown
+from discreet.derived.formulas import Result, combined, shown
 from discreet.derived.key_figure import KeyFigure
 from discreet.derived.places import Places, joined, spread
 from discreet.derived.remarks import cell_notes, notes, provenance
@@ -158,8 +158,16 @@ def _compared(
             hint="hand in the cells of these totals, too",
         )
     above, under = part.at(places), whole.at(reference)
-    same = same_noise(above, under, part is whole)
+    same = _one_cell(places, reference) & (part is whole)
     return places, combined(figure.kind, above, under, same, figure.scale)
+
+
+def _one_cell(places: Places, reference: Places) -> npt.NDArray[np.bool_]:
+    """Where a cell is compared with itself."""
+    same = np.ones(len(places), dtype=np.bool_)
+    for own, other in zip(places.index, reference.index, strict=True):
+        same &= own == other
+    return same
 
 
 def _fixed(figure: KeyFigure, dimensions: Sequence[Dimension]) -> dict[int, int]:

@@ -1,8 +1,9 @@
 """How figures are computed, and how far noise can be expected to move them. CONFIDENTIAL.
 
 In: the cells of one or two ingredients at the same places. Out: values and expected
-relative errors, by the delta method at the protected values. The noise of two cells is
-independent unless they are the same records, in which case it is the same.
+relative errors, by the delta method at the protected values. The noise of two cells counts
+as independent unless they are one cell. Other cells may happen to hold the same records and
+so have the same noise; to take that into account would tell that they do.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from discreet.derived.cells import Cells
 from discreet.tables.figures import FigureKind
 
-__all__ = ["Result", "combined", "same_noise", "shown"]
+__all__ = ["Result", "combined", "shown"]
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -57,7 +58,7 @@ def combined(kind: FigureKind, part: Cells, whole: Cells, same: BoolArray, scale
         kind: What kind of figure it is.
         part: What stands above the line; now; what comes in.
         whole: What stands below the line; before; what goes out.
-        same: Where both are the same records with the same noise.
+        same: Where both are one and the same cell.
         scale: What a quotient is multiplied with.
     """
     numbered = part.numbered & whole.numbered
@@ -80,23 +81,6 @@ def combined(kind: FigureKind, part: Cells, whole: Cells, same: BoolArray, scale
         suppressed=part.suppressed | whole.suppressed,
         official=np.zeros(len(value), dtype=np.bool_),
     )
-
-
-def same_noise(part: Cells, whole: Cells, one_ingredient: bool) -> BoolArray:
-    """Where two cells are the same records, and so have the same noise.
-
-    Args:
-        part: Cells of one ingredient.
-        whole: Cells at other places, or of another ingredient.
-        one_ingredient: Whether both are of the same ingredient.
-    """
-    same = np.zeros(len(part.value), dtype=np.bool_)
-    if one_ingredient:
-        same |= (part.stored == whole.stored) & (part.stored >= 0)
-    if part.key is not None and whole.key is not None:
-        equal = (part.value == whole.value) & (part.deviation == whole.deviation)
-        same |= equal & (part.key == whole.key)
-    return same
 
 
 def _quotient(

@@ -45,7 +45,7 @@ def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) ->
         )
     made = protect_counts(table, ptable, **options)
     cells = made.cells
-    deviation = count_deviations(ptable.content, cells.count) * cells.mean_weight()
+    deviation = count_deviations(ptable.content, made.number) * cells.mean_weight()
     fixed = cells.official
     if options.get("zeros", "keep") == "keep":
         fixed = fixed | (cells.count == 0)
@@ -56,5 +56,4 @@ def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) ->
         original=cells.true_value().astype(np.float64),
         deviation=np.where(fixed, 0.0, deviation),
         suppressed=made.suppressed,
-        key=cells.key,
     )

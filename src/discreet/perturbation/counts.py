@@ -81,11 +81,20 @@ class Cells:
 
 @dataclass(frozen=True, repr=False)
 class ProtectedCounts:
-    """A protected table of counts beside the cells it was made of. CONFIDENTIAL."""
+    """A protected table of counts beside the cells it was made of. CONFIDENTIAL.
+
+    Args:
+        protected: What may be published.
+        cells: The true cells.
+        value: The figures of these cells, rounded as published; suppressed ones too.
+        number: The perturbed number of records, where figures are weighted.
+        suppressed: Which are not published.
+    """
 
     protected: ProtectedTable
     cells: Cells
     value: IntArray | FloatArray
+    number: IntArray
     suppressed: BoolArray
 
 
@@ -165,8 +174,8 @@ def protect_counts(
     whole = _needs_grid(ptable, grid, zeros, below)
     cells = _complete(table, _cells(table, official)) if whole else _cells(table, official)
     cells = _with_official(table, cells, official, totals or {})
-    exact = _figures(cells, ptable, grid, zeros)
-    value = _rounded(exact, decimals)
+    number = _perturbed(cells, ptable, grid, zeros)
+    value = _rounded(_figures(cells, number), decimals)
     status = _status(value, cells.official, below)
     protected = ProtectedTable(
         dimensions=table.dimensions,
@@ -180,7 +189,7 @@ def protect_counts(
         titles=dict(titles or {}),
         universe=dict(universe or {}),
     )
-    return ProtectedCounts(protected, cells, exact, status == CellStatus.suppressed)
+    return ProtectedCounts(protected, cells, value, number, status == CellStatus.suppressed)
 
 
 def _with_official(
@@ -326,23 +335,20 @@ def _complete(table: Table, cells: Cells) -> Cells:
     )
 
 
-def _figures(
-    cells: Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str
-) -> IntArray | FloatArray:
-    """Perturbed values, and true ones where they are official."""
-    noisy = _perturbed(cells, ptable, grid, zeros)
-    return np.asarray(np.where(cells.official, cells.true_value(), noisy))
-
-
-def _perturbed(
-    cells: Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str
-) -> IntArray | FloatArray:
+def _perturbed(cells: Cells, ptable: PerturbationTable, grid: KeyGrid, zeros: str) -> IntArray:
+    """Perturbed numbers of records, and true ones where they are official."""
     changed = cells.count + ptable.lookup(cells.count, cells.key, grid)
     if zeros == "keep":
         changed[cells.count == 0] = 0
+    return np.where(cells.official, cells.count, changed)
+
+
+def _figures(cells: Cells, number: IntArray) -> IntArray | FloatArray:
+    """Perturbed values, and true ones where they are official."""
     if cells.weight is None:
-        return changed
-    return np.asarray(changed * cells.mean_weight(), dtype=np.float64)
+        return number
+    noisy = number * cells.mean_weight()
+    return np.asarray(np.where(cells.official, cells.weight, noisy), dtype=np.float64)
 
 
 def _rounded(value: IntArray | FloatArray, decimals: int | None) -> IntArray | FloatArray:

@@ -28,13 +28,14 @@ class Ingredient:
         protected: The figure as it may be published.
         index: Per spanning variable, the position of each cell's code. The cells are
             those of the true table; all others are zero, before and after.
-        value: The protected value of each cell, unrounded; 0 where it is suppressed.
+        value: The protected value of each cell; 0 where it is suppressed. Counts are
+            rounded as published, for all digits of a weighted one can give it away; means
+            are not, for they are quotients of published figures.
         original: The true value of each cell.
         deviation: The standard deviation of the noise that the cell could have got:
-            of its possible noise, not its actual one.
+            of its possible noise, not its actual one. What is bracketed can be seen:
+            deviations of counts are those of the row that the protected value has.
         suppressed: Which cells are not published.
-        key: The key that each cell's noise was drawn with; None if it is not known. Cells
-            of equal key, value and deviation are the same records with the same noise.
     """
 
     protected: ProtectedTable
@@ -43,11 +44,10 @@ class Ingredient:
     original: FloatArray
     deviation: FloatArray
     suppressed: npt.NDArray[np.bool_]
-    key: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.value), len(self.original), len(self.deviation), len(self.suppressed)}
-        lengths |= {len(part) for part in (*self.index, self.key) if part is not None}
+        lengths |= {len(part) for part in self.index}
         if len(lengths) > 1:
             raise TableError("the columns of an ingredient differ in length", code="ingredient")
         if len(self.protected.figures) > 1:

@@ -70,6 +70,7 @@ def perturb_magnitudes(
     totals: Mapping[str, str] | None = None,
     grain: float = 1.0,
     decimals: int | None = None,
+    count_decimals: int | None = None,
     found_codes: Literal["list", "hide"] = "list",
     titles: Mapping[str, str] | None = None,
     unit: Mapping[str, str] | None = None,
@@ -94,6 +95,8 @@ def perturb_magnitudes(
         totals: As for `perturb`.
         grain: Sums are multiples of this, at least the unit values are stated in.
         decimals: By default 2 for means, and for sums as many as the grain has.
+        count_decimals: Round weighted numbers of records to so many; as for their own
+            table, since sum / mean is this number.
         found_codes: As for `perturb`.
         titles: language → heading.
         unit: language → unit.
@@ -112,7 +115,9 @@ def perturb_magnitudes(
     """
     _check_found_codes(table, found_codes)
     texts = _texts(decimals, titles, unit, universe, digests)
-    how = Treatment(publish, ptable, sensitive, suppress_below, official, totals, grain)
+    how = Treatment(
+        publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals
+    )
     sums = magnitude_sums(table, noise, value, how)
     protected = _protected(table, noise, value, sums, figure, texts)
     return without_unpublished(protected) if found_codes == "hide" else protected
@@ -166,7 +171,6 @@ def _ingredient(
         original=quotient(sums.total, sums.number) if mean else sums.total,
         deviation=_deviations(sums, noise, figure),
         suppressed=suppressed,
-        key=sums.key,
     )
 
 
@@ -190,7 +194,7 @@ def _deviations(sums: Sums, noise: MagnitudeNoise, figure: Shown) -> FloatArray:
     ptable = sums.how.ptable
     if sums.counts is not None and ptable is not None and sums.how.publish != f"{figure}s":
         cells = sums.counts.cells
-        counted = count_deviations(ptable.content, cells.count) * cells.mean_weight()
+        counted = count_deviations(ptable.content, sums.counts.number) * cells.mean_weight()
         counted = np.where(cells.official | (cells.count == 0), 0.0, counted)
         follows = sums.total * quotient(counted, sums.number)
         spread = np.sqrt(spread * spread + follows * follows)

@@ -47,6 +47,7 @@ class Treatment:
     official: Any = None
     totals: Mapping[str, str] | None = None
     grain: float = 1.0
+    count_decimals: int | None = None
 
     def __post_init__(self) -> None:
         number = plain_number(self.grain)
@@ -64,7 +65,6 @@ class Sums:
         total: True sums.
         noisy: True sums and their noise.
         number: True (weighted) number of records with a value.
-        key: Cell keys that the noise was drawn with.
         counts: The protected count of these records; None if it is not known.
         how: What is done to them.
         cells: What the noise of each of the table's own cells depends on.
@@ -75,7 +75,6 @@ class Sums:
     total: FloatArray
     noisy: FloatArray
     number: FloatArray
-    key: IntArray
     counts: ProtectedCounts | None
     how: Treatment
     cells: MagnitudeCells
@@ -147,6 +146,7 @@ def magnitude_sums(table: Table, noise: MagnitudeNoise, value: str, how: Treatme
             suppress_below=how.suppress_below,
             official=how.official,
             totals=how.totals,
+            decimals=how.count_decimals,
         )
         index = counts.cells.index
         own = _places(table, index, len(counts.value))
@@ -157,7 +157,6 @@ def magnitude_sums(table: Table, noise: MagnitudeNoise, value: str, how: Treatme
         total=_spread(made.total, own, size),
         noisy=_spread(noisy, own, size),
         number=_spread(number.astype(np.float64), own, size),
-        key=_spread(cells.keys[0], own, size),
         counts=counts,
         how=how,
         cells=cells,

@@ -7,7 +7,6 @@ cannot become file names. Nothing here has seen data.
 
 from __future__ import annotations
 
-import os
 import re
 from itertools import pairwise
 
@@ -18,6 +17,7 @@ from discreet.release.finding import Found, at, file_there, filter_parsed, repor
 from discreet.release.lines import KeyPath
 from discreet.release.parameter_checks import check_parameters
 from discreet.release.programme import Programme, nearest
+from discreet.release.source_checks import check_sources
 
 __all__ = ["check_programme"]
 
@@ -32,8 +32,7 @@ def check_programme(programme: Programme) -> list[Problem]:
     """Every problem that can be seen without the data."""
     found = [
         *_sections(programme),
-        *_data(programme),
-        *_keys(programme),
+        *check_sources(programme),
         *check_parameters(programme),
         *_variables(programme),
         *_table_names(programme),
@@ -56,58 +55,6 @@ def _sections(programme: Programme) -> Found:
         yield at(programme, ("tables",), "no table is asked for", "add a section [tables.T1]")
     for language in twice(document.languages):
         yield at(programme, ("languages",), f"language {language!r} is named twice")
-
-
-def _data(programme: Programme) -> Found:
-    data = programme.data
-    if programme.document.data is None:
-        return
-    if (data.source is None) == (data.database is None):
-        what = "source and database exclude each other" if data.source else "source is missing"
-        hint = 'name a file: source = "persons.parquet", or database = "x.duckdb" with table = …'
-        yield at(programme, ("data", "source"), what, hint)
-    if data.database is not None and (data.table is None) == (data.query is None):
-        hint = "a database needs exactly one of table = … and query = …"
-        yield at(programme, ("data", "database"), "what to read is not clear", hint)
-    if data.source is not None and (data.table or data.query):
-        key = "table" if data.table else "query"
-        yield at(programme, ("data", key), "this is for databases only", "use database = …")
-    if data.database is not None and data.text:
-        yield at(programme, ("data", "text"), "this is for text files only", "cast in the query")
-    for key in ("source", "database"):
-        if (name := getattr(data, key)) is not None and not _is_pattern(name):
-            yield from file_there(programme, ("data", key), name, folder=key == "source")
-
-
-def _is_pattern(name: str) -> bool:
-    return any(sign in name for sign in "*?[")
-
-
-def _keys(programme: Programme) -> Found:
-    keys = programme.keys
-    if programme.document.keys is None:
-        return
-    made = keys.id is not None or keys.secret_file is not None or keys.secret_env is not None
-    if keys.column is None and not made:
-        hint = 'column = "record_key", or id = "person_id" with secret_file = "secret.key"'
-        yield at(programme, ("keys", "column"), "no record keys are named", hint)
-    if keys.column is not None and made:
-        hint = "keys are either in the data (column) or made here (id and a secret)"
-        yield at(programme, ("keys", "column"), "column and id or secret exclude each other", hint)
-        return
-    if made and keys.id is None:
-        yield at(programme, ("keys", "id"), "id is missing", "name the column of the identifier")
-    handed_on = keys.secret_file is None and programme.document.parameters is not None
-    if handed_on and keys.secret_env is None:
-        return  # a package may hold the secret
-    if made and (keys.secret_file is None) == (keys.secret_env is None):
-        what = "exactly one of secret_file and secret_env is needed"
-        yield at(programme, ("keys", "secret_file"), what, "make one with: discreet keys secret")
-    elif keys.secret_file is not None:
-        yield from file_there(programme, ("keys", "secret_file"), keys.secret_file)
-    elif keys.secret_env is not None and not os.environ.get(keys.secret_env):
-        what = f"the environment variable {keys.secret_env} is not set"
-        yield at(programme, ("keys", "secret_env"), what)
 
 
 def _variables(programme: Programme) -> Found:
@@ -194,16 +141,16 @@ def _tables(programme: Programme) -> Found:
         for key in ("where", "official"):
             path = programme.setting(name, key)
             if path not in checked:
-                yield from _filter(programme, path, getattr(table, key) or "")
+                yield from _filter(programme, name, path, getattr(table, key) or "")
             checked.add(path)
 
 
-def _filter(programme: Programme, path: KeyPath, text: str) -> Found:
+def _filter(programme: Programme, table: str, path: KeyPath, text: str) -> Found:
     columns, wrong = filter_parsed(programme, path, text)
     yield from wrong
     if path[-1] != "official":
         return
-    known = _spanning_names(programme)
+    known = programme.spanning(programme.source_of(table).name)
     for column in sorted(columns):
         if column.removesuffix(".level") not in known:
             yield at(
@@ -212,7 +159,3 @@ def _filter(programme: Programme, path: KeyPath, text: str) -> Found:
                 f"no table is spanned by {column!r}",
                 nearest(column, sorted(known)),
             )
-
-
-def _spanning_names(programme: Programme) -> set[str]:
-    return {name for table in programme.tables.values() for name in table.by or []}

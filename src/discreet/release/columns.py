@@ -1,48 +1,69 @@
 """The columns of the data that a programme names: are they there, and of the right type?
 
-In: a programme and the schema of its data. Out: every problem, placed at its key. Only
+In: a programme and the schemas of its sources. Out: every problem, placed at its key. Only
 names and types of columns are looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from discreet.errors import DiscreetError, Problem
 from discreet.release.lines import KeyPath
 from discreet.release.programme import Programme, nearest
+from discreet.release.source import Source, key_column
 from discreet.release.variables import columns_of, used_variables
 
 __all__ = ["check_columns"]
 
+#: Name of column → its type.
+Schema: TypeAlias = Mapping[str, Any]
 
-def check_columns(programme: Programme, schema: Mapping[str, Any]) -> list[Problem]:
-    """Columns that the programme names and the data lack, or that are of the wrong type."""
+
+def check_columns(programme: Programme, schemas: Mapping[str, Schema]) -> list[Problem]:
+    """Columns that the programme names and the data lack, or that are of the wrong type.
+
+    Args:
+        programme: The programme.
+        schemas: Name of source → name of column → type; a source that could not be opened
+            is left out.
+    """
     problems: list[Problem] = []
-    for path, column in dict.fromkeys(_named_columns(programme)):
-        if column not in schema:
-            hint = nearest(column, list(schema))
-            problems.append(programme.problem(path, f"the data have no column {column!r}", hint))
-    problems += _confidential_columns(programme)
-    problems += _unknown_variables(programme, schema)
-    problems += _number_problems(programme, schema)
-    problems += _filter_problems(programme, schema)
+    for name, schema in schemas.items():
+        source = programme.sources[name]
+        tables = [table for table in programme.tables if programme.source_of(table) is source]
+        for path, column in dict.fromkeys(_named_columns(programme, source, tables)):
+            if column not in schema:
+                hint = nearest(column, list(schema))
+                what = f"{source.called} no column {column!r}"
+                problems.append(programme.problem(path, what, hint))
+        problems += _confidential_columns(programme, source, tables)
+        problems += _unknown_variables(programme, schema, tables)
+        problems += _number_problems(programme, schema, tables)
+        problems += _filter_problems(programme, schema, tables)
+        problems += _key_columns(programme, source, schemas)
     return problems
 
 
-def _named_columns(programme: Programme) -> Iterator[tuple[KeyPath, str]]:
-    keys = programme.keys
-    if keys.column is not None:
-        yield ("keys", "column"), keys.column
-    for column in keys.id or []:
-        yield ("keys", "id"), column
-    for name, table in programme.tables.items():
+def _named_columns(
+    programme: Programme, source: Source, tables: Sequence[str]
+) -> Iterator[tuple[KeyPath, str]]:
+    keys = source.keys
+    for key in ("column", "id", "by"):
+        for column in _listed(getattr(keys, key)):
+            yield (*source.keys_path, key), column
+    for name in tables:
+        table = programme.tables[name]
         for variable in used_variables(programme, name):
             yield from columns_of(programme, variable)
         if table.weight:
             yield programme.setting(name, "weight"), table.weight
         yield from _value_columns(programme, name)
+
+
+def _listed(named: str | list[str] | None) -> list[str]:
+    return [named] if isinstance(named, str) else named or []
 
 
 def _value_columns(programme: Programme, table: str) -> Iterator[tuple[KeyPath, str]]:
@@ -52,12 +73,42 @@ def _value_columns(programme: Programme, table: str) -> Iterator[tuple[KeyPath, 
             yield ("tables", table, "figures", figure, "of"), entry.of
 
 
-def _confidential_columns(programme: Programme) -> Iterator[Problem]:
+def _key_columns(
+    programme: Programme, source: Source, schemas: Mapping[str, Schema]
+) -> Iterator[Problem]:
+    """What keys that are made or inherited need of the records."""
+    keys, schema = source.keys, schemas[source.name]
+    if keys.column is not None:
+        return
+    made = key_column(programme.sources, source.name)
+    if made in schema:
+        what = f"{source.called} a column {made!r} already"
+        hint = f'use it as it is with column = "{made}", or rename it'
+        way = "id" if keys.inherit is None else "inherit"
+        yield programme.problem((*source.keys_path, way), what, hint)
+    parts = schemas.get(keys.inherit or "")
+    if parts is None:
+        return
+    other = programme.sources[keys.inherit or ""]
+    for column in _listed(keys.by):
+        path: KeyPath = (*source.keys_path, "by")
+        if column not in parts:
+            what = f"{other.called} no column {column!r}"
+            yield programme.problem(path, what, nearest(column, list(parts)))
+        elif column in schema and schema[column].is_integer() != parts[column].is_integer():
+            what = f"{column!r} is {parts[column]} in the parts and {schema[column]} in the units"
+            yield programme.problem(path, what, "convert both to whole numbers, or both to text")
+
+
+def _confidential_columns(
+    programme: Programme, source: Source, tables: Sequence[str]
+) -> Iterator[Problem]:
     """Keys and identifiers choose the noise; no table is made of them."""
-    keys = programme.keys
-    own = {name for name in (keys.column, *(keys.id or [])) if name is not None}
+    keys = source.keys
+    own = {*_listed(keys.column), *_listed(keys.id), *_listed(keys.by)}
     what = "column {!r} holds keys or identifiers; no table is made of it"
-    for name, table in programme.tables.items():
+    for name in tables:
+        table = programme.tables[name]
         for number, variable in enumerate(table.by or []):
             if variable in own and variable not in programme.variables:
                 path: KeyPath = ("tables", name, "by", number)
@@ -75,8 +126,11 @@ def _confidential_columns(programme: Programme) -> Iterator[Problem]:
                 yield programme.problem(path, what.format(column), "")
 
 
-def _unknown_variables(programme: Programme, schema: Mapping[str, Any]) -> Iterator[Problem]:
-    for name, table in programme.tables.items():
+def _unknown_variables(
+    programme: Programme, schema: Schema, tables: Sequence[str]
+) -> Iterator[Problem]:
+    for name in tables:
+        table = programme.tables[name]
         for number, variable in enumerate(table.by or []):
             if variable in programme.variables or variable in schema:
                 continue
@@ -87,10 +141,13 @@ def _unknown_variables(programme: Programme, schema: Mapping[str, Any]) -> Itera
             yield programme.problem(("tables", name, "by", number), what, hint)
 
 
-def _number_problems(programme: Programme, schema: Mapping[str, Any]) -> Iterator[Problem]:
+def _number_problems(
+    programme: Programme, schema: Schema, tables: Sequence[str]
+) -> Iterator[Problem]:
     """Weights, value columns and columns cut into intervals hold numbers."""
     wanted: dict[KeyPath, str] = {}
-    for name, table in programme.tables.items():
+    for name in tables:
+        table = programme.tables[name]
         if table.weight:
             wanted[programme.setting(name, "weight")] = table.weight
         wanted |= dict(_value_columns(programme, name))
@@ -104,12 +161,15 @@ def _number_problems(programme: Programme, schema: Mapping[str, Any]) -> Iterato
             yield programme.problem(path, what)
 
 
-def _filter_problems(programme: Programme, schema: Mapping[str, Any]) -> list[Problem]:
+def _filter_problems(
+    programme: Programme, schema: Schema, tables: Sequence[str]
+) -> list[Problem]:
     from discreet.tabulation.filters import parse_filter
 
     problems: list[Problem] = []
     filters: dict[KeyPath, str] = {}
-    for name, table in programme.tables.items():
+    for name in tables:
+        table = programme.tables[name]
         filters[programme.setting(name, "where")] = table.where or ""
         for figure, entry in table.figures.items():
             filters["tables", name, "figures", figure, "where"] = entry.where or ""

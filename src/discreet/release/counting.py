@@ -1,6 +1,6 @@
 """What has to be counted for the tables of a programme, in shared passes.
 
-In: a programme and its records. Out: per table, the counts it is made of (confidential),
+In: a programme and the records of its sources. Out: per table, the counts it is made of (confidential),
 as soon as all of them are there. A table of key figures needs one count per filter; rules
 for table parts also look at the records without any filter.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.release.document import TableEntry
 from discreet.release.inputs import Inputs
+from discreet.release.keyed_records import KeyedRecords
 from discreet.release.variables import found_classifications
 
 if TYPE_CHECKING:
@@ -59,15 +60,30 @@ class _Count:
 
 
 def counted_tables(
-    inputs: Inputs, names: Sequence[str], spanning: Mapping[str, Any]
+    inputs: Inputs, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, Counts]]:
     """Each table that is to be made, with all of its counts; they come as passes end.
 
     Args:
         inputs: What the release is made from.
         names: The tables.
-        spanning: Per name in a table's `by`, what spans the table.
+        spanning: Per source and name in a table's `by`, what spans the table.
     """
+    keyed = KeyedRecords(inputs)
+    for source in inputs.programme.sources:
+        own = [name for name in names if inputs.programme.source_of(name).name == source]
+        if own:
+            yield from _counted(inputs, keyed, source, own, spanning[source])
+
+
+def _counted(
+    inputs: Inputs,
+    keyed: KeyedRecords,
+    source: str,
+    names: Sequence[str],
+    spanning: Mapping[str, Any],
+) -> Iterator[tuple[str, Counts]]:
+    """The tables of one source."""
     from discreet.tabulation import iterate_tables
 
     wanted = {name: _counts(inputs, name) for name in names}
@@ -77,9 +93,9 @@ def counted_tables(
     for name, every in wanted.items():
         for count in every:
             users[count].append(name)
-    records, record_key = inputs.keyed_records()
+    records, record_key = keyed.of(source)
     names_joint = [name for count in counts if count.joint for name in count.by]
-    found = found_classifications(inputs.programme, names_joint, inputs.records)
+    found = found_classifications(inputs.programme, names_joint, inputs.records[source])
     joint = {**spanning, **found}
     queries = [
         _query(count, users[count][0], joint if count.joint else spanning) for count in counts

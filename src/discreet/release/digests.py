@@ -51,9 +51,17 @@ class ReleaseKey:
         self.value = hmac.digest(data, _CONTEXT + extra, "sha256")
 
     @classmethod
-    def of_data(cls, source: Path, secret: Secret | None = None) -> ReleaseKey:
-        """The key for data in a file, a folder of files, or files matching a pattern."""
-        digest = hashlib.sha256()
+    def of_data(
+        cls, source: Path, secret: Secret | None = None, parts: ReleaseKey | None = None
+    ) -> ReleaseKey:
+        """The key for data in a file, a folder of files, or files matching a pattern.
+
+        Args:
+            source: The file, folder or pattern.
+            secret: The secret of the record keys, if any are made on the way.
+            parts: The key for the data that record keys are inherited from.
+        """
+        digest = hashlib.sha256(b"" if parts is None else parts.value)
         for path in _files(source):
             digest.update(bytes.fromhex(file_digest(path)))
         return cls(digest.digest(), secret)

@@ -43,7 +43,10 @@ __all__ = [
     "Document",
     "KeysEntry",
     "PerturbationEntry",
+    "RecordsEntry",
     "Settings",
+    "SourceEntry",
+    "SourceKeysEntry",
     "TableEntry",
     "VariableEntry",
 ]
@@ -55,8 +58,8 @@ Languages = Annotated[list[Language], Field(min_length=1)]
 FORMATS: tuple[str, ...] = get_args(Format)
 
 
-class DataEntry(Entry):
-    """[data]: where the records are."""
+class RecordsEntry(Entry):
+    """Where records are."""
 
     source: Text | None = None
     database: Text | None = None
@@ -67,6 +70,12 @@ class DataEntry(Entry):
     text: list[Text] = Field(default_factory=list)
 
 
+class DataEntry(RecordsEntry):
+    """[data]: where the records of the main source are."""
+
+    name: Text | None = None
+
+
 class KeysEntry(Entry):
     """[keys]: the record keys, or how to make them."""
 
@@ -75,6 +84,25 @@ class KeysEntry(Entry):
     secret_file: Text | None = None
     secret_env: Text | None = None
     grid: Grid = KeyGrid()
+
+
+class SourceKeysEntry(Entry):
+    """keys in [sources.NAME]: the record keys, or how to make or inherit them."""
+
+    column: Text | None = None
+    id: Names | None = None
+    inherit: Text | None = None
+    by: Names | None = None
+    orphans: Literal["error", "drop"] | None = None
+    secret_file: Text | None = None
+    secret_env: Text | None = None
+
+
+class SourceEntry(RecordsEntry):
+    """[sources.NAME]: records of another kind of unit."""
+
+    keys: SourceKeysEntry | None = None
+    official: str | None = None
 
 
 class PerturbationEntry(Entry):
@@ -127,6 +155,7 @@ class Settings(Entry):
 class TableEntry(Settings):
     """[tables.NAME]: one table to publish."""
 
+    source: Text | None = Field(default=None, alias="from")
     by: Names | None = None
     title: Texts = Field(default_factory=dict)
     figures: dict[str, FigureEntry] = Field(default_factory=dict)
@@ -152,6 +181,7 @@ class Document(Entry):
     workbook: Text | None = None
     data: DataEntry | None = None
     keys: KeysEntry | None = None
+    sources: dict[str, SourceEntry] = Field(default_factory=dict)
     parameters: ParametersEntry | None = None
     perturbation: PerturbationEntry | None = None
     magnitudes: dict[str, MagnitudeEntry] = Field(default_factory=dict)

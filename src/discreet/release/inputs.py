@@ -10,14 +10,13 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
 from discreet.release.checks import check_programme
 from discreet.release.columns import check_columns
 from discreet.release.digests import ReleaseKey
-from discreet.release.lines import KeyPath
 from discreet.release.named_codes import check_codes
 from discreet.release.parameters import (
     Opener,
@@ -27,6 +26,7 @@ from discreet.release.parameters import (
     present,
 )
 from discreet.release.programme import Programme, load, raise_problems
+from discreet.release.source import Source, key_line
 from discreet.release.variables import fixed_classifications
 
 if TYPE_CHECKING:
@@ -47,17 +47,17 @@ class Inputs:
 
     Args:
         programme: The programme.
-        records: The records, as narwhals wraps them.
+        records: Per source, its records, as narwhals wraps them.
         parameters: Everything else that determines the results.
-        secret: The secret of the record keys, if they are made on the way.
+        secrets: Per source, the secret of its record keys, if any are made on the way.
         trees: The classifications that need no data.
         warnings: What should be put right although it is not an error.
     """
 
     programme: Programme
-    records: Any
+    records: Mapping[str, Any]
     parameters: Parameters
-    secret: Secret | None
+    secrets: Mapping[str, Secret]
     trees: Mapping[str, Classification]
     warnings: tuple[str, ...] = ()
 
@@ -87,36 +87,41 @@ class Inputs:
             stated = self.parameters.official
         return (stated or "").strip()
 
-    def release_key(self) -> ReleaseKey:
-        """The key of all digests of this release."""
-        data = self.programme.data
-        source = self.programme.file(data.source or data.database or "")
-        return ReleaseKey.of_data(source, self.secret)
+    @cached_property
+    def release_keys(self) -> Mapping[str, ReleaseKey]:
+        """Per source, the key of all digests of its tables; reads the data once.
 
-    def guessable(self) -> bool:
-        """Whether digests keyed with these data could be found by trial.
+        Units whose keys come from their parts have a key that comes from both.
+        """
+        programme = self.programme
+        used = dict.fromkeys(programme.source_of(table).name for table in programme.tables)
+        lines = [key_line(programme.sources, name) for name in (programme.main.name, *used)]
+        keys: dict[str, ReleaseKey] = {}
+        for name in (name for line in lines for name in reversed(line)):
+            if name not in keys:
+                source = programme.sources[name]
+                place = programme.file(source.records.source or source.records.database or "")
+                parts = keys[source.keys.inherit] if source.keys.inherit else None
+                keys[name] = ReleaseKey.of_data(place, self.secrets.get(name), parts)
+        return keys
+
+    def guessable(self, source: str) -> bool:
+        """Whether digests keyed with the data of a source could be found by trial.
 
         Few records on a small key grid hold too little that is unknown.
         """
-        if self.secret is not None:
+        name = key_line(self.programme.sources, source)[-1]
+        if source in self.secrets or name in self.secrets:
             return False
         import narwhals as nw
 
         enough = math.ceil(_ENOUGH_BITS / math.log2(self.grid.size))
-        first = self.records.lazy().head(enough).select(nw.len())
+        first = self.records[name].lazy().head(enough).select(nw.len())
         return int(first.collect().item()) < enough
 
-    def keyed_records(self) -> tuple[Any, str]:
-        """The records with their keys, and the name of the column that holds them."""
-        keys = self.programme.keys
-        if keys.column is not None:
-            return self.records, keys.column
-        from discreet.microdata import with_record_keys
-
-        assert self.secret is not None
-        native = self.records.to_native()
-        keyed = with_record_keys(native, id=keys.id or [], secret=self.secret, grid=self.grid.size)
-        return keyed, "record_key"
+    def secret_of(self, source: str) -> Secret:
+        """The secret that keys of a source are made with."""
+        return self.secrets[source]
 
     def __repr__(self) -> str:
         return f"<Inputs of {self.programme.name}>"
@@ -162,20 +167,38 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
     problems += check_codes(programme, trees)
     opener = Opener(programme, problems)
     parameters = open_parameters_of(opener)
-    secret = opener.attempt(_secret_path(programme), _read_secret)
-    records = opener.attempt(_data_path(programme), _read_records)
-    if records is not None:
-        problems += news(problems, check_columns(programme, records.collect_schema()))
+    secrets = {
+        name: opener.attempt(source.secret_place, partial(_read_secret, source))
+        for name, source in programme.sources.items()
+    }
+    records = {
+        name: opener.attempt(source.place, partial(_read_records, source))
+        for name, source in programme.sources.items()
+    }
+    schemas = {n: frame.collect_schema() for n, frame in records.items() if frame is not None}
+    problems += news(problems, check_columns(programme, schemas))
     raise_problems(str(path), problems)
     assert parameters is not None
     return Inputs(
         programme=programme,
         records=records,
         parameters=parameters,
-        secret=secret or parameters.secret,
+        secrets=_shared_secret(programme, secrets, parameters.secret),
         trees=trees,
         warnings=parameter_warnings(programme),
     )
+
+
+def _shared_secret(
+    programme: Programme, own: Mapping[str, Secret | None], handed_on: Secret | None
+) -> dict[str, Secret]:
+    """The secret of each source: its own, else that of [keys] or of the package."""
+    main = own[programme.main.name] or handed_on
+    held = {
+        name: own[name] or (main if source.main or source.keys.column is None else None)
+        for name, source in programme.sources.items()
+    }
+    return {name: secret for name, secret in held.items() if secret is not None}
 
 
 def check_release(path: str | os.PathLike[str]) -> Programme:
@@ -192,16 +215,8 @@ def check_release(path: str | os.PathLike[str]) -> Programme:
     return open_inputs(path).programme
 
 
-def _secret_path(programme: Programme) -> KeyPath:
-    return ("keys", "secret_file" if programme.keys.secret_file else "secret_env")
-
-
-def _data_path(programme: Programme) -> KeyPath:
-    return ("data", "source" if programme.data.source else "database")
-
-
-def _read_secret(programme: Programme) -> Secret | None:
-    keys = programme.keys
+def _read_secret(source: Source, programme: Programme) -> Secret | None:
+    keys = source.keys
     if keys.secret_env is not None and os.environ.get(keys.secret_env):
         from discreet.microdata import Secret
 
@@ -214,10 +229,10 @@ def _read_secret(programme: Programme) -> Secret | None:
     return Secret.from_file(path)
 
 
-def _read_records(programme: Programme) -> Any:
+def _read_records(source: Source, programme: Programme) -> Any:
     from discreet.microdata import read_microdata
 
-    data = programme.data
+    data = source.records
     if (data.source is None) == (data.database is None):
         return None
     name = data.source or data.database or ""

@@ -204,12 +204,14 @@ def _fits_programme(programme: Programme, parameters: Parameters) -> list[Proble
 
 def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]:
     """Keys that are to be made, without a secret; and zeros that cannot get noise."""
-    keys = programme.keys
-    stated = keys.secret_file is not None or keys.secret_env is not None
-    if keys.id is not None and not stated and parameters.secret is None:
-        what = "the package holds no secret to make record keys with"
-        hint = "name secret_file, or use data with record keys and column = …"
-        yield programme.problem(("keys", "id"), what, hint)
+    main = programme.main.keys
+    for source in programme.sources.values():
+        keys = source.keys
+        stated = [keys.secret_file, keys.secret_env, main.secret_file, main.secret_env]
+        if keys.id is not None and not any(stated) and parameters.secret is None:
+            what = "the package holds no secret to make record keys with"
+            hint = "name secret_file, or use data with record keys and column = …"
+            yield programme.problem((*source.keys_path, "id"), what, hint)
     if parameters.rules.zeros == "table":
         for name, table in programme.tables.items():
             if table.weight:
@@ -224,10 +226,15 @@ def _official_names(programme: Programme, parameters: Parameters) -> list[Proble
     from discreet.tabulation.filters import parse_filter
 
     named = {name.removesuffix(".level") for name in parse_filter(parameters.official).columns}
-    spanning = {name for table in programme.tables.values() for name in table.by or []}
+    main = programme.main.name
+    spanning = programme.spanning(main)
     hint = 'name a variable so, or set official = "" in [defaults]'
     what = "the official figures of the package name {!r}, which no table is spanned by"
-    following = [table for table in programme.tables.values() if table.official is None]
+    following = [
+        name
+        for name, table in programme.tables.items()
+        if table.official is None and programme.source_of(name).name == main
+    ]
     path: KeyPath = ("parameters", "package")
     return [
         programme.problem(path, what.format(name), hint)

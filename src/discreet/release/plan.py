@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from discreet._version import __version__
-from discreet.release.digests import ReleaseKey
 from discreet.release.inputs import Inputs
 from discreet.release.programme import Programme
 from discreet.release.summary import MANIFEST
@@ -37,6 +36,9 @@ RELEASE = "release"
 
 #: The file of decisions about table parts.
 DECISIONS = "decisions.json"
+
+#: What of a source is told elsewhere, or does not matter: names and places.
+_NO_CONTENT = {"name", "source", "database", "keys", "official"}
 
 _REPORT = "index"
 _QUALITY = "quality"
@@ -121,27 +123,38 @@ def release_files(inputs: Inputs) -> list[str]:
     return [*tables, *about_files(inputs), MANIFEST]
 
 
-def table_digests(inputs: Inputs, key: ReleaseKey) -> dict[str, str]:
+def table_digests(inputs: Inputs) -> dict[str, str]:
     """Per table, a digest of everything that determines its bytes.
 
-    Where files are is left out: what they hold is part of the digests.
+    Where files are is left out: what they hold is part of the digests. Each is keyed with
+    the data of its own source, so that new records of other units change nothing.
     """
     programme = inputs.programme
-    parameters = inputs.parameters.digests(key.value)
-    shared = {
-        "format": _FORMAT,
-        "version": __version__,
-        "data": programme.data.model_dump(exclude={"source", "database"}),
-        "keys": [programme.keys.column, programme.keys.id, inputs.grid.size],
-        "counts": parameters["perturbation"],
-        "languages": programme.languages,
-        "date": programme.document.date,
-    }
     totals = total_codes(programme, inputs.trees)
-    return {
-        name: key.digest([shared, name, _table(inputs, name, parameters, totals)])
-        for name in programme.tables
-    }
+    found: dict[str, str] = {}
+    for source, key in inputs.release_keys.items():
+        parameters = inputs.parameters.digests(key.value)
+        shared = {
+            "format": _FORMAT,
+            "version": __version__,
+            "data": programme.sources[source].records.model_dump(exclude=_NO_CONTENT),
+            "keys": _keys(inputs, source),
+            "counts": parameters["perturbation"],
+            "languages": programme.languages,
+            "date": programme.document.date,
+        }
+        own = [name for name in programme.tables if programme.source_of(name).name == source]
+        for name in own:
+            found[name] = key.digest([shared, name, _table(inputs, name, parameters, totals)])
+    return {name: found[name] for name in programme.tables}
+
+
+def _keys(inputs: Inputs, source: str) -> list[Any]:
+    """How the records of a source get their keys."""
+    keys = inputs.programme.sources[source].keys
+    if keys.inherit is None:
+        return [keys.column, keys.id, inputs.grid.size]
+    return [keys.by, keys.orphans or "error", _keys(inputs, keys.inherit)]
 
 
 def _table(
@@ -151,7 +164,7 @@ def _table(
     entry, official = inputs.programme.tables[name], inputs.official(name)
     columns = {figure.of for figure in entry.figures.values() if figure.of is not None}
     return [
-        entry.model_dump(exclude={"official", "parts"}),
+        entry.model_dump(exclude={"official", "parts", "source"}),
         {name: _variable(inputs, name) for name in used_variables(inputs.programme, name)},
         [official, totals] if official else [],
         parameters["figures"] if entry.figures else "",

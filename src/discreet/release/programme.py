@@ -26,6 +26,8 @@ from discreet.release.document import (
     KeysEntry,
     PerturbationEntry,
     Settings,
+    SourceEntry,
+    SourceKeysEntry,
     TableEntry,
     VariableEntry,
 )
@@ -40,6 +42,7 @@ from discreet.release.figure_entries import (
     StrengthEntry,
 )
 from discreet.release.lines import KeyPath, LineIndex
+from discreet.release.source import Source, sources_of
 
 __all__ = ["Programme", "load", "nearest", "raise_problems"]
 
@@ -59,6 +62,8 @@ _FORMS: Mapping[tuple[str | None, ...], type[BaseModel]] = {
     (): Document,
     ("data",): DataEntry,
     ("keys",): KeysEntry,
+    ("sources", None): SourceEntry,
+    ("sources", None, "keys"): SourceKeysEntry,
     ("parameters",): ParametersEntry,
     ("perturbation",): PerturbationEntry,
     ("magnitudes", None): MagnitudeEntry,
@@ -110,6 +115,20 @@ class Programme:
         """[keys]"""
         return self.document.keys or KeysEntry()
 
+    @cached_property
+    def sources(self) -> Mapping[str, Source]:
+        """The records of each kind of unit, by name; the main source first."""
+        return sources_of(self.document)
+
+    @property
+    def main(self) -> Source:
+        """The source of [data] and [keys]."""
+        return next(iter(self.sources.values()))
+
+    def source_of(self, table: str) -> Source:
+        """The source whose records a table counts; the main one if it names none there is."""
+        return self.sources.get(self.document.tables[table].source or "", self.main)
+
     @property
     def perturbation(self) -> PerturbationEntry:
         """[perturbation]"""
@@ -133,8 +152,21 @@ class Programme:
     @cached_property
     def tables(self) -> Mapping[str, TableEntry]:
         """[tables.*] with the defaults filled in, in the order of the file."""
-        defaults = self.document.defaults
-        return {name: entry.over(defaults) for name, entry in self.document.tables.items()}
+        shared = self.document.defaults
+        # What is official is said of the units of one source, never of those of another.
+        defaults = {
+            name: shared.model_copy(update={"official": source.official})
+            for name, source in self.sources.items()
+        }
+        return {
+            name: entry.over(defaults[self.source_of(name).name])
+            for name, entry in self.document.tables.items()
+        }
+
+    def spanning(self, source: str) -> set[str]:
+        """The names in `by` of all tables of a source."""
+        tables = [entry for n, entry in self.tables.items() if self.source_of(n).name == source]
+        return {name for table in tables for name in table.by or []}
 
     def thresholds(
         self, table: str, shared: Mapping[str, Any] | None = None
@@ -172,9 +204,12 @@ class Programme:
         return Problem(what, self.index.place(tuple(path)), hint)
 
     def setting(self, table: str, key: str) -> KeyPath:
-        """Where a setting of a table stands: in its own entry or in the defaults."""
-        own = ("tables", table, key)
-        return own if own in self.index.lines else ("defaults", key)
+        """Where a setting of a table stands: in its own entry, its source, or the defaults."""
+        own, source = ("tables", table, key), self.source_of(table)
+        if own in self.index.lines:
+            return own
+        apart = key == "official" and not source.main
+        return (*source.path, key) if apart else ("defaults", key)
 
     def __repr__(self) -> str:
         return f"<Programme {self.name}: {len(self.tables)} tables>"
@@ -287,7 +322,8 @@ def _known(path: KeyPath) -> str:
         if len(form) == len(above) and all(
             name in (None, part) for name, part in zip(form, above, strict=True)
         ):
-            return nearest(str(path[-1]), list(model.model_fields))
+            fields = model.model_fields.items()
+            return nearest(str(path[-1]), [field.alias or name for name, field in fields])
     return ""
 
 

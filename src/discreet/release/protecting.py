@@ -60,9 +60,9 @@ class Protector:
     Args:
         inputs: What the release is made from.
         digests: Per table, its digest; printed with its provenance.
-        data_digest: The digest of the data.
+        data_digests: Per source, the digest of its data.
         totals: The total code of every variable.
-        anonymous: Leave all digests out, because they could be found by trial.
+        anonymous: Sources whose digests are left out, because they could be found by trial.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class Protector:
         inputs: Inputs,
         *,
         digests: Mapping[str, str],
-        data_digest: str,
+        data_digests: Mapping[str, str],
         totals: Mapping[str, str],
-        anonymous: bool,
+        anonymous: frozenset[str],
     ) -> None:
         self.inputs = inputs
         self.programme = inputs.programme
         self.digests = digests
-        self.data_digest = data_digest
+        self.data_digests = data_digests
         self.totals = totals
         self.anonymous = anonymous
 
@@ -161,6 +161,7 @@ class Protector:
             publish=parameters.magnitudes[described.of].entry.publish,
             ptable=parameters.perturbation_table,
             decimals=described.decimals,
+            count_decimals=parameters.rules.decimals,
             **options,
         )
 
@@ -194,11 +195,12 @@ class Protector:
     def _shared_options(self, name: str) -> dict[str, Any]:
         """What holds for counts and magnitudes alike."""
         text = self.inputs.official(name)
+        data_digest = self.data_digests[self.programme.source_of(name).name]
         return {
             "suppress_below": self.inputs.parameters.rules.suppress_below,
             "official": official_rule(self.programme, name, self.totals, text),
             "totals": self.totals,
-            "digests": {"programme": self.digests[name], "data": self.data_digest},
+            "digests": {"programme": self.digests[name], "data": data_digest},
         }
 
     def _universe(self, entry: TableEntry) -> Mapping[str, str]:
@@ -267,7 +269,8 @@ class Protector:
     def _signed(self, name: str, protected: ProtectedTable) -> ProtectedTable:
         """The table with its name, the date of release, and digests that cannot be guessed."""
         time = self.programme.document.date or ""
-        digests = {} if self.anonymous else protected.provenance.digests
+        anonymous = self.programme.source_of(name).name in self.anonymous
+        digests = {} if anonymous else protected.provenance.digests
         provenance = dataclasses.replace(protected.provenance, time=time, digests=digests)
         return dataclasses.replace(protected, name=name, provenance=provenance)
 

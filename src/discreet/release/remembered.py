@@ -30,7 +30,7 @@ def remembered(made: Made, key: ReleaseKey, *, quality: bool) -> dict[str, Any]:
 
     Args:
         made: The table and how it came about.
-        key: The key of the release.
+        key: The key of the digests of its source.
         quality: Whether there is to be a report on quality.
     """
     decisions = described(made.decisions)
@@ -40,19 +40,21 @@ def remembered(made: Made, key: ReleaseKey, *, quality: bool) -> dict[str, Any]:
     return {"decisions": decisions, "quality": base64.b64encode(sealed).decode("ascii")}
 
 
-def quality_of(extras: Mapping[str, Mapping[str, Any]], key: ReleaseKey) -> QualityLog:
+def quality_of(
+    extras: Mapping[str, Mapping[str, Any]], keys: Mapping[str, ReleaseKey]
+) -> QualityLog:
     """The statistics on all tables of a release.
 
     Args:
         extras: Name of table → what was remembered of it.
-        key: The key of the release.
+        keys: Name of table → the key of the digests of its source.
     """
     from discreet.assessment.release_quality import QualityLog
 
     whole = QualityLog()
-    for entry in extras.values():
+    for name, entry in extras.items():
         sealed = base64.b64decode(entry["quality"])
-        whole = whole.merge(QualityLog.opened(sealed, _sealing_key(key)))
+        whole = whole.merge(QualityLog.opened(sealed, _sealing_key(keys[name])))
     return whole
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.release.counting import counted_tables
@@ -95,9 +96,8 @@ class _Release:
         self.inputs = inputs
         self.programme = inputs.programme
         self.shelf = shelf
-        self.key = inputs.release_key()  # reads the data once
-        self.digests = table_digests(inputs, self.key)
-        self.writer = Writer(inputs, shelf, digests=self.digests, key=self.key, resume=resume)
+        self.digests = table_digests(inputs)  # reads the data once
+        self.writer = Writer(inputs, shelf, digests=self.digests, resume=resume)
         self.found: set[str] = set()
         self.pending = [name for name in self.programme.tables if not (resume and self.made(name))]
         self.progress: Progress | None = None
@@ -129,24 +129,36 @@ class _Release:
         if not self.pending:
             return
         programme, inputs = self.programme, self.inputs
-        names = [name for table in self.pending for name in programme.tables[table].by or []]
-        spanning = spanning_variables(programme, names, inputs.trees, inputs.records)
+        spanning = self.spanning()
         check_grids(programme, self.pending, spanning)
         protector = Protector(
             inputs,
             digests=self.digests,
-            data_digest=self.key.digest("data"),
+            data_digests={name: key.digest("data") for name, key in inputs.release_keys.items()},
             totals=total_codes(programme, inputs.trees),
-            anonymous=inputs.guessable(),
+            anonymous=frozenset(name for name in spanning if inputs.guessable(name)),
         )
         for name, counts in counted_tables(inputs, self.pending, spanning):
             self.keep(protector.made(name, counts))
             self.step(name)
 
+    def spanning(self) -> dict[str, dict[str, Any]]:
+        """Per source, what spans the pending tables that count its records."""
+        programme, inputs = self.programme, self.inputs
+        names: dict[str, list[str]] = {}
+        for table in self.pending:
+            source = programme.source_of(table).name
+            names.setdefault(source, []).extend(programme.tables[table].by or [])
+        return {
+            source: spanning_variables(programme, every, inputs.trees, inputs.records[source])
+            for source, every in names.items()
+        }
+
     def keep(self, made: Made) -> None:
         """Put a table on the shelf, with what is to be said about it later."""
-        extras = remembered(made, self.key, quality=self.quality)
         name = made.protected.name
+        key = self.inputs.release_keys[self.programme.source_of(name).name]
+        extras = remembered(made, key, quality=self.quality)
         self.shelf.put(made.protected, self.digests[name], extras)
         if self.inputs.parameters.rules.found_codes == "list":
             # A code list that comes from the data tells of each code that it occurs.

@@ -26,14 +26,23 @@ _HEADROOM = 100
 _ALWAYS_FITS = 16_000
 
 
-def check_grids(programme: Programme, names: Sequence[str], spanning: Mapping[str, Any]) -> None:
-    """Refuse complete grids that a format cannot hold before anything is counted."""
+def check_grids(
+    programme: Programme, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Refuse complete grids that a format cannot hold before anything is counted.
+
+    Args:
+        programme: The programme.
+        names: The tables.
+        spanning: Per source and name in a table's `by`, what spans the table.
+    """
     problems: list[Problem] = []
     for name in names:
         entry = programme.tables[name]
         if not entry.complete:
             continue
-        sizes = [_size(spanning[variable]) for variable in entry.by or []]
+        of_source = spanning[programme.source_of(name).name]
+        sizes = [_size(of_source[variable]) for variable in entry.by or []]
         shown = [figure for figure in entry.figures.values() if not figure.hidden]
         sizes += [len(shown)] if len(shown) > 1 else []
         rows, columns = 1, sizes[-1] if len(sizes) > 1 else 1

@@ -27,6 +27,7 @@ class ReleasedTable:
     Args:
         name: Its name.
         title: Its heading in the main language.
+        source: The source whose records it counts; empty if there is one source only.
         by: Its spanning variables.
         figures: Its key figures; none for a plain count.
         cells: Number of cells of the complete grid.
@@ -37,6 +38,7 @@ class ReleasedTable:
 
     name: str
     title: str
+    source: str
     by: tuple[str, ...]
     figures: tuple[str, ...]
     cells: int
@@ -49,6 +51,7 @@ class ReleasedTable:
         return {
             "name": self.name,
             "title": self.title,
+            **({"from": self.source} if self.source else {}),
             "by": list(self.by),
             "figures": list(self.figures),
             "cells": self.cells,
@@ -132,6 +135,7 @@ def manifest(
     title: Mapping[str, str],
     date: str | None,
     data_version: str | None,
+    sources: Mapping[str, str | None],
     languages: tuple[str, ...],
     reports: Mapping[str, str],
 ) -> str:
@@ -143,6 +147,7 @@ def manifest(
         "title": dict(title),
         "date": date,
         "data_version": data_version,
+        **({"data_versions": dict(sources)} if sources else {}),
         "languages": list(languages),
         "reports": dict(reports),
         "tables": [table.described() for table in tables],

@@ -54,7 +54,6 @@ class Writer:
         inputs: What the release is made from.
         shelf: Where protected tables are, and the files made of them.
         digests: Per table, its digest.
-        key: The key of the release's digests.
         resume: Keep files that are complete.
     """
 
@@ -64,14 +63,12 @@ class Writer:
         shelf: Shelf,
         *,
         digests: Mapping[str, str],
-        key: ReleaseKey,
         resume: bool,
     ) -> None:
         self.inputs = inputs
         self.programme = inputs.programme
         self.shelf = shelf
         self.digests = digests
-        self.key = key
         self.resume = resume
 
     def tables(self, step: Callable[[str], None]) -> None:
@@ -104,7 +101,9 @@ class Writer:
         document = self.programme.document
         released = [self.released(name) for name in self.programme.tables]
         parts = [[table.described(), self.digests[table.name]] for table in released]
-        digest = self.key.digest([self.title, document.date, self.programme.data.version, parts])
+        about = [self.title, document.date, self.programme.data.version, parts]
+        about += [self._versions()] if document.sources else []
+        digest = self._key(None).digest(about)
         files = [*about_files(self.inputs), MANIFEST]
         if not (self.resume and self.shelf.complete(RELEASE, digest, files)):
             self._pages()
@@ -115,6 +114,18 @@ class Writer:
             self.shelf.add_files(RELEASE, digest, files)
         elif internal is not None:
             self._quality(internal)
+
+    def _key(self, table: str | None) -> ReleaseKey:
+        """The key of the digests of a table; None for the release as a whole."""
+        programme = self.programme
+        source = programme.main if table is None else programme.source_of(table)
+        return self.inputs.release_keys[source.name]
+
+    def _versions(self) -> dict[str, str | None]:
+        """The version of the data of each source, if there are several."""
+        if not self.programme.document.sources:
+            return {}
+        return {name: source.records.version for name, source in self.programme.sources.items()}
 
     @property
     def title(self) -> Mapping[str, str]:
@@ -169,7 +180,7 @@ class Writer:
             return
         every = {name: self.shelf.extras(name) for name in self.programme.tables}
         write_quality(
-            quality_of(every, self.key),
+            quality_of(every, {name: self._key(name) for name in every}),
             self.shelf.stage,
             title=self.title,
             languages=self.programme.languages,
@@ -183,6 +194,7 @@ class Writer:
             title=self.title,
             date=document.date,
             data_version=self.programme.data.version,
+            sources=self._versions(),
             languages=self.programme.languages,
             reports={
                 file: file_digest(self.shelf.stage / file) for file in about_files(self.inputs)
@@ -209,6 +221,7 @@ class Writer:
         return ReleasedTable(
             name=name,
             title=table.title(self.programme.languages[0]),
+            source=self.programme.source_of(name).name if self.programme.document.sources else "",
             by=tuple(dimension.name for dimension in table.spanning),
             figures=tuple(figure.name for figure in table.figures),
             cells=table.grid_size,

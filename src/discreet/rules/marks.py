@@ -82,7 +82,7 @@ class Marks:
     def __post_init__(self) -> None:
         object.__setattr__(self, "marks", tuple(self.marks))
         problems = [
-            Problem(what, mark.where or f"{self.source}, number {at}")
+            Problem(what, getattr(mark, "where", "") or f"{self.source}, number {at}")
             for at, mark in enumerate(self.marks, 1)
             for what in _wrong(mark)
         ]

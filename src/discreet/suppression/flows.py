@@ -76,8 +76,8 @@ def farthest_flow(patch: Patch, room: Room, wish: FloatArray) -> FloatArray | No
     size = float(np.median(np.abs(wish[wish != 0])))
     low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
     beyond = wish / size * (1 + _MOVED)
-    low = np.where(wish < 0, np.maximum(low, beyond), np.where(wish > 0, 0.0, low))
-    high = np.where(wish > 0, np.minimum(high, beyond), np.where(wish < 0, 0.0, high))
+    low = np.where(wish < 0, np.maximum(low, beyond), low)
+    high = np.where(wish > 0, np.minimum(high, beyond), high)
     gain = np.divide(size, wish, out=np.zeros(len(wish)), where=wish != 0)
     moved = _solved(patch, low, high, np.zeros(len(wish)), -gain)
     if moved is None:

@@ -102,11 +102,11 @@ class Hiding:
         below = twins[(self.target[twins] > enough) & (-moved >= self.target[twins] - enough)]
         return np.concatenate([above, below])
 
-    def take(self, cells: IntArray, moved: FloatArray) -> IntArray:
+    def take(self, cells: IntArray, moved: FloatArray) -> tuple[IntArray, IntArray]:
         """Hide the cells that move; note what they prove that was open.
 
         Returns:
-            The cells that were not hidden before.
+            The cells that were not hidden before, and the tasks that were open.
         """
         at = np.flatnonzero(moved)
         proof = Proof(cells=cells[at], moved=moved[at])
@@ -117,7 +117,7 @@ class Hiding:
             self.proofs.append(proof)
         new = proof.cells[~self.hidden[proof.cells]]
         self.hidden[new] = True
-        return new
+        return new, fresh
 
     def forget(self, cells: IntArray) -> None:
         """Take back what is proven about some cells, and all proofs that nobody needs."""

@@ -24,7 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 LARGEST_K = 16
 #: From this many lists on, they are merged by compiled loops; where these are loaded, always.
 _COMPILED_FROM = 250_000
-_LOOPS = "discreet.tabulation.compiled"
+_LOOPS = "discreet.tabulation.compiled_largest"
 _ENDS = 2
 
 
@@ -104,7 +104,7 @@ class Largest:
     ) -> None:
         """Take in records: each one's cell, value (NaN for none) and weight."""
         if compiled:
-            from discreet.tabulation import compiled as loops
+            from discreet.tabulation import compiled_largest as loops
 
             if weights is None:
                 loops.add_values(cells, values, self.lists, self.k)
@@ -121,7 +121,7 @@ class Largest:
     def add_lists(self, cells: IntArray, other: Largest) -> None:
         """Take in the lists of other cells: the place here of each, and the lists."""
         if len(other) >= _COMPILED_FROM or _LOOPS in sys.modules:
-            from discreet.tabulation import compiled as loops
+            from discreet.tabulation import compiled_largest as loops
 
             loops.add_lists(cells, other.lists, self.lists, self.k)
             return

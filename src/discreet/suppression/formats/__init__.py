@@ -5,8 +5,10 @@ tables, `Marks`, and plans of what a batch asks for; and back.
 """
 
 from discreet.suppression.formats.apriori import read_hst, write_hst
-from discreet.suppression.formats.batch import Batch, BatchTable, read_batch
-from discreet.suppression.formats.cell_files import CellFile, read_tab, write_tab
+from discreet.suppression.formats.batch import Batch, BatchTable
+from discreet.suppression.formats.batch_reading import read_batch
+from discreet.suppression.formats.cell_files import CellFile, read_tab
+from discreet.suppression.formats.cell_writing import write_tab
 from discreet.suppression.formats.metadata import ArgusVariable, Metadata, read_rda, write_rda
 from discreet.suppression.formats.records import read_records
 

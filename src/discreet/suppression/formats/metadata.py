@@ -17,7 +17,6 @@ from discreet.errors import Problem, SuppressionError
 from discreet.files import write_text
 from discreet.suppression.formats.tokens import (
     Text,
-    number,
     open_text,
     refuse_lines,
     tokens,
@@ -45,8 +44,10 @@ _ROLES = {
 }
 _MARKS = {role: mark for mark, role in _ROLES.items() if mark != "<COST>"}
 #: Properties of the cell-key method, kept as they are.
-_KEPT = ("<PFILE>", "<PFILE_FREQ>", "<PFILE_CONT>", "<PFILE_SEP>", "<CKM>", "<INCLUDEZEROS>")
-_KEPT = (*_KEPT, "<PARITY>", "<SEPARATION>", "<SCALING>", "<TRUNCABLE>")
+_KEPT = {
+    *("<PFILE>", "<PFILE_FREQ>", "<PFILE_CONT>", "<PFILE_SEP>", "<CKM>", "<INCLUDEZEROS>"),
+    *("<PARITY>", "<SEPARATION>", "<SCALING>", "<TRUNCABLE>"),
+}
 _LETTERS = {"<SAFE>": "safe", "<UNSAFE>": "unsafe", "<PROTECT>": "protected"}
 
 

@@ -24,7 +24,7 @@ __all__ = ["read_records"]
 def read_records(
     path: str | os.PathLike[str], metadata: Metadata, *, encoding: str = "utf-8"
 ) -> pl.DataFrame:
-    """Read records.
+    r"""Read records.
 
     Args:
         path: The file; `.gz` is taken too.
@@ -33,7 +33,7 @@ def read_records(
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "some.asc"
-    >>> _ = file.write_text(" 1 25\\nNr 30")
+    >>> _ = file.write_text(" 1 25\nNr 30")
     >>> places = ArgusVariable(name="Region", start=1, length=2, coded=True)
     >>> income = ArgusVariable(name="Income", start=4, length=2, numeric=True)
     >>> described = Metadata(form="fixed", separator=";", variables=(places, income))
@@ -49,11 +49,9 @@ def read_records(
     frame, problems = {}, []
     for variable in metadata.variables:
         series = pl.Series(variable.name, columns[variable.name], dtype=pl.String)
-        if variable.coded and variable.numeric or not (variable.coded or _is_number(variable)):
+        if variable.coded or not _is_number(variable):
             frame[variable.name] = series
-        if variable.coded and not variable.numeric:
-            frame[variable.name] = series
-        elif _is_number(variable):
+        if _is_number(variable):
             numbers, wrong = _numbers(series, variable)
             lines = [text.lines[at][0] for at in np.flatnonzero(wrong).tolist()]
             what = f"{variable.name} is not a number"

@@ -1,0 +1,180 @@
+"""A programme of 600 tables over the synthetic census, protected and unprotected.
+
+Region on three levels by up to three more variables, with all margins: counts of all
+persons and of adults, and tables of rents with means and shares. The unprotected run
+counts the same tables from the same records and writes the same files with the same
+writers; it draws no noise, checks no parts, and says nothing about quality.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from discreet.classifications import Classification
+
+TABLES = 600
+_ADULTS = "age >= 18"
+
+#: What tables are made of besides the region, with the number of codes.
+_SIZES = {
+    "sex": 3,
+    "age5": 19,
+    "legal_age": 8,
+    "citizenship": 8,
+    "marital_status": 7,
+    "education": 15,
+    "work": 11,
+    "household_type": 6,
+    "household_size": 9,
+    "tenure": 4,
+    "building_type": 6,
+    "construction": 9,
+}
+_SAME = {"age5", "legal_age"}
+_RENTS = ("construction", "building_type", "household_type", "household_size", "sex", "citizenship")
+_MORE_FORMATS = ("parquet", "json-stat", "json", "sdmx-csv", "html", "px")
+
+_HEAD = """
+title = "Six hundred tables"
+date = "2026-11-21"
+[data]
+source = "residents.parquet"
+[keys]
+column = "record_key"
+[perturbation]
+table = "ptable.json"
+[parts]
+max_share_small = 0.6
+max_share_unique = 0.2
+max_share_grouped = 0.6
+max_share_empty = 0.9
+[magnitudes.rent]
+table = "rent.csv"
+top = 2
+epsilon = [1, 0.5]
+strength = { kind = "flex", point = 1000, small = 0.2, large = 0.03, exponent = 2 }
+publish = "means"
+[magnitudes.area]
+table = "rent.csv"
+strength = { kind = "simple", share = 0.1 }
+publish = "means"
+[variables.region]
+column = "municipality"
+hierarchy = "region.json"
+[variables.sex]
+codes = ["m", "w"]
+[variables.age5]
+column = "age"
+intervals = [0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85]
+[variables.legal_age]
+column = "age"
+intervals = [0, 6, 14, 16, 18, 21, 67]
+[variables.household_size]
+intervals = [1, 2, 3, 4, 5, 6, 7, 8]
+"""
+_FIGURES = """
+persons = { kind = "count" }
+tenants = { kind = "count", where = "tenure == 'rented'" }
+rent = { kind = "mean", of = "rent", decimals = 2, unit = "EUR" }
+area = { kind = "mean", of = "area", decimals = 1, unit = "m²" }
+rented = { kind = "share", part = "tenants", whole = "persons" }
+"""
+_LISTED = ("region", "marital_status", "education")
+
+
+def combinations() -> Iterator[tuple[str, ...]]:
+    """The variables of the tables besides the region, few and short ones first."""
+    every = [
+        chosen
+        for number in range(4)
+        for chosen in itertools.combinations(_SIZES, number)
+        if not set(chosen) >= _SAME
+    ]
+    yield from sorted(every, key=lambda chosen: math.prod(_SIZES[name] for name in chosen))
+
+
+def tables() -> list[dict[str, Any]]:
+    """What the programme asks for: `by`, `where`, `figures` and `formats` of each table."""
+    plain = [
+        {"by": ["region", *chosen], "where": where}
+        for chosen in combinations()
+        for where in ("", _ADULTS)
+    ]
+    rents = [
+        {"by": ["region", *chosen], "where": "", "figures": True}
+        for number in range(4)
+        for chosen in itertools.combinations(_RENTS, number)
+    ]
+    every = [*plain[: TABLES - len(rents[:24])], *rents[:24]]
+    for at, table in enumerate(every):
+        more = [] if at % 4 else [_MORE_FORMATS[at // 4 % len(_MORE_FORMATS)]]
+        table["formats"] = ["csv", *more]
+    return every
+
+
+def write_census_programme(folder: Path, persons: int) -> Path:
+    """The programme and all that it names."""
+    from discreet import design_magnitude_perturbation
+    from discreet.demo import example_perturbation_table, write_census
+
+    programme = folder / "programme.toml"
+    if programme.exists():
+        return programme
+    write_census(folder, persons=persons)
+    trees = _trees(folder)
+    for name in _LISTED:
+        trees[name].write(folder / f"{name}.json")
+    _write_residents(folder, trees["nationality"])
+    example_perturbation_table().write(folder / "ptable.json")
+    design_magnitude_perturbation(2, 1, classes=(1, 2), step=4).write(folder / "rent.csv")
+    lines = [_HEAD]
+    lines += [f'[variables.{name}]\nhierarchy = "{name}.json"\n' for name in _LISTED[1:]]
+    for at, table in enumerate(tables()):
+        lines += [f"[tables.T{at + 1:03}]", f"by = {table['by']}", f"formats = {table['formats']}"]
+        lines += [f'where = "{table["where"]}"'] if table["where"] else []
+        lines += [f"[tables.T{at + 1:03}.figures]{_FIGURES}"] if "figures" in table else []
+    programme.write_text("\n".join(lines), encoding="utf-8")
+    return programme
+
+
+def _trees(folder: Path) -> Mapping[str, Classification]:
+    from discreet.demo.census import map_of
+    from discreet.demo.classifications import classifications_of
+
+    return classifications_of(map_of(folder / "persons.parquet"))
+
+
+def _write_residents(folder: Path, nationality: Classification) -> None:
+    """Persons with what is known of their household, dwelling and building, and keys."""
+
+    def of(unit: str, *columns: str) -> pl.LazyFrame:
+        return pl.scan_parquet(folder / f"{unit}s.parquet").select(f"{unit}_id", *columns)
+
+    units = (
+        of("household", "household_type", "household_size"),
+        of("dwelling", "tenure", "area", "rent"),
+        of("building", "building_type", "construction"),
+    )
+    frame = pl.scan_parquet(folder / "persons.parquet")
+    for unit in units:
+        key = unit.collect_schema().names()[0]
+        frame = frame.join(unit, on=key, how="left", maintain_order="left")
+    above = {
+        code: nationality.codes[parent] if parent else code
+        for code, parent in zip(nationality.codes, nationality.parents, strict=True)
+    }
+    people = frame.with_columns(
+        pl.col("nationality").cast(pl.String).replace(above).alias("citizenship"),
+        pl.col("occupation").cast(pl.String).str.head(1).alias("work"),
+    ).collect()
+    keys = np.random.default_rng(6).integers(0, 10**15, people.height)
+    people.with_columns(pl.Series("record_key", keys)).write_parquet(folder / "residents.parquet")

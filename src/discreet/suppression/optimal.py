@@ -1,0 +1,85 @@
+"""`protect_optimal`: the cheapest pattern that protects all sensitive cells, proven.
+
+In: a `SuppressionProblem` (CONFIDENTIAL). Out: a certified `Pattern` with a bound; cost and
+bound are equal unless a time limit strikes first. Cuts from attacks on fractional
+patterns raise the bound, branching closes what is left.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from discreet.errors import SuppressionError
+from discreet.suppression.branching import Branching
+from discreet.suppression.pattern import Pattern, certified
+from discreet.suppression.problem import SuppressionProblem
+from discreet.suppression.relaxation import Relaxation
+
+__all__ = ["protect_optimal"]
+
+#: Patterns are looked for after so many rounds of cuts.
+_PAUSE = 5
+
+
+def protect_optimal(
+    problem: SuppressionProblem,
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[str], None] | None = None,
+    seed: int = 0,
+) -> Pattern:
+    """Hide cells so that all sensitive ones are protected, at the lowest cost.
+
+    Args:
+        problem: The cells, costs, levels and relations.
+        time_limit: Seconds after which the best pattern found so far is returned, with
+            `complete=False` and the bound that is proven.
+        progress: Called with a line of text now and then.
+        seed: Not used: nothing here is random.
+    """
+    began = time.monotonic()
+    until = math.inf if time_limit is None else began + time_limit
+    relaxation = Relaxation(problem)
+    search = Branching(relaxation)
+    tell = progress or (lambda line: None)
+    search.complete(relaxation.movable.forced, math.inf)
+    while not relaxation.complete and not search.proven and time.monotonic() < until:
+        relaxation.round(until)
+        if relaxation.rounds % _PAUSE == 0 or relaxation.complete:
+            search.complete(relaxation.movable.forced, until)
+            tell(_line(search))
+    while not search.proven and time.monotonic() < until:
+        search.round(until)
+        tell(_line(search))
+    return _pattern(search, time.monotonic() - began)
+
+
+def _line(search: Branching) -> str:
+    bound = max(search.relaxation.bound, search.proven_bound)
+    best = f"{search.cost:,.0f}" if search.best is not None else "none"
+    cuts = len(search.relaxation.cuts)
+    return f"best {best}, bound {bound:,}, {cuts:,} cuts, {search.rounds:,} branchings"
+
+
+def _pattern(search: Branching, seconds: float) -> Pattern:
+    problem = search.relaxation.problem
+    if search.best is None:
+        raise SuppressionError(
+            "no pattern was found that is proven to protect every sensitive cell",
+            code="solver",
+            where=problem.title,
+            hint="use the method auto",
+        )
+    hidden = search.relaxation.movable.hidden(problem, search.best)
+    cost = problem.cost_of(hidden)
+    bound = max(search.relaxation.bound, search.proven_bound)
+    return certified(
+        problem,
+        hidden,
+        "optimal",
+        bound=cost if search.proven else min(bound, cost),
+        complete=search.proven,
+        seconds=seconds,
+    )
