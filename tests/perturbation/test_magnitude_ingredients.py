@@ -18,6 +18,7 @@ from discreet import (
     KeyGrid,
     MagnitudeNoise,
     MagnitudePerturbationTable,
+    PerturbationTable,
     SimpleStrength,
     Table,
     design_magnitude_perturbation,
@@ -114,13 +115,15 @@ def test_later_keys_are_nearly_independent():
     assert magnitude_deviations(cells, noise)[0] == pytest.approx(value.std(), rel=0.08)
 
 
-def test_counts_deviate_as_their_row_says(one_cell: Callable[..., Table]):
-    table = one_cell([0, 1, 3, 40], ["0.1", "0.2", "0.3", "0.4"])
-    made = count_ingredient(table, COUNTS)
-    variance = [row["variance"] for row in COUNTS.parameters()]
-    rows = [0, 1, 3, min(40, COUNTS.n_max)]
-    assert made.deviation == pytest.approx(np.sqrt([variance[row] for row in rows]))
-    assert made.deviation[0] == 0
+def test_counts_deviate_as_the_row_of_their_published_value_says(one_cell: Callable[..., Table]):
+    """The row of the original would tell by a bracket which row that is."""
+    ptable = PerturbationTable.from_rows(
+        {0: {0: 1}, 1: {0: 1}, 2: {-1: 0.5, 1: 0.5}, 3: {-1: 0.125, 0: 0.75, 1: 0.125}}
+    )
+    table = one_cell([0, 1, 2, 3, 40], ["0.1", "0.1", "0.9", "0.5", "0.5"])
+    made = count_ingredient(table, ptable)
+    assert made.value.tolist() == [0, 1, 3, 3, 40]
+    assert made.deviation.tolist() == [0, 0, 0.5, 0.5, 0.5]
 
 
 def test_count_ingredients_are_what_perturb_publishes(rents: Table):
@@ -200,7 +203,7 @@ def test_whole_grids_keep_cells_and_noise_together(rents: Table):
     every = magnitude_ingredient(rents, NOISE, "rent", ptable=COUNTS)
     assert len(made) == len(rents)
     assert made.suppressed.tolist() == gone.tolist()
-    for name in ("value", "original", "deviation", "key"):
+    for name in ("value", "original", "deviation"):
         whole, own = getattr(every, name), getattr(made, name)
         assert own[~gone].tolist() == whole[~gone].tolist()
         assert not own[gone].any()

@@ -99,7 +99,7 @@ def test_what_a_rule_needs_is_said(
 
 def test_rules_come_as_a_list() -> None:
     with pytest.raises(SuppressionError, match="rules is a list"):
-        dc.primary(table(), rules.MinimumFrequency(3))  # type: ignore[arg-type]
+        dc.primary(table(), rules.MinimumFrequency(3))
 
 
 def test_negative_values_are_not_taken_without_their_weights() -> None:

@@ -161,9 +161,7 @@ def _number_problems(
             yield programme.problem(path, what)
 
 
-def _filter_problems(
-    programme: Programme, schema: Schema, tables: Sequence[str]
-) -> list[Problem]:
+def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]) -> list[Problem]:
     from discreet.tabulation.filters import parse_filter
 
     problems: list[Problem] = []

@@ -1,8 +1,8 @@
 """What has to be counted for the tables of a programme, in shared passes.
 
-In: a programme and the records of its sources. Out: per table, the counts it is made of (confidential),
-as soon as all of them are there. A table of key figures needs one count per filter; rules
-for table parts also look at the records without any filter.
+In: a programme and the records of its sources. Out: per table, the counts it is made of
+(confidential), as soon as all of them are there. A table of key figures needs one count per
+filter; rules for table parts also look at the records without any filter.
 """
 
 from __future__ import annotations

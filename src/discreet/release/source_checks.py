@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 
 from discreet.release.finding import Found, at, file_there, reported
-from discreet.release.lines import KeyPath
 from discreet.release.programme import Programme, nearest
 from discreet.release.source import MAIN, Source, key_line
 

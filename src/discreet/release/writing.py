@@ -101,7 +101,7 @@ class Writer:
         document = self.programme.document
         released = [self.released(name) for name in self.programme.tables]
         parts = [[table.described(), self.digests[table.name]] for table in released]
-        about = [self.title, document.date, self.programme.data.version, parts]
+        about: list[object] = [self.title, document.date, self.programme.data.version, parts]
         about += [self._versions()] if document.sources else []
         digest = self._key(None).digest(about)
         files = [*about_files(self.inputs), MANIFEST]

@@ -64,9 +64,8 @@ def primary(
     """Say which cells of a table are sensitive (Primärsperrung), why, and how far.
 
     A cell is sensitive if one of the rules marks it. Its protection levels are the largest
-    that these rules ask for; its reason is that of the first of them. Then marks: "unsafe"
-    makes a cell sensitive, "safe" lets it go, and both prevail over rules. A cell marked
-    "protected" must not be sensitive. Rules look at absolute contributions.
+    that these rules ask for; its reason is that of the first of them. Marks prevail over
+    rules: "unsafe" makes a cell sensitive, "safe" lets it go. Contributions are absolute.
 
     Args:
         table: The table; confidential.
@@ -87,14 +86,30 @@ def primary(
         The verdicts, confidential.
 
     >>> import polars as pl
-    >>> from discreet import tabulate
+    >>> from discreet import rules, tabulate
     >>> firms = pl.DataFrame({"branch": ["x"] * 3, "turnover": [25, 400, 35]})
     >>> table = tabulate(firms, by=["branch"], values=["turnover"], contributions=2)
-    >>> from discreet.rules import Dominance, PPercent
-    >>> primary(table, [PPercent(5), Dominance(n=2, k=85)], value="turnover").numbers()
+    >>> listed = [rules.PPercent(5), rules.Dominance(n=2, k=85)]
+    >>> primary(table, listed, value="turnover").numbers()
     {'dominance': 2}
     """
     judging, exempting = _sorted_out(rules)
+    _check_options(manual_range, unit, levels, unmatched)
+    places = Places(table)
+    found = gather(places, value=value, shadow=shadow, weighted=weighted)
+    records = replace(found, unit=float(unit), style=levels, _sums={})
+    by_per = {"record": records}
+    if any(rule.per == "holding" for rule in judging):
+        by_per["holding"] = _of_holdings(records, holdings, shadow or value)
+    judgements = [rule.judge(by_per[rule.per]) for rule in judging]
+    given = Marks.of(marks)
+    marked = mark_cells(places, given, ignore_unmatched=unmatched == "ignore")
+    exempt = [each.exempt(records) for each in exempting]
+    draft = _by_rules(table, value, judging, judgements, exempt, marked)
+    return _by_marks(draft, places, records, marked, given.source, manual_range)
+
+
+def _check_options(manual_range: float, unit: float, levels: str, unmatched: str) -> None:
     raise_parameters(
         "primary",
         number("manual_range", manual_range, 0, float("inf")),
@@ -102,20 +117,6 @@ def primary(
         choice("levels", levels, get_args(Style)),
         choice("unmatched", unmatched, ("refuse", "ignore")),
     )
-    places = Places(table)
-    records = gather(places, value=value, shadow=shadow, weighted=weighted)
-    records = replace(records, unit=float(unit), style=levels, _sums={})
-    by_per = {"record": records}
-    if any(rule.per == "holding" for rule in judging):
-        by_per["holding"] = _of_holdings(records, holdings, shadow or value)
-    exempt = np.zeros(len(table), dtype=np.bool_)
-    for each in exempting:
-        exempt |= each.exempt(records)
-    judgements = [rule.judge(by_per[rule.per]) for rule in judging]
-    given = Marks.of(marks)
-    marked = mark_cells(places, given, ignore_unmatched=unmatched == "ignore")
-    draft = _by_rules(table, value, judging, judgements, exempt, marked)
-    return _by_marks(draft, places, records, marked, given.source, manual_range)
 
 
 def _sorted_out(
@@ -163,16 +164,17 @@ def _by_rules(
     value: str | None,
     rules: Sequence[Rule],
     judgements: Sequence[Judgement],
-    exempt: BoolArray,
+    exempt: Sequence[BoolArray],
     marked: Marked,
 ) -> Primary:
     """What the rules say, with the numbers of the marks beside it."""
     size = len(table)
     said = np.zeros((len(rules), size), dtype=np.bool_)
+    judged = ~np.any([np.zeros(size, dtype=np.bool_), *exempt], axis=0)
     levels = {name: np.zeros(size) for name in _LEVELS}
     reason = np.zeros(size, dtype=np.int8)
     for at, (rule, judgement) in enumerate(zip(rules, judgements, strict=True)):
-        said[at] = judgement.sensitive & ~exempt
+        said[at] = judgement.sensitive & judged
         reason[(reason == Reason.none) & said[at]] = rule.reason
         for name, level in levels.items():
             asked: FloatArray = getattr(judgement, name)

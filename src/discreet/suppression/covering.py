@@ -122,10 +122,11 @@ def prove_hidden(
     draw = np.random.default_rng([seed, 1])
     step = np.where(hiding.hidden, 1.0, np.inf)
     number = len(hiding)
+    hopeful = hiding.within_hidden()
     tried = np.zeros(number, dtype=np.bool_)
     for task in hiding.open:
         cell = int(task) % number
-        if hiding.proven[task] >= 0 or tried[cell]:
+        if hiding.proven[task] >= 0 or not hopeful[task] or tried[cell]:
             continue
         if over():
             return
@@ -133,18 +134,20 @@ def prove_hidden(
         tried[patch.cells] = True
         tried[cell] = True
         if patch.cells.size:
-            _prove_patch(hiding, patch, draw)
+            _prove_patch(hiding, patch, hopeful, draw)
 
 
-def _prove_patch(hiding: Hiding, patch: Patch, draw: np.random.Generator) -> None:
+def _prove_patch(
+    hiding: Hiding, patch: Patch, hopeful: BoolArray, draw: np.random.Generator
+) -> None:
     cells, number = patch.cells, len(hiding)
     down, up = hiding.down[cells], hiding.up[cells]
     room = Room(down=down, up=up, price=np.zeros(cells.size))
     above, below = hiding.target[cells], hiding.target[cells + number]
     idle = 0
     while idle < _PATIENCE:
-        rise = (hiding.proven[cells] < 0) & (above > 0) & (above <= up)
-        fall = (hiding.proven[cells + number] < 0) & (below > 0) & (below <= down)
+        rise = (hiding.proven[cells] < 0) & hopeful[cells]
+        fall = (hiding.proven[cells + number] < 0) & hopeful[cells + number]
         rise &= ~fall | (draw.random(cells.size) < 0.5)
         wish = np.where(rise, above, np.where(fall, -below, 0.0))
         if not wish.any():

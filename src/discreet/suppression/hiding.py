@@ -89,6 +89,15 @@ class Hiding:
         """Tasks that are not proven yet."""
         return np.flatnonzero((self.target > TOLERANCE) & (self.proven < 0)).astype(np.int64)
 
+    def within_hidden(self) -> BoolArray:
+        """Tasks that bounds do not rule out when only hidden cells move."""
+        known = self.unknowns.part(self.hidden)
+        low, high = outer_bounds(known)
+        reach = np.zeros(2 * len(self))
+        at = np.flatnonzero(self.hidden)
+        reach[at], reach[at + len(self)] = high, -low
+        return (self.target > TOLERANCE) & (reach >= self.target)
+
     def distance(self, task: int) -> tuple[int, float]:
         """The cell of a task and how far it must move; negative for down."""
         size = float(self.target[task])

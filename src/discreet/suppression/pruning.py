@@ -89,7 +89,8 @@ def prune(hiding: Hiding, over: Callable[[], bool], budget: int, passes: int = 2
     for _ in range(passes):
         secondary = np.flatnonzero(hiding.hidden & ~hiding.must)
         changed = False
-        for cell in secondary[np.argsort(-hiding.cost[secondary], kind="stable")]:
+        worth = hiding.cost[secondary] / [1 + len(users.of(int(cell))) for cell in secondary]
+        for cell in secondary[np.argsort(-worth, kind="stable")]:
             if over() or hiding.solved >= end:
                 return
             if hiding.hidden[cell]:

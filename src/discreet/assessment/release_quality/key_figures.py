@@ -76,7 +76,6 @@ def _without_noise(ingredient: Ingredient) -> Ingredient:
         protected=exact,
         value=np.where(ingredient.suppressed, 0, ingredient.original),
         deviation=np.zeros(len(ingredient)),
-        key=None,
     )
 
 

@@ -84,6 +84,7 @@ def read_tab(
         encoding: Encoding of the file.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> file = Path(tempfile.mkdtemp()) / "some.tab"
     >>> _ = file.write_text("Total;7;3\nm;3;1\nw;4;2")
     >>> sex = ArgusVariable(name="sex", coded=True)

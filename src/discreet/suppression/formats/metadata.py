@@ -134,6 +134,15 @@ class Metadata:
             codes: Codes found in the data, where no file lists them.
         """
         variable = self.variable(name)
+        found = set(codes)
+        tree = self._tree(variable, found)
+        for code in variable.missing:
+            if code in found and code not in tree.index:
+                tree = tree.replace(missing=code).with_missing()
+        return tree
+
+    def _tree(self, variable: ArgusVariable, codes: set[str]) -> Classification:
+        """The classification without codes of missing values, unless it lists them."""
         if variable.hierarchy:
             return Classification.read(
                 self.file(variable.hierarchy),
@@ -142,7 +151,7 @@ class Metadata:
                 lead=variable.lead,
                 strip=False,
             )
-        listed = sorted({code for code in codes if code != variable.total})
+        listed = sorted(codes - {variable.total, *variable.missing})
         if variable.levels:
             lengths = [sum(variable.levels[: at + 1]) for at in range(len(variable.levels))]
             rising = [at for k, at in enumerate(lengths) if variable.levels[k]]
