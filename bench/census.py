@@ -8,9 +8,12 @@ writers; it draws no noise, checks no parts, and says nothing about quality.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import itertools
 import math
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +23,7 @@ import polars as pl
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
+    from discreet.tables import Figure, ProtectedTable, Table
 
 TABLES = 600
 _ADULTS = "age >= 18"
@@ -38,6 +42,12 @@ _SIZES = {
     "tenure": 4,
     "building_type": 6,
     "construction": 9,
+}
+#: Variables made of numbers: the column, and where each group begins.
+_INTERVALS = {
+    "age5": ("age", list(range(0, 90, 5))),
+    "legal_age": ("age", [0, 6, 14, 16, 18, 21, 67]),
+    "household_size": ("household_size", list(range(1, 9))),
 }
 _SAME = {"age5", "legal_age"}
 _RENTS = ("construction", "building_type", "household_type", "household_size", "sex", "citizenship")
@@ -72,14 +82,6 @@ column = "municipality"
 hierarchy = "region.json"
 [variables.sex]
 codes = ["m", "w"]
-[variables.age5]
-column = "age"
-intervals = [0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85]
-[variables.legal_age]
-column = "age"
-intervals = [0, 6, 14, 16, 18, 21, 67]
-[variables.household_size]
-intervals = [1, 2, 3, 4, 5, 6, 7, 8]
 """
 _FIGURES = """
 persons = { kind = "count" }
@@ -138,6 +140,8 @@ def write_census_programme(folder: Path, persons: int) -> Path:
     design_magnitude_perturbation(2, 1, classes=(1, 2), step=4).write(folder / "rent.csv")
     lines = [_HEAD]
     lines += [f'[variables.{name}]\nhierarchy = "{name}.json"\n' for name in _LISTED[1:]]
+    for name, (column, bounds) in _INTERVALS.items():
+        lines += [f'[variables.{name}]\ncolumn = "{column}"\nintervals = {bounds}\n']
     for at, table in enumerate(tables()):
         lines += [f"[tables.T{at + 1:03}]", f"by = {table['by']}", f"formats = {table['formats']}"]
         lines += [f'where = "{table["where"]}"'] if table["where"] else []
@@ -178,3 +182,140 @@ def _write_residents(folder: Path, nationality: Classification) -> None:
     ).collect()
     keys = np.random.default_rng(6).integers(0, 10**15, people.height)
     people.with_columns(pl.Series("record_key", keys)).write_parquet(folder / "residents.parquet")
+
+
+def protected(folder: Path, persons: int) -> Callable[[], object]:
+    """Carry out the programme, from records to the report on quality."""
+    import discreet as dc
+
+    programme, out = write_census_programme(folder, persons), folder / "release"
+
+    def run() -> object:
+        shutil.rmtree(out, ignore_errors=True)
+        return dc.protect(programme, out, progress=_shown)
+
+    return run
+
+
+def resumed(folder: Path, persons: int) -> Callable[[], object]:
+    """Take up the programme again after an interruption half way."""
+    import discreet as dc
+
+    programme, out = write_census_programme(folder, persons), folder / "release-resumed"
+
+    def interrupt(done: int, steps: int, what: str) -> None:
+        if done == TABLES // 2:
+            raise KeyboardInterrupt
+
+    shutil.rmtree(out, ignore_errors=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        dc.protect(programme, out, progress=interrupt)
+    return lambda: dc.protect(programme, out, progress=_shown)
+
+
+def _shown(done: int, steps: int, what: str) -> None:
+    print(f"\r{done:5} of {steps} steps", end="", file=sys.stderr, flush=True)
+
+
+def unprotected(folder: Path, persons: int) -> Callable[[], object]:
+    """Count the same tables and write the same files as they are."""
+    write_census_programme(folder, persons)
+    out = folder / "unprotected"
+
+    def run() -> None:
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        for name, formats, table in _counted(folder):
+            for kind in formats:
+                write(table, out / f"{name}{suffix_of(kind)}", format=kind)
+
+    from discreet.publication import suffix_of, write
+
+    return run
+
+
+def _counted(folder: Path) -> Iterator[tuple[str, list[str], ProtectedTable]]:
+    """Name, formats and true figures of each table, as they come."""
+    from discreet.tabulation import Query, iterate_tables
+
+    trees, every = _spanning(folder), tables()
+    queries, of = [], []
+    for number, table in enumerate(every):
+        by = [trees.get(name, name) for name in table["by"]]
+        values = ["rent", "area"] if "figures" in table else []
+        queries.append(Query(by=by, where=table["where"] or None, values=values))
+        of.append(number)
+        if "figures" in table:
+            queries.append(Query(by=by, where="tenure == 'rented'"))
+            of.append(number)
+    waiting: dict[int, Table] = {}
+    counted = iterate_tables(pl.scan_parquet(folder / "residents.parquet"), queries)
+    for at, counts in counted:
+        number = of[at]
+        name, formats = f"T{number + 1:03}", every[number]["formats"]
+        if "figures" not in every[number]:
+            yield name, formats, _as_it_is(name, counts)
+        elif number in waiting:
+            pair = [counts, waiting.pop(number)]
+            persons, tenants = sorted(pair, key=lambda one: not one.sums)
+            yield name, formats, _rents(name, persons, tenants)
+        else:
+            waiting[number] = counts
+
+
+def _spanning(folder: Path) -> dict[str, Classification]:
+    """What spans the tables, as the programme says it."""
+    from discreet.classifications import Classification
+
+    found = {name: Classification.read(folder / f"{name}.json", name=name) for name in _LISTED}
+    found["region"] = dataclasses.replace(found["region"], column="municipality")
+    found["sex"] = Classification.flat("sex", ["m", "w"])
+    for name, (column, bounds) in _INTERVALS.items():
+        found[name] = Classification.from_intervals(name, bounds=bounds, column=column)
+    return found
+
+
+def _as_it_is(name: str, table: Table) -> ProtectedTable:
+    """True counts in the form that the writers take."""
+    return _table(name, table.dimensions, table.index, table.count)
+
+
+def _rents(name: str, persons: Table, tenants: Table) -> ProtectedTable:
+    """True counts, means and shares in the form that the writers take."""
+    from discreet.tables import Figure
+    from discreet.tables.figures import figure_dimension
+
+    sizes = [len(dimension) for dimension in persons.dimensions]
+    rented = np.zeros(math.prod(sizes), dtype=np.int64)
+    rented[np.ravel_multi_index(tenants.index, sizes)] = tenants.count
+    count, let = persons.count, rented[np.ravel_multi_index(persons.index, sizes)]
+    rent, area = persons.sums["rent"], persons.sums["area"]
+    columns = [
+        (Figure(name="persons"), count),
+        (Figure(name="tenants"), let),
+        (Figure(name="rent", kind="mean", decimals=2), rent / np.maximum(let, 1)),
+        (Figure(name="area", kind="mean", decimals=1), area / count),
+        (Figure(name="rented", kind="share", decimals=1), 100 * let / count),
+    ]
+    figures = tuple(figure for figure, _ in columns)
+    values = np.concatenate([value for _, value in columns])
+    which = np.repeat(np.arange(len(figures), dtype=np.int32), len(count))
+    index = (*(np.tile(part, len(figures)) for part in persons.index), which)
+    dimensions = (*persons.dimensions, figure_dimension(figures))
+    return _table(name, dimensions, index, values, figures)
+
+
+def _table(
+    name: str, dimensions: Any, index: Any, value: Any, figures: tuple[Figure, ...] = ()
+) -> ProtectedTable:
+    from discreet.tables import ProtectedTable, Provenance
+
+    return ProtectedTable(
+        dimensions=tuple(dimensions),
+        index=tuple(index),
+        value=value,
+        status=np.zeros(len(value), dtype=np.int8),
+        provenance=Provenance(version="0", method="none"),
+        name=name,
+        figures=figures,
+    )

@@ -12,7 +12,8 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Sums and means: `MagnitudeNoise` with `FlexStrength` or `SimpleStrength`,
   `perturb_magnitudes` → `ProtectedTable`
 - Key figures: `derive` makes shares, means, changes, … as each `KeyFigure` says
-- Cell suppression: `primary` applies the rules of `discreet.rules` to a table
+- Cell suppression: `primary` applies the rules of `discreet.rules` to a table, `suppress`
+  hides cells → `ProtectedTable`, `audit` finds out what hidden cells still tell
 - Table parts: `check_parts` holds a table against `PartRules`, `suppress_parts` hides what
   breaks them
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from discreet.release import protect
     from discreet.release.packages import open_parameters, pack_parameters
     from discreet.rules import primary
-    from discreet.suppression import PartRules, check_parts, suppress_parts
+    from discreet.suppression import PartRules, audit, check_parts, suppress, suppress_parts
     from discreet.tables import CellStatus, ProtectedTable, Table
     from discreet.tabulation import Query, tabulate, tabulate_many
 
@@ -73,6 +74,7 @@ _HOMES = {
     "Query": "tabulation",
     "SimpleStrength": "perturbation",
     "Table": "tables",
+    "audit": "suppression",
     "check_parts": "suppression",
     "derive": "derived",
     "design_magnitude_perturbation": "perturbation",
@@ -86,6 +88,7 @@ _HOMES = {
     "primary": "rules",
     "protect": "release",
     "read_microdata": "microdata",
+    "suppress": "suppression",
     "suppress_parts": "suppression",
     "tabulate": "tabulation",
     "tabulate_many": "tabulation",
@@ -111,6 +114,7 @@ __all__ = [
     "SimpleStrength",
     "Table",
     "__version__",
+    "audit",
     "check_parts",
     "derive",
     "design_magnitude_perturbation",
@@ -124,6 +128,7 @@ __all__ = [
     "primary",
     "protect",
     "read_microdata",
+    "suppress",
     "suppress_parts",
     "tabulate",
     "tabulate_many",

@@ -132,10 +132,20 @@ def test_a_table_without_variables_has_figures_too(stated: Make) -> None:
 
 
 def test_shares_stay_between_0_and_100(stated: Make) -> None:
-    part, whole = stated({("N",): 12, ("S",): -2}), stated({("N",): 10, ("S",): 10})
+    part = stated({("N",): 12, ("S",): -2}, original={("N",): 10})
+    whole = stated({("N",): 10, ("S",): 10})
     assert share(part, whole).get("N") == 100.0
     assert share(part, whole).get("S") == 0
     assert ratio(part, whole).get("N") == 1.2
+
+
+def test_what_is_no_part_has_no_share(stated: Make) -> None:
+    part, whole = stated({("N",): 12}), stated({("N",): 10})
+    with pytest.raises(TableError, match="a share needs a part of its whole") as refused:
+        share(part, whole)
+    assert refused.value.hint == 'check part and whole, or take kind="ratio" with factor=100'
+    assert ratio(part, whole, factor=100).get("N") == 120
+    assert share(stated({("N",): 12}), stated({("N",): 0})).get("N") is None  # nothing to see
 
 
 def test_rates_fall_by_100_at_most(stated: Make) -> None:

@@ -2,16 +2,22 @@
 
 In: a number of persons and a seed. Out: invented microdata, in memory (`generate`) or as
 Parquet files (`write_census`), a table programme (`write_programme`), and the protected
-release of its tables (`run`).
+release of its tables, with everything there is to look at (`run`).
 """
 
 from discreet.demo.census import Census, CensusFiles, generate, write_census
-from discreet.demo.demonstration import run
-from discreet.demo.programme import example_perturbation_table, write_programme
+from discreet.demo.demonstration import Demonstration, run
+from discreet.demo.programme import (
+    example_magnitude_table,
+    example_perturbation_table,
+    write_programme,
+)
 
 __all__ = [
     "Census",
     "CensusFiles",
+    "Demonstration",
+    "example_magnitude_table",
     "example_perturbation_table",
     "generate",
     "run",

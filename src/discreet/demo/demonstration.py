@@ -1,29 +1,107 @@
 """The demonstration: a synthetic census, and the protected release of its tables.
 
-In: an output folder. Out: in `census/` invented records with programme, secret and
-perturbation table (the confidential side); in `release/` the protected tables.
+In: an output folder. Out: in `census/` invented records with programme, secret, perturbation
+tables and the internal report (the confidential side); in `release/` the protected tables;
+in `elsewhere/` some of them once more, made with a package of parameters.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.demo.census import write_census
+from discreet.demo.elsewhere import MadeElsewhere, hand_on
 from discreet.demo.geography import Geography
 from discreet.demo.programme import write_programme
 from discreet.errors import PublicationError
 from discreet.files import check_writable
 
 if TYPE_CHECKING:
-    from discreet.release import ReleaseSummary
+    from discreet.release import ReleasedTable, ReleaseSummary
 
-__all__ = ["run"]
+__all__ = ["Demonstration", "run"]
 
 #: Called with the steps done, the steps to do, and what has just been done.
 StepProgress = Callable[[int, int, str], None]
+
+#: What there is to look at, and why.
+_SIGHTS = (
+    ("release/index.html", "all tables on one page, with legend"),
+    ("release/census.xlsx", "the tables as a workbook with an index"),
+    ("release/rents.html", "means, a ratio, an index; parentheses where noise may be large"),
+    ("release/rents.px", "the same as PC-Axis; also as JSON-stat and SDMX-CSV"),
+    ("release/buildings.html", "a table whose finest part is suppressed"),
+    ("release/decisions.json", "what was decided about table parts, and why"),
+    ("release/quality.html", "how good the figures are, for everyone"),
+    ("census/quality/quality-internal.html", "the same in full: CONFIDENTIAL"),
+    ("census/programme.toml", "the programme that did all this"),
+    ("elsewhere/programme.toml", "a programme that uses the package of parameters"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demonstration:
+    """What a demonstration consists of.
+
+    Args:
+        out: The folder of everything.
+        release: The release of its tables.
+        elsewhere: The tables made once more with a package of parameters.
+
+    >>> from discreet.release import ReleaseSummary
+    >>> place = Path("demo-output/release")
+    >>> release = ReleaseSummary(out=place, tables=(), report=place / "index.html",
+    ...                          manifest=place / "release.json")
+    >>> elsewhere = MadeElsewhere(release=release, package=Path("census.dcparams"), files=("a",))
+    >>> demo = Demonstration(out=place.parent, release=release, elsewhere=elsewhere)
+    >>> print(demo.text().splitlines()[-1])
+    Made elsewhere with the package of parameters: 1 files, each the same to the byte.
+    """
+
+    out: Path
+    release: ReleaseSummary
+    elsewhere: MadeElsewhere
+
+    @property
+    def tables(self) -> tuple[ReleasedTable, ...]:
+        """The tables of the release."""
+        return self.release.tables
+
+    @property
+    def report(self) -> Path:
+        """The page about the release."""
+        return self.release.report
+
+    @property
+    def sights(self) -> dict[Path, str]:
+        """What there is to look at: file → what it shows."""
+        return {self.out / name: shows for name, shows in _SIGHTS}
+
+    def text(self) -> str:
+        """The demonstration for people."""
+        width = max(len(str(path)) for path in self.sights)
+        number = len(self.elsewhere.files)
+        return "\n".join(
+            [
+                *self.release.text().splitlines()[:-1],
+                "Look at",
+                *(f"  {path!s:<{width}}  {shows}" for path, shows in self.sights.items()),
+                f"Made elsewhere with the package of parameters: {number} files, "
+                "each the same to the byte.",
+            ]
+        )
+
+    def described(self) -> dict[str, Any]:
+        """The demonstration for programs."""
+        return {
+            **self.release.described(),
+            "look_at": {str(path): shows for path, shows in self.sights.items()},
+            "elsewhere": self.elsewhere.described(),
+        }
 
 
 def run(
@@ -32,17 +110,17 @@ def run(
     *,
     seed: int = 2026,
     progress: StepProgress | None = None,
-) -> ReleaseSummary:
-    """Make a synthetic census and protect a programme of nine tables over it.
+) -> Demonstration:
+    """Make a synthetic census and protect a programme of tables over it.
 
     Args:
         out: Folder for everything; made if there is none.
         persons: Number of persons, 100 to 200 million.
-        seed: The same persons and seed give the same files.
+        seed: The same persons and seed give the same release.
         progress: Called with the steps done, the steps to do, and a name.
 
     Returns:
-        What the release consists of.
+        What there is to look at.
 
     >>> run("demo-output", persons=1)
     Traceback (most recent call last):
@@ -55,9 +133,11 @@ def run(
 
     Geography.of(persons, seed)  # refuses wrong sizes before any folder is made
     place = _folder(Path(out))
-    census = _folder(place / "census")
+    census, elsewhere = _folder(place / "census"), _folder(place / "elsewhere")
     write_census(census, persons, seed, progress=_persons_step(progress))
-    return protect(write_programme(census), place / "release", progress=progress)
+    release = protect(write_programme(census), place / "release", progress=progress)
+    again = hand_on(census, elsewhere, release)
+    return Demonstration(out=place, release=release, elsewhere=again)
 
 
 def _persons_step(progress: StepProgress | None) -> Callable[[int, int], None] | None:

@@ -15,10 +15,15 @@ from discreet.demo.census import map_of
 from discreet.demo.classifications import classifications_of
 from discreet.errors import RecordKeyError
 from discreet.files import check_writable, write_text
-from discreet.perturbation import PerturbationTable
+from discreet.perturbation import (
+    MagnitudePerturbationTable,
+    PerturbationTable,
+    design_magnitude_perturbation,
+)
 from discreet.perturbation.design import preset
 
-__all__ = ["PROGRAMME", "example_perturbation_table", "write_programme"]
+__all__ = ["PROGRAMME", "example_magnitude_table", "example_perturbation_table"]
+__all__ += ["write_programme"]
 
 #: File name of the programme.
 PROGRAMME = "programme.toml"
@@ -35,6 +40,9 @@ _FILES = {
     "marital_status": "marital_status.csv",
     "education": "education.hrc",
     "occupation": "occupation.toml",
+    "household_type": "household_type.json",
+    "building_type": "building_type.json",
+    "construction": "construction.json",
 }
 
 
@@ -47,8 +55,17 @@ def example_perturbation_table() -> PerturbationTable:
     return preset("published-never-1-or-2-within-4-half-unchanged")
 
 
+def example_magnitude_table() -> MagnitudePerturbationTable:
+    """An example of a perturbation table for sums and means.
+
+    >>> example_magnitude_table().kinds
+    ('all',)
+    """
+    return design_magnitude_perturbation(2, 1, classes=(1, 2), step=4, name="example")
+
+
 def write_programme(folder: str | os.PathLike[str]) -> Path:
-    """Write a programme of nine tables beside the persons of a synthetic census.
+    """Write a programme of tables beside the records of a synthetic census.
 
     Args:
         folder: A folder that `discreet.demo.write_census` has filled.
@@ -70,6 +87,7 @@ def write_programme(folder: str | os.PathLike[str]) -> Path:
     for name, file in _FILES.items():
         trees[name].write(place / file)
     example_perturbation_table().write(place / "ptable.json")
+    example_magnitude_table().write(place / "magnitude-ptable.csv")
     programme = place / PROGRAMME
     write_text(programme, files("discreet.demo").joinpath(PROGRAMME).read_text("utf-8"))
     return programme

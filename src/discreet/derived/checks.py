@@ -87,9 +87,10 @@ def _name_problems(
                 yield Problem(f"there is no ingredient {name!r}", figure.name, hint)
         if figure.shown in ingredients:
             made = ingredients[figure.shown].protected.figures
-            if any(shown.summed != figure.summed for shown in made):
-                what = f"a {made[0].kind} cannot be shown as a {figure.kind}"
-                yield Problem(what, figure.name)
+            kind = made[0].kind if made else "count"  # a plain count names no figure
+            if figure.kind not in (kind, "sum" if kind == "count" else kind):
+                what = f"a {kind} cannot be shown as a {figure.kind}"
+                yield Problem(what, figure.name, f'write kind="{kind}"')
 
 
 def _advice(name: str, ingredients: Mapping[str, Ingredient], figures: set[str]) -> str:

@@ -1,7 +1,7 @@
 """`derive`: key figures from protected figures, side by side in one table.
 
 In: confidential `Ingredient`s. Out: a `ProtectedTable`. Figures are made of protected
-values only; originals decide nothing but the sign of balances.
+values only; originals decide nothing but the sign of balances, and whether a share is one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.derived.cells import Component, components
+from discreet.derived.cells import Cells, Component, components
 from discreet.derived.checks import check_arguments, check_codes
 from discreet.derived.formulas import Result, combined, shown
 from discreet.derived.key_figure import KeyFigure
@@ -31,6 +31,7 @@ from discreet.tables import (
     without_unpublished,
 )
 from discreet.tables.listing import listed_codes
+from discreet.tables.texts import by_language
 from discreet.tables.parts import Parts, level_numbers, parts_with_figures, within
 
 __all__ = ["derive"]
@@ -40,6 +41,9 @@ StatusArray = npt.NDArray[np.int8]
 
 #: Larger whole numbers are not exact as floating-point numbers.
 _EXACT = 2.0**53
+
+#: Sums of weights and values agree up to this, relatively.
+_SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +116,8 @@ def derive(
         notes=notes(known, bracketed=any(column.bracketed for column in columns)),
         cell_notes=cell_notes(known, several=len(columns) > 1),
         name=name,
-        titles=dict(titles or {}),
-        universe=_universe(known) if universe is None else dict(universe),
+        titles=by_language(titles, "titles"),
+        universe=_universe(known) if universe is None else by_language(universe, "universe"),
     )
     return without_unpublished(protected) if found_codes == "hide" else protected
 
@@ -158,8 +162,25 @@ def _compared(
             hint="hand in the cells of these totals, too",
         )
     above, under = part.at(places), whole.at(reference)
+    if figure.kind == "share":
+        _check_share(figure.name, above, under)
     same = _one_cell(places, reference) & (part is whole)
     return places, combined(figure.kind, above, under, same, figure.scale)
+
+
+def _check_share(name: str, above: Cells, under: Cells) -> None:
+    """Refuse shares of what is no part: noise may exceed the whole, originals may not.
+
+    Without it, cutting off at 100 would turn wrong figures into plausible ones.
+    """
+    seen = (above.value > 0) & (under.value > 0)  # the originals of zeros are not known here
+    if bool((above.original > under.original * (1 + _SLACK))[seen].any()):
+        raise TableError(
+            "a share needs a part of its whole, but the original part is the larger one",
+            code="no-share",
+            where=name,
+            hint='check part and whole, or take kind="ratio" with factor=100',
+        )
 
 
 def _one_cell(places: Places, reference: Places) -> npt.NDArray[np.bool_]:

@@ -22,6 +22,7 @@ from discreet.perturbation.table import PerturbationTable
 from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table, without_unpublished
 from discreet.tables.parts import within
 from discreet.tables.table import grid_size
+from discreet.tables.texts import by_language, texts_by
 from discreet.tabulation.filters import Filter
 
 __all__ = [
@@ -186,8 +187,8 @@ def protect_counts(
         parts=table.parts,
         notes=(NON_ADDITIVITY,),
         name=table.name,
-        titles=dict(titles or {}),
-        universe=dict(universe or {}),
+        titles=by_language(titles, "titles"),
+        universe=by_language(universe, "universe"),
     )
     return ProtectedCounts(protected, cells, value, number, status == CellStatus.suppressed)
 
@@ -371,7 +372,7 @@ def _status(
 def _provenance(
     table: Table, ptable: PerturbationTable, grid: KeyGrid, digests: Mapping[str, str]
 ) -> Provenance:
-    named = dict(digests)
+    named = texts_by(digests, "digests", "digests have a name each", 'such as {"data": …}')
     key = table.fingerprint()
     if key is not None:  # a digest keyed by few cells could be found by trial
         named["perturbation_table"] = ptable.digest(key)

@@ -33,6 +33,7 @@ from discreet.tables import (
     Table,
     without_unpublished,
 )
+from discreet.tables.texts import by_language, texts_by
 from discreet.tabulation.filters import Filter
 
 __all__ = ["magnitude_ingredient", "mean_ingredient", "perturb_magnitudes"]
@@ -73,7 +74,7 @@ def perturb_magnitudes(
     count_decimals: int | None = None,
     found_codes: Literal["list", "hide"] = "list",
     titles: Mapping[str, str] | None = None,
-    unit: Mapping[str, str] | None = None,
+    unit: str | Mapping[str, str] | None = None,
     universe: Mapping[str, str] | None = None,
     digests: Mapping[str, str] | None = None,
 ) -> ProtectedTable:
@@ -99,7 +100,7 @@ def perturb_magnitudes(
             table, since sum / mean is this number.
         found_codes: As for `perturb`.
         titles: language → heading.
-        unit: language → unit.
+        unit: Unit in all languages, or language → unit.
         universe: language → who is counted.
         digests: name → keyed digest, added to the provenance.
 
@@ -258,7 +259,7 @@ def _digits(grain: float) -> int:
 def _texts(
     decimals: Any,
     titles: Mapping[str, str] | None,
-    unit: Mapping[str, str] | None,
+    unit: str | Mapping[str, str] | None,
     universe: Mapping[str, str] | None,
     digests: Mapping[str, str] | None,
 ) -> _Texts:
@@ -272,10 +273,10 @@ def _texts(
         )
     return _Texts(
         decimals=None if number is None else int(number),
-        titles=dict(titles or {}),
-        unit=dict(unit or {}),
-        universe=dict(universe or {}),
-        digests=dict(digests or {}),
+        titles=by_language(titles, "titles"),
+        unit=by_language({"en": unit, "de": unit} if isinstance(unit, str) else unit, "unit"),
+        universe=by_language(universe, "universe"),
+        digests=texts_by(digests, "digests", "digests have a name each", 'such as {"data": …}'),
     )
 
 

@@ -21,7 +21,7 @@ from discreet.publication.cells import Cells, cell_chunks, has_number, is_comple
 from discreet.publication.description import describe
 from discreet.publication.footnotes import footnotes
 from discreet.publication.notes import unlisted_text
-from discreet.tables import CellStatus, ProtectedTable
+from discreet.tables import CellStatus, ProtectedTable, Withheld
 
 if TYPE_CHECKING:
     from discreet.publication.writing import Options
@@ -43,6 +43,9 @@ def _schema(table: ProtectedTable, options: Options) -> pa.Schema:
     fields = [pa.field(d.name, coded, nullable=False) for d in table.dimensions]
     number = pa.int64() if table.value.dtype.kind == "i" else pa.float64()
     fields += [pa.field("value", number), pa.field("status", coded, nullable=False)]
+    if table.withheld is not None:
+        kinds = {"reason": coded, "low": pa.float64(), "high": pa.float64()}
+        fields += [pa.field(name, kinds[name]) for name in table.withheld.columns]
     if footnotes(table).remarks:
         fields.append(pa.field("note", coded))
     whole = describe(table, options.language)
@@ -63,8 +66,25 @@ def _arrays(table: ProtectedTable, cells: Cells, language: str) -> list[pa.Array
     arrays.append(_numbers(cells.value, shown=has_number(cells.status)))
     names = _texts([status.name for status in CellStatus])
     arrays.append(pa.DictionaryArray.from_arrays(_numbers(cells.status.astype("int32")), names))
+    if table.withheld is not None:
+        arrays += _withheld(table, table.withheld, cells)
     if footnotes(table).remarks:
         arrays.append(_notes(table, cells, language))
+    return arrays
+
+
+def _withheld(table: ProtectedTable, said: Withheld, cells: Cells) -> list[pa.Array]:
+    """Reasons and intervals of hidden cells; null for all others."""
+    beside = said.beside(table.dimensions, cells.index, has_number(cells.status))
+    codes = [note.kind for note in said.reasons]
+    which = np.full(len(cells), -1, dtype=np.int32)
+    for number, code in enumerate(codes):
+        which[(beside["reason"] == code).fill_null(value=False).to_numpy()] = number
+    reasons = _numbers(np.maximum(which, 0), shown=which >= 0)
+    arrays = [pa.DictionaryArray.from_arrays(reasons, _texts(codes))]
+    for name in said.columns[1:]:
+        bound = beside[name].to_numpy()
+        arrays.append(_numbers(np.nan_to_num(bound), shown=~np.isnan(bound)))
     return arrays
 
 

@@ -52,6 +52,9 @@ def _frame(table: ProtectedTable, cells: Cells, options: Options) -> pl.DataFram
     columns["status"] = names.gather(cells.status)
     printed = symbols(cells.value, cells.status, decimals_of(table, cells))
     columns["symbol"] = pl.Series(printed, dtype=pl.String)
+    if table.withheld is not None:
+        shown = has_number(cells.status)
+        columns.update(table.withheld.beside(table.dimensions, cells.index, shown))
     notes = notes_column(table, cells, language)
     return pl.DataFrame(columns if notes is None else {**columns, "note": notes})
 

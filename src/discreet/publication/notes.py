@@ -35,6 +35,8 @@ _GENERAL = "non-additivity"
 _KNOWN: MutableMapping[ProtectedTable, Note | None] = WeakKeyDictionary()
 
 Mask = npt.NDArray[np.bool_]
+#: Positions, values and states of cells.
+Cells = tuple[tuple[npt.NDArray[np.int32], ...], npt.NDArray[Any], npt.NDArray[np.int8]]
 
 
 def printed_notes(table: ProtectedTable) -> tuple[Note, ...]:
@@ -82,11 +84,12 @@ def _figures_note(table: ProtectedTable) -> Note | None:
     noted = any(note.kind == _GENERAL for note in table.notes)
     texts: dict[str, list[str]] = {language: [] for language in LANGUAGES}
     for figure, part in _additive(table, noted):
+        total, values = _sums(part)
         for language in LANGUAGES:
-            sums = list(_differences(part, language))
+            sums = list(_differences(part, total, values, language))
             if sums:
-                total = number_text(_grand_total(part) or 0, part.decimals, language)
-                said = words(language).add_up.format(total=total, sums=", ".join(sums))
+                whole = number_text(total or 0, part.decimals, language)
+                said = words(language).add_up.format(total=whole, sums=", ".join(sums))
                 name = f"{figure.title(language)}: " if figure and table.several_figures else ""
                 texts[language].append(name + said)
     if not texts[LANGUAGES[0]]:
@@ -136,19 +139,40 @@ def _narrowed(parts: Parts | None, number: int) -> Parts | None:
     return frozenset(part[:-1] for part in parts if part[-1] == number)
 
 
-def _grand_total(table: ProtectedTable) -> int | float | None:
-    return _sum(table, [_only_total(dimension) for dimension in table.dimensions])
+def _sums(table: ProtectedTable) -> tuple[int | float | None, list[int | float | None]]:
+    """The grand total, and the sum of each part of it; None where there is no sum."""
+    margins = _margins(table)
+    total = _sum(table, [_only_total(dimension) for dimension in table.dimensions], margins)
+    if total is None:
+        return None, []
+    every = (table.index, table.value, table.status)
+    one_way = [_sum(table, codes, margins) for _, codes in _one_way(table, LANGUAGES[0])]
+    inner = [_sum(table, codes, every) for _, codes in _inner(table, LANGUAGES[0])]
+    return total, one_way + inner
 
 
-def _differences(table: ProtectedTable, language: str) -> Iterator[str]:
+def _margins(table: ProtectedTable) -> Cells:
+    """The cells with all variables at their total, or all but one."""
+    broken_down = np.zeros(table.stored, dtype=np.int8)
+    for dimension, part in zip(table.dimensions, table.index, strict=True):
+        broken_down += (dimension.levels > 0).astype(np.int8)[part]
+    here = np.flatnonzero(broken_down <= 1)
+    return tuple(part[here] for part in table.index), table.value[here], table.status[here]
+
+
+def _differences(
+    table: ProtectedTable,
+    total: int | float | None,
+    values: Sequence[int | float | None],
+    language: str,
+) -> Iterator[str]:
     """Each sum that differs from the grand total, with the name of its part."""
-    total = _grand_total(table)
     if total is None:
         return
     text = words(language)
     printed = number_text(total, table.decimals, language)
-    for name, codes in _parts(table, language):
-        value = _sum(table, codes)
+    parts = itertools.chain(_one_way(table, language), _inner(table, language))
+    for (name, _), value in zip(parts, values, strict=True):
         if value is None:
             continue
         shown = number_text(value, table.decimals, language)
@@ -156,14 +180,12 @@ def _differences(table: ProtectedTable, language: str) -> Iterator[str]:
             yield text.add_by.format(sum=shown, name=name)
 
 
-def _parts(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[Mask]]]:
-    """The ways to split the grand total: by one variable at one level; by all at once."""
+def _one_way(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[Mask]]]:
+    """The ways to split the grand total by one variable at one level."""
     at_total = [_only_total(dimension) for dimension in table.dimensions]
     for at, dimension in enumerate(table.dimensions):
         for name, codes in _cuts(dimension, language):
             yield name, [*at_total[:at], codes, *at_total[at + 1 :]]
-    if len(table.dimensions) > 1:
-        yield from _inner(table, language)
 
 
 def _only_total(dimension: Dimension) -> Mask:
@@ -193,7 +215,12 @@ def _cuts(dimension: Dimension, language: str) -> Iterator[tuple[str, Mask]]:
 
 
 def _inner(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[Mask]]]:
-    """The innermost cells; once for each way to choose among breakdowns that do not nest."""
+    """The innermost cells; once for each way to choose among breakdowns that do not nest.
+
+    With one variable they are those of its finest level, which are looked at already.
+    """
+    if len(table.dimensions) < 2:
+        return
     choices = [range(len(dimension.classifications)) for dimension in table.dimensions]
     for chosen in itertools.product(*choices):
         codes, names = [], [words(language).add_inner]
@@ -204,16 +231,23 @@ def _inner(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[Mas
         yield ", ".join(names), codes
 
 
-def _sum(table: ProtectedTable, codes: Sequence[Mask]) -> int | float | None:
-    """The sum of published values; None if one of them is suppressed or unknown."""
+def _sum(table: ProtectedTable, codes: Sequence[Mask], cells: Cells) -> int | float | None:
+    """The sum of published values; None if one of them is suppressed or unknown.
+
+    Args:
+        table: The table.
+        codes: Per variable, which codes are wanted.
+        cells: Cells of the table, with all the wanted ones among them.
+    """
     if _lacks(table, codes):
         return None
-    mask = np.ones(table.stored, dtype=np.bool_)
-    for part, wanted in zip(table.index, codes, strict=True):
+    index, values, status = cells
+    mask = np.ones(len(values), dtype=np.bool_)
+    for part, wanted in zip(index, codes, strict=True):
         mask &= wanted[part]
-    if bool((table.status[mask] == CellStatus.suppressed).any()):
+    if bool((status[mask] == CellStatus.suppressed).any()):
         return None
-    value = table.value[mask]
+    value = values[mask]
     # fsum is exact, so the order of the cells does not matter.
     return int(value.sum()) if value.dtype.kind == "i" else math.fsum(value.tolist())
 

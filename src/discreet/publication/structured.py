@@ -7,7 +7,7 @@ object says what the cells are that are not listed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ def write_file(table: ProtectedTable, path: Path, options: Options) -> None:
         whole["unlisted"] = unlisted_text(table, options.language)
     head = json.dumps(whole, ensure_ascii=False, indent=1).removesuffix("\n}")
     columns = [(d.name, _codes(d, at)) for at, d in enumerate(table.dimensions)]
-    columns += [("value", numbers_of), ("status", _status)]
+    columns += [("value", numbers_of), ("status", _status), *_withheld(table)]
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f'{head},\n "cells": {{')
         for number, (name, column) in enumerate(columns):
@@ -53,6 +53,20 @@ def write_items(file: IO[str], chunks: Iterable[list[Any]]) -> None:
 def _codes(dimension: Dimension, at: int) -> Callable[[Cells], list[Any]]:
     codes = np.array(dimension.codes, dtype=object)
     return lambda cells: list(codes[cells.index[at]])
+
+
+def _withheld(table: ProtectedTable) -> Iterator[tuple[str, Callable[[Cells], list[Any]]]]:
+    """Reasons and intervals of hidden cells, where a table says them."""
+    said = table.withheld
+    for name in () if said is None else said.columns:
+
+        def column(cells: Cells, name: str = name) -> list[Any]:
+            assert said is not None
+            shown = has_number(cells.status)
+            found: list[Any] = said.beside(table.dimensions, cells.index, shown)[name].to_list()
+            return found
+
+        yield name, column
 
 
 def numbers_of(cells: Cells) -> list[Any]:

@@ -148,6 +148,8 @@ def _check_columns(table: ProtectedTable, form: str, *, labels: bool) -> None:
     every = [*names, *_OWN_COLUMNS.get(form, ())]
     if form in ("csv", "parquet") and footnotes(table).remarks:
         every.append("note")
+    if form in ("csv", "parquet", "json") and table.withheld is not None:
+        every += table.withheld.columns
     if labels:
         every += [f"{name}_label" for name in names]
     if len(table.figures) == 1:

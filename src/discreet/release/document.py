@@ -150,6 +150,7 @@ class Settings(Entry):
     official: str | None = None
     complete: bool | None = None
     universe: Texts | None = None
+    workbook: bool | None = None
 
 
 class TableEntry(Settings):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.release.document import TableEntry
@@ -155,12 +154,12 @@ def _notes(programme: Programme, name: str, table: TableEntry) -> Found:
                 )
 
 
-def check_thresholds(programme: Programme, shared: Mapping[str, Any] | None = None) -> Found:
+def check_thresholds(programme: Programme, shared: PartsEntry | None = None) -> Found:
     """What the rules for table parts find wrong with their thresholds, table by table.
 
     Args:
         programme: The programme.
-        shared: The thresholds of a package.
+        shared: The rules of a package.
     """
     from discreet.suppression import PartRules
 

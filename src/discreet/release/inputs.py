@@ -74,7 +74,7 @@ class Inputs:
 
     def thresholds(self, table: str) -> dict[str, Any] | None:
         """The thresholds for the parts of a table; None where parts stay."""
-        return self.programme.thresholds(table, self.parameters.thresholds)
+        return self.programme.thresholds(table, self.parameters.parts)
 
     def held_against_all(self, table: str) -> bool:
         """Whether rules for parts look at all records besides those a filter passes."""
@@ -84,7 +84,8 @@ class Inputs:
         """The rule for official figures that holds for a table, as it is stated."""
         stated = self.programme.tables[table].official
         if stated is None and self.programme.document.parameters is not None:
-            stated = self.parameters.official
+            main = self.programme.source_of(table).main
+            stated = self.parameters.official if main else None
         return (stated or "").strip()
 
     @cached_property

@@ -123,3 +123,6 @@ def _workbook(programme: Programme) -> Found:
     stems = {table.lower() for table in programme.document.tables}
     if name.lower().removesuffix(".xlsx").partition(".")[0] in stems:
         yield at(programme, ("workbook",), "a table has this name", "choose another name")
+    if programme.tables and all(entry.workbook is False for entry in programme.tables.values()):
+        what = "no table stands in the workbook"
+        yield at(programme, ("workbook",), what, "leave it out, or workbook = false of a table")

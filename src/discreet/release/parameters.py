@@ -72,7 +72,7 @@ def open_parameters_of(opener: Opener) -> Parameters | None:
         if parameters is not None:
             opener.problems += _fits_programme(programme, parameters)
             opener.problems += [
-                problem for _, problem in check_thresholds(programme, parameters.thresholds)
+                problem for _, problem in check_thresholds(programme, parameters.parts)
             ]
         return parameters
     ptable = opener.attempt(("perturbation", "table"), _read_perturbation_table)

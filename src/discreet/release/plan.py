@@ -29,6 +29,7 @@ __all__ = [
     "table_digests",
     "table_files",
     "workbook_files",
+    "workbook_tables",
 ]
 
 #: Under this name a release remembers what is said about it as a whole.
@@ -89,6 +90,13 @@ def workbook_files(programme: Programme) -> list[str]:
         return []
     found = outputs(name.removesuffix(".xlsx"), ["xlsx"], programme.languages)
     return [output.file for output in found]
+
+
+def workbook_tables(programme: Programme) -> list[str]:
+    """The tables of the workbook: all that do not say otherwise."""
+    if programme.document.workbook is None:
+        return []
+    return [name for name, entry in programme.tables.items() if entry.workbook is not False]
 
 
 def quality_files(programme: Programme) -> list[str]:
@@ -164,7 +172,7 @@ def _table(
     entry, official = inputs.programme.tables[name], inputs.official(name)
     columns = {figure.of for figure in entry.figures.values() if figure.of is not None}
     return [
-        entry.model_dump(exclude={"official", "parts", "source"}),
+        entry.model_dump(exclude={"official", "parts", "source", "workbook"}),
         {name: _variable(inputs, name) for name in used_variables(inputs.programme, name)},
         [official, totals] if official else [],
         parameters["figures"] if entry.figures else "",

@@ -168,20 +168,18 @@ class Programme:
         tables = [entry for n, entry in self.tables.items() if self.source_of(n).name == source]
         return {name for table in tables for name in table.by or []}
 
-    def thresholds(
-        self, table: str, shared: Mapping[str, Any] | None = None
-    ) -> dict[str, Any] | None:
+    def thresholds(self, table: str, shared: PartsEntry | None = None) -> dict[str, Any] | None:
         """The thresholds of table parts that hold for a table; None where parts stay.
 
         Args:
             table: Name of the table.
-            shared: Those for all tables, if they do not stand in the programme.
+            shared: What holds for all tables, if it does not stand in the programme.
         """
-        general, own = self.document.parts, self.tables[table].parts
+        general, own = self.document.parts or shared, self.tables[table].parts
         decisive = own or general
-        if not (decisive.enabled if decisive is not None else shared):
+        if decisive is None or not decisive.enabled:
             return None
-        common = dict(shared or {}) | (general.thresholds if general is not None else {})
+        common = general.thresholds if general is not None else {}
         return common | (own.thresholds if own is not None else {})
 
     def held_against_all(self, table: str, shared: PartsEntry | None = None) -> bool:

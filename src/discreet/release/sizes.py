@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Problem, PublicationError
-from discreet.release.document import TableEntry
+from discreet.release.plan import workbook_tables
 from discreet.release.programme import Programme
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def check_grids(
         rows, columns = 1, sizes[-1] if len(sizes) > 1 else 1
         for size in sizes[:-1] or sizes:
             rows *= size
-        problems += _too_large(name, entry, rows, columns)
+        problems += _too_large(programme, name, rows, columns)
     _raise(problems)
 
 
@@ -60,7 +60,7 @@ def check_formats(programme: Programme, shelf: Shelf) -> None:
     problems: list[Problem] = []
     for name, entry in programme.tables.items():
         outline = shelf.outline(name)
-        laid_out = {"xlsx", "html"} & set(entry.formats or [])
+        laid_out = {"xlsx", "html"} & set(_kinds(programme, name))
         if not laid_out or outline.grid_size <= _ALWAYS_FITS:
             continue
         if entry.complete and outline.grid_size > CELL_LIMIT:
@@ -68,7 +68,7 @@ def check_formats(programme: Programme, shelf: Shelf) -> None:
         else:
             table = shelf.table(name)
             rows, columns = lay_out(table, complete=entry.complete).shape
-        problems += _too_large(name, entry, rows, columns)
+        problems += _too_large(programme, name, rows, columns)
     _raise(problems)
 
 
@@ -80,10 +80,16 @@ def _size(spanning: Any) -> int:
     return 1 + sum(len(tree) - 1 for tree in trees)
 
 
-def _too_large(name: str, entry: TableEntry, rows: int, columns: int) -> Iterator[Problem]:
+def _kinds(programme: Programme, name: str) -> list[str]:
+    """The formats of a table, and that of the workbook it stands in."""
+    also = ["xlsx"] if name in workbook_tables(programme) else []
+    return list(dict.fromkeys([*(programme.tables[name].formats or []), *also]))
+
+
+def _too_large(programme: Programme, name: str, rows: int, columns: int) -> Iterator[Problem]:
     from discreet.publication import check_shape
 
-    for kind in entry.formats or []:
+    for kind in _kinds(programme, name):
         room = _HEADROOM if kind == "xlsx" else 0
         try:
             check_shape(kind, rows, columns, where=name)

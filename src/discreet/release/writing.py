@@ -24,6 +24,7 @@ from discreet.release.plan import (
     report_files,
     table_files,
     workbook_files,
+    workbook_tables,
 )
 from discreet.release.remembered import quality_of
 from discreet.release.shelf import Shelf
@@ -103,6 +104,8 @@ class Writer:
         parts = [[table.described(), self.digests[table.name]] for table in released]
         about: list[object] = [self.title, document.date, self.programme.data.version, parts]
         about += [self._versions()] if document.sources else []
+        in_workbook = workbook_tables(self.programme)
+        about += [in_workbook] if in_workbook and len(in_workbook) < len(released) else []
         digest = self._key(None).digest(about)
         files = [*about_files(self.inputs), MANIFEST]
         if not (self.resume and self.shelf.complete(RELEASE, digest, files)):
@@ -147,13 +150,13 @@ class Writer:
             )
 
     def _workbooks(self) -> None:
-        """All tables in one workbook per language, with an index sheet."""
+        """Many tables in one workbook per language, with an index sheet."""
         from discreet.publication import write_workbook
 
         files = workbook_files(self.programme)
         for file, language in zip(files, self.programme.languages, strict=False):
             write_workbook(
-                (self.shelf.table(name) for name in self.programme.tables),
+                (self.shelf.table(name) for name in workbook_tables(self.programme)),
                 self.shelf.stage / file,
                 title=self.title,
                 language=language,

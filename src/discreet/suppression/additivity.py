@@ -44,7 +44,8 @@ def refuse(cells: Sequence[int] | IntArray, names: Names, what: str, code: str, 
 def units_of(table: Table, value: str | None, decimals: int) -> IntArray:
     """The values of a table in whole units of the last published decimal."""
     if value is None:
-        return table.count * 10**decimals
+        units: IntArray = table.count * 10**decimals
+        return units
     column = table.weight if value == "weight" else table.sums.get(value)
     if column is None:
         found = ", ".join([*table.sums, *(["weight"] if table.weight is not None else [])])

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from discreet.errors import SuppressionError
 from discreet.suppression.certificate import certify
 from discreet.suppression.cuts import Cut
-from discreet.suppression.guided import CheapestMoves, guided_pattern
+from discreet.suppression.guided import Guide
 from discreet.suppression.relaxation import Relaxation
 
 __all__ = ["Branching"]
@@ -25,9 +25,10 @@ __all__ = ["Branching"]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-#: Whole costs: a bound less than one below a cost has met it.
-_MET = 0.999
-_WHOLE = 1e-4
+#: Costs are whole: a bound so near below a cost has met it.
+_MET = 0.5
+#: Reduced costs are compared with this tolerance.
+_NEAR = 1e-3
 #: Cuts at whole patterns are looked for around them.
 _BLURS = (1e-2, 1e-3, 0.0)
 
@@ -42,40 +43,40 @@ class Branching:
     def __init__(self, relaxation: Relaxation) -> None:
         import highspy
 
-        self._highspy = highspy
+        self._highspy: Any = highspy
         self.relaxation = relaxation
         self.movable = relaxation.movable
         self.separator = relaxation.separator
-        self.moves = CheapestMoves(self.movable)
-        self.best: BoolArray | None = None
-        self.cost = math.inf
+        self.guide = Guide(self.separator)
+        #: Hiding everything is safe: that is checked before there are movable cells.
+        self.best: BoolArray = np.ones(len(self.movable), dtype=np.bool_)
+        self.cost = self.movable.paid(self.best)
         self.bound = 0.0
         self.rounds = 0
 
     @property
     def proven(self) -> bool:
         """Whether no pattern is cheaper than the best one found."""
-        return self.cost - max(self.bound, self.relaxation.objective) < _MET
+        return self.movable.whole(max(self.bound, self.relaxation.objective)) >= self.cost
 
     @property
     def proven_bound(self) -> int:
         """No pattern costs less, as far as the branching has shown."""
         problem = self.relaxation.problem
-        return problem.cost_of(problem.hidden) + max(0, math.ceil(self.bound - _WHOLE))
+        return problem.cost_of(problem.hidden) + self.movable.whole(self.bound)
 
     def complete(self, start: BoolArray, until: float) -> None:
         """Complete cells to a pattern, and keep it if it is the best."""
-        x = self.relaxation.x
-        found = guided_pattern(self.movable, self.separator, self.moves, x, start, until)
+        found = self.guide.pattern(self.relaxation.x, start, until)
         if found is not None:
             self.keep(found)
 
     def keep(self, chosen: BoolArray) -> bool:
         """Keep a pattern if it is cheaper than the best one and certified."""
-        cost = float(self.movable.cost[chosen].sum())
-        if cost >= self.cost or len(self._unprotected(chosen)):
+        cheaper = self.movable.cost[chosen].sum() < self.movable.cost[self.best].sum()
+        if not cheaper or len(self._unprotected(chosen)):
             return False
-        self.best, self.cost = chosen, cost
+        self.best, self.cost = chosen, self.movable.paid(chosen)
         return True
 
     def _unprotected(self, chosen: BoolArray) -> npt.NDArray[np.int64]:
@@ -122,8 +123,8 @@ class Branching:
         solver.run()
         status, known = solver.getModelStatus(), solver.getInfo()
         statuses = self._highspy.HighsModelStatus
-        if status == statuses.kInfeasible:
-            self.bound = self.cost
+        if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
+            self.bound = self.movable.below(self.cost) + 1.0
             return None
         if status not in (statuses.kOptimal, statuses.kTimeLimit):
             raise SuppressionError(
@@ -131,7 +132,9 @@ class Branching:
                 code="solver",
                 hint="report this, or use the method auto",
             )
-        self.bound = max(self.bound, min(float(known.mip_dual_bound), self.cost))
+        self.bound = max(
+            self.bound, min(float(known.mip_dual_bound), self.cost + self.movable.tiny)
+        )
         if not math.isfinite(known.objective_function_value) or status != statuses.kOptimal:
             return None
         return np.array(solver.getSolution().col_value) > 0.5
@@ -157,17 +160,15 @@ class Branching:
         for cut in self.relaxation.cuts:
             cells = cut.cells.astype(np.int32)
             solver.addRow(cut.least, self._highspy.kHighsInf, cells.size, cells, cut.coef)
-        if self.best is not None:
-            paid = np.flatnonzero(self.movable.cost).astype(np.int32)
-            cheaper = self.cost - 1.0 + _WHOLE
-            solver.addRow(-self._highspy.kHighsInf, cheaper, paid.size, paid, self.movable.cost[paid])
+        paid = np.flatnonzero(self.movable.cost).astype(np.int32)
+        most, prices = self.movable.below(self.cost), self.movable.cost[paid]
+        solver.addRow(-self._highspy.kHighsInf, most, paid.size, paid, prices)
         return solver
 
     def _ranges(self) -> tuple[FloatArray, FloatArray]:
         """Cells whose hiding or showing alone makes a pattern too dear are settled."""
         low, high = self.movable.forced.astype(np.float64), np.ones(len(self.movable))
-        room = self.cost - 1.0 + _WHOLE - self.relaxation.proved
-        if math.isfinite(room):
-            high[(self.relaxation.worth > room + _WHOLE) & ~self.movable.forced] = 0.0
-            low[self.relaxation.worth < -room - _WHOLE] = 1.0
+        room = self.movable.below(self.cost) - self.relaxation.proved + _NEAR
+        high[(self.relaxation.worth > room) & ~self.movable.forced] = 0.0
+        low[self.relaxation.worth < -room] = 1.0
         return low, high

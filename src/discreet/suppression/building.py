@@ -27,7 +27,7 @@ from discreet.suppression.folding import folded, stacked
 from discreet.suppression.knowledge import Knowledge
 from discreet.suppression.linking import Code, Linked, link
 from discreet.suppression.members import Members
-from discreet.suppression.merging import System, bounds_of, costs_of, merged
+from discreet.suppression.merging import Asked, System, bounds_of, costs_of, merged
 from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.relations import Relations
 from discreet.tables import Table
@@ -84,20 +84,32 @@ def build_problem(
     array([False,  True, False])
     """
     sources = _sources(tables, value)
-    if zero_cells not in ("fixed", "partners"):
-        raise SuppressionError("zero_cells is fixed or partners", code="zero-cells")
-    if not 0 <= decimals <= _MOST_DECIMALS:
-        raise SuppressionError("decimals lie between 0 and 9", code="decimals")
-    units = 10**decimals
+    _check_options(zero_cells, decimals)
     listed = [table for table, _ in sources] + [before.table for before in earlier]
+    units = 10**decimals
     demands = [Demands.of(asked, table, units) for table, asked in sources]
     demands += [Demands.before(before, units) for before in earlier]
     system = _system(listed, value, decimals, same, repair)
     asked = merged(system, demands, zero_cells)
     costs, coarser = costs_of(Cost.read(cost), system, demands, listed, asked)
     known = knowledge or Knowledge()
-    low, high, lower = bounds_of(system, demands, asked, known)
-    problem = SuppressionProblem(
+    bounds = bounds_of(system, demands, asked, known)
+    problem = _problem(system, asked, costs, bounds, decimals, title or listed[0].name)
+    problem.check()
+    cut = int((problem.lower != asked.lower).sum())
+    return problem, _members(system, listed[: len(sources)], _notes(known, cut, coarser=coarser))
+
+
+def _problem(
+    system: System,
+    asked: Asked,
+    costs: IntArray,
+    bounds: tuple[IntArray, IntArray, IntArray],
+    decimals: int,
+    title: str,
+) -> SuppressionProblem:
+    low, high, lower = bounds
+    return SuppressionProblem(
         value=system.value,
         cost=costs,
         state=asked.state,
@@ -109,17 +121,25 @@ def build_problem(
         relations=system.relations,
         decimals=decimals,
         name=system.names,
-        title=title or listed[0].name,
+        title=title,
     )
-    cut = int((lower != asked.lower).sum())
-    notes = [
-        *system.notes,
-        f"attackers are taken to know of each value that it lies {known.share_text}",
-        *(["costs were made coarser to stay exact in sums"] if coarser else []),
-        *([f"{cut:,} lower protection levels were cut at the value 0"] if cut else []),
-    ]
-    problem.check()
-    return problem, _members(system, listed[: len(sources)], notes)
+
+
+def _check_options(zero_cells: str, decimals: int) -> None:
+    if zero_cells not in ("fixed", "partners"):
+        raise SuppressionError("zero_cells is fixed or partners", code="zero-cells")
+    if not 0 <= decimals <= _MOST_DECIMALS:
+        raise SuppressionError("decimals lie between 0 and 9", code="decimals")
+
+
+def _notes(knowledge: Knowledge, cut: int, *, coarser: bool) -> list[str]:
+    """What was assumed and changed, in words."""
+    notes = [f"attackers are taken to know of each value that it lies {knowledge.share_text}"]
+    if coarser:
+        notes.append("costs were made coarser to stay exact in sums")
+    if cut:
+        notes.append(f"{cut:,} lower protection levels were cut at the value 0")
+    return notes
 
 
 def _sources(tables: Any, value: str | None) -> list[Source]:
@@ -254,5 +274,5 @@ def _members(system: System, tables: Sequence[Table], notes: Sequence[str]) -> M
             now - own for now, own in zip(values, system.given[:number], strict=True)
         ),
         name=system.names,
-        notes=tuple(notes),
+        notes=(*system.notes, *notes),
     )

@@ -8,6 +8,7 @@ task gets the cheapest flow through a patch of cells around it. CONFIDENTIAL.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from discreet.suppression.flows import Room, farthest_flow, least_flow
 from discreet.suppression.hiding import Hiding
 from discreet.suppression.patches import Patch
 
-__all__ = ["cover", "flow_for", "prove_hidden", "steps"]
+__all__ = ["cover", "cover_batches", "flow_for", "prove_hidden", "steps"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -30,6 +31,9 @@ PATCH = 600
 _PROOF_PATCH = 800
 #: A patch is left after so many goes that proved less than this share of what is open.
 _PATIENCE, _WORTH = 2, 0.05
+_TELL = 256
+#: What doing a task in a batch is worth, in prices of dear cells.
+_REWARD = 10.0
 
 
 def steps(hiding: Hiding) -> FloatArray:
@@ -81,22 +85,34 @@ def flow_for(
         size *= 2
 
 
-def cover(hiding: Hiding, tasks: IntArray, over: Callable[[], bool]) -> list[int]:
+def cover(
+    hiding: Hiding,
+    tasks: IntArray,
+    over: Callable[[], bool],
+    tell: Callable[[float], None] | None = None,
+    allowed: BoolArray | None = None,
+) -> list[int]:
     """Protect cells, task by task in the order given.
 
     Args:
         hiding: What is hidden and proven; changed.
         tasks: The tasks.
         over: Whether to stop, asked before each task.
+        tell: Is told now and then which share is done.
+        allowed: Which cells may be hidden or moved; all unless given.
 
     Returns:
         Tasks that cannot be done.
     """
     step = steps(hiding)
+    if allowed is not None:
+        step[~allowed] = np.inf
     price = np.where(hiding.hidden, 0.0, np.maximum(hiding.cost, 1e-6))
     price /= max(float(np.median(hiding.cost)), 1.0) if len(hiding) else 1.0
     failed = []
-    for task in tasks:
+    for at, task in enumerate(tasks):
+        if tell is not None and at % _TELL == 0:
+            tell(at / len(tasks))
         if hiding.proven[task] >= 0:
             continue
         if over():
@@ -110,49 +126,77 @@ def cover(hiding: Hiding, tasks: IntArray, over: Callable[[], bool]) -> list[int
     return failed
 
 
-def prove_hidden(
-    hiding: Hiding, over: Callable[[], bool], seed: int = 0, size: int = _PROOF_PATCH
-) -> None:
+def prove_hidden(hiding: Hiding, over: Callable[[], bool], seed: int = 0) -> None:
     """Prove open tasks with moves of cells that are hidden already.
 
     Around each cell in turn, hidden cells near by are moved, each to a side drawn at
     random among those it has tasks for, until nothing new is proven. What is not proven
     then may still be possible.
     """
-    draw = np.random.default_rng([seed, 1])
     step = np.where(hiding.hidden, 1.0, np.inf)
+    price = np.zeros(len(hiding))
+    _patch_by_patch(hiding, _Batch(step, price, hiding.within_hidden(), 1.0), over, seed)
+
+
+def cover_batches(hiding: Hiding, over: Callable[[], bool], seed: int = 0) -> None:
+    """Protect many cells with each linear program; dearer than one after the other.
+
+    Some tasks may stay open.
+    """
+    price = np.where(hiding.hidden, 0.0, np.maximum(hiding.cost, 1e-6))
+    price /= max(float(np.median(hiding.cost)), 1.0)
+    room = np.concatenate([hiding.up, hiding.down])
+    possible = (hiding.target > 0) & (hiding.target <= room)
+    reward = _REWARD * max(1.0, float(np.quantile(price, 0.9)))
+    _patch_by_patch(hiding, _Batch(steps(hiding), price, possible, reward), over, seed)
+
+
+@dataclass
+class _Batch:
+    """How patches are to be worked on: distances, prices, tasks, their worth."""
+
+    step: FloatArray
+    price: FloatArray
+    tasks: BoolArray
+    reward: float
+
+
+def _patch_by_patch(hiding: Hiding, batch: _Batch, over: Callable[[], bool], seed: int) -> None:
+    draw = np.random.default_rng([seed, 1])
     number = len(hiding)
-    hopeful = hiding.within_hidden()
     tried = np.zeros(number, dtype=np.bool_)
-    for task in hiding.open:
+    for task in hiding.open[batch.tasks[hiding.open]]:
         cell = int(task) % number
-        if hiding.proven[task] >= 0 or not hopeful[task] or tried[cell]:
+        if hiding.proven[task] >= 0 or tried[cell]:
             continue
         if over():
             return
-        patch = hiding.patches.around(np.array([cell], dtype=np.int64), size, step)
+        seeds = np.array([cell], dtype=np.int64)
+        patch = hiding.patches.around(seeds, _PROOF_PATCH, batch.step)
         tried[patch.cells] = True
         tried[cell] = True
         if patch.cells.size:
-            _prove_patch(hiding, patch, hopeful, draw)
+            _work_on(hiding, patch, batch, draw)
 
 
-def _prove_patch(
-    hiding: Hiding, patch: Patch, hopeful: BoolArray, draw: np.random.Generator
-) -> None:
+def _work_on(hiding: Hiding, patch: Patch, batch: _Batch, draw: np.random.Generator) -> None:
     cells, number = patch.cells, len(hiding)
     down, up = hiding.down[cells], hiding.up[cells]
-    room = Room(down=down, up=up, price=np.zeros(cells.size))
     above, below = hiding.target[cells], hiding.target[cells + number]
     idle = 0
     while idle < _PATIENCE:
-        rise = (hiding.proven[cells] < 0) & hopeful[cells]
-        fall = (hiding.proven[cells + number] < 0) & hopeful[cells + number]
+        rise = (hiding.proven[cells] < 0) & batch.tasks[cells]
+        fall = (hiding.proven[cells + number] < 0) & batch.tasks[cells + number]
         rise &= ~fall | (draw.random(cells.size) < 0.5)
         wish = np.where(rise, above, np.where(fall, -below, 0.0))
         if not wish.any():
             return
         hiding.solved += 1
-        moved = farthest_flow(patch, room, wish)
-        done = 0 if moved is None else hiding.take(cells, moved)[1].size
+        room = Room(down=down, up=up, price=batch.price[cells])
+        moved = farthest_flow(patch, room, wish, batch.reward)
+        done = 0
+        if moved is not None:
+            new, fresh = hiding.take(cells, moved)
+            batch.step[new], batch.price[new] = _STEP_HIDDEN, 0.0
+            done = fresh.size
         idle = 0 if done > _WORTH * np.count_nonzero(wish) else idle + 1

@@ -8,6 +8,7 @@ multipliers of the relations give a valid cut, however they were found.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,16 @@ from discreet.suppression.problem import CellState, SuppressionProblem
 from discreet.suppression.propagation import outer_bounds
 from discreet.suppression.unknowns import TOLERANCE, Unknowns, unknowns_of
 
-__all__ = ["Aims", "Cut", "Movable", "aims_of", "bridge_cuts", "capacity_cut", "movable_of"]
+__all__ = [
+    "Aims",
+    "Cut",
+    "Movable",
+    "aims_of",
+    "bridge_cuts",
+    "capacity_cut",
+    "movable_of",
+    "relation_cuts",
+]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -34,6 +44,9 @@ _NOTHING = 1e-12
 _SLACK = 1e-7
 #: By how much fractional cells must violate a bridge cut.
 _VIOLATED = 0.05
+#: What all cells that cost nothing cost together; and what rounding of sums may amount to.
+_TINY = 0.4
+_WHOLE = 1e-4
 _SHOWN = 20
 
 
@@ -45,8 +58,10 @@ class Movable:
         unknowns: These cells as deviations from their true values.
         low: How far each can move down at most if all are hidden, at most 0.
         high: How far up, at least 0.
-        forced: Which are hidden in every pattern, or cost nothing.
-        cost: What hiding costs; 0 for forced ones.
+        forced: Which are hidden in every pattern.
+        cost: What hiding costs; 0 for forced ones. Cells that cost nothing get a tiny cost,
+            so that none is hidden in vain.
+        tiny: What all tiny costs amount to, less than one half.
     """
 
     unknowns: Unknowns
@@ -54,9 +69,33 @@ class Movable:
     high: FloatArray
     forced: BoolArray
     cost: FloatArray
+    tiny: float
 
     def __len__(self) -> int:
         return len(self.unknowns)
+
+    def paid(self, chosen: BoolArray) -> int:
+        """What hiding some of these cells costs, without tiny costs."""
+        return math.floor(float(self.cost[chosen].sum()) + _WHOLE)
+
+    def whole(self, bound: float) -> int:
+        """The whole cost that follows from a bound: costs are whole numbers."""
+        return max(0, math.ceil(bound - self.tiny - _WHOLE))
+
+    def below(self, cost: int) -> float:
+        """Which sum of costs, tiny ones included, all patterns cheaper than this have."""
+        return cost - 1 + self.tiny + _WHOLE
+
+    def part(self, chosen: BoolArray) -> Movable:
+        """Some of these cells when all others stay where they are."""
+        return Movable(
+            unknowns=self.unknowns.part(chosen),
+            low=self.low[chosen],
+            high=self.high[chosen],
+            forced=self.forced[chosen],
+            cost=self.cost[chosen],
+            tiny=self.tiny,
+        )
 
     def hidden(self, problem: SuppressionProblem, chosen: BoolArray) -> BoolArray:
         """The pattern of the whole problem that hides the chosen ones of these cells."""
@@ -71,27 +110,38 @@ class Movable:
 def movable_of(problem: SuppressionProblem) -> Movable:
     """The movable cells of a problem, after a proof that hiding all of them suffices."""
     everything = problem.state != CellState.fixed
-    hopeless = certify(problem, everything).unprotected
-    if len(hopeless):
-        what = "this cell cannot be protected even if every cell that may be hidden is"
-        hint = "publish fewer cells around it as fixed, or widen what attackers know beforehand"
-        problems = [Problem(what, problem.name(int(at)), hint) for at in hopeless]
-        raise SuppressionError(
-            what if len(problems) == 1 else f"{len(problems):,} cells cannot be protected",
-            code="infeasible",
-            where=problems[0].where if len(problems) == 1 else problem.title,
-            hint=hint,
-            problems=shortened(problems, _SHOWN),
-        )
+    _check_possible(problem, everything)
     unknowns = unknowns_of(problem, everything)
     low, high = outer_bounds(unknowns)
     moving = high > low
     unknowns = unknowns.part(moving)
-    cost = problem.cost[unknowns.cells].astype(np.float64)
-    forced = problem.hidden[unknowns.cells] | (cost == 0)
-    cost[forced] = 0.0
+    forced = problem.hidden[unknowns.cells]
+    cost = np.where(forced, 0.0, problem.cost[unknowns.cells].astype(np.float64))
+    free = ~forced & (cost == 0)
+    cost[free] = _TINY / max(1, int(free.sum()))
     return Movable(
-        unknowns=unknowns, low=low[moving], high=high[moving], forced=forced, cost=cost
+        unknowns=unknowns,
+        low=low[moving],
+        high=high[moving],
+        forced=forced,
+        cost=cost,
+        tiny=float(cost[free].sum()),
+    )
+
+
+def _check_possible(problem: SuppressionProblem, everything: BoolArray) -> None:
+    """Raise an error that names the cells that no pattern protects."""
+    hopeless = certify(problem, everything).unprotected
+    if not len(hopeless):
+        return
+    what = "this cell cannot be protected, not even by hiding all cells that may be hidden"
+    problems = [Problem(what, problem.name(int(at))) for at in hopeless]
+    raise SuppressionError(
+        what if len(problems) == 1 else f"{len(problems):,} sensitive cells cannot be protected",
+        code="infeasible",
+        where=problems[0].where if len(problems) == 1 else problem.title,
+        hint="let more cells be hidden, widen the bounds said to be known, or merge categories",
+        problems=shortened(problems, _SHOWN),
     )
 
 
@@ -202,9 +252,7 @@ def _reach_of(
     links = movable.unknowns.relations
     simple = np.round(multipliers * _PARTS) / _PARTS
     clean = np.where(np.abs(simple - multipliers) < _NEAR, simple, multipliers)
-    weight = -np.bincount(
-        links.cell, weights=links.coef * clean[links.row], minlength=len(movable)
-    )
+    weight = -np.bincount(links.cell, weights=links.coef * clean[links.row], minlength=len(movable))
     weight[cell] += side
     weight[np.abs(weight) < _NOTHING] = 0.0
     room = np.where(weight > 0, weight * movable.high, weight * movable.low)
@@ -212,6 +260,24 @@ def _reach_of(
     alone = float(room[cell]) if own > 0 else 0.0
     room[cell] = 0.0
     return (room, alone) if own > 0 else (room / (1.0 - own), 0.0)
+
+
+def relation_cuts(movable: Movable, aims: Aims) -> list[Cut]:
+    """The cuts of single relations: what moves a cell stands beside it in each of them."""
+    links = movable.unknowns.relations
+    start, order = links.by_cell
+    cuts = []
+    for at in range(len(aims)):
+        cell = int(aims.cell[at])
+        for entry in order[start[cell] : start[cell + 1]]:
+            alone = np.zeros(len(links))
+            # Multipliers that take the cell itself out of its side of the equation.
+            alone[links.row[entry]] = 1.0 / links.coef[entry]
+            sides = tuple(alone * side for side in aims.sides(at))
+            cut = capacity_cut(movable, aims, at, sides)
+            if cut is not None:
+                cuts.append(cut)
+    return cuts
 
 
 def bridge_cuts(movable: Movable, x: FloatArray) -> list[Cut]:

@@ -220,7 +220,8 @@ def hidden_in(table: Table, published: ProtectedTable) -> BoolArray:
     status = np.full(len(table), CellStatus.suppressed, dtype=np.int8)
     places = [part[listed] for part in index]
     status[listed] = _status(published, places, int(listed.sum()))
-    return status == CellStatus.suppressed
+    hidden: BoolArray = status == CellStatus.suppressed
+    return hidden
 
 
 def _status(

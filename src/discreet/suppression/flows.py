@@ -65,13 +65,16 @@ def least_flow(patch: Patch, room: Room, at: int, distance: float) -> FloatArray
     return moved * size
 
 
-def farthest_flow(patch: Patch, room: Room, wish: FloatArray) -> FloatArray | None:
+def farthest_flow(
+    patch: Patch, room: Room, wish: FloatArray, reward: float = 1.0
+) -> FloatArray | None:
     """Deviations that bring many cells as near to where they should go as possible.
 
     Args:
         patch: The cells and relations.
-        room: What they may do; prices do not count.
+        room: What they may do and at what price.
         wish: How far each cell should go, negative for down; 0 where it does not matter.
+        reward: What it is worth to bring one cell there.
     """
     size = float(np.median(np.abs(wish[wish != 0])))
     low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
@@ -79,7 +82,7 @@ def farthest_flow(patch: Patch, room: Room, wish: FloatArray) -> FloatArray | No
     low = np.where(wish < 0, np.maximum(low, beyond), low)
     high = np.where(wish > 0, np.minimum(high, beyond), high)
     gain = np.divide(size, wish, out=np.zeros(len(wish)), where=wish != 0)
-    moved = _solved(patch, low, high, np.zeros(len(wish)), -gain)
+    moved = _solved(patch, low, high, room.price, -reward * gain)
     if moved is None:
         return None
     moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size)] = 0.0
@@ -128,7 +131,8 @@ def _model(
     coefs = np.concatenate([patch.coef, -patch.coef[twice]])
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = cells + priced.size, rows
-    model.col_cost_ = np.concatenate([price + slope, price[priced]])
+    slopes = np.broadcast_to(slope, cells)
+    model.col_cost_ = np.concatenate([price + slopes, (price - slopes)[priced]])
     least = np.where(price > 0, np.maximum(low, 0.0), low)
     model.col_lower_ = np.concatenate([least, np.maximum(-high[priced], 0.0)])
     model.col_upper_ = np.concatenate([np.maximum(high, least), np.maximum(-low[priced], 0.0)])

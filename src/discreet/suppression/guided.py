@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from discreet.errors import SuppressionError
 from discreet.suppression.cuts import Aims, Movable
-from discreet.suppression.separation import Separator
+from discreet.suppression.separation import Separator, Way
 
-__all__ = ["CheapestMoves", "guided_pattern", "pruned"]
+__all__ = ["CheapestMoves", "Guide"]
 
+IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
@@ -28,6 +29,8 @@ _WIDE = 2.0**16
 _STILL = 1e-7
 #: What a cell costs that the relaxation hides in full, as a share of its cost.
 _LEAST = 0.02
+#: What moving a hidden cell costs, so that ways need few cells.
+_HIDDEN = 1e-3
 
 
 class CheapestMoves:
@@ -45,7 +48,7 @@ class CheapestMoves:
         number = len(movable)
         self._cost = np.zeros(2 * number)
         self._room = np.zeros(2 * number)
-        self._asked = 0
+        self._asked = -1
         self._solver = self._loaded(highspy)
 
     def _loaded(self, highspy: Any) -> Any:
@@ -68,55 +71,63 @@ class CheapestMoves:
         solver.passModel(model)
         return solver
 
-    def reaching(self, aims: Aims, at: int, price: FloatArray) -> BoolArray:
-        """Which cells move if an aim is reached as cheaply as possible.
+    def way(self, aims: Aims, at: int, price: FloatArray) -> Way | None:
+        """The cheapest way to reach an aim; None if there is none.
 
         Args:
             aims: All aims.
             at: Which of them.
-            price: What hiding each cell costs; 0 for hidden ones.
+            price: What moving each cell by all it can costs; infinite for published ones.
         """
+        shown = ~np.isfinite(price)
+        price = np.where(shown, 0.0, price)
         for most in (_NARROW, _WIDE):
-            moving = self._moved(aims, at, price, most)
-            if moving is not None:
-                return moving
-        raise SuppressionError(
-            "the solver found no way to move a sensitive cell",
-            code="solver",
-            hint="report this: hiding every cell protects it",
-        )
+            room = np.concatenate([self.movable.high, -self.movable.low]) / aims.level[at]
+            room = np.minimum(room, most)
+            moved = self._moved(aims, at, price, np.where(np.tile(shown, 2), 0.0, room))
+            if moved is not None:
+                break
+        else:
+            return None
+        number = len(self.movable)
+        need = np.divide(moved, room, out=np.zeros(2 * number), where=moved > _STILL)
+        need = np.maximum(need[:number], need[number:])
+        need[self.movable.forced] = 0.0
+        return Way.of(need)
 
-    def _moved(self, aims: Aims, at: int, price: FloatArray, most: float) -> BoolArray | None:
-        number, level = len(self.movable), float(aims.level[at])
-        cell = int(aims.cell[at])
-        moving = np.zeros(number, dtype=np.bool_)
-        up = min(self.movable.high[cell] / level, 1.0)
-        down = min(-self.movable.low[cell] / level, 1.0)
-        side = int(aims.side[at])
-        goals = [(cell + (0 if side > 0 else number), 1.0)]
-        if not side:
-            up = min(up, max(1.0 - down, 0.5))
-            goals = [(cell, up), (cell + number, 1.0 - up)]
-        room = np.concatenate([self.movable.high, -self.movable.low]) / level
-        room = np.minimum(room, most)
+    def _moved(self, aims: Aims, at: int, price: FloatArray, room: FloatArray) -> FloatArray | None:
+        """How far each cell moves up and down, in levels."""
+        number, cell, side = len(self.movable), int(aims.cell[at]), int(aims.side[at])
         cost = np.concatenate([price, price]) / np.clip(room, 1e-6, 1.0)
-        for column, goal in goals:
-            if goal <= 0:
-                continue
-            found = self._solved(cost, room, (cell, cell + number), column, goal)
-            if found is None:
-                return None
-            moving |= np.abs(found[:number] - found[number:]) > _STILL
-        return moving
+        up = 1.0 if side > 0 else 0.0
+        if not side:
+            # An interval as wide as asked for, as even as the cell can move.
+            high, low = room[cell], room[cell + number]
+            up = min(high, max(0.5, 1.0 - low))
+        farthest = np.zeros(2 * number)
+        for column, goal in ((cell, up), (cell + number, 1.0 - up)):
+            if goal > 0:
+                found = self._solved(cost, room, (cell, cell + number), column, goal)
+                if found is None:
+                    return None
+                both = np.minimum(found[:number], found[number:])
+                np.maximum(farthest, found - np.tile(both, 2), out=farthest)
+        return farthest
 
     def _solved(
         self, cost: FloatArray, room: FloatArray, own: tuple[int, int], column: int, goal: float
     ) -> FloatArray | None:
-        every = np.arange(len(room), dtype=np.int32)
-        low, high = np.zeros(len(room)), room.copy()
+        high = room.copy()
         high[list(own)] = 0.0
-        low[column] = high[column] = goal
-        self._solver.changeColsBounds(every.size, every, low, high)
+        high[column] = goal
+        wider = np.flatnonzero(high != self._room).astype(np.int32)
+        if wider.size:
+            self._solver.changeColsBounds(wider.size, wider, np.zeros(wider.size), high[wider])
+            self._room = high
+        if self._asked >= 0:
+            self._solver.changeColBounds(self._asked, 0.0, float(high[self._asked]))
+        self._solver.changeColBounds(column, goal, goal)
+        self._asked = column
         changed = np.flatnonzero(cost != self._cost).astype(np.int32)
         if changed.size:
             self._solver.changeColsCost(changed.size, changed, cost[changed])
@@ -127,55 +138,80 @@ class CheapestMoves:
         return np.array(self._solver.getSolution().col_value, dtype=np.float64)
 
 
-def guided_pattern(
-    movable: Movable,
-    separator: Separator,
-    moves: CheapestMoves,
-    x: FloatArray,
-    start: BoolArray,
-    until: float,
-) -> BoolArray | None:
-    """A pattern that hides some cells and what else every aim needs; None if out of time.
+class Guide:
+    """The search for good patterns; keeps a way to reach each aim.
 
     Args:
-        movable: The cells.
-        separator: Tells which aims are reached.
-        moves: Finds cheap ways for the others.
-        x: How much of each cell the relaxation hides: such cells are cheaper.
-        start: Cells to hide anyway.
-        until: When to give up, by the monotonic clock.
+        separator: Has the cells and aims, and learns these ways.
     """
-    hidden = start | movable.forced
-    price = movable.cost * np.maximum(1.0 - x, _LEAST)
-    for at in separator.open_at(hidden.astype(np.float64)):
-        if time.monotonic() > until:
-            return None
-        if not separator.reaches(int(at), hidden.astype(np.float64)):
-            free = np.where(hidden, 0.0, price)
-            hidden = hidden | moves.reaching(separator.aims, int(at), free)
-    return pruned(movable, separator, hidden, until)
+
+    def __init__(self, separator: Separator) -> None:
+        self._separator = separator
+        self.movable = movable = separator.movable
+        self.aims = aims = separator.aims
+        self._moves = CheapestMoves(movable)
+        self._ways: list[Way | None] = [None] * len(aims)
+        self._needing: list[set[int]] = [set() for _ in range(len(movable))]
+
+    def pattern(self, x: FloatArray, start: BoolArray, until: float) -> BoolArray | None:
+        """A pattern that hides some cells and what else every aim needs, without idle cells.
+
+        Args:
+            x: How much of each cell the relaxation hides: such cells are cheaper.
+            start: Cells to hide first.
+            until: When to give up, by the monotonic clock; then the answer is None.
+        """
+        hidden = start | self.movable.forced
+        price = self.movable.cost * np.maximum(1.0 - x, _LEAST)
+        for at in range(len(self.aims)):
+            if time.monotonic() > until:
+                return None
+            way = self._ways[at]
+            if way is None or not hidden[way.cells].all():
+                way = self._moves.way(self.aims, at, np.where(hidden, _HIDDEN * price, price))
+                if way is None:
+                    raise SuppressionError(
+                        "the solver found no way to move a sensitive cell",
+                        code="solver",
+                        hint="report this: hiding every cell protects it",
+                    )
+                self._keep(at, way)
+                hidden[way.cells] = True
+        return self._pruned(hidden, until)
+
+    def _keep(self, at: int, way: Way) -> None:
+        old = self._ways[at]
+        for cell in old.cells.tolist() if old is not None else ():
+            self._needing[cell].discard(at)
+        for cell in way.cells.tolist():
+            self._needing[cell].add(at)
+        self._ways[at] = way
+        self._separator.learn(at, way)
+
+    def _pruned(self, hidden: BoolArray, until: float) -> BoolArray:
+        """The pattern without the cells that no aim needs, dearest first."""
+        cells = np.flatnonzero(hidden)
+        among = self.movable.part(hidden)
+        moves = CheapestMoves(among)
+        place = np.cumsum(hidden) - 1
+        aims = Aims(cell=place[self.aims.cell], side=self.aims.side, level=self.aims.level)
+        left = np.ones(len(cells), dtype=np.bool_)
+        extra = np.flatnonzero(~among.forced)
+        for cell in extra[np.argsort(-among.cost[extra], kind="stable")]:
+            if time.monotonic() > until:
+                break
+            left[cell] = False
+            price = np.where(left, among.cost, np.inf)
+            for at in sorted(self._needing[cells[cell]]):
+                way = moves.way(aims, at, price)
+                if way is None:
+                    left[cell] = True
+                    break
+                self._keep(at, Way(cells[way.cells], way.need))
+        return _chosen(len(hidden), cells[left])
 
 
-def pruned(
-    movable: Movable, separator: Separator, hidden: BoolArray, until: float
-) -> BoolArray:
-    """A pattern without the cells that no aim needs, dearest first.
-
-    Args:
-        movable: The cells.
-        separator: Tells which aims are reached.
-        hidden: Which of them are hidden.
-        until: When to stop, by the monotonic clock.
-    """
-    x = hidden.astype(np.float64)
-    for at in separator.open_at(x):
-        if not separator.reaches(int(at), x):
-            return hidden
-    extra = np.flatnonzero(hidden & ~movable.forced)
-    for cell in extra[np.argsort(-movable.cost[extra], kind="stable")]:
-        if time.monotonic() > until:
-            break
-        x[cell] = 0.0
-        if not all(separator.reaches(at, x) for at in separator.needing(int(cell))):
-            x[cell] = 1.0
-    return x > 0
+def _chosen(number: int, cells: IntArray) -> BoolArray:
+    chosen = np.zeros(number, dtype=np.bool_)
+    chosen[cells] = True
+    return chosen

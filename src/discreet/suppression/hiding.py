@@ -7,6 +7,7 @@ relations. The work of `fast` and `auto` happens on this object. CONFIDENTIAL.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,9 @@ __all__ = ["Hiding", "Proof"]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+#: How much more is asked for, in units and relatively, when an audit found a cell open.
+_MORE = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -128,9 +132,24 @@ class Hiding:
         self.hidden[new] = True
         return new, fresh
 
-    def forget(self, cells: IntArray) -> None:
-        """Take back what is proven about some cells, and all proofs that nobody needs."""
-        self.proven[np.concatenate([cells, cells + len(self)])] = -1
+    def anew(self) -> Hiding:
+        """The same from the start, with the proofs that need no secondary."""
+        other = copy(self)
+        other.hidden = self.must.copy()
+        other.proven = self.proven.copy()
+        other.target = self.target.copy()
+        other.proofs = list(self.proofs)
+        lean = np.array([bool(self.must[proof.cells].all()) for proof in self.proofs] + [False])
+        other.proven[~lean[other.proven]] = -1
+        return other
+
+    def raise_targets(self, cells: IntArray) -> None:
+        """Ask a little more of some cells, where there is room, and prove them anew."""
+        for tasks, room in ((cells, self.up), (cells + len(self), self.down)):
+            asked = self.target[tasks]
+            more = np.minimum(asked * (1 + _MORE) + _MORE, np.maximum(room[cells], asked))
+            self.target[tasks] = np.where(asked > 0, more, 0.0)
+            self.proven[tasks] = -1
 
     @property
     def spent(self) -> float:

@@ -25,12 +25,11 @@ BoolArray = npt.NDArray[np.bool_]
 #: A code of a variable.
 Code = tuple[str, str]
 
-_TERM = r"`?(?P<column{0}>[\w. ]+?)`?\s*==\s*(?P<quote{0}>['\"])(?P<code{0}>[^'\"\\]*)(?P=quote{0})"
-_TERMS = re.compile(_TERM.format(""))
-_ONLY_TERMS = re.compile(
-    r"`?[\w. ]+?`?\s*==\s*(?:'[^'\\]*'|\"[^\"\\]*\")"
-    r"(?:\s+and\s+`?[\w. ]+?`?\s*==\s*(?:'[^'\\]*'|\"[^\"\\]*\"))*"
+_TERM = re.compile(
+    r"\s*(?:`(?P<quoted>[^`]+)`|(?P<plain>[\w.]+))\s*==\s*"
+    r"(?:'(?P<single>[^'\\]*)'|\"(?P<double>[^\"\\]*)\")\s*"
 )
+_AND = re.compile(r"and\b")
 _WIDE = 2**62
 
 
@@ -101,14 +100,15 @@ def link(tables: Sequence[Table], same: Mapping[Code, Code] | None = None) -> Li
             variable and code: ``{("industry_new", "C"): ("industry_old", "A")}``.
     """
     variables = _variables(tables)
-    filters, fixed = _filters(tables, variables)
+    rests, fixed = _filters(tables, variables)
+    filters = sorted(set(rests))
     columns: list[list[CodeArray]] = [[] for _ in range(len(variables) + 1)]
     inner: list[IntArray] = []
     for at, table in enumerate(tables):
         placed = _placed(table, variables, fixed[at])
         for column, part in zip(columns[1:], placed, strict=True):
             column.append(part)
-        columns[0].append(np.full(len(table), filters.index(_rest(table, fixed[at])), np.int32))
+        columns[0].append(np.full(len(table), filters.index(rests[at]), np.int32))
         inner.append(_totals(table))
     codes = [np.concatenate(parts) for parts in columns]
     _translate(codes, variables, same or {})
@@ -181,22 +181,26 @@ def _totals(table: Table) -> IntArray:
 def _filters(
     tables: Sequence[Table], variables: Sequence[_Variable]
 ) -> tuple[list[str], list[dict[str, str]]]:
-    """What is left of the filters, each once; per table the codes that its filter picks."""
+    """Per table what is left of its filter, and the codes that its filter picks."""
     known = {variable.name for variable in variables}
     columns: dict[str, tuple[str, frozenset[str]]] = {}
     for table in tables:
         for dimension in table.dimensions:
             columns.update(_columns(dimension, known))
-    fixed = []
+    rests, fixed = [], []
     for table in tables:
-        picked = {}
+        picked: dict[str, str] = {}
+        left = []
         for column, code in _terms(table.where):
             name, leaves = columns.get(column, ("", frozenset()))
             if code in leaves and name not in picked:
                 picked[name] = code
+            else:
+                left.append(f"{column} == {code!r}")
+        plain = " ".join(table.where.split())
+        rests.append(" and ".join(sorted(left)) if picked or left else plain)
         fixed.append(picked)
-    rests = {_rest(table, picked) for table, picked in zip(tables, fixed, strict=True)}
-    return sorted(rests), fixed
+    return rests, fixed
 
 
 def _columns(dimension: Dimension, known: set[str]) -> dict[str, tuple[str, frozenset[str]]]:
@@ -211,20 +215,17 @@ def _columns(dimension: Dimension, known: set[str]) -> dict[str, tuple[str, froz
 
 def _terms(where: str) -> list[tuple[str, str]]:
     """Column and code of each condition, if the filter only asks for single codes."""
-    if not _ONLY_TERMS.fullmatch(where.strip()):
-        return []
-    return [(term["column"].strip(), term["code"]) for term in _TERMS.finditer(where)]
-
-
-def _rest(table: Table, picked: Mapping[str, str]) -> str:
-    """The filter without the conditions that pick a code."""
-    terms = _terms(table.where)
-    if not terms:
-        return " ".join(table.where.split())
-    codes = set(picked.values())
-    return " and ".join(
-        sorted(f"{column} == {code!r}" for column, code in terms if code not in codes)
-    )
+    terms, at = [], 0
+    while match := _TERM.match(where, at):
+        code = match["single"] if match["single"] is not None else match["double"]
+        terms.append((match["quoted"] or match["plain"], code))
+        if match.end() == len(where):
+            return terms
+        joint = _AND.match(where, match.end())
+        if not joint:
+            return []
+        at = joint.end()
+    return []
 
 
 def _translate(

@@ -77,6 +77,19 @@ class Members:
             marked[cells[mask & (cells >= 0)]] = True
         return marked
 
+    def numbers(self, columns: tuple[IntArray, ...], problem_cells: int) -> IntArray:
+        """One number for each problem cell, such as its respondents; the largest of its cells.
+
+        Args:
+            columns: Per table, one number for each of its cells.
+            problem_cells: Number of cells of the problem.
+        """
+        largest = np.zeros(problem_cells, dtype=np.int64)
+        for cells, column in zip(self.cells, columns, strict=True):
+            there = cells >= 0
+            np.maximum.at(largest, cells[there], column[there])
+        return largest
+
     def __repr__(self) -> str:
         sizes = sum(len(part) for part in self.cells)
         return f"<Members (confidential): {sizes:,} cells of {len(self):,} tables>"

@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Callable
 
-from discreet.errors import SuppressionError
 from discreet.suppression.branching import Branching
 from discreet.suppression.pattern import Pattern, certified
 from discreet.suppression.problem import SuppressionProblem
@@ -21,6 +20,8 @@ __all__ = ["protect_optimal"]
 
 #: Patterns are looked for after so many rounds of cuts.
 _PAUSE = 5
+#: Cells that the relaxation hides by more are hidden.
+_SURE = 0.9
 
 
 def protect_optimal(
@@ -48,7 +49,7 @@ def protect_optimal(
     while not relaxation.complete and not search.proven and time.monotonic() < until:
         relaxation.round(until)
         if relaxation.rounds % _PAUSE == 0 or relaxation.complete:
-            search.complete(relaxation.movable.forced, until)
+            search.complete(relaxation.x > _SURE, until)
             tell(_line(search))
     while not search.proven and time.monotonic() < until:
         search.round(until)
@@ -58,20 +59,14 @@ def protect_optimal(
 
 def _line(search: Branching) -> str:
     bound = max(search.relaxation.bound, search.proven_bound)
-    best = f"{search.cost:,.0f}" if search.best is not None else "none"
+    problem = search.relaxation.problem
+    best = problem.cost_of(problem.hidden) + search.cost
     cuts = len(search.relaxation.cuts)
-    return f"best {best}, bound {bound:,}, {cuts:,} cuts, {search.rounds:,} branchings"
+    return f"best {best:,}, bound {bound:,}, {cuts:,} cuts, {search.rounds:,} branchings"
 
 
 def _pattern(search: Branching, seconds: float) -> Pattern:
     problem = search.relaxation.problem
-    if search.best is None:
-        raise SuppressionError(
-            "no pattern was found that is proven to protect every sensitive cell",
-            code="solver",
-            where=problem.title,
-            hint="use the method auto",
-        )
     hidden = search.relaxation.movable.hidden(problem, search.best)
     cost = problem.cost_of(hidden)
     bound = max(search.relaxation.bound, search.proven_bound)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import SuppressionError
-from discreet.suppression.cuts import Cut, Movable, bridge_cuts, movable_of
+from discreet.suppression.cuts import Cut, Movable, bridge_cuts, movable_of, relation_cuts
 from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.separation import Separator
 
@@ -26,12 +26,10 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-#: Cells are taken as hidden by so much more, first and after nothing else is found.
-_BLURS = (1e-2, 1e-3, 1e-4, 0.0)
+#: Cells are taken as hidden by so much more, first by this, then by that.
+_BLURS = (1e-2, 1e-4)
 #: Cuts that were not tight for so many rounds are put aside.
 _OLD = 12
-#: Costs are whole: a bound this little above a whole number is that number.
-_WHOLE = 1e-4
 
 
 class Relaxation:
@@ -44,7 +42,7 @@ class Relaxation:
     def __init__(self, problem: SuppressionProblem) -> None:
         import highspy
 
-        self._highspy = highspy
+        self._highspy: Any = highspy
         self.problem = problem
         self.movable: Movable = movable_of(problem)
         self.separator = Separator(self.movable)
@@ -73,7 +71,7 @@ class Relaxation:
     def bound(self) -> int:
         """No pattern that protects all sensitive cells costs less."""
         already = self.problem.cost_of(self.problem.hidden)
-        return already + max(0, math.ceil(self.objective - _WHOLE))
+        return already + self.movable.whole(self.objective)
 
     @property
     def cuts(self) -> list[Cut]:
@@ -101,6 +99,9 @@ class Relaxation:
     def round(self, until: float = math.inf) -> None:
         """Find violated cuts and solve the program with them."""
         self.rounds += 1
+        if self.rounds == 1:
+            self.add(relation_cuts(self.movable, self.separator.aims))
+            self.solve()
         found = [cut for cut in self._aside if cut.missing(self.x) > 1e-6]
         found += bridge_cuts(self.movable, self.x)
         found += self.separator.cuts(self.x, _BLURS[self._blur], until)

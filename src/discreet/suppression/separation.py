@@ -17,7 +17,7 @@ import numpy.typing as npt
 from discreet.errors import SuppressionError
 from discreet.suppression.cuts import Aims, Cut, Movable, aims_of, capacity_cut
 
-__all__ = ["Separator"]
+__all__ = ["Separator", "Way"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -34,13 +34,20 @@ _WIDE = 2.0**16
 
 
 @dataclass(frozen=True)
-class _Way:
+class Way:
     """A way to reach a level: how much of each cell must be hidden for it."""
 
     cells: IntArray
     need: FloatArray
 
+    @classmethod
+    def of(cls, need: FloatArray) -> Way:
+        """From the need of every cell, 0 for most."""
+        cells = np.flatnonzero(need).astype(np.int64)
+        return cls(cells, np.minimum(need[cells], 1.0))
+
     def fits(self, x: FloatArray) -> bool:
+        """Whether enough is hidden for it."""
         return bool((self.need <= x[self.cells] + _ENOUGH).all())
 
 
@@ -62,7 +69,7 @@ class Separator:
         self.movable = movable
         self.aims: Aims = aims_of(movable.unknowns)
         self.solved = 0
-        self._ways: list[_Way | None] = [None] * len(self.aims)
+        self._ways: list[dict[str, Way]] = [{} for _ in range(len(self.aims))]
         self._low = np.zeros(len(movable))
         self._high = np.zeros(len(movable))
         self._wished = -1
@@ -88,21 +95,12 @@ class Separator:
 
     def open_at(self, x: FloatArray) -> IntArray:
         """The aims without a known way to reach them."""
-        known = (way is not None and way.fits(x) for way in self._ways)
+        known = (any(way.fits(x) for way in ways.values()) for ways in self._ways)
         return np.flatnonzero(~np.fromiter(known, np.bool_, len(self.aims))).astype(np.int64)
 
-    def needing(self, cell: int) -> list[int]:
-        """The aims whose known ways need a cell to be hidden."""
-        return [
-            at
-            for at, way in enumerate(self._ways)
-            if way is not None and bool((way.cells == cell).any())
-        ]
-
-    def reaches(self, at: int, x: FloatArray) -> bool:
-        """Whether an aim is reached; if so, the way is kept."""
-        way = self._ways[at]
-        return (way is not None and way.fits(x)) or not self._attack(at, x)
+    def learn(self, at: int, way: Way) -> None:
+        """Take in a way to reach an aim that was found elsewhere."""
+        self._ways[at]["learned"] = way
 
     def cuts(self, x: FloatArray, blur: float, until: float) -> list[Cut]:
         """Cuts that a fractional pattern violates.
@@ -118,15 +116,19 @@ class Separator:
             if time.monotonic() > until:
                 break
             multipliers = self._attack(int(at), blurred)
-            cut = capacity_cut(self.movable, self.aims, int(at), multipliers) if multipliers else None
-            if cut is not None and cut.missing(x) > _MISSED:
+            cut = self._cut(int(at), multipliers, x)
+            if cut is not None:
                 found.setdefault(cut.key, cut)
         return list(found.values())
 
     def cut_for(self, at: int, x: FloatArray) -> Cut | None:
         """A cut for an aim that a pattern misses even if cells move by many levels."""
-        multipliers = self._attack(at, x, _WIDE)
-        cut = capacity_cut(self.movable, self.aims, at, multipliers) if multipliers else None
+        return self._cut(at, self._attack(at, x, _WIDE), x)
+
+    def _cut(self, at: int, multipliers: tuple[FloatArray, ...], x: FloatArray) -> Cut | None:
+        if not multipliers:
+            return None
+        cut = capacity_cut(self.movable, self.aims, at, multipliers)
         return cut if cut is not None and cut.missing(x) > _MISSED else None
 
     def _attack(self, at: int, x: FloatArray, most: float = 1.0) -> tuple[FloatArray, ...]:
@@ -145,8 +147,7 @@ class Separator:
         if reached < 1.0 - _MISSED:
             return tuple(multipliers)
         need[self.movable.forced] = 0.0
-        cells = np.flatnonzero(need).astype(np.int64)
-        self._ways[at] = _Way(cells, np.minimum(need[cells], 1.0))
+        self._ways[at]["found"] = Way.of(need)
         return ()
 
     def _move(

@@ -6,6 +6,7 @@ from discreet.tables.listing import without_unpublished
 from discreet.tables.magnitudes import Contributions
 from discreet.tables.protected import CellNote, CellStatus, Note, ProtectedTable, Provenance
 from discreet.tables.table import Table
+from discreet.tables.withheld import Withheld
 
 __all__ = [
     "CellNote",
@@ -17,6 +18,7 @@ __all__ = [
     "ProtectedTable",
     "Provenance",
     "Table",
+    "Withheld",
     "figure_dimension",
     "without_unpublished",
 ]

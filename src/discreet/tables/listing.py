@@ -36,10 +36,11 @@ def without_unpublished(table: ProtectedTable) -> ProtectedTable:
     if all(bool(keep.all()) for keep in keeps):
         return table
     cells = np.ones(table.stored, dtype=np.bool_)
+    places = [(np.cumsum(keep) - 1).astype(np.int32) for keep in keeps]
     index: list[Any] = []
-    for keep, part in zip(keeps, table.index, strict=True):
+    for keep, place, part in zip(keeps, places, table.index, strict=True):
         cells &= keep[part]
-        index.append((np.cumsum(keep) - 1).astype(np.int32)[part])
+        index.append(place[part])
     dimensions = [
         dimension.restricted(keep) for dimension, keep in zip(table.dimensions, keeps, strict=True)
     ]
@@ -49,6 +50,7 @@ def without_unpublished(table: ProtectedTable) -> ProtectedTable:
         index=tuple(part[cells] for part in index),
         value=table.value[cells],
         status=table.status[cells],
+        withheld=None if table.withheld is None else table.withheld.renumbered(places),
     )
 
 

@@ -23,6 +23,7 @@ from discreet.tables.dimension import Dimension, IndexArray
 from discreet.tables.figures import FIGURE, Figure
 from discreet.tables.parts import Parts, within
 from discreet.tables.table import FloatArray, IntArray, grid_size, sort_cells
+from discreet.tables.withheld import Withheld
 
 if TYPE_CHECKING:
     import polars as pl
@@ -136,6 +137,7 @@ class ProtectedTable:
         figures: What the values are; none for counts. If there are several, the last
             dimension is that of the figures.
         cell_notes: Remarks about some of the cells.
+        withheld: Why single cells are hidden; None if nothing is said.
 
     >>> from discreet.classifications import Classification
     >>> sex = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
@@ -164,6 +166,7 @@ class ProtectedTable:
     suppressed_parts: Parts = frozenset()
     figures: tuple[Figure, ...] = ()
     cell_notes: tuple[CellNote, ...] = ()
+    withheld: Withheld | None = None
 
     def __post_init__(self) -> None:
         if {len(part) for part in self.index} | {len(self.status)} != {len(self.value)}:
@@ -301,6 +304,8 @@ class ProtectedTable:
         columns["value"] = shown
         names = pl.Series([member.name for member in CellStatus], dtype=pl.String)
         columns["status"] = names.gather(status.astype(np.int64))
+        if self.withheld is not None:
+            columns.update(self.withheld.beside(self.dimensions, index, ~hidden))
         return pl.DataFrame(columns)
 
     def get(self, *codes: str) -> int | float | None:

@@ -78,9 +78,8 @@ def tabulate(
     >>> rents.top.tolist()
     [[900.0, 480.0]]
     """
-    listed = values if isinstance(values, str) else tuple(values)
     query = Query(
-        by=by, where=where, weight=weight, values=listed, contributions=contributions, name=name
+        by=by, where=where, weight=weight, values=values, contributions=contributions, name=name
     )
     return tabulate_many(frame, [query], record_key=record_key, key_grid=key_grid)[0]
 
@@ -244,6 +243,13 @@ def _check_columns(schema: nw.Schema, queries: Sequence[Query], record_key: str 
     """All missing columns at once, with the table that names them."""
     found = ", ".join(list(schema)[:30])
     problems, keyed = [], list[Problem]()
+    if not isinstance(record_key, str | None):
+        raise MicrodataError(
+            "record_key is the name of a column",
+            code="record-key",
+            where="record_key",
+            hint='write record_key="…"',
+        )
     if record_key is not None and record_key not in schema:
         problems.append(Problem(f"column {record_key!r} (record keys) is missing", "records"))
     for query in queries:

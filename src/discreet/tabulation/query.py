@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import Any
+
+import narwhals as nw
 
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError
 from discreet.tables.cells import COLUMNS, Spanning, raise_name_problems
 from discreet.tabulation.filters import Filter, parse_filter
 from discreet.tabulation.largest import LARGEST_K
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 __all__ = ["Axis", "Query", "Variable"]
 
@@ -114,16 +114,38 @@ class Query:
         found = tuple(Variable.of(item) for item in self.by)
         names = [variable.name for variable in found]
         raise_name_problems(names, self.name)
+        self._check_types()
         self._check_values(names)
         self._check_contributions()
         return found
 
+    def _check_types(self) -> None:
+        """Texts where names are, lists where lists are, a condition where one is."""
+        listed = isinstance(self.values, Sequence) and not isinstance(self.values, str)
+        wrong = {
+            "name": (not isinstance(self.name, str), "the name of a table is a text", ""),
+            "weight": (
+                not isinstance(self.weight, str | None),
+                "weight is the name of a column",
+                'write weight="…"',
+            ),
+            "values": (
+                not listed or not all(isinstance(name, str) for name in self.values),
+                "values is a list",
+                'write values=["rent"]',
+            ),
+            "where": (
+                not isinstance(self.where, str | nw.Expr | None),
+                "where is a filter text or a narwhals expression",
+                "write where=\"sex == 'w'\", or build it with narwhals.col",
+            ),
+        }
+        for name, (is_wrong, what, hint) in wrong.items():
+            if is_wrong:
+                raise TableError(what, code=name, where=name, hint=hint)
+
     def _check_values(self, names: Sequence[str]) -> None:
         """Each column of sums needs a name of its own in the table."""
-        if isinstance(self.values, str):
-            raise TableError(
-                "values is a list", code="values", where=self.name, hint='write values=["rent"]'
-            )
         clashes = [name for name in dict.fromkeys(self.values) if name in (*COLUMNS, *names)]
         problems = [
             Problem(
@@ -148,7 +170,7 @@ class Query:
                 "write contributions=2",
             )
             for name, k in listed.items()
-            if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= LARGEST_K
+            if isinstance(k, bool) or not isinstance(k, Integral) or not 0 <= k <= LARGEST_K
         ]
         absent = [name for name in listed if name not in self.values] if named else []
         if not named and not problems and wanted and not self.values:
@@ -173,7 +195,7 @@ class Query:
             each = dict(self.contributions)
         else:
             each = dict.fromkeys(self.values, self.contributions)
-        return {name: each[name] for name in dict.fromkeys(self.values) if each.get(name)}
+        return {name: int(each[name]) for name in dict.fromkeys(self.values) if each.get(name)}
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from discreet.assessment.release_quality.additivity import differences
 from discreet.assessment.release_quality.counts import CountStatistics, count_statistics
 from discreet.assessment.release_quality.key_figures import key_figure_pairs
+from discreet.assessment.release_quality.one_pass import one_pass
 from discreet.assessment.release_quality.pairs import Pairs
 from discreet.assessment.release_quality.part_grid import IntArray, PartGrid, finest_level
 from discreet.assessment.release_quality.values import deviations, states
@@ -158,12 +159,15 @@ def table_quality(
     """
     grid = PartGrid.of(protected.spanning)
     hidden, unknown = grid.suppressed(protected), grid.unknown(protected)
-    counts, off = CountStatistics.none(), {}
-    for name, pairs in _pairs(table, protected, ingredients, figures, grid).items():
-        if pairs.whole:
-            counts += count_statistics(pairs)
-        else:
-            off[name] = deviations(pairs)
+    plain = None if ingredients or figures else table
+    tallies = one_pass(plain, protected, grid, hidden=hidden, unknown=unknown)
+    counts, off = CountStatistics.none() if tallies is None else tallies.counts, {}
+    if tallies is None:
+        for name, pairs in _pairs(table, protected, ingredients, figures, grid).items():
+            if pairs.whole:
+                counts += count_statistics(pairs)
+            else:
+                off[name] = deviations(pairs)
     every = zip(grid.names(), grid.broken_down(), grid.sizes(), hidden, unknown, strict=True)
     return TableQuality(
         variables={d.name: finest_level(d) for d in grid.dimensions},
@@ -172,10 +176,10 @@ def table_quality(
             for names, depth, cells, secret, absent in every
         ),
         figures={figure.name: figure.kind for figure in protected.figures} or {"count": "count"},
-        states=states(protected, grid),
+        states=states(protected, grid) if tallies is None else tallies.states,
         counts=counts,
         deviations=off,
-        sums=differences(protected, grid),
+        sums=differences(protected, grid) if tallies is None else tallies.sums,
         reasons=dict(sorted(reasons.items())),
     )
 

@@ -123,7 +123,7 @@ class Parameters:
         return [
             "counts",
             *(["magnitudes"] if self.magnitudes else []),
-            *(["parts"] if self.thresholds is not None else []),
+            *(["parts"] if self.parts is not None and self.parts.thresholds else []),
             "figures",
             *(["official figures"] if self.official else []),
             *(["secret of the record keys"] if self.secret is not None else []),

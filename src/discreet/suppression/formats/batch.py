@@ -36,7 +36,8 @@ class BatchRule:
         if self.name == "NK":
             return Dominance(n=int(numbers[0]), k=numbers[1], per=self.per)
         if self.name == "FREQ":
-            return MinimumFrequency(numbers[0], safety_range=numbers[1], per=self.per)
+            fewest = int(numbers[0]) if numbers[0].is_integer() else numbers[0]
+            return MinimumFrequency(fewest, safety_range=numbers[1], per=self.per)
         if self.name == "ZERO":
             return ZeroUnsafe(numbers[0])
         return None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from discreet.errors import Problem
+from discreet.errors import Problem, SuppressionError
 from discreet.suppression.costs import Cost
 from discreet.suppression.formats.batch import (
     Batch,
@@ -31,6 +31,8 @@ from discreet.suppression.formats.tokens import (
 
 __all__ = ["read_batch"]
 
+Per = Literal["record", "holding"]
+
 #: Methods of batches and what they are called here.
 _METHODS = {
     "GH": "hypercube",
@@ -43,7 +45,17 @@ _METHODS = {
 }
 #: Methods of this part of the package.
 _RUN = ("hypercube", "modular", "optimal", "fast")
-_RULES = ("P", "NK", "FREQ", "REQ", "ZERO", "MIS", "WGT", "MAN")
+#: Rules, with the fewest and the most numbers that belong to them.
+_RULES = {
+    "P": (1, 3),
+    "NK": (2, 2),
+    "FREQ": (2, 2),
+    "REQ": (4, 4),
+    "ZERO": (1, 1),
+    "MIS": (1, 1),
+    "WGT": (1, 1),
+    "MAN": (1, 1),
+}
 _FORMS = {1: "csv", 2: "pivot", 3: "codes", 4: "sbs", 5: "cells", 6: "jj", 7: "cell-key"}
 _NOT_NEEDED = ("<SOLVER>", "<LOGBOOK>", "<VERSIONINFO>", "<CLEAR>", "<SILENT>", "<GOINTERACTIVE>")
 _COSTS = {"": "value", "-1": "count", "-2": "unity", "-3": "distance"}
@@ -165,16 +177,25 @@ class _Reader:
             if name not in _RULES or numbers is None:
                 self.wrong(f"the rule {part[0]} is not known or not complete", ", ".join(_RULES))
                 continue
+            fewest, most = _RULES[name]
+            if not fewest <= len(numbers) <= most:
+                wanted = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+                self.wrong(f"{wanted} numbers belong to the rule {name}")
+                continue
             before = sum(rule.name == name for rule in found)
-            first = 2 if name in ("P", "NK") else 1
-            found.append(
-                BatchRule(
-                    name=name,
-                    numbers=tuple(numbers),
-                    per="holding" if before >= first else "record",
-                )
-            )
+            per: Per = "holding" if before >= (2 if name in ("P", "NK") else 1) else "record"
+            found.append(BatchRule(name=name, numbers=tuple(numbers), per=per))
+            self._check(found[-1])
         self.tables[-1] = replace(self.tables[-1], rules=tuple(found))
+
+    def _check(self, rule: BatchRule) -> None:
+        """Keep what is wrong with the parameters of a rule; they are not quoted."""
+        try:
+            rule.rule()
+        except SuppressionError as error:
+            self.problems += [
+                Problem(problem.what, self.text.place(self.line)) for problem in error.problems
+            ]
 
     def _read(self, command: str, rest: list[str]) -> None:
         fits = (command == "<READTABLE>") == (self.of == "cells")

@@ -141,20 +141,33 @@ class PartCells:
     @cached_property
     def _totals(self) -> tuple[IntArray, ...]:
         """Cells, records, small cells and cells of one record, of every part at once."""
-        shape = tuple(len(first) for _, first in self._kinds)
         masks: list[Any] = [slice(None), self.count <= self.small_up_to, self.count == 1]
-        cells, small, unique = (
-            np.bincount(self._kind[mask], minlength=math.prod(shape)) for mask in masks
-        )
+        cells, small, unique = (self._by_kind(self._kind[mask]) for mask in masks)
         # Floats hold whole numbers up to 2^53, more than there are records anywhere.
-        records = np.bincount(self._kind, weights=self.count, minlength=math.prod(shape))
-        found = []
-        for measure in (cells, records.astype(np.int64), small, unique):
-            cube = measure.reshape(shape)
-            for at, matrix in enumerate(self._on_levels):
-                cube = np.moveaxis(np.tensordot(matrix.astype(np.int64), cube, (1, at)), 0, at)
-            found.append(cube)
-        return tuple(found)
+        records = self._by_kind(self._kind, self.count).astype(np.int64)
+        matrices = self._on_levels
+        return tuple(_on_parts(cube, matrices) for cube in (cells, records, small, unique))
+
+    def _by_kind(
+        self, kind: npt.NDArray[np.int64], weights: IntArray | None = None
+    ) -> npt.NDArray[Any]:
+        """Number of cells, or sum of weights, per combination of kinds."""
+        shape = tuple(len(first) for _, first in self._kinds)
+        sums: npt.NDArray[Any] = np.bincount(kind, weights, minlength=math.prod(shape))
+        return sums.reshape(shape)
+
+    def cells_per_part(self, which: BoolArray) -> npt.NDArray[Any]:
+        """How many of these cells stand on each part; parts by place of their levels.
+
+        Args:
+            which: The cells.
+        """
+        return _on_parts(self._by_kind(self._kind[which]), self._on_levels)
+
+    def place(self, part: Part) -> tuple[int, ...]:
+        """Where a part stands in what is measured of every part at once."""
+        pairs = zip(self.levels, part, strict=True)
+        return tuple(list(levels).index(number) for levels, number in pairs)
 
     def on(self, part: Part) -> BoolArray:
         """Which cells stand on a part."""
@@ -171,22 +184,20 @@ class PartCells:
             part: The part.
             grouped: Whether to look for groups that give a category away.
         """
-        place = tuple(
-            list(levels).index(number) for levels, number in zip(self.levels, part, strict=True)
-        )
+        place = self.place(part)
         occupied, records, small, unique = (int(cube[place]) for cube in self._totals)
-        here = self.on(part) if grouped or self.relative is not None else None
         error = None
         if self.relative is not None:
             # Summed exactly, so that the order of the cells does not matter.
-            error = math.fsum(self.relative[here].tolist()) / occupied if occupied else 0.0
+            relative = self.relative[self.on(part)].tolist()
+            error = math.fsum(relative) / occupied if occupied else 0.0
         return PartMeasures(
             cells=math.prod(self.level(part, at).size for at in range(len(part))),
             occupied=occupied,
             records=records,
             small=small,
             unique=unique,
-            groups=self._groups(part, here) if grouped and here is not None else (),
+            groups=self._groups(part, place) if grouped else (),
             relative_error=error,
         )
 
@@ -194,26 +205,66 @@ class PartCells:
         """The level of one variable in a part."""
         return self.levels[at][part[at]]
 
-    def _groups(self, part: Part, here: BoolArray) -> tuple[tuple[int, int], ...]:
+    def _groups(self, part: Part, place: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
         """Groups of two and more records, and those all of whose records are alike.
 
         A group is a cell of the part with one variable one level up, if that has
         several codes below it: there its records could differ.
         """
-        cells = np.flatnonzero(here)
+        return tuple(
+            (int(several[place]), int(alone[place]))
+            for at, (several, alone) in enumerate(self._every_group)
+            if self.level(part, at).coarser is not None
+        )
+
+    @cached_property
+    def _every_group(self) -> tuple[tuple[IntArray, IntArray], ...]:
+        """Per variable that groups are one level up in, the groups of every part at once."""
+        numbers, size = joint_numbers(self.index, [len(each) for each in self.dimensions])
         found = []
         for at, dimension in enumerate(self.dimensions):
-            level = self.level(part, at)
-            if level.coarser is None:
-                continue
-            possible = np.full(len(dimension), at not in self.named)
-            possible[self.index[at]] = True
-            split = _split_codes(dimension, level, possible)[self.index[at][cells]]
-            chosen = cells[split]
-            columns = [column[chosen] for column in self.index]
-            columns[at] = dimension.parents[columns[at]]
-            found.append(_alike(columns, self.dimensions, self.count[chosen]))
+            trees = range(len(dimension.classifications))
+            pairs = [self._groups_below(at, tree, numbers, size) for tree in trees]
+            several, alone = (np.sum(cubes, axis=0) for cubes in zip(*pairs, strict=True))
+            found.append((several, alone))
         return tuple(found)
+
+    def _groups_below(
+        self, at: int, tree: int, numbers: npt.NDArray[np.int64], size: int
+    ) -> tuple[IntArray, IntArray]:
+        """The groups one level up in one classification of a variable."""
+        dimension, codes = self.dimensions[at], self.index[at]
+        possible = np.full(len(dimension), at not in self.named)
+        possible[codes] = True
+        split = _split_codes(dimension, tree, possible)
+        cells = np.flatnonzero(split[codes])
+        if size == math.prod(len(each) for each in self.dimensions):
+            # The number is a place on the grid: a cell moves to the place of its group.
+            stride = math.prod(len(each) for each in self.dimensions[at + 1 :])
+            moved = (dimension.parents - np.arange(len(dimension))) * stride
+            groups = numbers[cells] + moved[codes[cells]]
+        else:
+            columns = [column[cells] for column in self.index]
+            columns[at] = dimension.parents[columns[at]]
+            groups, size = joint_numbers(columns, [len(each) for each in self.dimensions])
+        first, alone = _alike(groups, size, self.count[cells])
+        matrices = list(self._on_levels)
+        matrices[at] = self._exactly_on_levels(at, tree)
+        every, alike = (
+            _on_parts(self._by_kind(self._kind[cells[chosen]]), matrices)
+            for chosen in (first, alone)
+        )
+        return every, alike
+
+    def _exactly_on_levels(self, at: int, tree: int) -> BoolArray:
+        """As `_on_levels` of a variable, but a code stands on its own level only."""
+        dimension, first = self.dimensions[at], self._kinds[at][1]
+        own = dimension.breakdown[first] == tree
+        rows = [
+            own & (dimension.levels[first] == level.depth) & (level.tree == tree)
+            for level in self.levels[at].values()
+        ]
+        return np.array(rows, dtype=np.bool_)
 
 
 def _kinds(dimension: Dimension) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -224,24 +275,36 @@ def _kinds(dimension: Dimension) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     return kinds.astype(np.int64), first.astype(np.int64)
 
 
-def _split_codes(dimension: Dimension, level: Level, possible: BoolArray) -> BoolArray:
-    """The codes on a level whose parent has several possible codes below it."""
-    own = dimension.breakdown == level.tree
-    own[0] = False
+def _on_parts(cube: npt.NDArray[Any], matrices: Sequence[BoolArray]) -> npt.NDArray[Any]:
+    """Numbers per combination of kinds, summed up to every part."""
+    for at, matrix in enumerate(matrices):
+        cube = np.moveaxis(np.tensordot(matrix.astype(np.int64), cube, (1, at)), 0, at)
+    return cube
+
+
+def _split_codes(dimension: Dimension, tree: int, possible: BoolArray) -> BoolArray:
+    """The codes of a classification whose parent has several possible codes below it."""
+    own = (dimension.breakdown == tree) & (dimension.levels > 0)
     children = np.bincount(dimension.parents[own & possible], minlength=len(dimension))
-    return np.asarray(own & (dimension.levels == level.depth) & (children[dimension.parents] >= 2))
+    return np.asarray(own & (children[dimension.parents] >= 2))
 
 
-def _alike(
-    columns: Sequence[npt.NDArray[Any]], dimensions: Sequence[Dimension], count: IntArray
-) -> tuple[int, int]:
-    """Number of groups of two and more records, and of those in a single category."""
-    numbers, size = joint_numbers(columns, [len(dimension) for dimension in dimensions])
-    if size > _DENSE_SHARE * len(numbers) + _DENSE:
-        _, numbers = np.unique(numbers, return_inverse=True)
-    categories = np.bincount(numbers)
-    alone = int(((categories[numbers] == 1) & (count >= 2)).sum())
-    return int((categories >= 2).sum()) + alone, alone
+def _alike(groups: npt.NDArray[np.int64], size: int, count: IntArray) -> tuple[IntArray, BoolArray]:
+    """One cell of each group of two and more records; and the cells that are such a group.
+
+    Args:
+        groups: The number of the group that each cell belongs to.
+        size: A bound that all numbers are below.
+        count: Records of each cell.
+    """
+    if size > _DENSE_SHARE * len(groups) + _DENSE:
+        _, groups = np.unique(groups, return_inverse=True)
+        size = int(groups.max(initial=-1)) + 1
+    categories = np.bincount(groups, minlength=size)
+    alone = (categories[groups] == 1) & (count >= 2)
+    one = np.zeros(size, dtype=np.int64)
+    one[groups] = np.arange(len(groups))
+    return np.concatenate([one[categories >= 2], np.flatnonzero(alone)]), alone
 
 
 def joint_numbers(

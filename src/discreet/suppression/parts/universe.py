@@ -7,6 +7,7 @@ CONFIDENTIAL. Out: the records in between, cell by cell, to be measured like a t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -72,12 +73,23 @@ class Universe:
         Where the filter names a spanning variable, such as age in a table of adults by
         age, its codes that all or none pass tell nothing but what the filter says.
         """
+        if not self.named:
+            place = self.every.place(part)
+            several, alike = self._told
+            return int(several[place]), int(alike[place])
         here = self.every.on(part)
         groups = here & (self.every.count >= 2)
         for at in self.named:
             groups &= ~self._settled(here, at)[self.every.index[at]]
         passing, count = self.passing[groups], self.every.count[groups]
         return len(count), int(((passing == 0) | (passing == count)).sum())
+
+    @cached_property
+    def _told(self) -> tuple[IntArray, IntArray]:
+        """Groups, and those all or none of whose records pass, of every part at once."""
+        groups = self.every.count >= 2
+        alike = groups & ((self.passing == 0) | (self.passing == self.every.count))
+        return self.every.cells_per_part(groups), self.every.cells_per_part(alike)
 
     def _settled(self, here: BoolArray, at: int) -> BoolArray:
         """The codes of a variable that all or none of whose records pass."""

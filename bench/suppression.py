@@ -1,0 +1,97 @@
+"""Suppression at size: sparse frequency tables of any number of occupied cells.
+
+``python bench/suppression.py 10000 100000 1000000`` measures `fast` at these sizes: a
+geography of three levels (3,000 leaves) × 10 × 2 × 75 × 10, cells of fewer than three
+records sensitive. Prints seconds, peak memory, cost and what the audit says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+
+import numpy as np
+import polars as pl
+
+import discreet as dc
+from discreet.suppression.building import build_problem
+from discreet.suppression.fast import protect_fast
+from discreet.suppression.problem import SuppressionProblem
+
+LEAVES, STATES, DISTRICTS = 3_000, 10, 100
+SIZES = {"age": 10, "sex": 2, "job": 75, "school": 10}
+MINIMUM = 3
+
+
+def geography() -> dc.Classification:
+    """3,000 communities in 100 districts in 10 states."""
+    codes, parents = ["T"], [-1]
+    for state in range(STATES):
+        codes.append(f"{state}")
+        parents.append(0)
+        above = len(codes) - 1
+        for district in range(DISTRICTS // STATES):
+            codes.append(f"{state}{district}")
+            parents.append(above)
+            place = len(codes) - 1
+            for leaf in range(LEAVES // DISTRICTS):
+                codes.append(f"{state}{district}{leaf:02d}")
+                parents.append(place)
+    return dc.Classification(name="region", codes=tuple(codes), parents=tuple(parents))
+
+
+def records(number: int, seed: int = 1) -> pl.DataFrame:
+    """Skewed records: big and small places, jobs that go with schooling."""
+    draw = np.random.default_rng(seed)
+    leaves = np.array(geography().leaves)
+    size = 1.0 / np.arange(1, LEAVES + 1) ** 0.6
+    place = draw.permutation(LEAVES)[draw.choice(LEAVES, number, p=size / size.sum())]
+    school = draw.integers(0, SIZES["school"], number)
+    spread = np.minimum(draw.exponential(8.0, number).astype(np.int64), SIZES["job"] - 1)
+    return pl.DataFrame(
+        {
+            "region": leaves[place],
+            "age": draw.integers(0, SIZES["age"], number),
+            "sex": draw.integers(0, SIZES["sex"], number),
+            "job": (school * 7 + spread) % SIZES["job"],
+            "school": school,
+        }
+    )
+
+
+def sparse_problem(cells: int, seed: int = 1) -> SuppressionProblem:
+    """A frequency table with about so many occupied cells, margins included."""
+    table = dc.tabulate(records(max(60, cells // 4), seed), by=[geography(), *SIZES])
+    sensitive = (table.count > 0) & (table.count < MINIMUM)
+    problem, _ = build_problem((table, sensitive), title="sparse")
+    return problem
+
+
+def main() -> None:
+    """Measure each size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cells", type=int, nargs="+")
+    for cells in parser.parse_args().cells:
+        problem = sparse_problem(cells)
+        begin = time.perf_counter()
+        pattern = protect_fast(problem, progress=lambda line: print(line, flush=True))
+        print(
+            json.dumps(
+                {
+                    "cells": len(problem),
+                    "sensitive": len(problem.primary),
+                    "secondaries": pattern.secondaries,
+                    "cost": pattern.cost,
+                    "unprotected": len(pattern.certificate.unprotected),
+                    "seconds": round(time.perf_counter() - begin, 1),
+                    "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+                }
+            ),
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,295 @@
+"""`audit`: what an attacker can still find out from tables with hidden cells.
+
+In: tables as they are published and, if at hand, the true ones with their sensitive cells.
+Out: an `Audit` – which sensitive cells are not protected, which can be computed exactly,
+intervals if asked for, what respondents can find out. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import SuppressionError
+from discreet.suppression.building import build_problem
+from discreet.suppression.certificate import Certificate, certify
+from discreet.suppression.coalition import RespondentAudit, audit_respondents
+from discreet.suppression.demands import hidden_in
+from discreet.suppression.intervals import attack_intervals
+from discreet.suppression.knowledge import Knowledge
+from discreet.suppression.linking import Code
+from discreet.suppression.members import Members
+from discreet.suppression.problem import CellState, SuppressionProblem
+from discreet.suppression.suppressing import respondents_of
+from discreet.tables import ProtectedTable, Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Audit", "audit", "audit_problem"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_SHOWN = 20
+
+
+class AuditOptions(TypedDict, total=False):
+    """What `audit` can be told; see there."""
+
+    value: str | None
+    decimals: int
+    knowledge: Knowledge | None
+    same: Mapping[Code, Code] | None
+    repair: bool
+    intervals: bool
+    coalition: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Audit:
+    """What tables with hidden cells still tell (confidential).
+
+    Args:
+        problem: All their cells as one system.
+        hidden: Which of these are hidden.
+        sensitive: Which of these must be protected.
+        certificate: A verdict for each sensitive cell.
+        seconds: How long the audit took; not part of the digest.
+        low: Lowest value of each hidden cell that an attacker finds possible, in the unit
+            of the value; None unless asked for.
+        high: The highest.
+        respondents: What respondents can find out; None unless asked for.
+        notes: What users should know, in words.
+    """
+
+    problem: SuppressionProblem
+    hidden: BoolArray
+    sensitive: BoolArray
+    certificate: Certificate
+    seconds: float = 0.0
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    respondents: RespondentAudit | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def safe(self) -> bool:
+        """Whether every sensitive cell is proven to be protected."""
+        return not len(self.certificate.unprotected)
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """Names of the sensitive cells that are not protected, or not hidden at all."""
+        return tuple(self.problem.name(int(at)) for at in self.certificate.unprotected)
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """Names of those among them that anyone can compute exactly."""
+        return tuple(self.problem.name(int(at)) for at in self.certificate.exact)
+
+    def intervals(self) -> pl.DataFrame:
+        """The hidden cells, each with its true value and its interval. CONFIDENTIAL."""
+        import polars as pl
+
+        if self.low is None or self.high is None:
+            raise SuppressionError(
+                "the audit has no intervals", code="intervals", hint="audit(…, intervals=True)"
+            )
+        cells = np.flatnonzero(self.hidden)
+        units = 10.0**self.problem.decimals
+        return pl.DataFrame(
+            {
+                "cell": [self.problem.name(int(at)) for at in cells],
+                "sensitive": self.sensitive[cells],
+                "value": self.problem.value[cells] / units,
+                "low": self.low,
+                "high": self.high,
+            }
+        )
+
+    def digest(self) -> str:
+        """SHA-256 over the problem, the hidden cells and the verdicts. CONFIDENTIAL."""
+        digest = hashlib.sha256(b"discreet suppression audit 1")
+        digest.update(self.problem.digest().encode())
+        for mask in (self.hidden, self.sensitive):
+            digest.update(np.packbits(mask).tobytes())
+        cells = self.certificate.unprotected
+        digest.update(np.ascontiguousarray(cells, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+    def described(self) -> dict[str, Any]:
+        """The verdicts as plain values, for JSON; no true values."""
+        told: dict[str, Any] = {
+            "table": self.problem.title,
+            "cells": len(self.problem),
+            "hidden": int(self.hidden.sum()),
+            "sensitive": int(self.sensitive.sum()),
+            "secondaries": int((self.hidden & ~self.sensitive).sum()),
+            "cost": int(self.problem.cost[self.hidden & ~self.sensitive].sum()),
+            "unprotected": len(self.certificate.unprotected),
+            "exact": len(self.certificate.exact),
+            "unprotected_cells": list(self.unprotected),
+            "safe": self.safe,
+            "seconds": round(self.seconds, 3),
+            "proof": self.digest(),
+        }
+        if self.respondents is not None:
+            told["respondents"] = self.respondents.described()
+        return told
+
+    def text(self) -> str:
+        """The verdicts in words; no true values."""
+        told = self.described()
+        lines = [
+            f"{told['hidden']:,} of {told['cells']:,} cells are hidden, "
+            f"{told['sensitive']:,} are sensitive.",
+            f"Unprotected: {told['unprotected']:,}, of these exactly known: {told['exact']:,}.",
+        ]
+        lines += [f"  {name}" for name in self.unprotected[:_SHOWN]]
+        more = len(self.unprotected) - _SHOWN
+        lines += [f"  and {more:,} more"] if more > 0 else []
+        if self.respondents is not None:
+            lines += self.respondents.lines()
+        lines.append(f"Proof {told['proof'][:16]}, {told['seconds']:.1f} seconds.")
+        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"<Audit (confidential): {'safe' if self.safe else 'NOT safe'}>"
+
+
+def audit(
+    safe: ProtectedTable | Sequence[ProtectedTable],
+    tables: Table | Sequence[Table],
+    primary: Any = None,
+    **options: Unpack[AuditOptions],
+) -> Audit:
+    """Find out what an attacker can still learn from tables with hidden cells.
+
+    It does not matter who hid the cells: this package, another tool, or nobody.
+
+    Args:
+        safe: The table as published, or several.
+        tables: The true table of each.
+        primary: What `discreet.primary` found, or a mask of sensitive cells; for several
+            tables a list with one entry each. Without, every hidden cell counts as
+            sensitive, and must not be known exactly.
+        options: ``value``, ``decimals``, ``knowledge``, ``same``, ``repair`` as for
+            `build_problem`; ``intervals``: work out exactly between which values each
+            hidden cell can lie; ``coalition``: also find out what this many respondents
+            can learn who know their own values (0: nothing of the kind).
+
+    >>> import polars as pl
+    >>> from discreet import suppress
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "n": [18, 9, 7, 2]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n")
+    >>> found = audit(suppress(table, table.count < 3, method="fast"), table, table.count < 3)
+    >>> found.safe, found.unprotected
+    (True, ())
+    """
+    published, true, asked = _listed(safe, tables, primary)
+    unknown = sorted(set(options) - AuditOptions.__optional_keys__)
+    if unknown:
+        raise SuppressionError(f"there is no option {unknown[0]!r}", code="option", where="audit")
+    began = time.monotonic()
+    chosen: dict[str, Any] = dict(options)
+    with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", 0)
+    values = {getattr(each, "value", None) for each in asked if each is not None}
+    if values:
+        chosen.setdefault("value", values.pop())
+    blanks = tuple(_blank(table, each) for table, each in zip(true, published, strict=True))
+    wanted = [each if each is not None else blank for each, blank in zip(asked, blanks, strict=True)]
+    if all(each is None for each in asked):
+        chosen.setdefault("value", _value_of(published[0], true[0]))
+    problem, members = build_problem(list(zip(true, wanted, strict=True)), **chosen)
+    hidden = _hidden(members, blanks, len(problem))
+    found = audit_problem(problem, hidden, intervals=with_intervals)
+    told = None
+    if coalition:
+        respondents = respondents_of(members, true, len(problem))
+        told = audit_respondents(problem, hidden, respondents, most=coalition)
+    notes = [*members.notes, *_shared(members, blanks, len(problem))]
+    return replace(
+        found, seconds=time.monotonic() - began, respondents=told, notes=tuple(notes)
+    )
+
+
+def audit_problem(
+    problem: SuppressionProblem, hidden: BoolArray, *, intervals: bool = False
+) -> Audit:
+    """Audit a pattern over the cells of a problem.
+
+    Args:
+        problem: The cells, their levels and relations.
+        hidden: Which of its cells are hidden.
+        intervals: Whether to work out exact intervals.
+    """
+    began = time.monotonic()
+    sensitive: BoolArray = problem.state == CellState.primary
+    low = high = None
+    if intervals:
+        units = 10.0**problem.decimals
+        whole = attack_intervals(problem, hidden, hidden)
+        low, high = (part[hidden] / units for part in whole)
+    return Audit(
+        problem=problem,
+        hidden=hidden,
+        sensitive=sensitive,
+        certificate=certify(problem, hidden),
+        seconds=time.monotonic() - began,
+        low=low,
+        high=high,
+    )
+
+
+def _listed(
+    safe: Any, tables: Any, primary: Any
+) -> tuple[list[ProtectedTable], list[Table], list[Any]]:
+    single = isinstance(safe, ProtectedTable)
+    published = [safe] if single else list(safe)
+    true = [tables] if isinstance(tables, Table) else list(tables)
+    asked = [primary] if single else list(primary or [None] * len(published))
+    right = all(isinstance(each, ProtectedTable) for each in published)
+    right &= all(isinstance(each, Table) for each in true) and bool(published)
+    if not right or len(true) != len(published) or len(asked) != len(published):
+        raise SuppressionError(
+            "an audit takes published tables and as many true ones",
+            code="tables",
+            hint="audit(safe, table, primary), or a list of each",
+        )
+    return published, true, asked
+
+
+def _blank(table: Table, published: ProtectedTable) -> BoolArray:
+    """Which cells with records are hidden; empty ones hide nothing, whatever is printed."""
+    occupied = table.count != 0
+    for column in table.sums.values():
+        occupied |= column != 0
+    return hidden_in(table, published) & occupied
+
+
+def _value_of(published: ProtectedTable, table: Table) -> str | None:
+    """The value column that a published table shows, as it says itself."""
+    named = published.figures[0].name if published.figures else None
+    return named if named in table.sums else None
+
+
+def _hidden(members: Members, blanks: tuple[BoolArray, ...], size: int) -> BoolArray:
+    """Problem cells that are hidden: in every table that has them."""
+    shown = tuple(~blank for blank in blanks)
+    return members.gathered(blanks, size) & ~members.gathered(shown, size)
+
+
+def _shared(members: Members, blanks: tuple[BoolArray, ...], size: int) -> list[str]:
+    """A note on cells that one of the tables hides and another, or a total equal to it, shows."""
+    shown = tuple(~blank for blank in blanks)
+    both = members.gathered(blanks, size) & members.gathered(shown, size)
+    number = int(both.sum())
+    return [f"{number:,} hidden cells are published elsewhere, or equal one that is"] * bool(number)

@@ -1,0 +1,117 @@
+"""The method `fast`: a proven pattern for tables of any size. CONFIDENTIAL.
+
+In: a `SuppressionProblem`. Out: a `Pattern`. Hidden cells prove what they can; each
+sensitive cell left gets the cheapest flow through a patch around it; superfluous
+secondaries are published again; an audit ends the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.suppression.certificate import Certificate, certify
+from discreet.suppression.checking import certificate_of
+from discreet.suppression.covering import cover, prove_hidden
+from discreet.suppression.feasibility import check_possible, impossible
+from discreet.suppression.hiding import Hiding
+from discreet.suppression.pattern import Pattern, certified
+from discreet.suppression.problem import SuppressionProblem
+from discreet.suppression.pruning import drop_unused, prune
+from discreet.suppression.worktime import WorkTime
+
+__all__ = ["audited", "finish", "protect_fast", "start"]
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: With more hidden cells than these, stored proofs are checked instead of new attacks.
+_ATTACK_LIMIT = 4_000
+#: Linear programs for pruning: so many per one that covering took, and at least.
+_PRUNE_SHARE, _PRUNE_LEAST = 2, 2_000
+#: With more tasks than these, only unused secondaries are pruned.
+_PRUNE_TASKS = 100_000
+_REPAIRS = 5
+
+
+def protect_fast(
+    problem: SuppressionProblem,
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[str], None] | None = None,
+    seed: int = 0,
+) -> Pattern:
+    """Find a pattern that is proven to protect every sensitive cell, quickly.
+
+    Args:
+        problem: The cells, their levels and relations.
+        time_limit: Seconds after which pruning stops. Covering is never cut short: a
+            pattern without it would not be safe.
+        progress: Is called with a line of text now and then.
+        seed: Draws in the search; the same seed gives the same pattern.
+    """
+    watch = WorkTime(time_limit, progress)
+    hiding = start(problem, watch, seed)
+    if len(hiding.open):
+        watch.tell("cover")
+        order = hiding.open[np.argsort(-hiding.target[hiding.open], kind="stable")]
+        failed = cover(hiding, order, _never, lambda share: watch.tell(f"cover: {share:.0%}"))
+        if failed:
+            raise impossible(hiding, _cells(hiding, failed))
+    drop_unused(hiding)
+    if int((hiding.target > 0).sum()) <= _PRUNE_TASKS:
+        budget = max(_PRUNE_LEAST, _PRUNE_SHARE * hiding.solved)
+        prune(hiding, watch.over, budget)
+    return finish(hiding, "fast", watch)
+
+
+def start(problem: SuppressionProblem, watch: WorkTime, seed: int) -> Hiding:
+    """A pattern in the making, checked, with what the hidden cells alone prove."""
+    watch.tell("check")
+    hiding = Hiding(problem)
+    check_possible(hiding)
+    watch.tell("prove")
+    prove_hidden(hiding, lambda: False, seed)
+    return hiding
+
+
+def finish(hiding: Hiding, method: str, watch: WorkTime, bound: int | None = None) -> Pattern:
+    """The audited pattern; cells that the audit finds open are repaired first."""
+    watch.tell("audit")
+    certificate = audited(hiding)
+    return certified(
+        hiding.problem,
+        hiding.mask(),
+        method,
+        certificate=certificate,
+        bound=bound,
+        complete=not watch.struck,
+        seconds=watch.seconds,
+        notes=("stopped by the time limit",) if watch.struck else (),
+    )
+
+
+def audited(hiding: Hiding) -> Certificate:
+    """A certificate for the hidden cells, after repair if need be."""
+    for _ in range(_REPAIRS):
+        few = int(hiding.hidden.sum()) <= _ATTACK_LIMIT
+        certificate = certify(hiding.problem, hiding.mask()) if few else certificate_of(hiding)
+        if not len(certificate.unprotected):
+            return certificate
+        at = hiding.at(certificate.unprotected)
+        hiding.raise_targets(at)
+        failed = cover(hiding, np.intersect1d(hiding.open, np.r_[at, at + len(hiding)]), _never)
+        if failed:
+            break
+    return certify(hiding.problem, hiding.mask())
+
+
+def _never() -> bool:
+    return False
+
+
+def _cells(hiding: Hiding, tasks: list[int]) -> IntArray:
+    cells = np.unique(np.array(tasks, dtype=np.int64) % len(hiding))
+    return hiding.unknowns.cells[cells]

@@ -1,0 +1,167 @@
+"""Intervals of hidden cells: between which values anyone can bound them.
+
+In: published values and relations, and how exact the values are; or a problem with what
+an attacker knows beforehand. Out: the smallest and the largest value that fits. What is
+worked out from published values alone may itself be published (`published_intervals`);
+what rests on the bounds of a problem is CONFIDENTIAL (`attack_intervals`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import SuppressionError
+from discreet.suppression.attacker import Attacker
+from discreet.suppression.problem import SuppressionProblem
+from discreet.suppression.relations import Relations
+from discreet.suppression.unknowns import blocks_of, labels_of, unknowns_of
+
+__all__ = ["attack_intervals", "published_intervals"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: Bounds so near to a whole unit are that unit.
+_NEAR = 1e-5
+
+
+def published_intervals(
+    relations: Relations,
+    value: IntArray,
+    hidden: BoolArray,
+    *,
+    negative: bool = False,
+    rounding: float = 0.0,
+) -> tuple[FloatArray, FloatArray]:
+    """What everyone can work out about hidden cells from the others.
+
+    Args:
+        relations: Which cells add up to which.
+        value: Published values in units; those of hidden cells are not looked at.
+        hidden: Which cells are hidden.
+        negative: Whether values may be below 0.
+        rounding: By how many units a published value may be off: 0.5 where each was
+            rounded on its own, 0 where totals are sums of what is printed.
+
+    Returns:
+        Lowest and highest value of each hidden cell, in the order of the cells; in whole
+        units, rounded outwards, infinite where nothing bounds them.
+
+    >>> sums = Relations.of(4, [[(0, -1), (1, 1), (2, 1), (3, 1)]])
+    >>> shown, hidden = np.array([10, 4, 0, 0]), np.array([False, False, True, True])
+    >>> published_intervals(sums, shown, hidden)
+    (array([0., 0.]), array([6., 6.]))
+    """
+    among, cells = relations.among(hidden)
+    low = np.full(cells.size, -np.inf if negative else 0.0)
+    high = np.full(cells.size, np.inf)
+    known = ~hidden[relations.cell]
+    rest = relations.rhs.astype(np.float64)
+    np.add.at(rest, relations.row[known], -(relations.coef * value[relations.cell])[known])
+    off = rounding * np.bincount(relations.row[known], minlength=len(relations))
+    touched = np.bincount(relations.row[~known], minlength=len(relations)) > 0
+    rest, off = rest[touched], off[touched]
+    label = labels_of(among)
+    for block in np.unique(label[among.cell]):
+        mine = label == block
+        rows = mine[among.cell[among.start[:-1]]]
+        part, at = among.among(mine)
+        low[at], high[at] = _bounded(part, rest[rows], off[rows], negative)
+    return np.floor(low + _NEAR), np.ceil(high - _NEAR)
+
+
+def _bounded(
+    relations: Relations, rest: FloatArray, off: FloatArray, negative: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Two linear programs for each cell of a block."""
+    import highspy
+
+    size = float(max(1.0, np.median(np.abs(rest)))) if rest.size else 1.0
+    solver = _loaded(highspy, relations, rest / size, off / size, negative)
+    status = highspy.HighsModelStatus
+    bounds = []
+    for sense in (1.0, -1.0):
+        found = np.empty(relations.cells)
+        for cell in range(relations.cells):
+            solver.changeColCost(cell, sense)
+            solver.run()
+            answer = solver.getModelStatus()
+            if answer == status.kOptimal:
+                found[cell] = solver.getInfo().objective_function_value * sense * size
+            elif answer in (status.kUnbounded, status.kUnboundedOrInfeasible) and not _empty(
+                solver, cell, status
+            ):
+                found[cell] = -sense * np.inf
+            else:
+                raise SuppressionError(
+                    "no values of the hidden cells fit the published ones",
+                    code="additivity",
+                    hint="say how far published values are rounded, or whether they can be negative",
+                )
+            solver.changeColCost(cell, 0.0)
+        bounds.append(found)
+    return bounds[0], bounds[1]
+
+
+def _empty(solver: Any, cell: int, status: Any) -> bool:
+    """Whether nothing fits at all; asked without a wish."""
+    cost = solver.getCol(cell)[1]
+    solver.changeColCost(cell, 0.0)
+    solver.run()
+    nothing = bool(solver.getModelStatus() == status.kInfeasible)
+    solver.changeColCost(cell, cost)
+    return nothing
+
+
+def _loaded(
+    highspy: Any, relations: Relations, rest: FloatArray, off: FloatArray, negative: bool
+) -> Any:
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = relations.cells, len(relations)
+    model.col_cost_ = np.zeros(relations.cells)
+    least = -highspy.kHighsInf if negative else 0.0
+    model.col_lower_ = np.full(relations.cells, least)
+    model.col_upper_ = np.full(relations.cells, highspy.kHighsInf)
+    model.row_lower_, model.row_upper_ = rest - off, rest + off
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = relations.start.astype(np.int32)
+    model.a_matrix_.index_ = relations.cell.astype(np.int32)
+    model.a_matrix_.value_ = relations.coef.astype(np.float64)
+    solver = highspy.Highs()
+    for option, chosen in (("output_flag", False), ("threads", 1), ("presolve", "off")):
+        solver.setOptionValue(option, chosen)
+    solver.passModel(model)
+    return solver
+
+
+def attack_intervals(
+    problem: SuppressionProblem, hidden: BoolArray, cells: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Between which values an attacker with the bounds of the problem finds cells possible.
+
+    Args:
+        problem: The cells, bounds and relations.
+        hidden: Which cells are hidden.
+        cells: Which of them to look at.
+
+    Returns:
+        Lowest and highest value of every cell of the problem, in units; the true value
+        for those not hidden, the bounds known beforehand for those not looked at.
+    """
+    low = np.where(hidden, problem.low, problem.value).astype(np.float64)
+    high = np.where(hidden, problem.high, problem.value).astype(np.float64)
+    wanted = cells & hidden
+    for block in blocks_of(unknowns_of(problem, hidden, wanted)):
+        if not len(block.relations):
+            continue
+        attacker = Attacker(block)
+        for at in np.flatnonzero(wanted[block.cells]):
+            lowest, highest = attacker.reach(int(at))
+            cell = block.cells[at]
+            low[cell] = problem.value[cell] + lowest[at]
+            high[cell] = problem.value[cell] + highest[at]
+    return low, high

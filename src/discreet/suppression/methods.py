@@ -1,0 +1,93 @@
+"""The methods of cell suppression by name.
+
+In: a `SuppressionProblem` and the name of a method. Out: the `Pattern` that it finds,
+audited. CONFIDENTIAL. A method is loaded when it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Literal, get_args
+
+from discreet.errors import SuppressionError
+from discreet.suppression.pattern import Pattern
+from discreet.suppression.problem import SuppressionProblem
+
+__all__ = ["METHODS", "Method", "Progress", "find_pattern"]
+
+#: The names of the methods.
+Method = Literal["auto", "fast", "optimal", "modular", "hypercube"]
+METHODS: tuple[str, ...] = get_args(Method)
+
+#: Takes the name of a step and the share of it that is done.
+Progress = Callable[[str, float], None]
+
+_SHOWN = 20
+
+
+def find_pattern(
+    problem: SuppressionProblem,
+    method: Method = "auto",
+    *,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+) -> Pattern:
+    """Find which cells to hide.
+
+    Args:
+        problem: The cells, costs, levels and relations.
+        method: "auto": near the lowest cost, with a bound; "fast": quickly, at any size;
+            "optimal": the lowest cost, proven; "modular" and "hypercube": the methods of
+            these names, repaired where an audit finds cells open.
+        time_limit: Seconds after which the best pattern so far is returned; it is
+            audited too.
+        progress: Is told what is being done.
+        seed: For methods that draw; the same seed gives the same pattern.
+
+    Returns:
+        A pattern that protects every sensitive cell.
+
+    >>> find_pattern(None, "magic")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SuppressionError: [method] there is no method 'magic'
+      Hint: methods: auto, fast, optimal, modular, hypercube
+    """
+    if method not in METHODS:
+        raise SuppressionError(
+            f"there is no method {method!r}",
+            code="method",
+            hint=f"methods: {', '.join(METHODS)}",
+        )
+    if time_limit is not None and not time_limit > 0:
+        raise SuppressionError("a time limit is more than 0 seconds", code="time-limit")
+    problem.check()
+    module = importlib.import_module(f"discreet.suppression.{method}")
+    protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
+    told = _lines(progress) if method == "optimal" else progress
+    pattern = protect(problem, time_limit=time_limit, progress=told, seed=seed)
+    _refuse_unsafe(problem, pattern)
+    return pattern
+
+
+def _lines(progress: Progress | None) -> Callable[[str], None] | None:
+    if progress is None:
+        return None
+    told = progress
+    return lambda line: told(line, 0.0)
+
+
+def _refuse_unsafe(problem: SuppressionProblem, pattern: Pattern) -> None:
+    """What is not proven to be safe is never handed on."""
+    if pattern.safe:
+        return
+    cells = [problem.name(int(at)) for at in pattern.certificate.unprotected]
+    more = f" and {len(cells) - _SHOWN:,} more" if len(cells) > _SHOWN else ""
+    raise SuppressionError(
+        f"{len(cells):,} sensitive cells are not proven to be protected",
+        code="unprotected",
+        where="; ".join(cells[:_SHOWN]) + more,
+        hint="allow more time, or use another method",
+    )

@@ -1,0 +1,238 @@
+"""The same key figures, sums and means to the last bit: engines, sources, orders, threads.
+
+Dwellings with tied rents, negative values, weights that are no whole numbers, and missing
+ones. Drawn noise is pinned: a figure once published must come out again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.perturbation import count_ingredient, magnitude_ingredient, mean_ingredient
+from discreet.release import protect
+from discreet.tabulation import kernels
+
+HOMES = 4_000
+FIGURES = [
+    dc.KeyFigure(name="homes", kind="count"),
+    dc.KeyFigure(name="total", kind="sum"),
+    dc.KeyFigure(name="rent", kind="mean"),
+    dc.KeyFigure(name="gain", kind="sum"),
+    dc.KeyFigure(name="vacancy", kind="share", part="vacant", whole="homes", decimals=4),
+    dc.KeyFigure(name="shares", kind="share", part="homes", over=["kind"], decimals=3),
+    dc.KeyFigure(name="average", kind="ratio", part="total", whole="homes", decimals=6),
+    dc.KeyFigure(name="surplus", kind="balance", part="homes", whole="vacant"),
+    dc.KeyFigure(name="price", kind="index", part="rent", base={"kind": "house"}, decimals=5),
+]
+
+
+def homes(number: int = HOMES) -> pl.DataFrame:
+    draw = np.random.default_rng(99)
+    rent = draw.choice([400.0, 650.25, 800.5, 1200.75, 5000.0], number)  # ties everywhere
+    return pl.DataFrame(
+        {
+            "place": draw.choice(["n1", "n2", "s1", "s2", "s3"], number),
+            "kind": draw.choice(["flat", "house", "other"], number, p=[0.7, 0.295, 0.005]),
+            "vacant": (draw.random(number) < 0.1).astype(int),
+            "rent": pl.Series(rent).set(pl.Series(draw.random(number) < 0.1), None),
+            "gain": np.round(draw.normal(0, 300, number), 1),
+            "weight": draw.choice([0.1, 0.7, 1.0, 3.3], number),
+            "record_key": draw.integers(0, 10**15, number),
+        }
+    )
+
+
+PLACE = dc.Classification.from_prefixes("place", ["n1", "n2", "s1", "s2", "s3"], lengths=[1, 2])
+KIND = dc.Classification.flat("kind", ["flat", "house", "other"])
+COUNTS = dc.design_perturbation(max_noise=4, variance=2, forbidden=(1, 2))
+NOISE = dc.MagnitudeNoise(
+    table=dc.design_magnitude_perturbation(5, 2, classes=(1, 5, 10), step=2),
+    strength=dc.FlexStrength(point=1000, small=0.2, large=0.05, exponent=2),
+    top=3,
+    epsilon=(1, 0.5, 0.25),
+)
+OF_RANGE = dc.MagnitudeNoise(
+    table=dc.design_magnitude_perturbation(5, 2, classes=(1, 5, 10), step=2),
+    strength=dc.SimpleStrength(share=0.1),
+    of="range",
+    zeros_in_key=False,
+)
+
+
+def figures(source: Any, weight: str | None = "weight") -> dc.ProtectedTable:
+    """All key figures of some dwellings."""
+
+    def counted(where: str | None = None) -> dc.Table:
+        return dc.tabulate(
+            source,
+            [PLACE, KIND],
+            record_key="record_key",
+            weight=weight,
+            values=["rent", "gain"],
+            contributions=3,
+            where=where,
+        )
+
+    every = counted()
+    options: dict[str, Any] = {"ptable": COUNTS, "count_decimals": 0}
+    return dc.derive(
+        {
+            "homes": count_ingredient(every, COUNTS, decimals=0),
+            "vacant": count_ingredient(counted("vacant == 1"), COUNTS, decimals=0),
+            "total": magnitude_ingredient(every, NOISE, "rent", publish="means", **options),
+            "rent": mean_ingredient(every, NOISE, "rent", publish="means", **options),
+            "gain": magnitude_ingredient(every, OF_RANGE, "gain", grain=0.1, **options),
+        },
+        FIGURES,
+    )
+
+
+def bits(table: dc.ProtectedTable) -> str:
+    """A digest of positions, values and status of all cells."""
+    digest = hashlib.sha256()
+    for column in (*table.index, np.asarray(table.value, dtype=np.float64), table.status):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
+
+
+@pytest.fixture(scope="module")
+def expected() -> str:
+    return bits(figures(homes()))
+
+
+SOURCES: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "shuffled": lambda frame: frame,
+    "lazy": lambda frame: frame.lazy(),
+    "pandas": lambda frame: frame.to_pandas(),
+    "pyarrow": lambda frame: frame.to_arrow(),
+    "duckdb": lambda frame: duckdb.from_arrow(frame.to_arrow()),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_engine_and_order(source: str, expected: str) -> None:
+    shuffled = homes().sample(fraction=1, shuffle=True, seed=5)
+    assert bits(figures(SOURCES[source](shuffled))) == expected
+
+
+@pytest.mark.spark
+def test_spark(spark: Any, expected: str) -> None:
+    schema = (
+        "place string, kind string, vacant bigint, rent double, gain double, weight double, "
+        "record_key bigint"
+    )
+    assert bits(figures(spark.createDataFrame(homes().rows(), schema).repartition(3))) == expected
+
+
+@pytest.mark.parametrize("cores", [1, 2, 5])
+def test_compiled_loops_on_any_number_of_cores(
+    cores: int, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "COMPILED_FROM", 1)
+    monkeypatch.setattr(kernels.os, "cpu_count", lambda: cores)
+    assert bits(figures(homes())) == expected
+
+
+def test_a_process_with_one_thread(expected: str) -> None:
+    """The number of threads of an engine is fixed when it is loaded."""
+    command = "import test_same_figures as t; print(t.bits(t.figures(t.homes().lazy())))"
+    one = {"POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    path = {"PYTHONPATH": str(Path(__file__).parent)}
+    found = subprocess.run(
+        [sys.executable, "-c", command],
+        env={**os.environ, **one, **path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == expected
+
+
+def test_figures_are_pinned() -> None:
+    """Changing any of these changes what has been published."""
+    table = figures(homes(400), weight=None)
+    cells = [("Total", "Total"), ("n", "house"), ("s3", "flat"), ("n2", "other")]
+    found = {cell: [table.get(*cell, figure.name) for figure in FIGURES] for cell in cells}
+    assert found == PINNED
+    assert bits(table) == PINNED_BITS
+    assert bits(figures(homes(400))) == PINNED_WEIGHTED
+
+
+PINNED: dict[tuple[str, str], list[float | None]] = {}
+PINNED_BITS = ""
+PINNED_WEIGHTED = ""
+
+PROGRAMME = """
+[keys]
+column = "record_key"
+
+[perturbation]
+table = "ptable.json"
+
+[magnitudes.rent]
+table = "rent.csv"
+strength = { kind = "flex", point = 1000, small = 0.2, large = 0.05, exponent = 2 }
+top = 2
+epsilon = [1, 0.5]
+publish = "means"
+
+[variables.place]
+prefixes = [1, 2]
+
+[parts]
+min_average_size = 5
+
+[tables.rents]
+by = ["place", "kind"]
+formats = ["csv", "px"]
+weight = "weight"
+
+[tables.rents.figures]
+homes = { kind = "count" }
+total = { kind = "sum", of = "rent" }
+rent = { kind = "mean", of = "rent" }
+vacancy = { kind = "share", part = "vacant", whole = "homes" }
+vacant = { kind = "count", where = "vacant == 1", hidden = true }
+
+[data]
+"""
+
+
+def test_every_source_of_a_release(tmp_path: Path) -> None:
+    """Text, Parquet in pieces and a database, in other orders: the same files."""
+    frame = homes()
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=8)
+    frame.write_csv(tmp_path / "homes.csv")
+    (tmp_path / "pieces").mkdir()
+    for at in range(3):
+        shuffled[at * 1_500 : (at + 1) * 1_500].write_parquet(tmp_path / "pieces" / f"{at}.parquet")
+    with duckdb.connect(str(tmp_path / "homes.duckdb")) as database:
+        database.register("frame", shuffled.to_arrow())
+        database.execute("create table homes as select * from frame")
+    COUNTS.write(tmp_path / "ptable.json")
+    NOISE.table.write(tmp_path / "rent.csv")
+    sources = {
+        "csv": 'source = "homes.csv"',
+        "parquet": 'source = "pieces/*.parquet"',
+        "database": 'database = "homes.duckdb"\ntable = "homes"',
+    }
+    found = {}
+    for name, entry in sources.items():
+        path = tmp_path / f"{name}.toml"
+        path.write_text(PROGRAMME + entry + "\n", encoding="utf-8")
+        protect(path, tmp_path / name)
+        files = ("rents.csv", "rents.px", "decisions.json", "quality.json")
+        found[name] = [(tmp_path / name / file).read_bytes() for file in files]
+    assert found["csv"] == found["parquet"] == found["database"]

@@ -1,0 +1,415 @@
+"""One programme over several kinds of units: persons, households, dwellings, buildings."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.errors import ProgrammeError
+from discreet.release import check_release, protect, read_parameters
+from discreet.release.packages import write_key_pair
+
+KINDS = ("persons", "households", "dwellings", "buildings")
+SECRET = "a sentence that only this test knows"
+PROGRAMME = """\
+title = { en = "Census", de = "Zensus" }
+date = "2026-11-21"
+
+[data]
+name = "persons"
+source = "persons.parquet"
+
+[keys]
+id = "person_id"
+secret_file = "secret.key"
+
+[perturbation]
+table = "ptable.json"
+
+[sources.households]
+source = "households.parquet"
+keys = { inherit = "persons", by = "household_id" }
+
+[sources.dwellings]
+source = "dwellings.parquet"
+version = "register 2026"
+official = "tenure == 'Total'"
+keys = { id = "dwelling_id" }
+
+[sources.buildings]
+source = "buildings.parquet"
+keys = { inherit = "dwellings", by = "building_id" }
+
+[defaults]
+formats = ["csv"]
+official = "sex == 'Total'"
+
+[tables.people]
+by = ["region", "sex"]
+
+[tables.homes]
+from = "households"
+by = ["region", "size"]
+
+[tables.flats]
+from = "dwellings"
+by = ["region", "tenure"]
+
+[tables.houses]
+from = "buildings"
+by = ["region", "kind"]
+where = "kind != 'other'"
+"""
+Edit = Callable[..., Path]
+
+
+def units(number: int = 400) -> dict[str, pl.DataFrame]:
+    """Persons in households, and dwellings, some of them vacant, in buildings."""
+    draw = np.random.default_rng(5)
+    household = np.repeat(np.arange(number), draw.integers(1, 5, number))
+    region = draw.choice(["11", "12", "21"], number)
+    building = np.sort(draw.integers(0, number // 3, number + 40))
+    of_building = np.unique(building)
+    return {
+        "persons": pl.DataFrame(
+            {
+                "person_id": np.arange(len(household)),
+                "household_id": household,
+                "region": region[household],
+                "sex": draw.choice(["m", "w"], len(household)),
+            }
+        ),
+        "households": pl.DataFrame(
+            {
+                "household_id": np.arange(number),
+                "region": region,
+                "size": np.bincount(household).clip(max=3).astype(str),
+            }
+        ),
+        "dwellings": pl.DataFrame(
+            {
+                "dwelling_id": np.arange(number + 40),
+                "building_id": building,
+                "region": draw.choice(["11", "12", "21"], number + 40),
+                "tenure": draw.choice(["owned", "rented", "vacant"], number + 40),
+            }
+        ),
+        "buildings": pl.DataFrame(
+            {
+                "building_id": of_building,
+                "region": draw.choice(["11", "12", "21"], len(of_building)),
+                "kind": draw.choice(["house", "flats", "other"], len(of_building)),
+            }
+        ),
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with four kinds of units and a programme over them."""
+    place = tmp_path / "census"
+    place.mkdir()
+    for name, frame in units().items():
+        frame.write_parquet(place / f"{name}.parquet")
+    noise = {-1: 0.25, 0: 0.5, 1: 0.25}
+    rows = {0: {0: 1}, 1: noise, 2: noise, 3: noise}
+    dc.PerturbationTable.from_rows(rows).write(place / "ptable.json")
+    (place / "secret.key").write_text(SECRET)
+    (place / "secret.key").chmod(0o600)
+    (place / "programme.toml").write_text(PROGRAMME, "utf-8")
+    return place
+
+
+@pytest.fixture
+def edited(folder: Path) -> Edit:
+    """Replace texts in the programme: edited(("old", "new"), …) gives its path."""
+
+    def edit(*changes: tuple[str, str]) -> Path:
+        path = folder / "programme.toml"
+        text = path.read_text("utf-8")
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path.write_text(text, "utf-8")
+        return path
+
+    return edit
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def figures(path: Path) -> dict[str, bytes]:
+    """The published tables, without digests and pages about them."""
+    return {file.name: file.read_bytes() for file in sorted(path.glob("*.csv"))}
+
+
+def published(path: Path) -> dict[tuple[str, ...], int]:
+    frame = pl.read_csv(path, infer_schema=False)
+    names = [name for name in frame.columns if f"{name}_label" in frame.columns]
+    return {row[:-1]: int(row[-1]) for row in frame.select(*names, "value").iter_rows()}
+
+
+def keyed() -> dict[str, pl.DataFrame]:
+    """Every kind of unit with its keys, made step by step."""
+    made = units()
+    made["persons"] = dc.with_record_keys(made["persons"], id="person_id", secret=SECRET)
+    made["dwellings"] = dc.with_record_keys(made["dwellings"], id="dwelling_id", secret=SECRET)
+    for parts, name, by in (
+        ("persons", "households", "household_id"),
+        ("dwellings", "buildings", "building_id"),
+    ):
+        made[name] = dc.inherit_record_keys(made[parts], by=by, onto=made[name])
+    return made
+
+
+def test_tables_of_every_unit_are_those_of_tabulate_and_perturb(
+    folder: Path, tmp_path: Path
+) -> None:
+    summary = protect(folder / "programme.toml", tmp_path / "out")
+    assert [table.source for table in summary.tables] == list(KINDS)
+    ptable = dc.PerturbationTable.read(folder / "ptable.json")
+    tables = {
+        "homes": ("households", ["region", "size"], None, None),
+        "flats": ("dwellings", ["region", "tenure"], None, "tenure == 'Total'"),
+        "houses": ("buildings", ["region", "kind"], "kind != 'other'", None),
+    }
+    records = keyed()
+    for name, (source, by, where, official) in tables.items():
+        table = dc.tabulate(records[source], by, record_key="record_key", where=where)
+        safe = dc.perturb(table, ptable, official=official)
+        found = published(tmp_path / "out" / f"{name}.csv")
+        assert found == {codes: safe.get(*codes) for codes in found}, name
+        assert len(found) > 5
+
+
+def test_there_is_one_list_and_one_report(folder: Path, tmp_path: Path) -> None:
+    protect(folder / "programme.toml", tmp_path / "out")
+    listed = json.loads((tmp_path / "out" / "release.json").read_text("utf-8"))
+    assert [table["from"] for table in listed["tables"]] == list(KINDS)
+    assert listed["data_versions"] == {**dict.fromkeys(KINDS), "dwellings": "register 2026"}
+    quality = json.loads((tmp_path / "out" / "quality.json").read_text("utf-8"))
+    assert quality["tables"] == 4
+    data = [table["digests"]["data"] for table in listed["tables"]]
+    assert len(set(data)) == 4
+
+
+def test_figures_of_one_source_are_not_official_in_another(folder: Path, tmp_path: Path) -> None:
+    protect(folder / "programme.toml", tmp_path / "out")
+    status = {
+        name: set(pl.read_csv(tmp_path / "out" / f"{name}.csv")["status"])
+        for name in ("people", "homes", "flats", "houses")
+    }
+    assert [name for name, found in status.items() if "official" in found] == ["people", "flats"]
+
+
+def test_what_happens_on_the_way_is_what_happens_with_a_programme_of_its_own(
+    folder: Path, tmp_path: Path
+) -> None:
+    """A table has the same figures from any programme over the same data and secret."""
+    protect(folder / "programme.toml", tmp_path / "out")
+    keyed()["households"].write_parquet(folder / "keyed.parquet")
+    (folder / "alone.toml").write_text(
+        '[data]\nsource = "keyed.parquet"\n[keys]\ncolumn = "record_key"\n'
+        '[perturbation]\ntable = "ptable.json"\n'
+        '[tables.homes]\nformats = ["csv"]\nby = ["region", "size"]\n'
+    )
+    protect(folder / "alone.toml", tmp_path / "alone")
+    assert published(tmp_path / "out" / "homes.csv") == published(tmp_path / "alone" / "homes.csv")
+
+
+@pytest.mark.parametrize(
+    ("changed", "made"),
+    [
+        ("persons", ["people", "homes"]),
+        ("households", ["homes"]),
+        ("dwellings", ["flats", "houses"]),
+        ("buildings", ["houses"]),
+    ],
+)
+def test_new_records_make_only_the_tables_that_they_concern(
+    folder: Path, tmp_path: Path, changed: str, made: list[str]
+) -> None:
+    out, programme = tmp_path / "out", folder / "programme.toml"
+    protect(programme, out)
+    path = folder / f"{changed}.parquet"
+    flipped = pl.read_parquet(path).with_columns(region=pl.lit("21"))
+    flipped.write_parquet(path)
+    summary = protect(programme, out)
+    assert [table.name for table in summary.tables if table.fresh] == made
+    protect(programme, tmp_path / "at once")
+    assert content(out) == content(tmp_path / "at once")
+
+
+def test_nothing_is_made_twice(folder: Path, tmp_path: Path) -> None:
+    protect(folder / "programme.toml", tmp_path / "out")
+    before = content(tmp_path / "out")
+    assert protect(folder / "programme.toml", tmp_path / "out").fresh == 0
+    assert content(tmp_path / "out") == before
+
+
+KILLED = """
+import os, signal, sys
+from discreet.release import protect
+def stop(done, steps, name):
+    if done == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+protect(sys.argv[1], sys.argv[2], progress=stop)
+"""
+
+
+@pytest.mark.parametrize("step", [2, 6])
+def test_killed_and_taken_up_again_gives_the_same_bytes(
+    folder: Path, tmp_path: Path, step: int
+) -> None:
+    out, programme = tmp_path / "out", str(folder / "programme.toml")
+    run = [sys.executable, "-c", KILLED, programme, str(out), str(step)]
+    assert subprocess.run(run, check=False).returncode == -signal.SIGKILL
+    assert not (out / "release.json").exists()
+    assert protect(programme, out).fresh == max(0, 4 - step)
+    protect(programme, tmp_path / "at once")
+    assert content(out) == content(tmp_path / "at once")
+
+
+@pytest.mark.parametrize("kind", ["csv", "duckdb", "mixed"])
+def test_sources_may_be_of_different_kinds(edited: Edit, tmp_path: Path, kind: str) -> None:
+    protect(edited(), tmp_path / "parquet")
+    folder = edited().parent
+    if kind == "csv":
+        for name in KINDS:
+            units()[name].write_csv(folder / f"{name}.csv")
+        path = edited(
+            (".parquet", ".csv"), ('sons.csv"', 'sons.csv"\ntext = ["region"]'),
+            *((f'{n}s.csv"', f'{n}s.csv"\ntext = ["region"]') for n in ("dwelling", "building")),
+            ('holds.csv"', 'holds.csv"\ntext = ["region", "size"]'),
+        )  # fmt: skip
+    else:
+        with duckdb.connect(str(folder / "census.duckdb")) as connection:
+            for name, frame in units().items():
+                connection.register("frame", frame.to_arrow())
+                connection.sql(f"create table {name} as from frame")
+        names = KINDS if kind == "duckdb" else ("persons", "buildings")
+        path = edited(
+            *(
+                (f'source = "{name}.parquet"', f'database = "census.duckdb"\ntable = "{name}"')
+                for name in names
+            )
+        )
+    protect(path, tmp_path / kind)
+    for name in ("people", "homes", "flats", "houses"):
+        tables = [published(tmp_path / other / f"{name}.csv") for other in ("parquet", kind)]
+        assert tables[0] == tables[1], name
+
+
+def test_keys_may_be_handed_on_twice(edited: Edit, tmp_path: Path) -> None:
+    """Persons → households → blocks: a block has the key of all its persons."""
+    path = edited(
+        ("[defaults]", '[sources.blocks]\nsource = "blocks.parquet"\n'
+         'keys = { inherit = "households", by = "region" }\n[defaults]'),
+    )  # fmt: skip
+    blocks = pl.DataFrame({"region": ["11", "12", "21"], "side": ["east", "west", "west"]})
+    blocks.write_parquet(path.parent / "blocks.parquet")
+    path.write_text(
+        path.read_text("utf-8") + '[tables.blocks]\nfrom = "blocks"\nby = ["side"]\n', "utf-8"
+    )
+    protect(path, tmp_path / "out")
+    persons = keyed()["persons"]
+    units = dc.inherit_record_keys(persons, by="region", onto=blocks)
+    table = dc.tabulate(units, ["side"], record_key="record_key")
+    safe = dc.perturb(table, dc.PerturbationTable.read(path.parent / "ptable.json"))
+    found = published(tmp_path / "out" / "blocks.csv")
+    assert found == {codes: safe.get(*codes) for codes in found}
+
+
+def test_keys_in_a_column_of_their_own_name(edited: Edit, tmp_path: Path) -> None:
+    path = edited(
+        ('id = "person_id"\nsecret_file = "secret.key"', 'column = "rkey"'),
+        ('{ id = "dwelling_id" }', '{ id = "dwelling_id", secret_file = "secret.key" }'),
+    )
+    made = keyed()["persons"].rename({"record_key": "rkey"})
+    made.write_parquet(path.parent / "persons.parquet")
+    protect(path, tmp_path / "out")
+    shutil.copy(path, path.with_name("other.toml"))
+    text = path.read_text("utf-8")
+    units()["persons"].write_parquet(path.parent / "persons.parquet")
+    path.write_text(text.replace('column = "rkey"', 'id = "person_id"\nsecret_file = "secret.key"'))
+    protect(path, tmp_path / "made")
+    assert {n: published(tmp_path / "out" / n) for n in figures(tmp_path / "out")} == {
+        n: published(tmp_path / "made" / n) for n in figures(tmp_path / "made")
+    }
+
+
+def test_units_without_parts_need_a_secret(edited: Edit, tmp_path: Path) -> None:
+    path = edited(
+        ('id = "person_id"\nsecret_file = "secret.key"', 'column = "record_key"'),
+        ('{ id = "dwelling_id" }', '{ id = "dwelling_id", secret_file = "secret.key" }'),
+    )
+    persons = keyed()["persons"]
+    persons.filter(pl.col("household_id") > 5).write_parquet(path.parent / "persons.parquet")
+    with pytest.raises(ProgrammeError, match="6 units have no parts") as caught:
+        protect(path, tmp_path / "out")
+    assert "sources.households.keys" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+    edited(('by = "household_id" }', 'by = "household_id", secret_file = "secret.key" }'))
+    assert protect(path, tmp_path / "out").fresh == 4
+
+
+def test_parts_of_no_unit_are_refused_unless_dropped(edited: Edit, tmp_path: Path) -> None:
+    path = edited()
+    orphans = pl.when(pl.col("person_id") < 3).then(None).otherwise(pl.col("household_id"))
+    persons = units()["persons"].with_columns(household_id=orphans)
+    persons.write_parquet(path.parent / "persons.parquet")
+    with pytest.raises(ProgrammeError, match=r"3 of .* belong to no unit") as caught:
+        protect(path, tmp_path / "out")
+    assert "sources.households.keys" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+    edited(('by = "household_id" }', 'by = "household_id", orphans = "drop" }'))
+    assert protect(path, tmp_path / "out").fresh == 4
+
+
+def test_a_third_party_with_a_package_gets_the_same_bytes(edited: Edit, tmp_path: Path) -> None:
+    path = edited()
+    protect(path, tmp_path / "ours")
+    pair = write_key_pair(tmp_path / "office")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    dc.pack_parameters(
+        read_parameters(path, with_secret=True), elsewhere / "census.dcparams",
+        statistic="census", version="1", sign_key=pair.signing, key=bytes(range(32)),
+    )  # fmt: skip
+    (elsewhere / "package.key").write_text(bytes(range(32)).hex())
+    (elsewhere / "package.key").chmod(0o600)
+    for name in KINDS:
+        shutil.copy(path.parent / f"{name}.parquet", elsewhere)
+    text = path.read_text("utf-8").replace('secret_file = "secret.key"\n', "")
+    text = text.replace("official = \"sex == 'Total'\"\n", "").replace(
+        '[perturbation]\ntable = "ptable.json"',
+        '[parameters]\npackage = "census.dcparams"\nkey_file = "package.key"',
+    )
+    (elsewhere / "programme.toml").write_text(text, "utf-8")
+    protect(elsewhere / "programme.toml", tmp_path / "theirs")
+    ours, theirs = content(tmp_path / "ours"), content(tmp_path / "theirs")
+    shown = [name for name in ours if not name.startswith(".")]
+    assert len(shown) > 6
+    assert {name: theirs[name] for name in shown} == {name: ours[name] for name in shown}
+
+
+def test_a_programme_in_order_is_said_to_be(folder: Path) -> None:
+    assert list(check_release(folder / "programme.toml").sources) == list(KINDS)
