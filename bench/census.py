@@ -80,8 +80,6 @@ publish = "means"
 [variables.region]
 column = "municipality"
 hierarchy = "region.json"
-[variables.sex]
-codes = ["m", "w"]
 """
 _FIGURES = """
 persons = { kind = "count" }
@@ -90,7 +88,15 @@ rent = { kind = "mean", of = "rent", decimals = 2, unit = "EUR" }
 area = { kind = "mean", of = "area", decimals = 1, unit = "m²" }
 rented = { kind = "share", part = "tenants", whole = "persons" }
 """
-_LISTED = ("region", "marital_status", "education")
+_LISTED = (
+    *("region", "marital_status", "education", "household_type"),
+    *("tenure", "building_type", "construction"),
+)
+_CODES = {
+    "sex": ["m", "w"],
+    "citizenship": ["home", "europe", "africa", "america", "asia", "stateless", "unclear"],
+    "work": list("0123456789"),
+}
 
 
 def combinations() -> Iterator[tuple[str, ...]]:
@@ -128,6 +134,7 @@ def write_census_programme(folder: Path, persons: int) -> Path:
     from discreet import design_magnitude_perturbation
     from discreet.demo import example_perturbation_table, write_census
 
+    folder.mkdir(exist_ok=True)
     programme = folder / "programme.toml"
     if programme.exists():
         return programme
@@ -140,6 +147,7 @@ def write_census_programme(folder: Path, persons: int) -> Path:
     design_magnitude_perturbation(2, 1, classes=(1, 2), step=4).write(folder / "rent.csv")
     lines = [_HEAD]
     lines += [f'[variables.{name}]\nhierarchy = "{name}.json"\n' for name in _LISTED[1:]]
+    lines += [f"[variables.{name}]\ncodes = {codes}\n" for name, codes in _CODES.items()]
     for name, (column, bounds) in _INTERVALS.items():
         lines += [f'[variables.{name}]\ncolumn = "{column}"\nintervals = {bounds}\n']
     for at, table in enumerate(tables()):
@@ -184,10 +192,11 @@ def _write_residents(folder: Path, nationality: Classification) -> None:
     people.with_columns(pl.Series("record_key", keys)).write_parquet(folder / "residents.parquet")
 
 
-def protected(folder: Path, persons: int) -> Callable[[], object]:
+def protected(place: Path, persons: int) -> Callable[[], object]:
     """Carry out the programme, from records to the report on quality."""
     import discreet as dc
 
+    folder = place / f"census_{persons}"
     programme, out = write_census_programme(folder, persons), folder / "release"
 
     def run() -> object:
@@ -197,10 +206,11 @@ def protected(folder: Path, persons: int) -> Callable[[], object]:
     return run
 
 
-def resumed(folder: Path, persons: int) -> Callable[[], object]:
+def resumed(place: Path, persons: int) -> Callable[[], object]:
     """Take up the programme again after an interruption half way."""
     import discreet as dc
 
+    folder = place / f"census_{persons}"
     programme, out = write_census_programme(folder, persons), folder / "release-resumed"
 
     def interrupt(done: int, steps: int, what: str) -> None:
@@ -217,8 +227,9 @@ def _shown(done: int, steps: int, what: str) -> None:
     print(f"\r{done:5} of {steps} steps", end="", file=sys.stderr, flush=True)
 
 
-def unprotected(folder: Path, persons: int) -> Callable[[], object]:
+def unprotected(place: Path, persons: int) -> Callable[[], object]:
     """Count the same tables and write the same files as they are."""
+    folder = place / f"census_{persons}"
     write_census_programme(folder, persons)
     out = folder / "unprotected"
 
@@ -269,7 +280,7 @@ def _spanning(folder: Path) -> dict[str, Classification]:
 
     found = {name: Classification.read(folder / f"{name}.json", name=name) for name in _LISTED}
     found["region"] = dataclasses.replace(found["region"], column="municipality")
-    found["sex"] = Classification.flat("sex", ["m", "w"])
+    found |= {name: Classification.flat(name, codes) for name, codes in _CODES.items()}
     for name, (column, bounds) in _INTERVALS.items():
         found[name] = Classification.from_intervals(name, bounds=bounds, column=column)
     return found

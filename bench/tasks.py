@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+import census
+
 BY = ["region", "age", "sex"]
 SIZES = {"region": 400, "age": 18, "sex": 2}
 GRID_256 = 256
@@ -238,6 +240,9 @@ TASKS: dict[str, Task] = {
         for engine in ("frame", "polars file", "duckdb file")
         for what, largest in (("sums and top 2", 2), ("sums", 0))
     },
+    "programme, protected": census.protected,
+    "programme, unprotected": census.unprotected,
+    "programme, taken up half way": census.resumed,
     "design": design,
     "discreet parquet": from_parquet,
     "polars parquet": scan_parquet,

@@ -8,6 +8,8 @@ and it is the true one. 3,000 cells of 3 to 25 records; fixed seed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -152,3 +154,17 @@ def test_both_options_together_tell_the_counts(rents: Table):
     shown = counts > 0
     guess = np.rint(counts[shown] * sums[shown] / scaled[shown])
     assert (guess == rents.count[shown]).mean() > 0.95
+
+
+def test_sum_by_mean_tells_no_more_of_a_weighted_count_than_its_table(rents: Table):
+    """All digits of a weighted count tell of how many records it is; the table rounds it."""
+    weight = rents.count * np.random.default_rng(5).choice([1 / 3, 2 / 3, 5 / 7], CELLS)
+    made = replace(rents.contributions["rent"], weight=weight)
+    weighted = replace(rents, weight=weight, contributions={"rent": made})
+    for digits, whole in ((None, False), (0, True)):
+        sums, means = (
+            column(weighted, figure=figure, count_decimals=digits) for figure in ("sum", "mean")
+        )
+        shown = means > 0
+        number = sums[shown] / means[shown]
+        assert bool((np.abs(number - np.rint(number)) < 1e-3).all()) == whole

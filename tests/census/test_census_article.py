@@ -16,8 +16,13 @@ import pytest
 
 import discreet as dc
 
-#: Columns, rules and tables of a programme → its folder of files.
-Released = Callable[..., Path]
+#: Count → intervals of the cell key in any order: noise and upper bound. The last row is
+#: that of all larger counts.
+Noise = dict[int, list[tuple[int, str]]]
+#: Records, noise and tables of a programme → its folder of files.
+Released = Callable[[pl.DataFrame, Noise, str], Path]
+
+NONE = [(0, "1")]
 
 PROGRAMME = """
 languages = ["en", "de"]
@@ -29,7 +34,7 @@ source = "records.parquet"
 column = "record_key"
 
 [perturbation]
-table = "ptable.json"
+table = "ptable.csv"
 
 [defaults]
 formats = ["csv", "html"]
@@ -38,14 +43,26 @@ formats = ["csv", "html"]
 
 @pytest.fixture
 def released(tmp_path: Path) -> Released:
-    def release(records: pl.DataFrame, noise: dict[int, dict[int, str]], tables: str) -> Path:
+    def release(records: pl.DataFrame, noise: Noise, tables: str) -> Path:
         records.write_parquet(tmp_path / "records.parquet")
-        dc.PerturbationTable.from_rows(noise).write(tmp_path / "ptable.json")
+        (tmp_path / "ptable.csv").write_text(intervals(noise), encoding="utf-8")
         (tmp_path / "programme.toml").write_text(PROGRAMME + tables, encoding="utf-8")
         dc.protect(tmp_path / "programme.toml", tmp_path / "out")
         return tmp_path / "out"
 
     return release
+
+
+def intervals(noise: Noise) -> str:
+    """A perturbation table as a file of intervals."""
+    lines = ['"i","j","p","v","p_int_lb","p_int_ub","type"']
+    for count, row in noise.items():
+        below = Decimal(0)
+        for value, bound in row:
+            upper = Decimal(bound)
+            lines.append(f"{count},{count + value},{upper - below},{value},{below},{upper},all")
+            below = upper
+    return "\n".join(lines) + "\n"
 
 
 def cells(folder: Path, name: str) -> dict[tuple[str, ...], str]:
@@ -77,10 +94,10 @@ def frame(rows: list[tuple[str, str, str]], first: str, second: str) -> pl.DataF
 def test_three_dwellings_have_cell_key_0_10_and_are_published_as_5(released: Released) -> None:
     """0.95 + 0.40 + 0.75 = 2.10; the row of 3 says +2 at 0.10."""
     dwellings = frame([("a", "x", key) for key in ("0.95", "0.40", "0.75")], "place", "kind")
-    row = {-2: "0.08", 2: "0.04", 0: "0.88"}
+    row = [(-1, "0.09"), (2, "0.14"), (0, "1")]
     out = released(
         dwellings,
-        {0: {0: "1"}, 1: {0: "1"}, 2: {0: "1"}, 3: row},
+        {0: NONE, 1: NONE, 2: NONE, 3: row},
         '[variables.place]\ncodes = ["a"]\n[tables.homes]\nby = ["place"]\n',
     )
     table = dc.tabulate(dwellings, ["place"], record_key="record_key")
@@ -93,7 +110,7 @@ def test_three_dwellings_have_cell_key_0_10_and_are_published_as_5(released: Rel
 
 AGES = ("0–17", "18–29", "30–49", "50–64", "65+")
 #: Noise by cell key: none below 0.6, then 3, 1, 2 and −1, a tenth each.
-ZONES = {0: "0.6", 3: "0.1", 1: "0.1", 2: "0.1", -1: "0.1"}
+ZONES = [(0, "0.6"), (3, "0.7"), (1, "0.8"), (2, "0.9"), (-1, "1")]
 POPULATION = {
     "male": ([20, 31, 32, 40, 50], ["0.40", "0.05", "0.45", "0.35", "0.56"]),
     "female": ([25, 25, 40, 45, 60], ["0.45", "0.10", "0.50", "0.40", "0.39"]),
@@ -117,9 +134,12 @@ def test_each_cell_is_perturbed_on_its_own(released: Released, population: pl.Da
         f"[variables.age]\ncodes = {list(AGES)}\n"
         '[tables.people]\nby = ["sex", "age"]\n'
     )
-    out = released(population, {0: {0: "1"}, 1: {0: "1"}, 2: {0: "1"}, 3: ZONES}, tables)
+    out = released(population, {0: NONE, 1: NONE, 2: NONE, 3: ZONES}, tables)
     found = cells(out, "people.csv")
-    rows = {sex: [int(found[sex, age]) for age in ("Total", *AGES)] for sex in dict(found)}
+    rows = {
+        sex: [int(found[sex, age]) for age in ("Total", *AGES)]
+        for sex in ("Total", "male", "female")
+    }
     assert rows == {
         "Total": [371, 47, 56, 71, 86, 109],
         "male": [175, 20, 31, 32, 40, 50],
@@ -162,8 +182,8 @@ by = ["kind"]
 def test_of_four_parts_one_margin_and_the_total_survive(released: Released) -> None:
     """1 034, 206 and 1 242; the inner cells and the totals of building type are “.”."""
     records = frame(persons(BUILDINGS), "type", "kind")
-    noise = {0: {0: "1"}, 1: {0: "0.9", 2: "0.1"}}  # the total has the key 0.95
-    out = released(records, noise, BUILDING_TABLES)
+    row = [(0, "0.9"), (2, "1")]  # the total has the key 0.95
+    out = released(records, {0: NONE, 1: row}, BUILDING_TABLES)
     found = cells(out, "buildings.csv")
     shown = {codes: printed for codes, printed in found.items() if printed != "."}
     assert len(found) == 12
@@ -207,7 +227,8 @@ def test_shares_stand_in_parentheses_from_15_percent_on(released: Released) -> N
         ("rest", "p"): (986, "0.7"),
     }
     records = frame(persons(groups), "group", "part")
-    out = released(records, {0: {0: "1"}, 1: {-1: "0.5", 1: "0.5"}}, SHARES)
+    row = [(-1, "0.5"), (1, "1")]
+    out = released(records, {0: NONE, 1: row}, SHARES)
     found = cells(out, "groups.csv")
     assert [found[group, "people"] for group in ("few", "some", "rest", "none")] == [
         "6",

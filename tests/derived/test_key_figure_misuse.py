@@ -155,6 +155,15 @@ def test_a_mean_is_no_count(stated: Make) -> None:
     rent = stated({("N",): 7.5}, kind="mean")
     with pytest.raises(TableError, match="a mean cannot be shown as a count"):
         derive({"rent": rent}, [KeyFigure(name="rent", kind="count")])
+    with pytest.raises(TableError, match="a count cannot be shown as a mean"):
+        derive({"n": stated({("N",): 7})}, [KeyFigure(name="n", kind="mean")])
+    with pytest.raises(TableError, match="a sum cannot be shown as a count"):
+        derive({"rent": stated({("N",): 7}, kind="sum")}, [KeyFigure(name="rent", kind="count")])
+
+
+def test_headings_have_a_language(stated: Make) -> None:
+    with pytest.raises(TableError, match="texts by language"):
+        share(stated({("N",): 1}), stated({("N",): 1}), titles="Share")
 
 
 def test_a_variable_called_figure(stated: Make) -> None:

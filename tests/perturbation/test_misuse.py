@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from discreet import PerturbationTable, Table, perturb
-from discreet.errors import FilterError, PerturbationError
+from discreet.errors import FilterError, PerturbationError, TableError
 
 PTABLE = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: "0.5", 1: "0.5"}})
 
@@ -125,3 +125,11 @@ def test_intervals_are_closed_left_or_right() -> None:
     wrong: Any = "middle"
     with pytest.raises(PerturbationError, match="left"):
         PTABLE.with_closed(wrong)
+
+
+@pytest.mark.parametrize("name", ["titles", "universe", "digests"])
+@pytest.mark.parametrize("wrong", ["Dwellings", ["Dwellings"], {"en": 3}, {3: "Dwellings"}])
+def test_texts_have_a_language(cells: Table, name: str, wrong: Any) -> None:
+    with pytest.raises(TableError) as refused:
+        perturb(cells, PTABLE, **{name: wrong})
+    assert refused.value.where == name

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import PublicationError
-from discreet.publication import write_workbook
+from discreet.publication import write, write_workbook
 from discreet.publication.examples import census_example
 from discreet.publication.workbook import sheet_names
 
@@ -94,3 +94,19 @@ def test_bad_input_writes_nothing(mixed, tmp_path, monkeypatch):
     with pytest.raises(PublicationError, match="at most 20 cells; these tables have 33"):
         write_workbook([mixed, census_example()], tmp_path / "a.xlsx", title="x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_workbook_is_made_of_a_list_of_tables(tmp_path):
+    for wrong in (census_example(), None):
+        with pytest.raises(PublicationError, match="a list of protected tables"):
+            write_workbook(wrong, tmp_path / "all.xlsx", title="Census")
+    with pytest.raises(PublicationError, match="a workbook is an xlsx file"):
+        write_workbook([census_example()], tmp_path / "all.csv", title="Census")
+    assert not list(tmp_path.iterdir())
+
+
+def test_lines_of_a_heading_do_not_overlap(tmp_path):
+    table = dataclasses.replace(census_example(), titles={"en": "Persons\nby sex"})
+    write(table, tmp_path / "T1.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "T1.xlsx").worksheets[0]
+    assert sheet["A1"].value == "Persons by sex"

@@ -189,7 +189,7 @@ def test_figures_give_the_same_bytes_in_any_order(rents, tmp_path, form):
     ("options", "message"),
     [
         ({"geo": ["colour"]}, "no variable 'colour'"),
-        ({"geo": "region"}, "no variable 'region'"),
+        ({"geo": ["region"]}, "no variable 'region'"),
         ({"structure": "no agency"}, "does not name a dataflow"),
         ({"sdmx": "3"}, "no version of SDMX-CSV"),
     ],
@@ -227,3 +227,19 @@ def test_public_names_are_sorted_and_exist():
     names = discreet.publication.__all__
     assert names == sorted(names)
     assert all(hasattr(discreet.publication, name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"complete": "yes"}, "complete is True, False or None"),
+        ({"labels": None}, "labels is True or False"),
+        ({"geo": "sex"}, "a list of names is needed"),
+        ({"structure": 3}, "structure is a text"),
+        ({"path": None}, "the name of a file is needed, this is a NoneType"),
+    ],
+)
+def test_options_of_the_wrong_type_are_named(tmp_path, wrong, message):
+    with pytest.raises(PublicationError, match=message):
+        write(census_example(), **{"path": tmp_path / "T1.csv", **wrong})
+    assert not list(tmp_path.iterdir())

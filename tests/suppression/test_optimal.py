@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import SuppressionError
+from discreet.suppression import optimal
 from discreet.suppression.certificate import certify
 from discreet.suppression.jj import read_jj
 from discreet.suppression.optimal import protect_optimal
@@ -181,6 +182,22 @@ def test_cells_that_cannot_be_protected_are_named() -> None:
         protect_optimal(square(state=state, name=lambda at: f"place={at}"))
     assert caught.value.code == "infeasible"
     assert caught.value.where == "place=4"
+
+
+def test_large_problems_begin_with_a_fast_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimal, "_SMALL", 0)
+    lines: list[str] = []
+    pattern = protect_optimal(square(), progress=lines.append)
+    assert (pattern.cost, pattern.bound, pattern.optimal) == (30, 30, True)
+    assert "cover" in lines
+
+
+def test_a_bound_needs_a_problem_that_can_be_solved() -> None:
+    state = np.full(9, CellState.fixed, dtype=np.int8)
+    state[[0, 4]] = CellState.primary
+    with pytest.raises(SuppressionError, match="2 sensitive cells cannot be protected") as caught:
+        Relaxation(square(state=state, name=lambda at: f"place={at}"))
+    assert [problem.where for problem in caught.value.problems] == ["place=0", "place=4"]
 
 
 def test_nothing_shows_values() -> None:

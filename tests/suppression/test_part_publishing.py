@@ -12,7 +12,7 @@ import pytest
 from discreet import PartRules, Table, check_parts, suppress_parts
 from discreet.classifications import Classification
 from discreet.errors import SuppressionError
-from discreet.suppression import release_shares
+from discreet.suppression import measure_parts, release_shares
 from discreet.tables import (
     CellStatus,
     Dimension,
@@ -193,3 +193,17 @@ def test_shares_of_tables_shown_completely_are_told_per_level() -> None:
     ]
     assert [share.blocked for share in shares] == [1, 0, 0]
     assert release_shares([complete], "age") == ()
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, ["people"], check_parts(table(), PartRules(min_cells=2, max_share_small=1))]
+)
+def test_shares_are_those_of_a_list_of_decisions(wrong: Any) -> None:
+    with pytest.raises(SuppressionError, match="a list of PartDecisions"):
+        release_shares(wrong)
+
+
+def test_only_a_table_has_measures() -> None:
+    with pytest.raises(SuppressionError, match="a Table is needed, this is a NoneType"):
+        measure_parts(None)  # type: ignore[arg-type]
+    assert measure_parts(table(), universe="none").equals(measure_parts(table()))

@@ -160,3 +160,21 @@ def test_breakdowns_that_share_a_code_for_missing_values_say_how_to_part_them() 
     legal = Classification.from_intervals("legal", [0, 18], column="age")
     with pytest.raises(TableError, match="missing="):
         tabulate(frame, [[fine, legal]])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"values": None}, "values is a list"),
+        ({"values": [3]}, "values is a list"),
+        ({"weight": ["n"]}, "weight is the name of a column"),
+        ({"record_key": ["n"]}, "record_key is the name of a column"),
+        ({"name": None}, "the name of a table is a text"),
+        ({"where": True}, "a filter text or a narwhals expression"),
+        ({"where": pl.col("n") > 1}, "a filter text or a narwhals expression"),
+    ],
+)
+def test_arguments_of_the_wrong_type_are_named(wrong: dict[str, Any], message: str) -> None:
+    records = pl.DataFrame({"sex": ["m", "w"], "n": [1, 2]})
+    with pytest.raises(DiscreetError, match=message):
+        tabulate(records, by=["sex"], **wrong)

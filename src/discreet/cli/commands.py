@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet._version import __version__
-from discreet.cli import design, keys, params, ptable
+from discreet.cli import design, keys, params, ptable, suppression
 from discreet.cli.options import (
     By,
     Decimals,
@@ -35,6 +35,7 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(params.app, name="params")
 app.add_typer(ptable.app, name="ptable")
 design.register(ptable.app)
+suppression.register(app)
 
 
 def _version(wanted: bool) -> None:

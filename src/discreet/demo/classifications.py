@@ -26,10 +26,11 @@ from discreet.demo.codes import (
 )
 from discreet.demo.geography import Geography
 
-__all__ = ["AGE5_BOUNDS", "LEGAL_AGE_BOUNDS", "classifications_of"]
+__all__ = ["AGE5_BOUNDS", "AREA_BOUNDS", "LEGAL_AGE_BOUNDS", "classifications_of"]
 
 AGE5_BOUNDS = tuple(range(0, 90, 5))
 LEGAL_AGE_BOUNDS = (0, 6, 14, 16, 18, 21, 67)
+AREA_BOUNDS = (0, 40, 60, 80, 100, 120, 160)
 
 _TITLES = {
     "region": ("Region", "Region"),
@@ -43,6 +44,7 @@ _TITLES = {
     "occupation": ("Occupation", "Beruf"),
     "household_type": ("Type of household", "Haushaltstyp"),
     "tenure": ("Use", "Nutzung"),
+    "area_class": ("Floor area", "Wohnfläche"),
     "building_type": ("Type of building", "Gebäudetyp"),
     "construction": ("Year of construction", "Baujahr"),
 }
@@ -61,14 +63,15 @@ def classifications_of(place: Geography) -> dict[str, Classification]:
         "region": _region(place),
         "state": _state(place),
         "sex": _flat("sex", SEX),
-        "age5": _ages("age5", AGE5_BOUNDS),
-        "legal_age": _ages("legal_age", LEGAL_AGE_BOUNDS),
+        "age5": _numbers("age5", AGE5_BOUNDS, column="age"),
+        "legal_age": _numbers("legal_age", LEGAL_AGE_BOUNDS, column="age"),
         "nationality": _grouped("nationality", CONTINENTS, NATIONALITY),
         "marital_status": _flat("marital_status", MARITAL_STATUS),
         "education": _grouped("education", EDUCATION_GROUPS, EDUCATION),
         "occupation": _occupation(),
         "household_type": _flat("household_type", HOUSEHOLD_TYPE),
         "tenure": _flat("tenure", TENURE),
+        "area_class": _numbers("area_class", AREA_BOUNDS, column="area"),
         "building_type": _flat("building_type", BUILDING_TYPE),
         "construction": _flat("construction", CONSTRUCTION),
     }
@@ -89,8 +92,8 @@ def _flat(name: str, entries: tuple[Code, ...]) -> Classification:
     return Classification.flat(name, codes, labels=_labels(entries))
 
 
-def _ages(name: str, bounds: tuple[int, ...]) -> Classification:
-    return Classification.from_intervals(name, bounds=bounds, column="age")
+def _numbers(name: str, bounds: tuple[int, ...], column: str) -> Classification:
+    return Classification.from_intervals(name, bounds=bounds, column=column)
 
 
 def _tree(

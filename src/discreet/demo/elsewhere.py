@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["MadeElsewhere", "hand_on"]
 
 #: The tables that are made once more.
-_TABLES = ("rents", "buildings", "special_buildings")
+_TABLES = ("rents", "buildings", "large_buildings")
 _VARIABLES = ("region", "state", "area_class", "building_type", "construction")
 
 _PACKAGE, _PACKAGE_KEY, _OFFICE = "census.dcparams", "package.key", "office"

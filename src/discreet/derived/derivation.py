@@ -31,8 +31,8 @@ from discreet.tables import (
     without_unpublished,
 )
 from discreet.tables.listing import listed_codes
-from discreet.tables.texts import by_language
 from discreet.tables.parts import Parts, level_numbers, parts_with_figures, within
+from discreet.tables.texts import by_language
 
 __all__ = ["derive"]
 

@@ -93,16 +93,11 @@ def perturb_magnitudes(
         sensitive: A boolean per cell: those that get `mu_c` more noise.
         suppress_below: Suppress cells whose perturbed number of records is below.
         official: Cells whose counts are published as they are, as for `perturb`.
-        totals: As for `perturb`.
+        totals: As for `perturb`; so are `found_codes` and `digests`.
         grain: Sums are multiples of this, at least the unit values are stated in.
         decimals: By default 2 for means, and for sums as many as the grain has.
-        count_decimals: Round weighted numbers of records to so many; as for their own
-            table, since sum / mean is this number.
-        found_codes: As for `perturb`.
-        titles: language → heading.
-        unit: Unit in all languages, or language → unit.
-        universe: language → who is counted.
-        digests: name → keyed digest, added to the provenance.
+        count_decimals: Round weighted numbers of records to so many; sum / mean tells them.
+        titles: language → heading; `universe` likewise, and `unit`, which may be one text.
 
     >>> import polars as pl
     >>> from discreet import SimpleStrength, design_magnitude_perturbation, tabulate

@@ -5,13 +5,15 @@ In: anything, and a path. Out: nothing, or an error. Public.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import PublicationError
 from discreet.files import check_writable
 from discreet.tables import ProtectedTable
 
-__all__ = ["check_place", "check_protected"]
+__all__ = ["check_place", "check_protected", "place_of"]
 
 
 def check_protected(table: object) -> None:
@@ -23,6 +25,17 @@ def check_protected(table: object) -> None:
         code="not-protected",
         hint="a Table is confidential; protect it first, for example with discreet.perturb",
     )
+
+
+def place_of(path: Any) -> Path:
+    """Where a file is to be written."""
+    if not isinstance(path, str | os.PathLike):
+        raise PublicationError(
+            f"the name of a file is needed, this is a {type(path).__name__}",
+            code="output-file",
+            where="path",
+        )
+    return Path(path)
 
 
 def check_place(target: Path) -> None:

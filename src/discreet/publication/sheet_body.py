@@ -18,7 +18,7 @@ from discreet.publication.footnotes import Footnotes, mark
 from discreet.publication.labels import levels_at
 from discreet.publication.layout import Block, Layout
 from discreet.publication.notation import INAPPLICABLE, SUPPRESSED, TextArray, figure_texts
-from discreet.publication.sheet_cells import Styles
+from discreet.publication.sheet_cells import Styles, one_line
 from discreet.tables import CellStatus
 
 __all__ = ["StubColumn", "body_rows", "foot_rows", "outline"]
@@ -92,7 +92,7 @@ def _stub_cells(stub: StubColumn, styles: Styles) -> TextArray:
     cells = []
     for code, text in enumerate(stub.texts):
         style = styles.label(stub.indents[code] if stub.indents else 0, total=code in stub.totals)
-        cells.append(_text_cell(style, text))
+        cells.append(_text_cell(style, one_line(text)))
     return np.array(cells, dtype=object)
 
 

@@ -22,13 +22,23 @@ from openpyxl.xml.constants import ARC_CORE
 from discreet.publication.notation import OFFICIAL, ZERO
 from discreet.tables import CellStatus
 
-__all__ = ["OrderedRanges", "SheetLines", "Styles", "number_format", "row_height", "save"]
+__all__ = [
+    "OrderedRanges",
+    "SheetLines",
+    "Styles",
+    "number_format",
+    "one_line",
+    "row_height",
+    "save",
+]
 
 _HEAD_FILL = PatternFill("solid", fgColor="FFE3EAF1")
 _LINE = Side(style="thin", color="FF8A9BAB")
 _BOX = Border(left=_LINE, right=_LINE, top=_LINE, bottom=_LINE)
 _CENTRE = Alignment(horizontal="center", vertical="center", wrap_text=True)
 _DEEPEST_INDENT = 15
+#: Styles of texts in rows that are one line high.
+_SINGLE_LINES = frozenset({"title", "universe", "section"})
 #: Points of a line, the most that a row may have, and how wide characters get at worst.
 _LINE_HEIGHT = 15.0
 _HIGHEST = 400.0
@@ -60,6 +70,15 @@ _STYLES: dict[str, dict[str, Any]] = {
     "symbol": {"alignment": Alignment(horizontal="center", vertical="top")},
     "plain": {"alignment": Alignment(vertical="top", wrap_text=True)},
 }
+
+
+def one_line(text: str) -> str:
+    r"""A text on one line: rows do not grow with their texts, so lines would overlap.
+
+    >>> one_line("Dwellings\nwith a bath")
+    'Dwellings with a bath'
+    """
+    return " ".join(text.splitlines()) if len(text.splitlines()) > 1 else text
 
 
 def number_format(status: int, decimals: int, marks: str = "") -> str:
@@ -132,7 +151,8 @@ class Styles:
         """A text cell."""
         if style not in self._texts:
             self._texts[style] = self._cell(**_STYLES[style])
-        cell: Any = WriteOnlyCell(self._sheet, text)
+        shown = one_line(text) if style in _SINGLE_LINES else text
+        cell: Any = WriteOnlyCell(self._sheet, shown)
         cell._style = self._texts[style]._style  # to set a style afresh takes ten times as long
         cell.data_type = "s"  # also for texts that begin like a formula or look like an error
         return cell

@@ -10,8 +10,10 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from discreet.errors import PublicationError
+from discreet.publication.limits import format_of
 from discreet.publication.notation import check_values
-from discreet.publication.protection import check_place, check_protected
+from discreet.publication.protection import check_place, check_protected, place_of
 from discreet.publication.words import words
 from discreet.tables import ProtectedTable
 
@@ -45,7 +47,18 @@ def write_workbook(
     ...     book.name
     'all.xlsx'
     """
-    target, listed = Path(path), list(tables)
+    target = place_of(path)
+    if isinstance(tables, ProtectedTable) or not isinstance(tables, Iterable):
+        raise PublicationError(
+            "a list of protected tables is needed",
+            code="workbook",
+            where="tables",
+            hint="a single table writes itself: table.write(…)",
+        )
+    if format_of(target, None) != "xlsx":
+        what = "a workbook is an xlsx file"
+        raise PublicationError(what, code="format", where=target.name, hint="name it ….xlsx")
+    listed = list(tables)
     words(language)
     for table in listed:
         check_protected(table)

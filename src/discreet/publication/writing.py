@@ -9,10 +9,10 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from discreet.errors import Problem, PublicationError
 from discreet.files import atomic_path
@@ -20,7 +20,7 @@ from discreet.publication.footnotes import footnotes
 from discreet.publication.layout import arrange
 from discreet.publication.limits import format_of
 from discreet.publication.notation import check_values
-from discreet.publication.protection import check_place, check_protected
+from discreet.publication.protection import check_place, check_protected, place_of
 from discreet.publication.words import words
 from discreet.tables import ProtectedTable
 from discreet.tables.figures import FIGURE
@@ -106,8 +106,8 @@ def write(
     sex,age,value,status,symbol
     Total,Total,371,published,371
     """
-    target = Path(path)
     check_protected(table)
+    target = place_of(path)
     chosen = format_of(target, format)
     options = Options(
         language=language,
@@ -172,18 +172,34 @@ def _check_columns(table: ProtectedTable, form: str, *, labels: bool) -> None:
 def _check_options(table: ProtectedTable, options: Options) -> None:
     """Raise an error for regions, structures and versions that there are not."""
     geo, structure = options.geo, options.structure
+    _refuse(list(_type_problems(options)))
     names = [dimension.name for dimension in table.spanning]
     found = f"variables: {', '.join(names)}"
     problems = [
-        Problem(f"there is no variable {name!r}", "geo", found)
-        for name in ([geo] if isinstance(geo, str) else geo)
-        if isinstance(geo, str) or name not in names
+        Problem(f"there is no variable {name!r}", "geo", found) for name in geo if name not in names
     ]
     if structure and not _STRUCTURE.fullmatch(structure):
         what = f"{structure!r} does not name a dataflow"
         problems.append(Problem(what, "structure", "write it as AGENCY:ID(1.0)"))
     if options.sdmx not in ("2.0", "1.0"):
         problems.append(Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0"))
+    _refuse(problems)
+
+
+def _type_problems(options: Options) -> Iterator[Problem]:
+    """Texts for lists, words for yes and no: what would be taken for something else."""
+    given: dict[str, Any] = {each.name: getattr(options, each.name) for each in fields(options)}
+    if not isinstance(given["complete"], bool | None):
+        yield Problem("complete is True, False or None", "complete")
+    if not isinstance(given["labels"], bool):
+        yield Problem("labels is True or False", "labels")
+    if isinstance(given["geo"], str) or not isinstance(given["geo"], Sequence):
+        yield Problem("a list of names is needed", "geo", 'such as ["region"]')
+    if not isinstance(given["structure"], str):
+        yield Problem("structure is a text", "structure", "write it as AGENCY:ID(1.0)")
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
     if problems:
         raise PublicationError(
             problems[0].what,

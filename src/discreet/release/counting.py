@@ -122,13 +122,15 @@ def _counts(inputs: Inputs, name: str) -> list[_Count]:
     if inputs.thresholds(name) is not None and inputs.held_against_all(name):
         values.setdefault(UNIVERSE, set())
     by, weight = tuple(entry.by or []), entry.weight or None
+    found = any(variable not in inputs.programme.variables for variable in by)
+    magnitudes = inputs.parameters.magnitudes
     return [
         _Count(
             by=by,
             where=where,
             weight=weight,
-            values=tuple((column, inputs.noise[column].top) for column in sorted(columns)),
-            joint=len(values) > 1,
+            values=tuple((column, magnitudes[column].contributions) for column in sorted(columns)),
+            joint=found and len(values) > 1,
         )
         for where, columns in values.items()
     ]

@@ -35,6 +35,7 @@ __all__ = [
     "Limit",
     "Names",
     "Number",
+    "Positive",
     "Text",
     "Texts",
 ]
@@ -90,6 +91,12 @@ def _not_negative(value: Any) -> Any:
     return value
 
 
+def _positive(value: Any) -> Any:
+    if value <= 0:
+        raise PydanticCustomError("positive", "must be above 0")
+    return value
+
+
 def _date(value: Any) -> Any:
     if isinstance(value, datetime.datetime | datetime.date):
         return value.isoformat()
@@ -110,6 +117,7 @@ Grid = Annotated[KeyGrid, BeforeValidator(_grid), PlainSerializer(lambda grid: g
 Bound = Annotated[Any, BeforeValidator(_bound)]
 Number = Annotated[Any, BeforeValidator(_number)]
 Limit = Annotated[Any, AfterValidator(_not_negative), BeforeValidator(_number)]
+Positive = Annotated[Any, AfterValidator(_positive), BeforeValidator(_number)]
 Count = Annotated[int, Field(ge=1)]
 Decimals = Annotated[int, Field(ge=0, le=15)]
 Date = Annotated[str | None, BeforeValidator(_date)]

@@ -10,7 +10,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from discreet.release.fields import Decimals, Entry, Limit, Names, Number, Text, Texts
+from discreet.release.fields import (
+    Count,
+    Decimals,
+    Entry,
+    Limit,
+    Names,
+    Number,
+    Positive,
+    Text,
+    Texts,
+)
 from discreet.tables.figures import FigureKind
 
 __all__ = [
@@ -22,6 +32,7 @@ __all__ = [
     "ParametersEntry",
     "PartsEntry",
     "QualityEntry",
+    "SensitiveEntry",
     "StrengthEntry",
 ]
 
@@ -50,6 +61,15 @@ class StrengthEntry(Entry):
     share: Number | None = None
 
 
+class SensitiveEntry(Entry):
+    """Rules that mark the cells which get more noise."""
+
+    minimum_frequency: Count | None = None
+    dominance: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+    p_percent: Number | None = None
+    pq: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+
+
 class MagnitudeEntry(Entry):
     """[magnitudes.COLUMN]: the noise for sums and means of a value column."""
 
@@ -63,6 +83,8 @@ class MagnitudeEntry(Entry):
     same_key: bool = False
     zeros_in_key: bool = True
     mu_c: Number = 0.0
+    sensitive: SensitiveEntry | None = None
+    grain: Positive = 1.0
     bracket_above: Limit | None = None
 
 

@@ -140,7 +140,9 @@ def _noise_of(
 ) -> MagnitudeNoise:
     from discreet.release.packages import Magnitude
 
-    return Magnitude(programme.magnitudes[column], table).noise()
+    magnitude = Magnitude(programme.magnitudes[column], table)
+    magnitude.rules()
+    return magnitude.noise()
 
 
 def _joined(

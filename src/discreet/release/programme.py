@@ -39,6 +39,7 @@ from discreet.release.figure_entries import (
     ParametersEntry,
     PartsEntry,
     QualityEntry,
+    SensitiveEntry,
     StrengthEntry,
 )
 from discreet.release.lines import KeyPath, LineIndex
@@ -68,6 +69,7 @@ _FORMS: Mapping[tuple[str | None, ...], type[BaseModel]] = {
     ("perturbation",): PerturbationEntry,
     ("magnitudes", None): MagnitudeEntry,
     ("magnitudes", None, "strength"): StrengthEntry,
+    ("magnitudes", None, "sensitive"): SensitiveEntry,
     ("figures",): FiguresEntry,
     ("quality",): QualityEntry,
     ("variables", None): VariableEntry,

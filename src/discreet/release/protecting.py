@@ -154,11 +154,14 @@ class Protector:
             counts = {"zeros": parameters.rules.zeros, "decimals": parameters.rules.decimals}
             return count_ingredient(table, parameters.perturbation_table, **counts, **options)
         make = mean_ingredient if described.kind == "mean" else magnitude_ingredient
+        magnitude = parameters.magnitudes[described.of]
         return make(
             table,
             self.inputs.noise[described.of],
             described.of,
-            publish=parameters.magnitudes[described.of].entry.publish,
+            publish=magnitude.entry.publish,
+            sensitive=magnitude.sensitive(table, described.of),
+            grain=magnitude.entry.grain,
             ptable=parameters.perturbation_table,
             decimals=described.decimals,
             count_decimals=parameters.rules.decimals,

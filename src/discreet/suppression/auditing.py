@@ -21,6 +21,7 @@ from discreet.suppression.building import build_problem
 from discreet.suppression.certificate import Certificate, certify
 from discreet.suppression.coalition import RespondentAudit, audit_respondents
 from discreet.suppression.demands import hidden_in
+from discreet.suppression.estimates import Estimates, estimates_of
 from discreet.suppression.intervals import attack_intervals
 from discreet.suppression.knowledge import Knowledge
 from discreet.suppression.linking import Code
@@ -66,7 +67,9 @@ class Audit:
         low: Lowest value of each hidden cell that an attacker finds possible, in the unit
             of the value; None unless asked for.
         high: The highest.
-        respondents: What respondents can find out; None unless asked for.
+        respondents: What respondents can find out about other cells; None unless asked for.
+        estimates: How closely contributors of a cell can estimate each other; None unless
+            asked for, and for tables without the contributions.
         notes: What users should know, in words.
     """
 
@@ -78,6 +81,7 @@ class Audit:
     low: FloatArray | None = None
     high: FloatArray | None = None
     respondents: RespondentAudit | None = None
+    estimates: Estimates | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -143,6 +147,8 @@ class Audit:
         }
         if self.respondents is not None:
             told["respondents"] = self.respondents.described()
+        if self.estimates is not None:
+            told["closest_estimate_percent"] = self.estimates.closest
         return told
 
     def text(self) -> str:
@@ -158,6 +164,10 @@ class Audit:
         lines += [f"  and {more:,} more"] if more > 0 else []
         if self.respondents is not None:
             lines += self.respondents.lines()
+        if self.estimates is not None and self.estimates.closest is not None:
+            lines.append(
+                f"Contributions are overestimated by {self.estimates.closest:.1f} % or more."
+            )
         lines.append(f"Proof {told['proof'][:16]}, {told['seconds']:.1f} seconds.")
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
@@ -201,24 +211,38 @@ def audit(
     began = time.monotonic()
     chosen: dict[str, Any] = dict(options)
     with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", 0)
-    values = {getattr(each, "value", None) for each in asked if each is not None}
-    if values:
-        chosen.setdefault("value", values.pop())
+    judged = [each.value for each in asked if hasattr(each, "value")]
+    chosen.setdefault("value", judged[0] if judged else _value_of(published[0], true[0]))
     blanks = tuple(_blank(table, each) for table, each in zip(true, published, strict=True))
-    wanted = [each if each is not None else blank for each, blank in zip(asked, blanks, strict=True)]
-    if all(each is None for each in asked):
-        chosen.setdefault("value", _value_of(published[0], true[0]))
+    wanted = [
+        each if each is not None else blank for each, blank in zip(asked, blanks, strict=True)
+    ]
     problem, members = build_problem(list(zip(true, wanted, strict=True)), **chosen)
     hidden = _hidden(members, blanks, len(problem))
     found = audit_problem(problem, hidden, intervals=with_intervals)
-    told = None
+    told = estimates = None
     if coalition:
         respondents = respondents_of(members, true, len(problem))
         told = audit_respondents(problem, hidden, respondents, most=coalition)
+        estimates = _estimates(found, members, true, chosen.get("value"), coalition)
     notes = [*members.notes, *_shared(members, blanks, len(problem))]
     return replace(
-        found, seconds=time.monotonic() - began, respondents=told, notes=tuple(notes)
+        found,
+        seconds=time.monotonic() - began,
+        respondents=told,
+        estimates=estimates,
+        notes=tuple(notes),
     )
+
+
+def _estimates(
+    found: Audit, members: Members, tables: Sequence[Table], value: str | None, most: int
+) -> Estimates | None:
+    """What contributors of sensitive cells can say of each other, where that is known."""
+    if value is None or not all(value in table.contributions for table in tables):
+        return None
+    _, high = attack_intervals(found.problem, found.hidden, found.sensitive)
+    return estimates_of(found.problem, members, tables, value, high, found.sensitive, most=most)
 
 
 def audit_problem(
@@ -253,12 +277,10 @@ def _listed(
     safe: Any, tables: Any, primary: Any
 ) -> tuple[list[ProtectedTable], list[Table], list[Any]]:
     single = isinstance(safe, ProtectedTable)
-    published = [safe] if single else list(safe)
-    true = [tables] if isinstance(tables, Table) else list(tables)
+    published = _several(safe, ProtectedTable)
+    true = _several(tables, Table)
     asked = [primary] if single else list(primary or [None] * len(published))
-    right = all(isinstance(each, ProtectedTable) for each in published)
-    right &= all(isinstance(each, Table) for each in true) and bool(published)
-    if not right or len(true) != len(published) or len(asked) != len(published):
+    if not published or len(true) != len(published) or len(asked) != len(published):
         raise SuppressionError(
             "an audit takes published tables and as many true ones",
             code="tables",
@@ -267,9 +289,15 @@ def _listed(
     return published, true, asked
 
 
+def _several(given: Any, kind: type[Any]) -> list[Any]:
+    """One object or several of a kind as a list; nothing if they are of another kind."""
+    listed = list(given) if isinstance(given, Sequence) else [given]
+    return listed if all(isinstance(each, kind) for each in listed) else []
+
+
 def _blank(table: Table, published: ProtectedTable) -> BoolArray:
     """Which cells with records are hidden; empty ones hide nothing, whatever is printed."""
-    occupied = table.count != 0
+    occupied: BoolArray = table.count != 0
     for column in table.sums.values():
         occupied |= column != 0
     return hidden_in(table, published) & occupied
@@ -284,7 +312,8 @@ def _value_of(published: ProtectedTable, table: Table) -> str | None:
 def _hidden(members: Members, blanks: tuple[BoolArray, ...], size: int) -> BoolArray:
     """Problem cells that are hidden: in every table that has them."""
     shown = tuple(~blank for blank in blanks)
-    return members.gathered(blanks, size) & ~members.gathered(shown, size)
+    hidden: BoolArray = members.gathered(blanks, size) & ~members.gathered(shown, size)
+    return hidden
 
 
 def _shared(members: Members, blanks: tuple[BoolArray, ...], size: int) -> list[str]:

@@ -174,7 +174,7 @@ def _coalitions(
 ) -> Iterator[IntArray]:
     """Sets of small hidden cells, single ones first; larger ones hang together by relations."""
     small = hidden & (respondents > 0) & (respondents <= most)
-    found = {(int(cell),) for cell in np.flatnonzero(small)}
+    found: set[tuple[int, ...]] = {(int(cell),) for cell in np.flatnonzero(small)}
     near = _neighbours(relations, small)
     while found:
         for cells in sorted(found):

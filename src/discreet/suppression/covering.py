@@ -27,6 +27,9 @@ BoolArray = npt.NDArray[np.bool_]
 _STEP_HIDDEN, _STEP_COST = 0.5, 0.1
 #: Cells of the first patch that is tried around a cell.
 PATCH = 600
+#: Patches up to this size are tried before such that bring totals along, up to the
+#: highest: these always find a way, but a dear one.
+_PLAIN = 16 * PATCH
 #: Cells of a patch when many tasks are to be proven at once.
 _PROOF_PATCH = 800
 #: A patch is left after so many goes that proved less than this share of what is open.
@@ -70,19 +73,36 @@ def flow_for(
     if room < abs(distance):
         return None
     seed = np.array([cell], dtype=np.int64)
-    while True:
-        patch = hiding.patches.around(seed, size, step)
-        at = int(np.searchsorted(patch.cells, cell))
-        if at < len(patch.cells) and patch.cells[at] == cell:
-            cells = patch.cells
-            limits = Room(down=hiding.down[cells], up=hiding.up[cells], price=price[cells])
-            hiding.solved += 1
-            moved = least_flow(patch, limits, at, distance)
-            if moved is not None:
-                return cells, moved
-        if patch.whole or (largest is not None and size >= largest):
-            return None
-        size *= 2
+    first = size
+    for totals in (False, True):
+        size = first
+        while True:
+            patch = hiding.patches.around(seed, size, step, totals)
+            found = _flow_in(hiding, patch, cell, distance, price)
+            if found is not None:
+                return found
+            if patch.whole:
+                return None
+            size *= 2
+            if size > (_PLAIN if largest is None else largest) and not totals:
+                break
+            if largest is not None and size > largest:
+                return None
+    return None
+
+
+def _flow_in(
+    hiding: Hiding, patch: Patch, cell: int, distance: float, price: FloatArray
+) -> tuple[IntArray, FloatArray] | None:
+    """The cheapest way in one patch."""
+    cells = patch.cells
+    at = int(np.searchsorted(cells, cell))
+    if at == len(cells) or cells[at] != cell:
+        return None
+    room = Room(down=hiding.down[cells], up=hiding.up[cells], price=price[cells])
+    hiding.solved += 1
+    moved = least_flow(patch, room, at, distance)
+    return None if moved is None else (cells, moved)
 
 
 def cover(
@@ -91,6 +111,7 @@ def cover(
     over: Callable[[], bool],
     tell: Callable[[float], None] | None = None,
     allowed: BoolArray | None = None,
+    factor: FloatArray | None = None,
 ) -> list[int]:
     """Protect cells, task by task in the order given.
 
@@ -100,6 +121,7 @@ def cover(
         over: Whether to stop, asked before each task.
         tell: Is told now and then which share is done.
         allowed: Which cells may be hidden or moved; all unless given.
+        factor: What prices are multiplied with, cell by cell.
 
     Returns:
         Tasks that cannot be done.
@@ -109,6 +131,8 @@ def cover(
         step[~allowed] = np.inf
     price = np.where(hiding.hidden, 0.0, np.maximum(hiding.cost, 1e-6))
     price /= max(float(np.median(hiding.cost)), 1.0) if len(hiding) else 1.0
+    if factor is not None:
+        price *= factor
     failed = []
     for at, task in enumerate(tasks):
         if tell is not None and at % _TELL == 0:

@@ -10,29 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.suppression.certificate import Certificate, certify
 from discreet.suppression.checking import certificate_of
 from discreet.suppression.covering import cover, prove_hidden
-from discreet.suppression.feasibility import check_possible, impossible
+from discreet.suppression.feasibility import check_possible, cover_all
 from discreet.suppression.hiding import Hiding
 from discreet.suppression.pattern import Pattern, certified
 from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.pruning import drop_unused, prune
+from discreet.suppression.search import refitted
 from discreet.suppression.worktime import WorkTime
 
 __all__ = ["audited", "finish", "protect_fast", "start"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 #: With more hidden cells than these, stored proofs are checked instead of new attacks.
 _ATTACK_LIMIT = 4_000
 #: Linear programs for pruning: so many per one that covering took, and at least.
 _PRUNE_SHARE, _PRUNE_LEAST = 2, 2_000
-#: With more tasks than these, only unused secondaries are pruned.
-_PRUNE_TASKS = 100_000
+#: With more tasks than these, secondaries are not pruned one by one; with more than
+#: those, the pattern is not covered anew from its own cells either.
+_PRUNE_TASKS, _REFIT_TASKS = 3_000, 100_000
 _REPAIRS = 5
 
 
@@ -57,13 +56,15 @@ def protect_fast(
     if len(hiding.open):
         watch.tell("cover")
         order = hiding.open[np.argsort(-hiding.target[hiding.open], kind="stable")]
-        failed = cover(hiding, order, _never, lambda share: watch.tell(f"cover: {share:.0%}"))
-        if failed:
-            raise impossible(hiding, _cells(hiding, failed))
+        cover_all(hiding, order, _never, lambda share: watch.tell(f"cover: {share:.0%}"))
     drop_unused(hiding)
-    if int((hiding.target > 0).sum()) <= _PRUNE_TASKS:
-        budget = max(_PRUNE_LEAST, _PRUNE_SHARE * hiding.solved)
-        prune(hiding, watch.over, budget)
+    tasks = int((hiding.target > 0).sum())
+    if tasks <= _REFIT_TASKS:
+        watch.tell("refit")
+        hiding = refitted(hiding, watch.over)
+    if tasks <= _PRUNE_TASKS:
+        watch.tell("prune")
+        prune(hiding, watch.over, max(_PRUNE_LEAST, _PRUNE_SHARE * hiding.solved))
     return finish(hiding, "fast", watch)
 
 
@@ -110,8 +111,3 @@ def audited(hiding: Hiding) -> Certificate:
 
 def _never() -> bool:
     return False
-
-
-def _cells(hiding: Hiding, tasks: list[int]) -> IntArray:
-    cells = np.unique(np.array(tasks, dtype=np.int64) % len(hiding))
-    return hiding.unknowns.cells[cells]

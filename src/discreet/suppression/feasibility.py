@@ -6,20 +6,24 @@ cells that stay unprotected even if every cell that may be hidden is hidden.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.suppression.certificate import certify
+from discreet.suppression.covering import cover
 from discreet.suppression.hiding import Hiding
 from discreet.suppression.unknowns import TOLERANCE
 
-__all__ = ["check_possible", "impossible", "refuted"]
+__all__ = ["check_possible", "cover_all", "refuted"]
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 #: With more cells than these that may move, bounds alone decide before work begins.
-_EXACT_LIMIT = 30_000
+_EXACT_LIMIT = 3_000
 _SHOWN = 20
 
 _BOUNDS = "what an attacker is said to know about it is narrower than its protection levels"
@@ -40,20 +44,51 @@ def check_possible(hiding: Hiding) -> None:
     """
     lost = refuted(hiding)
     if lost.size:
-        raise impossible(hiding, lost)
-    sliding = hiding.unknowns.sliding > hiding.unknowns.upper + hiding.unknowns.lower
+        raise _impossible(hiding, lost)
     if len(hiding) > _EXACT_LIMIT:
         return
-    everything = certify(hiding.problem, hiding.mask(np.ones(len(hiding), dtype=np.bool_)))
+    _settle(hiding, hiding.unknowns.cells[hiding.unknowns.sensitive])
+
+
+def cover_all(
+    hiding: Hiding,
+    tasks: IntArray,
+    over: Callable[[], bool],
+    tell: Callable[[float], None] | None = None,
+    factor: FloatArray | None = None,
+) -> None:
+    """Cover tasks as `cover` does; raise an error that names cells that cannot be protected."""
+    failed = cover(hiding, tasks, over, tell, factor=factor)
+    if failed:
+        cells = np.unique(np.array(failed, dtype=np.int64) % len(hiding))
+        _settle(hiding, hiding.unknowns.cells[cells])
+        again = np.concatenate([cells, cells + len(hiding)])
+        if cover(hiding, np.intersect1d(hiding.open, again), over, factor=factor):
+            raise SuppressionError(
+                "the solver found no way to move some sensitive cells",
+                code="solver",
+                where=hiding.problem.title,
+                hint="report this: an attack on the whole table could move them",
+            )
+
+
+def _settle(hiding: Hiding, cells: IntArray) -> None:
+    """Find out by attacks how far cells can go if everything is hidden; adjust the tasks."""
+    watched = np.zeros(len(hiding.problem), dtype=np.bool_)
+    watched[cells] = True
+    full = hiding.mask(np.ones(len(hiding), dtype=np.bool_))
+    everything = certify(hiding.problem, full, watched)
     if len(everything.unprotected):
-        raise impossible(hiding, everything.unprotected)
+        raise _impossible(hiding, everything.unprotected)
     at = hiding.at(everything.cells)
-    turned = sliding[at] & (everything.high < hiding.target[at] - TOLERANCE)
+    known = hiding.unknowns
+    sliding = known.sliding[at] > known.upper[at] + known.lower[at]
+    turned = sliding & (everything.high < hiding.target[at] - TOLERANCE)
     if turned.any():
         hiding.turn_down(at[turned], everything.high[turned])
 
 
-def impossible(hiding: Hiding, cells: IntArray) -> SuppressionError:
+def _impossible(hiding: Hiding, cells: IntArray) -> SuppressionError:
     """The error for cells of the problem that cannot be protected."""
     known = hiding.unknowns
     at = hiding.at(cells)

@@ -95,7 +95,8 @@ def _solved(
     """Minimise price × |deviation| + slope × deviation; priced cells are two variables."""
     import highspy
 
-    solver = highspy.Highs()
+    library: Any = highspy
+    solver = library.Highs()
     for option, value in (
         ("output_flag", False),
         ("threads", 1),
@@ -103,9 +104,9 @@ def _solved(
         ("primal_feasibility_tolerance", _FINE),
     ):
         solver.setOptionValue(option, value)
-    solver.passModel(_model(highspy, patch, low, high, price, slope))
+    solver.passModel(_model(library, patch, low, high, price, slope))
     solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+    if solver.getModelStatus() != library.HighsModelStatus.kOptimal:
         return None
     found = np.array(solver.getSolution().col_value, dtype=np.float64)
     cells = len(low)
@@ -115,7 +116,7 @@ def _solved(
 
 
 def _model(
-    highspy: Any, patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any
+    library: Any, patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any
 ) -> Any:
     cells, rows = len(low), len(patch.start) - 1
     priced = np.flatnonzero(price > 0)
@@ -129,7 +130,7 @@ def _model(
     np.cumsum(np.bincount(rows_of, minlength=rows), out=start[1:])
     columns = np.concatenate([patch.at, twin[patch.at[twice]]])
     coefs = np.concatenate([patch.coef, -patch.coef[twice]])
-    model = highspy.HighsLp()
+    model = library.HighsLp()
     model.num_col_, model.num_row_ = cells + priced.size, rows
     slopes = np.broadcast_to(slope, cells)
     model.col_cost_ = np.concatenate([price + slopes, (price - slopes)[priced]])
@@ -137,7 +138,7 @@ def _model(
     model.col_lower_ = np.concatenate([least, np.maximum(-high[priced], 0.0)])
     model.col_upper_ = np.concatenate([np.maximum(high, least), np.maximum(-low[priced], 0.0)])
     model.row_lower_ = model.row_upper_ = np.zeros(rows)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.format_ = library.MatrixFormat.kRowwise
     model.a_matrix_.start_ = start
     model.a_matrix_.index_ = columns[order].astype(np.int32)
     model.a_matrix_.value_ = coefs[order].astype(np.float64)

@@ -124,9 +124,7 @@ def audit_published(
     else:
         dimensions, index, units, hidden = _of_frame(published, by, value, decimals)
     relations = relations_of(dimensions, index)
-    low, high = published_intervals(
-        relations, units, hidden, negative=negative, rounding=rounding
-    )
+    low, high = published_intervals(relations, units, hidden, negative=negative, rounding=rounding)
     scale = 10.0**decimals
     return Blanks(
         dimensions=tuple(dimensions),

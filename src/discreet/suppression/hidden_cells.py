@@ -121,7 +121,7 @@ def published_table(
     units = np.where(blank, 0, members.values[at])
     value: Any = units if how.decimals == 0 else units / 10.0**how.decimals
     withheld = _withheld(table, members.cells[at], blank, reason, intervals, how)
-    figures = ()
+    figures: tuple[Figure, ...] = ()
     if how.value is not None:
         figures = (Figure(name=how.value, kind="sum", decimals=how.decimals),)
     return ProtectedTable(

@@ -132,15 +132,15 @@ class Hiding:
         self.hidden[new] = True
         return new, fresh
 
-    def anew(self) -> Hiding:
-        """The same from the start, with the proofs that need no secondary."""
+    def without(self, cells: BoolArray) -> Hiding:
+        """The same with some secondaries published, and the proofs that do not need them."""
         other = copy(self)
-        other.hidden = self.must.copy()
-        other.proven = self.proven.copy()
+        gone = cells & ~self.must
+        other.hidden = self.hidden & ~gone
         other.target = self.target.copy()
         other.proofs = list(self.proofs)
-        lean = np.array([bool(self.must[proof.cells].all()) for proof in self.proofs] + [False])
-        other.proven[~lean[other.proven]] = -1
+        lost = np.array([bool(gone[proof.cells].any()) for proof in self.proofs] + [True])
+        other.proven = np.where(lost[self.proven], -1, self.proven)
         return other
 
     def raise_targets(self, cells: IntArray) -> None:

@@ -100,7 +100,7 @@ def _bounded(
                 raise SuppressionError(
                     "no values of the hidden cells fit the published ones",
                     code="additivity",
-                    hint="say how far published values are rounded, or whether they can be negative",
+                    hint="say how far values are rounded, or whether they can be negative",
                 )
             solver.changeColCost(cell, 0.0)
         bounds.append(found)

@@ -20,8 +20,8 @@ __all__ = ["METHODS", "Method", "Progress", "find_pattern"]
 Method = Literal["auto", "fast", "optimal", "modular", "hypercube"]
 METHODS: tuple[str, ...] = get_args(Method)
 
-#: Takes the name of a step and the share of it that is done.
-Progress = Callable[[str, float], None]
+#: Takes a line of text now and then.
+Progress = Callable[[str], None]
 
 _SHOWN = 20
 
@@ -66,17 +66,9 @@ def find_pattern(
     problem.check()
     module = importlib.import_module(f"discreet.suppression.{method}")
     protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
-    told = _lines(progress) if method == "optimal" else progress
-    pattern = protect(problem, time_limit=time_limit, progress=told, seed=seed)
+    pattern = protect(problem, time_limit=time_limit, progress=progress, seed=seed)
     _refuse_unsafe(problem, pattern)
     return pattern
-
-
-def _lines(progress: Progress | None) -> Callable[[str], None] | None:
-    if progress is None:
-        return None
-    told = progress
-    return lambda line: told(line, 0.0)
 
 
 def _refuse_unsafe(problem: SuppressionProblem, pattern: Pattern) -> None:

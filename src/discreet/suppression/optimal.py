@@ -12,14 +12,17 @@ import time
 from collections.abc import Callable
 
 from discreet.suppression.branching import Branching
+from discreet.suppression.fast import protect_fast
 from discreet.suppression.pattern import Pattern, certified
-from discreet.suppression.problem import SuppressionProblem
+from discreet.suppression.problem import CellState, SuppressionProblem
 from discreet.suppression.relaxation import Relaxation
 
 __all__ = ["protect_optimal"]
 
 #: Patterns are looked for after so many rounds of cuts.
 _PAUSE = 5
+#: With more cells that may be hidden, the method `fast` finds the first pattern.
+_SMALL = 5_000
 #: Cells that the relaxation hides by more are hidden.
 _SURE = 0.9
 
@@ -38,14 +41,13 @@ def protect_optimal(
         time_limit: Seconds after which the best pattern found so far is returned, with
             `complete=False` and the bound that is proven.
         progress: Called with a line of text now and then.
-        seed: Not used: nothing here is random.
+        seed: Draws for the first pattern of large problems; what follows is not random.
     """
     began = time.monotonic()
     until = math.inf if time_limit is None else began + time_limit
-    relaxation = Relaxation(problem)
-    search = Branching(relaxation)
     tell = progress or (lambda line: None)
-    search.complete(relaxation.movable.forced, math.inf)
+    search = _begun(problem, time_limit, tell, seed)
+    relaxation = search.relaxation
     while not relaxation.complete and not search.proven and time.monotonic() < until:
         relaxation.round(until)
         if relaxation.rounds % _PAUSE == 0 or relaxation.complete:
@@ -55,6 +57,20 @@ def protect_optimal(
         search.round(until)
         tell(_line(search))
     return _pattern(search, time.monotonic() - began)
+
+
+def _begun(
+    problem: SuppressionProblem, time_limit: float | None, tell: Callable[[str], None], seed: int
+) -> Branching:
+    """The search with a first pattern."""
+    if int((problem.state != CellState.fixed).sum()) <= _SMALL:
+        search = Branching(Relaxation(problem))
+        search.complete(search.movable.forced, math.inf)
+        return search
+    first = protect_fast(problem, time_limit=time_limit, progress=tell, seed=seed)
+    search = Branching(Relaxation(problem, possible=first.safe))
+    search.keep(first.hidden[search.movable.unknowns.cells])
+    return search
 
 
 def _line(search: Branching) -> str:

@@ -59,12 +59,16 @@ class Patches:
         self._cell_start = first
         self._cell_row = relations.row[order]
         self._cell_coef = relations.coef[order]
+        self._total = np.full(max(len(relations), 1), -1, dtype=np.int64)
+        self._none = self._total.copy()
+        negative = relations.coef < 0
+        self._total[relations.row[negative]] = relations.cell[negative]
         self._cell_seen = np.zeros(relations.cells, dtype=np.int64)
         self._row_seen = np.zeros(len(relations), dtype=np.int64)
         self._number = np.zeros(max(len(relations), 1), dtype=np.int64)
         self._stamp = 0
 
-    def around(self, seeds: IntArray, limit: int, price: FloatArray) -> Patch:
+    def around(self, seeds: IntArray, limit: int, price: FloatArray, totals: bool = False) -> Patch:
         """The cells nearest to some cells that can move together.
 
         Args:
@@ -72,12 +76,15 @@ class Patches:
             limit: How many cells to look at.
             price: How far it is to each cell from another in a common relation;
                 infinite for cells to leave out.
+            totals: Whether each cell brings all totals above it along: such a patch can
+                do more, at a higher cost.
         """
         self._stamp += 1
         links = self.relations
         cells, whole = _grown(
             seeds, limit, price, self._mobile, links.start, links.cell, self._cell_start,
-            self._cell_row, self._cell_seen, self._row_seen, self._stamp,
+            self._cell_row, self._total if totals else self._none, self._cell_seen,
+            self._row_seen, self._stamp,
         )  # fmt: skip
         return self._among(np.sort(cells), bool(whole))
 
@@ -95,23 +102,48 @@ class Patches:
 
 
 @numba.njit(cache=True, nogil=True)
+def _add_totals(
+    found: Any, far: float, heap: Any, price: Any, mobile: Any, cell_start: Any, cell_row: Any,
+    total: Any, cell_seen: Any, stamp: int,
+) -> None:  # fmt: skip
+    """All totals above the last cell found, on every level; crossed later."""
+    first = len(found) - 1
+    while first < len(found):
+        below = found[first]
+        first += 1
+        for entry in range(cell_start[below], cell_start[below + 1]):
+            above = total[cell_row[entry]]
+            if above < 0 or not mobile[above] or price[above] == np.inf:
+                continue
+            if abs(cell_seen[above]) != stamp:
+                cell_seen[above] = stamp
+                found.append(above)
+                heapq.heappush(heap, (far + price[above], above))
+
+
+@numba.njit(cache=True, nogil=True)
 def _grown(
     seeds: Any, limit: int, price: Any, mobile: Any, start: Any, cell: Any, cell_start: Any,
-    cell_row: Any, cell_seen: Any, row_seen: Any, stamp: int,
+    cell_row: Any, total: Any, cell_seen: Any, row_seen: Any, stamp: int,
 ) -> Any:  # fmt: skip
-    """Cells in order of their distance; each relation is crossed once, by its nearest cell."""
+    """Cells in order of their distance; each relation is crossed once, by its nearest cell.
+
+    If `total` names the totals of relations, they come with their parts.
+    """
     heap = [(0.0, seeds[0])]
     for k in range(1, seeds.size):
         heapq.heappush(heap, (0.0, seeds[k]))
-    found = np.empty(limit, dtype=np.int64)
-    size = 0
-    while len(heap) > 0 and size < limit:
+    found = [seeds[0] for _ in range(0)]
+    while len(heap) > 0 and len(found) < limit:
         far, at = heapq.heappop(heap)
-        if cell_seen[at] == stamp:
+        if cell_seen[at] == -stamp:
             continue
-        cell_seen[at] = stamp
-        found[size] = at
-        size += 1
+        if cell_seen[at] != stamp:
+            found.append(at)
+            cell_seen[at] = stamp
+            _add_totals(found, far, heap, price, mobile, cell_start, cell_row, total, cell_seen,
+                        stamp)  # fmt: skip
+        cell_seen[at] = -stamp
         for entry in range(cell_start[at], cell_start[at + 1]):
             row = cell_row[entry]
             if row_seen[row] == stamp:
@@ -119,9 +151,9 @@ def _grown(
             row_seen[row] = stamp
             for k in range(start[row], start[row + 1]):
                 other = np.int64(cell[k])
-                if mobile[other] and cell_seen[other] != stamp and price[other] < np.inf:
+                if mobile[other] and cell_seen[other] != -stamp and price[other] < np.inf:
                     heapq.heappush(heap, (far + price[other], other))
-    return found[:size], len(heap) == 0
+    return np.array(found), len(heap) == 0
 
 
 @numba.njit(cache=True, nogil=True)

@@ -37,14 +37,15 @@ class Relaxation:
 
     Args:
         problem: The problem; a `SuppressionError` names the cells that cannot be protected.
+        possible: Whether some pattern is known to protect all of them: saves a proof.
     """
 
-    def __init__(self, problem: SuppressionProblem) -> None:
+    def __init__(self, problem: SuppressionProblem, *, possible: bool = False) -> None:
         import highspy
 
         self._highspy: Any = highspy
         self.problem = problem
-        self.movable: Movable = movable_of(problem)
+        self.movable: Movable = movable_of(problem, possible=possible)
         self.separator = Separator(self.movable)
         self.x: FloatArray = self.movable.forced.astype(np.float64)
         self.worth = np.zeros(len(self.movable))

@@ -189,7 +189,7 @@ def _parts(
     which = which.reshape(-1)
 
     def count(mask: BoolArray) -> list[int]:
-        return np.bincount(which[mask], minlength=found.shape[1]).tolist()
+        return [int(each) for each in np.bincount(which[mask], minlength=found.shape[1])]
 
     def total(mask: BoolArray) -> list[int]:
         sums = np.zeros(found.shape[1], dtype=np.int64)

@@ -30,8 +30,7 @@ def without_unpublished(table: ProtectedTable) -> ProtectedTable:
     Suppressed cells stay listed: that they are unknown must be seen.
     """
     keeps = [
-        listed_codes(dimension, _used(table, at))
-        for at, dimension in enumerate(table.dimensions)
+        listed_codes(dimension, _used(table, at)) for at, dimension in enumerate(table.dimensions)
     ]
     if all(bool(keep.all()) for keep in keeps):
         return table

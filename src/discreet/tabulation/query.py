@@ -160,9 +160,9 @@ class Query:
 
     def _check_contributions(self) -> None:
         """Numbers of contributions that can be had, of columns that are summed."""
-        wanted = self.contributions
+        wanted: Any = self.contributions
         named = isinstance(wanted, Mapping)
-        listed = dict(wanted) if isinstance(wanted, Mapping) else {"contributions": wanted}
+        listed: dict[Any, Any] = dict(wanted) if named else {"contributions": wanted}
         problems = [
             Problem(
                 f"the number of largest contributions is a whole number from 0 to {LARGEST_K}",
@@ -170,7 +170,7 @@ class Query:
                 "write contributions=2",
             )
             for name, k in listed.items()
-            if isinstance(k, bool) or not isinstance(k, Integral) or not 0 <= k <= LARGEST_K
+            if isinstance(k, bool) or not isinstance(k, Integral) or not 0 <= int(k) <= LARGEST_K
         ]
         absent = [name for name in listed if name not in self.values] if named else []
         if not named and not problems and wanted and not self.values:

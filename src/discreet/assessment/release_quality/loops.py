@@ -10,12 +10,17 @@ from typing import Any
 import numba
 from numba import types
 
-__all__ = ["compare", "walk"]
+from discreet.assessment.release_quality.counts import MILLION, SIZE_CLASSES
+from discreet.tables import CellStatus
 
-_INT = numba.int64
-_MILLION = 10**6
-_ZERO, _SUPPRESSED, _OFFICIAL = 1, 2, 4
-_KINDS = 6
+__all__ = ["compare", "in_order", "number", "tally"]
+
+_tuple: Any = types.Tuple
+_MILLION = MILLION
+_SIZES = SIZE_CLASSES[1:]
+_ZERO = int(CellStatus.zero_or_changed_to_zero)
+_SUPPRESSED, _OFFICIAL = int(CellStatus.suppressed), int(CellStatus.official)
+_KINDS = len(CellStatus)
 
 
 def _given(kind: Any, dimensions: int = 1) -> Any:
@@ -28,106 +33,100 @@ _STATES = _given(numba.int8)
 _INDEX, _TABLE = _given(numba.int32, 2), _given(numba.uint8, 2)
 _MADE, _MADE_ROWS = numba.int64[::1], numba.int64[:, ::1]
 
-_WALK = numba.boolean(
-    *(_INDEX, _INTS, _INDEX, _INTS, _STATES),
-    *(_INTS, _INTS, _INTS, _INTS, _BYTES),
-    *(_MADE_ROWS, _MADE_ROWS, _MADE, _MADE, _MADE, _MADE),
+
+@numba.njit(
+    numba.void(_INDEX, _INTS, _INTS, _INTS, _MADE, _MADE),
+    nogil=True,
+    cache=True,
+    error_model="numpy",
 )
-
-
-@numba.njit(_WALK, nogil=True, cache=True)
-def walk(
-    ours: Any,
-    count: Any,
-    theirs: Any,
-    value: Any,
-    status: Any,
-    strides: Any,
-    steps: Any,
-    first: Any,
-    bounds: Any,
-    hidden: Any,
-    noise: Any,
-    others: Any,
-    states: Any,
-    place: Any,
-    part: Any,
-    beside: Any,
-) -> bool:
-    """Look at true and published cells side by side, both in the order of their places.
+def number(index: Any, strides: Any, steps: Any, first: Any, place: Any, part: Any) -> None:
+    """Give each cell the number of its place, and of its part.
 
     Args:
-        ours: Per variable (row), the code of each true cell.
-        count: True counts.
-        theirs: Per variable, the code of each published cell.
-        value: Published counts.
-        status: Their states.
+        index: Per variable (row), the code of each cell.
         strides: Per variable, what one code more adds to a place.
         steps: For all codes of all variables, what they add to the number of a part.
         first: Per variable, where its codes begin in `steps`.
-        bounds: Lower bounds of the size classes, but for the first.
+        place: Zeros; filled in.
+        part: Zeros; filled in.
+    """
+    for variable in range(index.shape[0]):
+        stride, offset = strides[variable], first[variable]
+        for at in range(index.shape[1]):
+            code = index[variable, at]
+            place[at] += code * stride
+            part[at] += steps[offset + code]
+
+
+@numba.njit(
+    numba.boolean(_INTS, _INTS, _INTS, _STATES, _MADE), nogil=True, cache=True, error_model="numpy"
+)
+def in_order(place: Any, part: Any, value: Any, status: Any, states: Any) -> bool:
+    """Count published cells per part and state; False if they are out of order or negative."""
+    before, least = -1, 0
+    for at in range(place.size):
+        if place[at] <= before:
+            return False
+        before = place[at]
+        least = min(least, value[at])
+        states[part[at] * _KINDS + status[at]] += 1
+    return bool(least == 0)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _group(part: Any, original: Any) -> Any:
+    """The number of a part and size class."""
+    group = part * (len(_SIZES) + 1)
+    for bound in _SIZES:
+        group += original >= bound
+    return group
+
+
+_TRUE = _tuple([_INTS, _INTS, _INTS])
+_PUBLISHED = _tuple([_INTS, _INTS, _STATES])
+
+
+@numba.njit(
+    numba.boolean(_TRUE, _PUBLISHED, _BYTES, _MADE_ROWS, _MADE_ROWS, _MADE),
+    nogil=True,
+    cache=True,
+    error_model="numpy",
+)
+def tally(true: Any, published: Any, hidden: Any, noise: Any, others: Any, beside: Any) -> bool:
+    """Look at true and published cells side by side, both in the order of their places.
+
+    Args:
+        true: Place, part and count of each true cell.
+        published: Place, value and state of each published cell.
         hidden: Per part, whether it is suppressed.
         noise: Per group (part, size class) and noise from −K to K, the cells; added to.
         others: Per group, cells suppressed, official, changed to zero; relative errors.
-        states: Per part and state, the published cells; added to.
-        place: Of each published cell; filled in.
-        part: Of each published cell; filled in.
         beside: One number: zeros that were changed; added to.
 
     Returns:
-        False if this way does not work: cells out of order, noise above K, negative values.
+        False if this way does not work: cells out of order, noise above K.
     """
-    variables, length, stored = ours.shape[0], count.size, value.size
+    places, parts, counts = true
+    where, value, status = published
     most = noise.shape[1] // 2
-    before, before_published = -1, -1
-    j = 0
-    for i in range(length + 1):
-        here, own_part = -1, 0
-        if i < length:
-            here = 0
-            for v in range(variables):
-                code = ours[v, i]
-                here += code * strides[v]
-                own_part += steps[first[v] + code]
-            if here <= before:
-                return False
-            before = here
-        matched = False
-        while j < stored and not matched:
-            same = i < length
-            for v in range(variables):
-                if same and theirs[v, j] != ours[v, i]:
-                    same = False
-            there, its_part = here, own_part
-            if not same:
-                there, its_part = 0, 0
-                for v in range(variables):
-                    there += theirs[v, j] * strides[v]
-                    its_part += steps[first[v] + theirs[v, j]]
-                if i < length and there > here:
-                    break
-                if value[j] != 0 and status[j] != _OFFICIAL:
-                    beside[0] += 1
-            if there <= before_published or value[j] < 0:
-                return False
-            before_published = there
-            place[j], part[j] = there, its_part
-            states[its_part * _KINDS + status[j]] += 1
-            matched = same
+    before, j = -1, 0
+    for i in range(places.size):
+        if places[i] <= before:
+            return False
+        before = places[i]
+        while j < where.size and where[j] < before:
+            beside[0] += value[j] != 0 and status[j] != _OFFICIAL
             j += 1
-        if i == length:
-            break
-        original = count[i]
-        shown, state = 0, _SUPPRESSED if hidden[own_part] else _ZERO
-        if matched:
-            shown, state = value[j - 1], status[j - 1]
+        shown, state = 0, _SUPPRESSED if hidden[parts[i]] else _ZERO
+        if j < where.size and where[j] == before:
+            shown, state = value[j], status[j]
+            j += 1
+        original = counts[i]
         if original <= 0:
-            if shown != 0 and state != _OFFICIAL:
-                beside[0] += 1
+            beside[0] += shown != 0 and state != _OFFICIAL
             continue
-        group = own_part * (bounds.size + 1)
-        for bound in bounds:
-            group += original >= bound
+        group = _group(parts[i], original)
         if state == _SUPPRESSED:
             others[group, 0] += 1
         elif state == _OFFICIAL:
@@ -137,32 +136,114 @@ def walk(
             if change < -most or change > most:
                 return False
             noise[group, change + most] += 1
-            if shown == 0:
-                others[group, 2] += 1
-            if change != 0:
-                others[group, 3] += abs(change) * _MILLION // original
+            others[group, 2] += shown == 0
+            # Both are whole and small, so the quotient falls on the right side of each number.
+            others[group, 3] += int(float(abs(change) * _MILLION) / original)
+    for k in range(j, where.size):
+        beside[0] += value[k] != 0 and status[k] != _OFFICIAL
     return True
 
 
-_COMPARE = numba.void(
-    *(_CODES, _INTS, _INTS, _INTS, _STATES),
-    *(_INTS, _INTS, _BYTES, _INTS, _INTS, _TABLE),
-    *(numba.boolean, numba.boolean, _MADE, numba.uint8[::1], _MADE),
-)
-
-
-@numba.njit(_COMPARE, nogil=True, cache=True)
-def compare(
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _add_up(
     codes: Any,
     place: Any,
-    part: Any,
     value: Any,
     status: Any,
     to_total: Any,
-    to_part: Any,
     role: Any,
-    kind: Any,
-    kind_of_total: Any,
+    secrets: Any,
+    sums: Any,
+    marks: Any,
+) -> Any:
+    """Add each cell to the place of its total; the sum of all of them."""
+    every = 0
+    for i in range(codes.size):
+        # Codes that are part of no total add nothing, at their own place: no branch to guess.
+        counts = role[codes[i]] & 1
+        row, share = place[i] + to_total[codes[i]], value[i] * counts
+        sums[row] += share
+        every += share
+        if secrets and counts and status[i] == _SUPPRESSED:
+            marks[row] = 1
+    return every
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _totals(
+    stored: Any, role: Any, kind: Any, left_out: Any, secrets: Any, gaps: Any, sums: Any, marks: Any
+) -> Any:
+    """Compare each published total with the sum at its place, which is taken away.
+
+    Returns:
+        Totals compared, that differ, sum of |difference|, largest; what was taken away.
+    """
+    codes, place, part, value, status = stored
+    compared, differ, absolute, largest, taken = 0, 0, 0, 0, 0
+    for i in range(codes.size):
+        code = codes[i]
+        if not role[code] & 2:
+            continue
+        row = place[i]
+        total = sums[row]
+        sums[row] = 0
+        taken += total
+        if secrets:
+            secret = marks[row] != 0 or status[i] == _SUPPRESSED
+            marks[row] = 0
+            if secret:
+                continue
+        if gaps and left_out[part[i], kind[code]]:
+            continue
+        difference = abs(total - value[i])
+        compared += 1
+        differ += difference != 0
+        absolute += difference
+        largest = max(largest, difference)
+    return compared, differ, absolute, largest, taken
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _rest(
+    stored: Any, family: Any, left_out: Any, secrets: Any, gaps: Any, sums: Any, marks: Any
+) -> Any:
+    """Sums whose total is zero or not published: how many, sum, largest. None is left."""
+    codes, place, part, _, _ = stored
+    to_total, to_part, _, _, kind_of_total = family
+    compared, absolute, largest = 0, 0, 0
+    for i in range(codes.size):
+        code = codes[i]
+        row = place[i] + to_total[code]
+        total = sums[row]
+        if secrets:
+            secret = marks[row] != 0
+            marks[row] = 0
+            if secret:
+                sums[row] = 0
+                continue
+        if total == 0:
+            continue
+        sums[row] = 0
+        if gaps and left_out[part[i] + to_part[code], kind_of_total[code]]:
+            continue
+        compared += 1
+        absolute += total
+        largest = max(largest, total)
+    return compared, absolute, largest
+
+
+_STORED = _tuple([_CODES, _INTS, _INTS, _INTS, _STATES])
+_FAMILY = _tuple([_INTS, _INTS, _BYTES, _INTS, _INTS])
+_COMPARE = numba.void(
+    *(_STORED, _FAMILY, _TABLE, numba.boolean, numba.boolean),
+    *(_MADE, numba.uint8[::1], _MADE),
+)
+
+
+@numba.njit(_COMPARE, nogil=True, cache=True, error_model="numpy")
+def compare(
+    stored: Any,
+    family: Any,
     left_out: Any,
     secrets: Any,
     gaps: Any,
@@ -173,68 +254,25 @@ def compare(
     """Compare totals of one variable with the sums of the codes directly below them.
 
     Args:
-        codes: The code that each cell has of the variable.
-        place: The place of each cell.
-        part: The table part of each cell.
-        value: Published counts.
-        status: Their states.
-        to_total: Per code, the way from its place to that of its total.
-        to_part: Per code, the way from its part to that of its total.
-        role: Per code, 1 if it is part of a total, 2 if it is a total, 3 for both.
-        kind: Per code, its column in `left_out`.
-        kind_of_total: Per code, the column of its total.
-        left_out: Per part and kind, whether such totals are left out.
+        stored: Per published cell its code of the variable, place, part, value and state.
+        family: Per code, the way from its place to that of its total; the same for parts;
+            1 if it is part of a total, 2 if it is a total, 3 for both; its column in
+            `left_out`; the column of its total.
+        left_out: Per part and column, whether such totals are left out.
         secrets: Whether any cell is suppressed.
         gaps: Whether any total is to be left out for its part.
         sums: A zero for each place; zeros again at the end.
         marks: The same; empty without secrets.
         found: Totals compared, that differ, sum of |difference|, largest; filled in.
     """
-    missing = 0
-    for i in range(codes.size):
-        if role[codes[i]] & 1:
-            row = place[i] + to_total[codes[i]]
-            sums[row] += value[i]
-            missing += value[i]
-            if secrets and status[i] == _SUPPRESSED:
-                marks[row] = 1
-    for i in range(codes.size):
-        code = codes[i]
-        if role[code] & 2:
-            row = place[i]
-            total = sums[row]
-            sums[row] = 0
-            missing -= total
-            if secrets:
-                secret = marks[row] != 0 or status[i] == _SUPPRESSED
-                marks[row] = 0
-                if secret:
-                    continue
-            if gaps and left_out[part[i], kind[code]]:
-                continue
-            difference = abs(total - value[i])
-            found[0] += 1
-            found[1] += difference != 0
-            found[2] += difference
-            found[3] = max(found[3], difference)
-    if missing == 0 and not secrets:
-        return
-    # What is left are sums whose total is zero, or not published.
-    for i in range(codes.size):
-        code = codes[i]
-        if role[code] & 1:
-            row = place[i] + to_total[code]
-            total = sums[row]
-            sums[row] = 0
-            secret = False
-            if secrets:
-                secret = marks[row] != 0
-                marks[row] = 0
-            if total == 0 or secret:
-                continue
-            if gaps and left_out[part[i] + to_part[code], kind_of_total[code]]:
-                continue
-            found[0] += 1
-            found[1] += 1
-            found[2] += total
-            found[3] = max(found[3], total)
+    codes, place, _, value, status = stored
+    to_total, _, role, kind, _ = family
+    every = _add_up(codes, place, value, status, to_total, role, secrets, sums, marks)
+    compared, differ, absolute, largest, taken = _totals(
+        stored, role, kind, left_out, secrets, gaps, sums, marks
+    )
+    if taken != every or secrets:
+        more, beyond, most = _rest(stored, family, left_out, secrets, gaps, sums, marks)
+        compared, differ, absolute = compared + more, differ + more, absolute + beyond
+        largest = max(largest, most)
+    found[:] = (compared, differ, absolute, largest)

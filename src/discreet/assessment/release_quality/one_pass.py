@@ -60,6 +60,14 @@ class _Cells:
     place: IntArray
     part: IntArray
 
+    @classmethod
+    def of(cls, table: ProtectedTable, grid: PartGrid) -> _Cells:
+        """The cells of a table with their places and parts."""
+        index = _joint(table)
+        value = np.ascontiguousarray(table.value, dtype=np.int64)
+        status = np.ascontiguousarray(table.status)
+        return cls(index, value, status, *_numbered(index, grid))
+
 
 def one_pass(
     table: Table | None,
@@ -80,30 +88,21 @@ def one_pass(
     """
     if table is None or not _suits(table, protected, grid):
         return None
-    from discreet.assessment.release_quality.loops import walk
+    from discreet.assessment.release_quality import loops
 
-    cells = _Cells(
-        index=_joint(protected),
-        value=np.ascontiguousarray(protected.value),
-        status=np.ascontiguousarray(protected.status),
-        place=np.empty(protected.stored, dtype=np.int64),
-        part=np.empty(protected.stored, dtype=np.int64),
-    )
+    index = _joint(table)
+    places, parts = _numbered(index, grid)
+    cells = _Cells.of(protected, grid)
     groups = len(grid) * len(SIZE_CLASSES)
     noise = np.zeros((groups, 2 * _MOST_NOISE + 1), dtype=np.int64)
     others = np.zeros((groups, 4), dtype=np.int64)
     states = np.zeros(len(grid) * len(CellStatus), dtype=np.int64)
     beside = np.zeros(1, dtype=np.int64)
-    widths = [len(rank) for rank in grid.rank]
-    done = walk(
-        *(_joint(table), np.ascontiguousarray(table.count)),
-        *(cells.index, cells.value, cells.status),
-        np.array(_strides(grid), dtype=np.int64),
-        np.concatenate([r * s for r, s in zip(grid.rank, grid.strides, strict=True)]),
-        np.cumsum([0, *widths[:-1]]),
-        np.array(SIZE_CLASSES[1:], dtype=np.int64),
-        hidden.astype(np.uint8),
-        *(noise, others, states, cells.place, cells.part, beside),
+    done = loops.in_order(cells.place, cells.part, cells.value, cells.status, states)
+    done = done and loops.tally(
+        (places, parts, np.ascontiguousarray(table.count)),
+        (cells.place, cells.value, cells.status),
+        *(hidden.astype(np.uint8), noise, others, beside),
     )
     if not done:
         return None
@@ -112,6 +111,21 @@ def one_pass(
         states=_states(states),
         sums=_sums(cells, grid, hidden | unknown),
     )
+
+
+def _numbered(
+    index: np.ndarray[tuple[int, int], np.dtype[np.int32]], grid: PartGrid
+) -> tuple[IntArray, IntArray]:
+    """The place of each cell, and its part."""
+    from discreet.assessment.release_quality import loops
+
+    length = index.shape[1]
+    place, part = np.zeros(length, dtype=np.int64), np.zeros(length, dtype=np.int64)
+    widths = [len(rank) for rank in grid.rank]
+    steps = [rank * stride for rank, stride in zip(grid.rank, grid.strides, strict=True)]
+    strides = np.array(_strides(grid), dtype=np.int64)
+    loops.number(index, strides, np.concatenate(steps), np.cumsum([0, *widths[:-1]]), place, part)
+    return place, part
 
 
 def _suits(table: Table, protected: ProtectedTable, grid: PartGrid) -> bool:
@@ -180,11 +194,14 @@ def _sums(cells: _Cells, grid: PartGrid, hidden: BoolArray) -> IntArray:
             kind, left_out = _left_out(grid, at, branch, hidden)
             found = np.zeros(4, dtype=np.int64)
             compare(
-                *(cells.index[at], cells.place, cells.part, cells.value, cells.status),
-                (parents - np.arange(len(dimension))) * stride,
-                (rank[parents] - rank) * grid.strides[at],
-                (branch + 2 * above).astype(np.uint8),
-                *(kind, kind[parents], left_out, secrets, gaps, sums, marks, found),
+                (cells.index[at], cells.place, cells.part, cells.value, cells.status),
+                (
+                    (parents - np.arange(len(dimension))) * stride,
+                    (rank[parents] - rank) * grid.strides[at],
+                    (branch + 2 * above).astype(np.uint8),
+                    *(kind, kind[parents]),
+                ),
+                *(left_out, secrets, gaps, sums, marks, found),
             )
             total[at, 1:4] += found[:3]
             total[at, 4] = max(total[at, 4], found[3])
@@ -200,6 +217,8 @@ def _left_out(
     """
     dimension, rank, stride = grid.dimensions[at], grid.rank[at], grid.strides[at]
     levels = len(grid.numbers[at])
+    if not bool(hidden.any()):
+        return np.zeros(len(dimension), dtype=np.int64), np.zeros((1, 1), dtype=np.uint8)
     below = np.zeros((len(dimension), levels), dtype=np.bool_)
     below[dimension.parents[branch], rank[branch]] = True
     kinds, kind = np.unique(below, axis=0, return_inverse=True)

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from discreet.errors import PackageError, Problem
 from discreet.files import atomic_path
+from discreet.keygrid import KeyGrid
 from discreet.release.packages import container
 from discreet.release.packages.container import FORMAT_VERSION, Header, Sealed
 from discreet.release.packages.content import from_bytes, to_bytes
@@ -86,7 +87,7 @@ class PackageDescription:
             "statistic": header.statistic,
             "version": header.version,
             "parameters": ", ".join(header.kinds),
-            "key grid": str(header.grid),
+            "key grid": str(KeyGrid.of(header.grid)),
             "digest": header.digest,
             "encryption": f"{header.encryption.cipher}, opened with a {key}{stretched}",
             "signature": self._signature(),

@@ -22,12 +22,17 @@ from discreet.release.document import KeysEntry, PerturbationEntry
 from discreet.release.figure_entries import FiguresEntry, MagnitudeEntry, PartsEntry
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from discreet.microdata import Secret
     from discreet.perturbation import (
         MagnitudeNoise,
         MagnitudePerturbationTable,
         PerturbationTable,
     )
+    from discreet.rules import Rule
+    from discreet.tables import Table
 
 __all__ = ["PLACES", "Magnitude", "Parameters", "plain"]
 
@@ -71,6 +76,55 @@ class Magnitude:
             mu_c=entry.mu_c,
             **more,
         )
+
+    @property
+    def contributions(self) -> int:
+        """How many of the largest contributions noise and rules look at."""
+        stated = self.entry.sensitive
+        largest = [self.entry.top]
+        if stated is not None and stated.dominance is not None:
+            largest.append(int(stated.dominance[0]))
+        if stated is not None and (stated.p_percent is not None or stated.pq is not None):
+            largest.append(2)
+        return max(largest)
+
+    def rules(self) -> list[Rule]:
+        """The rules that mark the cells which get more noise; none if there are none."""
+        from discreet.rules import PQ, Dominance, MinimumFrequency, PPercent
+
+        stated = self.entry.sensitive
+        if (stated is None) != (self.entry.mu_c == 0):
+            what = "mu_c is for cells that rules mark, and rules are for mu_c"
+            hint = "such as mu_c = 1 and sensitive = { p_percent = … }; or leave both out"
+            raise PackageError(what, code="sensitive", where="mu_c", hint=hint)
+        if stated is None:
+            return []
+        found: list[Rule] = []
+        if stated.minimum_frequency is not None:
+            found.append(MinimumFrequency(stated.minimum_frequency, of="values"))
+        if stated.dominance is not None:
+            found.append(Dominance(*stated.dominance))
+        if stated.p_percent is not None:
+            found.append(PPercent(stated.p_percent))
+        if stated.pq is not None:
+            found.append(PQ(*stated.pq))
+        if not found:
+            raise PackageError("there is no rule", code="sensitive", where="sensitive")
+        return found
+
+    def sensitive(self, table: Table, column: str) -> npt.NDArray[np.bool_] | None:
+        """The cells of a table that get more noise; None if there are no rules. CONFIDENTIAL.
+
+        Args:
+            table: The table, with as many contributions as rules look at.
+            column: The value column.
+        """
+        rules = self.rules()
+        if not rules:
+            return None
+        from discreet.rules import primary
+
+        return primary(table, rules, value=column).sensitive
 
     def __repr__(self) -> str:
         return "<Magnitude: secret>"

@@ -167,6 +167,7 @@ def _usable(parts: PartsEntry | None, magnitudes: Mapping[str, Magnitude]) -> It
         yield from _attempted("parts", lambda: _part_rules(parts))
     for column, magnitude in magnitudes.items():
         yield from _attempted(f"magnitudes.{column}", magnitude.noise)
+        yield from _attempted(f"magnitudes.{column}", magnitude.rules)
 
 
 def _part_rules(parts: PartsEntry) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from discreet.errors import SuppressionError
 from discreet.suppression.parts.decisions import PartDecisions
 from discreet.suppression.parts.names import PartLevel
 
@@ -65,9 +67,17 @@ def release_shares(
     >>> [(share.names["en"], share.complete) for share in release_shares(logs, "sex")]
     [('sex', 2), ('Total', 3)]
     """
+    logs: list[Any] = list(decisions) if isinstance(decisions, Iterable) else [None]
+    if not all(isinstance(log, PartDecisions) for log in logs):
+        raise SuppressionError(
+            "a list of PartDecisions is needed",
+            code="argument",
+            where="decisions",
+            hint="hand in what check_parts made of each table",
+        )
     found: dict[_Key, list[tuple[bool, bool]]] = {}
     names: dict[_Key, Mapping[str, str]] = {}
-    for each in decisions:
+    for each in logs:
         for level, states in _states(each, variable):
             name = _name(level) if level else {}
             key = (level.total, level.tree, -level.depth, name["en"]) if level else _WHOLE

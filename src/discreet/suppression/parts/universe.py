@@ -141,6 +141,9 @@ def _positions(here: Dimension, there: Dimension) -> npt.NDArray[np.int32]:
     return np.array([there.index.get(code, -1) for code in here.codes], dtype=np.int32)
 
 
+_SAME_CODES = "use the same by=; state the classification if the filter leaves codes out"
+
+
 def _check(table: Table, universe: Table) -> None:
     """Raise unless the universe spans the same variables, has no filter and all parts."""
     problems = []
@@ -152,7 +155,7 @@ def _check(table: Table, universe: Table) -> None:
     else:
         pairs = zip(table.dimensions, universe.dimensions, strict=True)
         problems += [
-            Problem("the universe has other codes, or other levels", here.name, "use the same by=")
+            Problem("the universe has other codes, or other levels", here.name, _SAME_CODES)
             for here, there in pairs
             if not _same_tree(here, there)
         ]

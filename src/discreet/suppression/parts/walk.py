@@ -138,7 +138,7 @@ def _walk(judge: _Judge, lattice: Lattice, names: list[dict[int, PartLevel]]) ->
 def measure_parts(
     table: Table,
     *,
-    universe: Table | None = None,
+    universe: Table | Literal["none"] | None = None,
     deviation: Deviation | None = None,
     small_up_to: int = 2,
 ) -> pl.DataFrame:
@@ -146,11 +146,15 @@ def measure_parts(
 
     Args:
         table: The table.
-        universe: The same table without its filter, to measure that and the difference.
+        universe: The same table without its filter, to measure that and the difference;
+            "none" as for `check_parts`.
         deviation: As for `check_parts`.
         small_up_to: Largest count of a small cell.
     """
     rules = PartRules(max_share_small=1, small_up_to=small_up_to)
+    _check(table, rules, universe)
+    if universe == "none":
+        universe = None
     query = cells_of(table, rules.small_up_to, deviation)
     measured = {"table": query}
     if universe is not None:

@@ -1,0 +1,274 @@
+"""`audit`: what tables with blanks still tell, whoever hid the cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.errors import SuppressionError
+from discreet.suppression import audit_published, read_jj
+from discreet.suppression.auditing import audit_problem
+from discreet.suppression.coalition import audit_respondents
+from discreet.suppression.problem import CellState, SuppressionProblem
+from discreet.suppression.relations import Relations
+
+CELLS = pl.DataFrame(
+    {
+        "sex": ["Total"] * 4 + ["m"] * 4 + ["w"] * 4,
+        "age": ["Total", "young", "middle", "old"] * 3,
+        "n": [100, 30, 40, 30, 52, 2, 30, 20, 48, 28, 10, 10],
+    }
+)
+
+
+@pytest.fixture
+def table() -> dc.Table:
+    return dc.Table.from_cells(CELLS, by=["sex", "age"], count="n")
+
+
+def hiding(table: dc.Table, *cells: tuple[str, str]) -> dc.ProtectedTable:
+    """A table with blanks that somebody chose."""
+    safe = dc.suppress(table, method="fast")
+    codes = [
+        [dimension.codes[at] for at in part]
+        for dimension, part in zip(safe.dimensions, safe.index, strict=True)
+    ]
+    blank = np.array([pair in cells for pair in zip(*codes, strict=True)])
+    assert blank.sum() == len(cells)
+    return replace(safe, status=np.where(blank, dc.CellStatus.suppressed, safe.status))
+
+
+def small(table: dc.Table) -> np.ndarray:
+    return table.count < 3
+
+
+def test_a_lone_blank_is_no_blank(table: dc.Table) -> None:
+    found = dc.audit(hiding(table, ("m", "young")), table, small(table))
+    assert not found.safe
+    assert found.unprotected == found.exact == ("sex=m, age=young",)
+
+
+def test_a_sensitive_cell_that_is_shown_is_found(table: dc.Table) -> None:
+    found = dc.audit(hiding(table), table, small(table))
+    assert found.exact == ("sex=m, age=young",)
+
+
+def test_a_square_of_blanks_protects(table: dc.Table) -> None:
+    square = [(sex, age) for sex in "mw" for age in ("young", "middle")]
+    found = dc.audit(hiding(table, *square), table, small(table), intervals=True)
+    assert found.safe
+    frame = found.intervals().sort("cell")
+    assert frame["cell"].to_list() == [f"sex={sex}, age={age}" for sex, age in sorted(
+        ((s, a) for s, a in square), key=lambda pair: f"sex={pair[0]}, age={pair[1]}")]  # fmt: skip
+    low, high = frame.filter(cell="sex=m, age=young").select("low", "high").row(0)
+    # At most twice the true value is thought possible, and nothing below 0.
+    assert (low, high) == (0.0, 4.0)
+
+
+def test_levels_wider_than_the_interval_are_missed(table: dc.Table) -> None:
+    primary = dc.primary(
+        table,
+        [],
+        marks=[
+            dc.rules.Mark(cells={"sex": "m", "age": "young"}, status="unsafe", lower=2, upper=9)
+        ],
+    )
+    square = [(sex, age) for sex in "mw" for age in ("young", "old")]
+    shown = dc.audit(hiding(table, *square), table, primary)
+    assert shown.safe
+    tight = [*square[:2], ("w", "young"), ("w", "old")]
+    narrow = replace(primary, upper=primary.upper * 3)
+    assert not dc.audit(hiding(table, *tight), table, narrow).safe
+
+
+def test_without_primaries_every_blank_must_stay_unknown(table: dc.Table) -> None:
+    row = hiding(table, ("m", "young"), ("m", "old"))
+    found = dc.audit(row, table)
+    assert set(found.exact) == {"sex=m, age=young", "sex=m, age=old"}
+
+
+def test_linked_tables_are_laid_side_by_side(table: dc.Table) -> None:
+    """One table hides the total of a column, the other shows it."""
+    ages = dc.Table.from_cells(
+        CELLS.filter(sex="Total").drop("sex"), by=["age"], count="n", name="ages"
+    )
+    first = hiding(table, ("m", "young"), ("Total", "young"), ("m", "old"), ("Total", "old"))
+    second = dc.suppress(ages, method="fast")
+    assert dc.audit(first, table, small(table)).safe
+    both = dc.audit([first, second], [table, ages], [small(table), None])
+    assert both.exact == ("sex=m, age=young",)
+    assert "published elsewhere" in " ".join(both.notes)
+
+
+def test_the_digest_is_that_of_the_verdicts_and_not_of_the_clock(table: dc.Table) -> None:
+    safe = dc.suppress(table, small(table), method="fast")
+    one, other = (dc.audit(safe, table, small(table)) for _ in range(2))
+    assert one.digest() == other.digest()
+    assert one.digest() != dc.audit(hiding(table), table, small(table)).digest()
+
+
+def test_an_office_published_eight_cells_too_open(reference: Path) -> None:
+    problem = read_jj(reference / "suppression" / "dep_activite.jj.gz")
+    found = audit_problem(problem, problem.hidden)
+    assert len(found.unprotected) == 8
+    assert found.described()["secondaries"] > 0
+    assert "Unprotected: 8" in found.text()
+
+
+# -- tables of others, without the true ones --------------------------------------
+
+
+def published(hidden: list[tuple[str, str]]) -> pl.DataFrame:
+    pair = pl.concat_list("sex", "age")
+    gone = pair.is_in([list(each) for each in hidden]) if hidden else pl.lit(value=False)
+    return CELLS.with_columns(value=pl.when(~gone).then(pl.col("n"))).drop("n")
+
+
+def test_intervals_of_blanks_need_no_true_table() -> None:
+    square = [(sex, age) for sex in "mw" for age in ("young", "middle")]
+    found = audit_published(published(square), ["sex", "age"])
+    rows = {row[:2]: row[2:4] for row in found.to_polars().rows()}
+    # Row m: 52 - 20 = 32, column young: 30, so m young lies between 0 and 30.
+    assert rows[("m", "young")] == (0.0, 30.0)
+    assert rows[("w", "middle")] == (8.0, 38.0)
+    assert found.described()["exact"] == 0
+
+
+def test_rounded_values_leave_more_room() -> None:
+    frame = published([("m", "young"), ("m", "old")])
+    exactly = audit_published(frame, ["sex", "age"])
+    assert exactly.exact.all()
+    rounded = audit_published(frame, ["sex", "age"], rounding=0.5)
+    assert not rounded.exact.any()
+    assert (rounded.low <= exactly.low).all()
+    assert (rounded.high >= exactly.high).all()
+
+
+def test_a_hidden_grand_total_has_no_end() -> None:
+    frame = pl.DataFrame({"sex": ["Total", "m", "w"], "value": [None, 3, None]})
+    rows = audit_published(frame, ["sex"]).to_polars().sort("sex")
+    assert rows["low"].to_list() == [3.0, 0.0]
+    assert rows["high"].to_list() == [None, None]
+
+
+def test_cells_that_cannot_add_up_are_told() -> None:
+    frame = pl.DataFrame({"sex": ["Total", "m", "w"], "value": [5, 7, None]})
+    with pytest.raises(SuppressionError) as caught:
+        audit_published(frame, ["sex"])
+    assert caught.value.code == "additivity"
+    assert audit_published(frame, ["sex"], negative=True).low.tolist() == [-2.0]
+
+
+def test_a_frame_needs_its_columns_and_numbers() -> None:
+    frame = pl.DataFrame({"sex": ["Total", "m"], "value": ["7", "."]})
+    for given, by in ((frame, ["sex"]), (frame.drop("value"), ["sex"]), (frame, None)):
+        with pytest.raises(SuppressionError):
+            audit_published(given, by)
+
+
+# -- respondents ------------------------------------------------------------------
+
+
+def row_of(*value: int, sensitive: int) -> SuppressionProblem:
+    """A total and its parts, of which the first ones are sensitive."""
+    number = len(value)
+    every = np.array([sum(value), *value])
+    state = np.zeros(number + 1, dtype=np.int8)
+    state[1 : sensitive + 1] = CellState.primary
+    nothing = np.zeros(number + 1, dtype=np.int64)
+    rows = [[(0, -1), *((at, 1) for at in range(1, number + 1))]]
+    return SuppressionProblem(
+        value=every,
+        cost=every,
+        state=state,
+        low=nothing,
+        high=3 * every,
+        lower=nothing,
+        upper=nothing,
+        sliding=nothing,
+        relations=Relations.of(number + 1, rows),
+    )
+
+
+def test_two_of_three_respondents_together_know_the_third() -> None:
+    problem = row_of(10, 20, 30, 40, sensitive=3)
+    respondents = np.array([12, 1, 1, 1, 9])
+    alone = audit_respondents(problem, problem.hidden, respondents, most=1)
+    assert alone.names == ()
+    pairs = audit_respondents(problem, problem.hidden, respondents, most=2)
+    assert pairs.names == ("cell 1", "cell 2", "cell 3")
+    assert pairs.coalitions == 6
+
+
+def test_the_limit_is_told() -> None:
+    problem = row_of(10, 20, 30, 40, sensitive=3)
+    found = audit_respondents(problem, problem.hidden, np.array([12, 1, 1, 1, 9]), most=2, limit=4)
+    assert (found.coalitions, found.left) == (4, 2)
+    assert "2 further" in " ".join(found.lines())
+
+
+def test_no_coalition_without_respondents() -> None:
+    problem = row_of(10, 20, sensitive=2)
+    with pytest.raises(SuppressionError):
+        audit_respondents(problem, problem.hidden, np.array([1]), most=1)
+    with pytest.raises(SuppressionError):
+        audit_respondents(problem, problem.hidden, np.array([9, 1, 1]), most=0)
+
+
+# -- wrong input ------------------------------------------------------------------
+
+
+def test_as_many_true_tables_as_published_ones(table: dc.Table) -> None:
+    safe = dc.suppress(table, method="fast")
+    for words in ((safe, [table, table]), ([], []), (table, safe)):
+        with pytest.raises(SuppressionError) as caught:
+            dc.audit(*words)
+        assert caught.value.code == "tables"
+    with pytest.raises(SuppressionError):
+        dc.audit(safe, table, depth=3)
+    with pytest.raises(SuppressionError):
+        dc.audit(safe, table, small(table)).intervals()
+
+
+# -- contributors of one cell -----------------------------------------------------
+
+
+def test_contributors_cannot_estimate_each_other_closer_than_the_rule_says() -> None:
+    draw = np.random.default_rng(8)
+    frame = pl.DataFrame(
+        {
+            "region": draw.choice(["n", "e", "s", "w"], 150),
+            "branch": draw.choice(["a", "b", "c", "d"], 150, p=[0.5, 0.3, 0.15, 0.05]),
+            "turnover": np.ceil(draw.lognormal(4, 1.5, 150)).astype(int),
+        }
+    )
+    by = ["region", "branch"]
+    table = dc.tabulate(frame, by=by, values=["turnover"], contributions=2)
+    primary = dc.primary(table, [dc.rules.PPercent(25)], value="turnover")
+    assert primary.sensitive.any()
+    safe = dc.suppress(table, primary, method="fast")
+    found = dc.audit(safe, table, primary, coalition=1)
+    assert found.estimates is not None
+    assert found.estimates.closest is not None
+    assert found.estimates.closest >= 25.0 - 1e-6
+    shown = dc.suppress(table, method="fast", value="turnover")
+    open_to_all = dc.audit(shown, table, primary, coalition=1)
+    assert open_to_all.estimates is not None
+    assert open_to_all.estimates.closest is not None
+    assert open_to_all.estimates.closest < 25.0
+
+
+def test_a_cell_of_two_is_estimated_by_subtraction() -> None:
+    frame = pl.DataFrame({"branch": ["a", "a", "b", "b", "b"], "turnover": [80, 20, 50, 50, 50]})
+    table = dc.tabulate(frame, by=["branch"], values=["turnover"], contributions=2)
+    shown = dc.suppress(table, method="fast", value="turnover")
+    sensitive = (table.count == 2) & (table.index[0] > 0)
+    found = dc.audit(shown, table, sensitive, value="turnover", coalition=1)
+    assert found.estimates is not None
+    assert found.estimates.of_largest.tolist() == [0.0]
+    assert found.estimates.of_second.tolist() == [0.0]

@@ -1,0 +1,92 @@
+"""Cubes of hidden cells: two codes of each variable, moved up and down in turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.suppression import Cost, Suppression, read_jj
+from discreet.suppression.hypercube import protect_hypercube
+
+
+def square(*rows: tuple[int, ...]) -> dc.Table:
+    """A table of two variables with the given inner cells."""
+    numbers = [
+        (f"r{i}", f"c{j}")
+        for i, row in enumerate(rows)
+        for j, value in enumerate(row)
+        for _ in range(value)
+    ]
+    return dc.tabulate(pl.DataFrame(numbers, schema=["row", "column"], orient="row"),
+                       by=["row", "column"])  # fmt: skip
+
+
+def hidden(table: dc.Table, primary: object, **options: object) -> set[tuple[str, str]]:
+    safe = dc.suppress(table, primary, method="hypercube", **options)  # type: ignore[call-overload]
+    return set(safe.to_polars().filter(pl.col("value").is_null()).select("row", "column").rows())
+
+
+def test_the_cheapest_square_around_the_cell_is_hidden() -> None:
+    table = square((2, 50, 9), (60, 70, 80), (8, 40, 7))
+    assert hidden(table, table.count < 3, cost=Cost(totals=1000)) == {
+        ("r0", "c0"),
+        ("r0", "c2"),
+        ("r2", "c0"),
+        ("r2", "c2"),
+    }
+
+
+def test_corners_too_small_for_the_level_are_passed_over() -> None:
+    """The cell must be able to move by 9, so 8 and 7 are no partners."""
+    table = square((2, 50, 9), (60, 70, 80), (8, 40, 7))
+    mark = dc.rules.Mark(cells={"row": "r0", "column": "c0"}, status="unsafe", lower=2, upper=9)
+    found = hidden(table, dc.primary(table, [], marks=[mark]), cost=Cost(totals=1000))
+    assert found == {("r0", "c0"), ("r0", "c2"), ("r1", "c0"), ("r1", "c2")}
+
+
+def test_totals_are_corners_where_parts_must_be_published() -> None:
+    table = square((2, 50), (60, 70))
+    marks = [
+        dc.rules.Mark(cells={"row": "r0", "column": "c0"}, status="unsafe"),
+        dc.rules.Mark(cells={"row": "r1", "column": "c1"}, status="protected"),
+    ]
+    found = hidden(table, dc.primary(table, [], marks=marks))
+    assert ("r1", "c1") not in found
+    assert {row for row, _ in found} & {"Total"} or {column for _, column in found} & {"Total"}
+
+
+def test_a_cube_in_three_variables_has_eight_corners() -> None:
+    draw = np.random.default_rng(5)
+    names = [f"{a}{b}{c}" for a in "xyz" for b in "xyz" for c in "xyz"]
+    frame = pl.DataFrame({"all": np.repeat(names, draw.integers(20, 90, 27))})
+    frame = frame.select(
+        a=pl.col("all").str.slice(0, 1), b=pl.col("all").str.slice(1, 1),
+        c=pl.col("all").str.slice(2, 1),
+    )  # fmt: skip
+    table = dc.tabulate(frame, by=["a", "b", "c"])
+    inner = np.all([part > 0 for part in table.index], axis=0)
+    one = np.zeros(len(table), dtype=bool)
+    one[np.flatnonzero(inner)[0]] = True
+    done = Suppression.of((table, one), method="hypercube", cost=Cost(totals=1000))
+    assert int(done.pattern.hidden.sum()) == 8
+    assert done.pattern.notes == ()
+
+
+@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg"])
+def test_patterns_are_safe_and_dearer_than_the_best(reference: Path, name: str) -> None:
+    problem = read_jj(reference / "suppression" / f"tau_{name}_P10.jj.gz")
+    pattern = protect_hypercube(problem)
+    assert pattern.safe
+    assert pattern.cost >= {"SizeReg": 621, "YearSizeReg": 4508}[name]
+    assert pattern.digest() == protect_hypercube(problem).digest()
+
+
+def test_a_time_limit_leaves_a_safe_pattern(reference: Path) -> None:
+    problem = read_jj(reference / "suppression" / "tau_SizeReg_P10.jj.gz")
+    pattern = protect_hypercube(problem, time_limit=1e-9)
+    assert pattern.safe
+    assert not pattern.complete

@@ -1,0 +1,70 @@
+"""The report: how much is hidden where, at what cost, with what proof."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.suppression import Suppression, SuppressionReport, report_on
+
+
+@pytest.fixture(scope="module")
+def done() -> Suppression:
+    draw = np.random.default_rng(3)
+    regions = ["11", "12", "13", "21", "22"]
+    frame = pl.DataFrame(
+        {
+            "region": draw.choice(regions, 300),
+            "branch": draw.choice(["a", "b", "c"], 300, p=[0.6, 0.35, 0.05]),
+            "turnover": draw.integers(1, 900, 300),
+        }
+    )
+    region = dc.Classification.from_prefixes("region", regions, [1, 2])
+    table = dc.tabulate(frame, by=[region, "branch"], values=["turnover"], contributions=2)
+    primary = dc.primary(
+        table, [dc.rules.MinimumFrequency(4), dc.rules.PPercent(20)], value="turnover"
+    )
+    return Suppression.of((table, primary), method="optimal")
+
+
+@pytest.fixture(scope="module")
+def report(done: Suppression) -> SuppressionReport:
+    return report_on(done)
+
+
+def test_the_parts_add_up_to_the_pattern(done: Suppression, report: SuppressionReport) -> None:
+    hidden = done.tables[0].to_polars().filter(pl.col("value").is_null())
+    frame = report.to_polars()
+    assert frame["primary"].sum() + frame["secondary"].sum() == len(hidden)
+    assert frame["secondary"].sum() == (hidden["reason"] == "secondary").sum()
+    assert frame["part"].to_list() == sorted(set(frame["part"]), key=frame["part"].to_list().index)
+    assert "region (level 2) × branch" in frame["part"].to_list()
+
+
+def test_hidden_values_are_those_of_the_hidden_cells(
+    done: Suppression, report: SuppressionReport
+) -> None:
+    table, safe = done.sources[0][0], done.tables[0]
+    both = table.to_polars().join(safe.to_polars(), on=["region", "branch"])
+    gone = both.filter(pl.col("value").is_null())["turnover"].sum()
+    assert report.to_polars()["hidden_value"].sum() == gone
+    assert report.to_polars()["value"].sum() == both["turnover"].sum()
+
+
+def test_cost_bound_gap_and_proof_are_told(done: Suppression, report: SuppressionReport) -> None:
+    told = json.loads(json.dumps(report.described()))
+    assert told["cost"] == told["bound"] == done.pattern.cost
+    assert told["gap"] == 0.0
+    assert told["optimal"]
+    assert told["proof"] == done.pattern.digest()
+    assert told["unprotected"] == 0
+    assert sum(told["reasons"].values()) == sum(part["primary"] for part in told["parts"])
+    assert "no cheaper pattern is safe" in report.text()
+
+
+def test_the_bounds_that_attackers_are_said_to_know_are_told(report: SuppressionReport) -> None:
+    assert any("from 0 to 2 times the true value" in note for note in report.notes)

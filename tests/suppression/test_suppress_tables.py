@@ -1,0 +1,308 @@
+"""`suppress`: tables in, tables with blanks out, every sensitive cell protected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import highspy
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet import suppress
+from discreet.errors import SuppressionError
+from discreet.suppression import (
+    Earlier,
+    Knowledge,
+    Suppression,
+    audit_published,
+    fast,
+    find_pattern,
+    read_jj,
+)
+from discreet.suppression.pattern import certified
+
+REGION = dc.Classification.from_prefixes("region", ["11", "12", "13", "21", "22"], [1, 2])
+
+
+def firms(number: int = 400, seed: int = 1) -> pl.DataFrame:
+    draw = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "region": draw.choice(REGION.leaves, number),
+            "branch": draw.choice(["a", "b", "c", "d"], number, p=[0.5, 0.3, 0.15, 0.05]),
+            "turnover": np.ceil(draw.lognormal(4, 1.6, number)).astype(int),
+        }
+    )
+
+
+def turnover(frame: pl.DataFrame | None = None, **more: Any) -> dc.Table:
+    given_frame = firms() if frame is None else frame
+    by = [REGION, "branch"]
+    return dc.tabulate(given_frame, by=by, values=["turnover"], contributions=2, **more)
+
+
+def blanks(safe: dc.ProtectedTable) -> set[tuple[str, ...]]:
+    frame = safe.to_polars(complete=True)
+    hidden = frame.filter(pl.col("value").is_null())
+    return set(hidden.select([each.name for each in safe.dimensions]).rows())
+
+
+def school(reference: Path) -> dc.Table:
+    """Persons by school certificate and religion; cells without persons are left out."""
+    frame = pl.read_csv(reference / "lecture" / "religion_by_school.csv")
+    school, religion, count = frame.columns
+    kept = frame.filter(pl.col(count) > 0)
+    return dc.Table.from_cells(kept, by=[school, religion], count=count)
+
+
+def test_minimum_frequency_hides_the_four_cells_of_the_lecture(reference: Path) -> None:
+    table = school(reference)
+    primary = dc.primary(table, [dc.rules.MinimumFrequency(3)])
+    safe = suppress(table, primary, method="optimal")
+    assert blanks(safe) >= {("none", "orthodox"), ("fachhochschulreife", "orthodox")}
+    assert len(blanks(safe)) == 4
+    assert dc.audit(safe, table, primary).safe
+
+
+def test_the_marginal_rule_needs_four_cells_too(reference: Path) -> None:
+    table = school(reference)
+    primary = dc.primary(table, [dc.rules.MarginalRule(difference=1)])
+    safe = suppress(table, primary, method="optimal", cost="unity")
+    assert ("abitur", "jewish") in blanks(safe)
+    assert len(blanks(safe)) == 4
+    assert dc.audit(safe, table, primary).safe
+
+
+@pytest.mark.parametrize("method", ["fast", "optimal", "modular", "hypercube"])
+def test_every_method_protects_a_table_of_firms(method: Any) -> None:
+    table = turnover()
+    primary = dc.primary(table, [dc.rules.PPercent(10)], value="turnover")
+    safe = suppress(table, primary, method=method)
+    found = dc.audit(safe, table, primary)
+    assert primary.sensitive.any()
+    assert found.safe
+    assert found.described()["unprotected"] == 0
+
+
+def test_shown_values_are_the_true_ones_and_hidden_ones_are_nowhere() -> None:
+    table = turnover()
+    primary = dc.primary(table, [dc.rules.PPercent(10)], value="turnover")
+    safe = suppress(table, primary, method="fast")
+    true = table.to_polars().with_columns(pl.col("turnover").cast(pl.Int64))
+    joined = safe.to_polars(complete=False).join(true, on=["region", "branch"])
+    shown = joined.filter(pl.col("value").is_not_null())
+    assert shown["value"].to_list() == shown["turnover"].to_list()
+    assert (safe.value[safe.status == dc.CellStatus.suppressed] == 0).all()
+
+
+def test_reasons_are_told_by_kind_of_rule_and_never_by_parameter() -> None:
+    table = turnover()
+    rules = [dc.rules.MinimumFrequency(3), dc.rules.PPercent(17)]
+    primary = dc.primary(table, rules, value="turnover")
+    safe = suppress(table, primary, method="fast")
+    told = safe.to_polars().filter(pl.col("value").is_null())["reason"]
+    assert set(told) <= {"minimum-frequency", "p-percent", "secondary"}
+    assert {"p-percent", "secondary"} <= set(told)
+    assert "17" not in safe.notes[0].text()
+    kinds = suppress(table, primary, method="fast", reasons="kind").to_polars()["reason"]
+    assert set(kinds.drop_nulls()) == {"primary", "secondary"}
+    silent = suppress(table, primary, method="fast", reasons="none")
+    assert silent.withheld is None
+    assert "reason" not in silent.to_polars().columns
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "json", "xlsx", "html"])
+def test_reasons_and_intervals_are_written(tmp_path: Path, suffix: str) -> None:
+    table = turnover()
+    primary = dc.primary(table, [dc.rules.PPercent(10)], value="turnover")
+    safe = suppress(table, primary, method="fast", intervals=True)
+    place = safe.write(tmp_path / f"safe.{suffix}")
+    assert place.stat().st_size > 0
+    if suffix == "csv":
+        frame = pl.read_csv(place)
+        assert frame.columns[-3:] == ["reason", "low", "high"]
+        assert frame["reason"].null_count() == frame["value"].is_not_null().sum()
+    if suffix == "parquet":
+        assert pl.read_parquet(place)["low"].drop_nulls().len() == len(blanks(safe))
+
+
+def test_published_intervals_hold_the_true_values_and_come_from_published_ones() -> None:
+    table = turnover()
+    primary = dc.primary(table, [dc.rules.PPercent(10)], value="turnover")
+    safe = suppress(table, primary, method="fast", intervals=True)
+    assert safe.withheld is not None
+    again = audit_published(safe)
+    np.testing.assert_array_equal(again.low, safe.withheld.low)
+    np.testing.assert_array_equal(again.high, safe.withheld.high)
+    true = table.to_polars().join(safe.to_polars(), on=["region", "branch"])
+    hidden = true.filter(pl.col("value").is_null())
+    assert (hidden["low"] <= hidden["turnover"]).all()
+    assert (hidden["high"] >= hidden["turnover"]).all()
+    assert (hidden["high"] > hidden["low"]).all()
+
+
+def test_nothing_sensitive_hides_nothing() -> None:
+    table = turnover()
+    for method in ("fast", "optimal", "modular", "hypercube"):
+        safe = suppress(table, np.zeros(len(table), dtype=bool), method=method)
+        assert blanks(safe) == set()
+        assert safe.notes == ()
+
+
+def test_linked_tables_hide_common_cells_together() -> None:
+    frame = firms()
+    flat = dc.tabulate(frame, by=["branch"], values=["turnover"], name="B", contributions=2)
+    both = [turnover(frame), flat]
+    asked = [dc.primary(table, [dc.rules.PPercent(15)], value="turnover") for table in both]
+    first, second = suppress(list(zip(both, asked, strict=True)), method="fast")
+    common = {(branch,) for region, branch in blanks(first) if region == "Total"}
+    assert common == blanks(second)
+    assert dc.audit([first, second], both, asked).safe
+
+
+def test_decimals_are_published_as_asked() -> None:
+    frame = firms().with_columns(turnover=pl.col("turnover") / 8)
+    table = turnover(frame)
+    primary = dc.primary(table, [dc.rules.PPercent(10)], value="turnover", unit=0.1)
+    safe = suppress(table, primary, method="fast", decimals=1)
+    shown = safe.value[safe.status == dc.CellStatus.published]
+    np.testing.assert_allclose(shown * 10, np.rint(shown * 10), atol=1e-6)
+    assert safe.figure_decimals() == 1
+
+
+def test_two_lone_firms_in_a_sum_need_a_third_cell() -> None:
+    """The published total of both would tell each of them the other."""
+    cells = {"branch": ["a", "b", "c", "d"], "n": [1, 1, 8, 9], "turnover": [50, 60, 700, 800]}
+    records = pl.DataFrame(cells)
+    frame = pl.concat(
+        pl.DataFrame({"branch": [branch] * n, "turnover": [value / n] * n})
+        for branch, n, value in records.rows()
+    )
+    table = dc.tabulate(frame, by=["branch"], values=["turnover"])
+    alone = (table.count == 1) & (table.index[0] > 0)
+    with_guard = suppress(table, alone, method="fast", value="turnover")
+    without = suppress(table, alone, method="fast", value="turnover", singletons=False)
+    assert blanks(without) == {("a",), ("b",)}
+    assert len(blanks(with_guard)) == 3
+    told = dc.audit(without, table, alone, value="turnover", coalition=1)
+    assert told.safe
+    assert told.respondents is not None
+    assert set(told.respondents.names) == {"branch=a", "branch=b"}
+    told = dc.audit(with_guard, table, alone, value="turnover", coalition=1)
+    assert told.respondents is not None
+    assert told.respondents.names == ()
+
+
+def test_an_earlier_table_stays_as_it_was_published() -> None:
+    frame = firms()
+    old = dc.tabulate(frame, by=["branch"], name="old")
+    new = dc.tabulate(frame, by=[REGION, "branch"], name="new")
+    before = suppress(old, old.count == old.count.min(), method="fast")
+    earlier = [Earlier(table=old, hidden=before)]
+    safe = suppress(new, new.count < 5, method="fast", earlier=earlier)
+    totals = {(branch,) for region, branch in blanks(safe) if region == "Total"}
+    assert totals == blanks(before)
+
+
+# -- attacks that share nothing with the product --------------------------------
+
+
+def reachable(done: Suppression, at: int) -> tuple[float, float]:
+    """How far one cell can move, by a linear program over all cells with dense rows."""
+    problem, hidden = done.problem, done.pattern.hidden
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    for cell in range(len(problem)):
+        low, high = problem.low[cell], problem.high[cell]
+        fixed = problem.value[cell]
+        model.addVar(*map(float, (low, high) if hidden[cell] else (fixed, fixed)))
+    dense = problem.relations.dense()
+    for row, rest in zip(dense, problem.relations.rhs, strict=True):
+        cells = np.flatnonzero(row)
+        model.addRow(float(rest), float(rest), len(cells), cells, row[cells].astype(float))
+    found = []
+    for sense in (1.0, -1.0):
+        model.changeColCost(at, sense)
+        model.run()
+        found.append(sense * model.getInfo().objective_function_value)
+    return found[0], found[1]
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), method=st.sampled_from(["fast", "modular", "hypercube"]))
+def test_attacks_on_random_tables_find_nothing(seed: int, method: Any) -> None:
+    table = turnover(firms(number=60, seed=seed))
+    primary = dc.primary(table, [dc.rules.PPercent(10)], value="turnover")
+    try:
+        done = Suppression.of((table, primary), method=method)
+    except SuppressionError as error:
+        assert error.code == "infeasible"  # noqa: PT017
+        return
+    problem = done.problem
+    for at in problem.primary[:8]:
+        low, high = reachable(done, int(at))
+        assert low <= problem.value[at] - problem.lower[at] + 1e-3
+        assert high >= problem.value[at] + problem.upper[at] - 1e-3
+        assert high - low >= problem.sliding[at] - 1e-3
+
+
+# -- wrong input ------------------------------------------------------------------
+
+
+def refused(*words: Any, **options: Any) -> SuppressionError:
+    with pytest.raises(SuppressionError) as caught:
+        suppress(*words, **options)
+    return caught.value
+
+
+def test_options_and_methods_that_there_are_not_are_refused() -> None:
+    table = turnover()
+    mask = table.count < 3
+    assert "auto, fast" in refused(table, mask, method="magic").hint
+    assert refused(table, mask, method="fast", speed=3).code == "option"
+    assert refused(table, mask, method="fast", reasons="all").code == "option"
+    assert refused(table, mask, method="fast", time_limit=0).code == "time-limit"
+    assert refused([(table, mask)], mask).code == "tables"
+
+
+def test_primaries_of_different_values_do_not_go_together() -> None:
+    table = turnover()
+    first = dc.primary(table, [dc.rules.PPercent(10)], value="turnover")
+    second = dc.primary(table, [dc.rules.MinimumFrequency(3)])
+    assert refused([(table, first), (table, second)], method="fast").code == "value"
+
+
+def test_cells_that_nothing_can_protect_are_named_and_no_value_is_told() -> None:
+    cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [977, 941, 36]})
+    table = dc.Table.from_cells(cells, by=["sex"], count="n")
+    primary = dc.primary(
+        table,
+        [dc.rules.MinimumFrequency(40)],
+        marks=[
+            dc.rules.Mark(cells={"sex": "Total"}, status="protected"),
+            dc.rules.Mark(cells={"sex": "m"}, status="protected"),
+        ],
+    )
+    error = refused(table, primary, method="fast", knowledge=Knowledge())
+    assert error.code == "infeasible"
+    assert "sex=w" in str(error)
+    assert not {"977", "941", "36", "40"} & set(str(error).split())
+
+
+def test_a_pattern_that_is_not_proven_is_never_handed_on(
+    reference: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = read_jj(reference / "suppression" / "tau_SizeReg_P10.jj.gz")
+
+    def careless(problem: Any, **_: Any) -> Any:
+        return certified(problem, problem.hidden, "fast")
+
+    monkeypatch.setattr(fast, "protect_fast", careless)
+    with pytest.raises(SuppressionError) as caught:
+        find_pattern(problem, "fast")
+    assert caught.value.code == "unprotected"
