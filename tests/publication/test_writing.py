@@ -189,7 +189,7 @@ def test_figures_give_the_same_bytes_in_any_order(rents, tmp_path, form):
     ("options", "message"),
     [
         ({"geo": ["colour"]}, "no variable 'colour'"),
-        ({"geo": ["region"]}, "no variable 'region'"),
+        ({"geo": "region"}, "a list of names is needed"),
         ({"structure": "no agency"}, "does not name a dataflow"),
         ({"sdmx": "3"}, "no version of SDMX-CSV"),
     ],

@@ -115,42 +115,53 @@ def audit_respondents(
             "coalitions have at least one respondent, and each cell a number of respondents",
             code="respondents",
         )
-    block = _blocks(problem.relations, hidden)
-    parts: dict[int, tuple[SuppressionProblem, IntArray]] = {}
-    before = certify(problem, hidden)
-    firm = np.zeros(len(problem), dtype=np.bool_)
-    firm[before.cells[before.protected]] = True
-    known_before = np.zeros(len(problem), dtype=np.bool_)
-    known_before[before.exact] = True
-    opened, weakened = (np.zeros(len(problem), dtype=np.bool_) for _ in range(2))
+    attacks = _Attacks(problem, hidden)
     done = left = 0
     for cells in _coalitions(problem.relations, hidden, respondents, most):
-        if done >= limit:
+        if done < limit:
+            attacks.look(cells)
+            done += 1
+        else:
             left += 1
-            continue
-        done += 1
-        label = int(block[cells[0]])
-        if label not in parts:
-            parts[label] = _part(problem, block == label)
-        part, old = parts[label]
-        rest = ~np.isin(old, cells)
-        near: BoolArray = (part.state == CellState.primary) & rest
-        if not near.any():
-            continue
-        verdict = certify(part, rest, near)
-        lost = old[verdict.cells[~verdict.protected]]
-        weakened[lost[firm[lost]]] = True
-        exact = old[verdict.exact]
-        opened[exact[~known_before[exact]]] = True
-    names = tuple(problem.name(int(at)) for at in np.flatnonzero(opened))
+    opened = np.flatnonzero(attacks.opened).astype(np.int64)
     return RespondentAudit(
         most=most,
         coalitions=done,
         left=left,
-        opened=np.flatnonzero(opened).astype(np.int64),
-        weakened=np.flatnonzero(weakened | opened).astype(np.int64),
-        names=names,
+        opened=opened,
+        weakened=np.flatnonzero(attacks.weakened | attacks.opened).astype(np.int64),
+        names=tuple(problem.name(int(at)) for at in opened),
     )
+
+
+class _Attacks:
+    """What coalitions found so far; each is an audit of one block of hidden cells."""
+
+    def __init__(self, problem: SuppressionProblem, hidden: BoolArray) -> None:
+        self._problem = problem
+        self._block = _blocks(problem.relations, hidden)
+        self._parts: dict[int, tuple[SuppressionProblem, IntArray]] = {}
+        before = certify(problem, hidden)
+        self._firm, self._known, self.opened, self.weakened = (
+            np.zeros(len(problem), dtype=np.bool_) for _ in range(4)
+        )
+        self._firm[before.cells[before.protected]] = True
+        self._known[before.exact] = True
+
+    def look(self, cells: IntArray) -> None:
+        """Note what becomes of the others when some cells are known."""
+        label = int(self._block[cells[0]])
+        if label not in self._parts:
+            self._parts[label] = _part(self._problem, self._block == label)
+        part, old = self._parts[label]
+        rest = ~np.isin(old, cells)
+        near: BoolArray = (part.state == CellState.primary) & rest
+        if not near.any():
+            return
+        verdict = certify(part, rest, near)
+        lost, exact = old[verdict.cells[~verdict.protected]], old[verdict.exact]
+        self.weakened[lost[self._firm[lost]]] = True
+        self.opened[exact[~self._known[exact]]] = True
 
 
 def _blocks(relations: Relations, hidden: BoolArray) -> IntArray:

@@ -47,11 +47,13 @@ def protect_hypercube(
     """
     began = time.monotonic()
     rooms = _Rooms.of(problem)
+    subtables = subtables_of(problem.relations)
+    looked_at: dict[int, set[int]] = {id(each): set() for each in subtables}
 
     def solve(subtable: Subtable, hidden: BoolArray) -> IntArray:
-        return _cubes(problem, subtable, hidden, rooms)
+        # Cubes stay hidden, so that no cell needs to be looked at twice.
+        return _cubes(subtable, hidden, rooms, looked_at[id(subtable)])
 
-    subtables = subtables_of(problem.relations)
     hidden, ended = in_turn(problem, subtables, solve, time_limit, progress)
     return repaired(problem, hidden, "hypercube", began, ended, progress, seed)
 
@@ -83,16 +85,15 @@ class _Rooms:
         return cls(cost=cost, **columns)
 
 
-def _cubes(
-    problem: SuppressionProblem, subtable: Subtable, hidden: BoolArray, rooms: _Rooms
-) -> IntArray:
+def _cubes(subtable: Subtable, hidden: BoolArray, rooms: _Rooms, looked_at: set[int]) -> IntArray:
     """The cells of the subtable that cubes for all its hidden cells need, and those hidden."""
     now = hidden.copy()
     todo = sorted(
-        subtable.cells[hidden[subtable.cells]].tolist(),
+        set(subtable.cells[hidden[subtable.cells]].tolist()) - looked_at,
         key=lambda cell: (-max(rooms.lower[cell], rooms.upper[cell]), cell),
     )
     for cell in todo:
+        looked_at.add(cell)
         cube = _cheapest(subtable, int(cell), now, rooms)
         fresh = cube[~now[cube]]
         now[fresh] = True
