@@ -27,9 +27,6 @@ BoolArray = npt.NDArray[np.bool_]
 _STEP_HIDDEN, _STEP_COST = 0.5, 0.1
 #: Cells of the first patch that is tried around a cell.
 PATCH = 600
-#: Patches up to this size are tried before such that bring totals along, up to the
-#: highest: these always find a way, but a dear one.
-_PLAIN = 16 * PATCH
 #: Cells of a patch when many tasks are to be proven at once.
 _PROOF_PATCH = 800
 #: A patch is left after so many goes that proved less than this share of what is open.
@@ -73,22 +70,14 @@ def flow_for(
     if room < abs(distance):
         return None
     seed = np.array([cell], dtype=np.int64)
-    first = size
-    for totals in (False, True):
-        size = first
-        while True:
-            patch = hiding.patches.around(seed, size, step, totals)
-            found = _flow_in(hiding, patch, cell, distance, price)
-            if found is not None:
-                return found
-            if patch.whole:
-                return None
-            size *= 2
-            if size > (_PLAIN if largest is None else largest) and not totals:
-                break
-            if largest is not None and size > largest:
-                return None
-    return None
+    while True:
+        patch = hiding.patches.around(seed, size, step, hiding.many_ways)
+        found = _flow_in(hiding, patch, cell, distance, price)
+        if found is not None:
+            return found
+        if patch.whole or (largest is not None and size >= largest):
+            return None
+        size *= 2
 
 
 def _flow_in(

@@ -26,6 +26,9 @@ BoolArray = npt.NDArray[np.bool_]
 
 #: How much more is asked for, in units and relatively, when an audit found a cell open.
 _MORE = 1e-3
+#: From so many relations on that a cell is part of, on average, patches take totals along:
+#: with four or more variables few cells near by can move without them.
+_MANY_WAYS = 3.2
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -63,6 +66,8 @@ class Hiding:
         self.proofs: list[Proof] = []
         self.proven = np.full(2 * len(self), -1, dtype=np.int64)
         self.solved = 0
+        parts = int((self.unknowns.relations.coef > 0).sum())
+        self.many_ways = parts > _MANY_WAYS * max(len(self.unknowns), 1)
         self.patches = Patches(self.unknowns.relations, (high - low) > TOLERANCE)
 
     def __len__(self) -> int:
