@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,10 @@ from discreet.suppression import (
     find_pattern,
     read_jj,
 )
+from discreet.suppression.guarding import guarded
 from discreet.suppression.pattern import certified
+from discreet.suppression.problem import SuppressionProblem
+from discreet.suppression.relations import Relations
 
 REGION = dc.Classification.from_prefixes("region", ["11", "12", "13", "21", "22"], [1, 2])
 
@@ -306,3 +310,19 @@ def test_a_pattern_that_is_not_proven_is_never_handed_on(
     with pytest.raises(SuppressionError) as caught:
         find_pattern(problem, "fast")
     assert caught.value.code == "unprotected"
+
+
+def test_sums_that_nothing_can_protect_do_not_keep_a_table_from_being_published() -> None:
+    """Two lone firms; everything else in their sum must be published."""
+    sums = Relations.of(5, [[(0, -1), (1, 1), (2, 1), (3, 1), (4, 1)]])
+    zero, value = np.zeros(5, dtype=np.int64), np.array([100, 10, 20, 30, 40])
+    state = np.array([2, 1, 1, 2, 2], dtype=np.int8)
+    problem = SuppressionProblem(value=value, cost=value, state=state, low=zero, high=2 * value,
+                                 lower=zero, upper=zero, sliding=zero, relations=sums)  # fmt: skip
+    respondents = np.array([20, 1, 1, 9, 9])
+    grown, left = guarded(problem, respondents)
+    assert (len(grown), len(grown.relations), left) == (5, 1, 1)
+    free = replace(problem, state=np.array([2, 1, 1, 2, 0], dtype=np.int8))
+    grown, left = guarded(free, respondents)
+    assert (len(grown), len(grown.relations), left) == (6, 2, 0)
+    assert find_pattern(grown, "fast").hidden.tolist() == [False, True, True, False, True, True]

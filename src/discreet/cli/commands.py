@@ -88,8 +88,9 @@ def protect(
     from discreet import release
 
     if check:
-        checked = release.check_release(programme)
-        warn(release.parameter_warnings(checked))
+        inputs = release.open_inputs(programme)
+        warn(inputs.warnings)
+        checked = inputs.programme
         described = {"programme": str(programme), "valid": True, "tables": list(checked.tables)}
         text = f"{programme} is in order: {len(checked.tables)} tables."
         show(text, described, as_json=as_json)

@@ -65,11 +65,15 @@ def pack(
     with_secret: Annotated[
         bool, typer.Option("--with-secret", help="Hand on the secret of the record keys too.")
     ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a package that is there.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Put the parameters of a programme into one encrypted, signed file."""
     from discreet.release import packages
     from discreet.release.parameter_file import read_parameters, warnings_about_parameters
+    from discreet.release.parameters import noise_warnings
 
     if (sign_key is None) is not unsigned:
         raise typer.BadParameter("name the key that signs, or say --unsigned")
@@ -78,16 +82,18 @@ def pack(
     )
     if opener is None:
         raise typer.BadParameter("name a --key-file, --passphrase-env or --passphrase-file")
+    parameters = read_parameters(programme, with_secret=with_secret)
     written = packages.pack_parameters(
-        read_parameters(programme, with_secret=with_secret),
+        parameters,
         out,
         statistic=statistic,
         version=version,
         sign_key=sign_key,
         key=opener,
+        overwrite=overwrite,
     )
     described = packages.describe_package(written)
-    warn(warnings_about_parameters(programme))
+    warn([*warnings_about_parameters(programme), *noise_warnings(parameters)])
     if with_secret:
         warn(["the package holds the secret of the record keys: whoever opens it can make them"])
     show(described.text(), described.described(), as_json=as_json)

@@ -73,6 +73,7 @@ def hand_on(census: Path, place: Path, release: ReleaseSummary) -> MadeElsewhere
         version="1",
         sign_key=_signing_key(census, place),
         key=_package_key(place),
+        overwrite=True,
     )
     programme = place / PROGRAMME
     write_text(programme, _programme((census / PROGRAMME).read_text("utf-8"), census.name))

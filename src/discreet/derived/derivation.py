@@ -112,7 +112,7 @@ def derive(
         dimensions,
         known,
         parts,
-        provenance=provenance(known, digests or {}),
+        provenance=provenance(known, digests or {}, {f.name for f in figures if f.hidden}),
         notes=notes(known, bracketed=any(column.bracketed for column in columns)),
         cell_notes=cell_notes(known, several=len(columns) > 1),
         name=name,

@@ -5,7 +5,7 @@ In: protected tables. Out: their notes, each once, and one provenance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from discreet._version import __version__
 from discreet.derived.cells import Component
@@ -45,11 +45,20 @@ def cell_notes(known: Mapping[str, Component], *, several: bool) -> tuple[CellNo
     return tuple(found)
 
 
-def provenance(known: Mapping[str, Component], digests: Mapping[str, str]) -> Provenance:
+def provenance(
+    known: Mapping[str, Component],
+    digests: Mapping[str, str],
+    hidden: Collection[str] = (),
+) -> Provenance:
     """One provenance for figures of several tables.
 
-    Digests that the tables do not share are named after their ingredient. A time is kept
-    if all agree.
+    Each digest is named once. Where several differ, they are named after the first of
+    their ingredients that is shown, or numbered. A time is kept if all agree.
+
+    Args:
+        known: The ingredients.
+        digests: Digests besides theirs.
+        hidden: Ingredients whose names are not printed.
     """
     every = {name: component.protected.provenance for name, component in known.items()}
     methods = dict.fromkeys(origin.method for origin in every.values())
@@ -57,11 +66,7 @@ def provenance(known: Mapping[str, Component], digests: Mapping[str, str]) -> Pr
     times = {origin.time for origin in every.values()}
     named: dict[str, str] = {}
     for kind in dict.fromkeys(kind for origin in every.values() for kind in origin.digests):
-        found = {name: o.digests[kind] for name, o in every.items() if kind in o.digests}
-        if len(set(found.values())) == 1 and len(found) == len(every):
-            named[kind] = next(iter(found.values()))
-        else:
-            named.update({f"{name}.{kind}": digest for name, digest in found.items()})
+        named.update(_named(kind, every, hidden))
     return Provenance(
         version=__version__,
         method=", ".join(methods),
@@ -69,3 +74,19 @@ def provenance(known: Mapping[str, Component], digests: Mapping[str, str]) -> Pr
         digests={**named, **digests},
         time=times.pop() if len(times) == 1 else "",
     )
+
+
+def _named(
+    kind: str, every: Mapping[str, Provenance], hidden: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """The digests of a kind, each once, under a name."""
+    users: dict[str, list[str]] = {}
+    for name, origin in every.items():
+        if kind in origin.digests:
+            users.setdefault(origin.digests[kind], []).append(name)
+    for number, (digest, names) in enumerate(users.items(), 1):
+        shown = [name for name in names if name not in hidden]
+        if len(users) == 1:
+            yield kind, digest
+        else:
+            yield f"{shown[0]}.{kind}" if shown else f"{kind} {number}", digest

@@ -137,7 +137,8 @@ def missing_rows(rows: Iterable[int], *, first: int) -> list[Problem]:
         shown = ", ".join(str(count) for count in islice(missing, _SHOWN_ROWS))
         more = ", …" if number > _SHOWN_ROWS else ""
         hint = "each count from 0 to the last needs one; size classes belong to magnitude tables"
-        found.append(Problem(f"{number} rows are missing: {shown}{more}", "rows", hint))
+        what = "1 row is missing" if number == 1 else f"{number} rows are missing"
+        found.append(Problem(f"{what}: {shown}{more}", "rows", hint))
     return found
 
 

@@ -193,7 +193,8 @@ class MagnitudePerturbationTable:
         missing = int((known[np.minimum(rows, len(known) - 1)] != wanted).sum())
         if missing:
             raise PerturbationError(
-                f"{missing:,} cells are in size classes without a row",
+                f"{missing:,} {'cell is' if missing == 1 else 'cells are'} in size classes "
+                "without a row",
                 code="lookup",
                 where="size_class",
                 hint="take each value to the class of its row first",
@@ -219,6 +220,21 @@ class MagnitudePerturbationTable:
     def step(self, kind: Kind | None = None) -> int:
         """Steps of noise per unit."""
         return self._part(kind).step
+
+    @property
+    def resembles_counts(self) -> bool:
+        """Whether a perturbation table for counts looks the same.
+
+        Such a table has one part with a row per count and noise in whole numbers. Tables
+        for magnitudes can look so too.
+
+        >>> from discreet import design_magnitude_perturbation
+        >>> design_magnitude_perturbation(2, 1, classes=(1, 2), step=2).resembles_counts
+        False
+        """
+        first = self.parts[0]
+        successive = first.classes == tuple(range(len(first.classes)))
+        return self.kinds == ("all",) and first.step == 1 and successive
 
     def max_noise(self, kind: Kind | None = None) -> float:
         """The largest absolute noise. SECRET."""

@@ -7,7 +7,7 @@ legends and footers. Public: no parameters, keys, originals or noise are known h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.errors import PublicationError
@@ -126,9 +126,17 @@ def provenance_lines(table: ProtectedTable, language: str) -> list[tuple[str, st
         (text.procedure, source.method),
         (text.key_grid, source.key_grid),
         (text.time, source.time),
-        *((f"{text.digest} {name}", value) for name, value in sorted(source.digests.items())),
+        *((f"{text.digest} {names}", value) for names, value in _digests(source.digests)),
     ]
     return [(name, value) for name, value in lines if value]
+
+
+def _digests(digests: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Each digest once, with the names it goes by."""
+    names: dict[str, list[str]] = {}
+    for name, value in sorted(digests.items()):
+        names.setdefault(value, []).append(name)
+    return [(", ".join(every), value) for value, every in names.items()]
 
 
 def check_texts(table: ProtectedTable, language: str) -> None:

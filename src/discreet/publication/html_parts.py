@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 _DEEPEST = 8
+#: More digests than these are to be unfolded.
+_MOST_DIGESTS = 6
 _TOTAL = ' class="total"'
 
 
@@ -296,8 +298,20 @@ def joint_provenance_html(
     )
     more = f"<details>\n<summary>{text.each_table}</summary>\n<dl>\n{items}</dl>\n</details>\n"
     return (
-        f'<footer aria-label="{html.escape(text.provenance)}"><p>{_pairs(shared)}</p>\n'
+        f'<footer aria-label="{html.escape(text.provenance)}">{_shared(shared, text)}'
         f"{more if items else ''}</footer>\n"
+    )
+
+
+def _shared(lines: Sequence[tuple[str, str]], text: Words) -> str:
+    """What all tables share; many digests are folded."""
+    digests = [line for line in lines if line[0].startswith(f"{text.digest} ")]
+    if len(digests) <= _MOST_DIGESTS:
+        return f"<p>{_pairs(lines)}</p>\n"
+    others = [line for line in lines if line not in digests]
+    return (
+        f"<p>{_pairs(others)}</p>\n<details>\n<summary>{text.digests}</summary>\n"
+        f"<p>{_pairs(digests)}</p>\n</details>\n"
     )
 
 

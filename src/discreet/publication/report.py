@@ -82,7 +82,7 @@ def write_report(
     text = words(language)
     check_place(target)
     heading = title if isinstance(title, str) else _translated(title, language)
-    entries, signs, sources, cell_keys = [], dict[str, Sign](), [], True
+    entries, signs, sources, cell_keys, counts = [], dict[str, Sign](), [], True, True
     for number, table in enumerate(tables, 1):
         check_protected(table)
         check_values(table)
@@ -91,13 +91,14 @@ def write_report(
         entries.append(_entry(table, number, language, links))
         signs.update({sign.meaning: sign for sign in legend(table, language)})
         cell_keys = cell_keys and table.provenance.method.startswith(_EXPLAINED)
+        counts = counts and all(figure.kind == "count" for figure in table.figures)
         sources.append((table.name, provenance_lines(table, language)))
     pieces = [
         html_parts.page_head(heading, language),
         f"<h1>{html.escape(heading)}</h1>\n",
         _facts(summary or {}, text, language),
         _contents(entries, text),
-        _method(text) if cell_keys else "",
+        _method(text, counts=counts) if cell_keys else "",
         html_parts.legend_html(signs.values() or legend(None, language), language),
         *(entry.content for entry in entries),
         html_parts.joint_provenance_html(sources, language) if sources else "",
@@ -210,6 +211,8 @@ def _contents(entries: Sequence[_Entry], text: Words) -> str:
     )
 
 
-def _method(text: Words) -> str:
-    paragraphs = "".join(f"<p>{html.escape(part)}</p>\n" for part in text.statement)
+def _method(text: Words, *, counts: bool) -> str:
+    """The method in plain words; another first paragraph where not all figures are counts."""
+    statement = text.statement if counts else (text.figured, *text.statement[1:])
+    paragraphs = "".join(f"<p>{html.escape(part)}</p>\n" for part in statement)
     return f"<section>\n<h2>{html.escape(text.method)}</h2>\n{paragraphs}</section>\n"

@@ -49,6 +49,7 @@ class Words:
     procedure: str
     key_grid: str
     digest: str
+    digests: str
     time: str
     each_table: str
     note: str
@@ -65,6 +66,7 @@ class Words:
     unlisted_none: str
     unlisted_suppressed: str
     statement: tuple[str, ...]
+    figured: str
 
 
 _ENGLISH = Words(
@@ -101,6 +103,7 @@ _ENGLISH = Words(
     procedure="Method",
     key_grid="Key grid",
     digest="Digest",
+    digests="Digests",
     time="Date",
     each_table="Of each table",
     note="Note",
@@ -131,6 +134,12 @@ _ENGLISH = Words(
         "A dash stands for a figure that was zero from the start as well as for one that "
         "became zero. Which of the two it was cannot be seen.",
     ),
+    figured="The figures were protected with the cell-key method. Counts, sums and means, "
+    "whether of totals or of inner cells, were each changed on their own by a random amount "
+    "that is small for the figure; shares and other key figures are computed from changed "
+    "figures. Only figures marked as official are exempt. This keeps anybody from learning "
+    "something about one person, household or dwelling, and leaves the statistical message of "
+    "the tables intact.",
 )
 
 _GERMAN = Words(
@@ -167,6 +176,7 @@ _GERMAN = Words(
     procedure="Verfahren",
     key_grid="Schlüsselraster",
     digest="Prüfsumme",
+    digests="Prüfsummen",
     time="Datum",
     each_table="Je Tabelle",
     note="Fußnote",
@@ -198,6 +208,12 @@ _GERMAN = Words(
         "Ein Strich steht für eine Zahl, die von Anfang an null war, ebenso wie für eine, die "
         "null wurde. Welches von beiden zutrifft, ist nicht zu erkennen.",
     ),
+    figured="Die Zahlen wurden mit der Cell-Key-Methode geschützt. Anzahlen, Summen und "
+    "Mittelwerte, ob insgesamt oder in Innenfeldern, wurden jeweils für sich um einen zufälligen "
+    "Betrag verändert, der im Verhältnis zum Wert klein ist; Anteile und andere Kennzahlen sind "
+    "aus veränderten Werten berechnet. Ausgenommen sind nur als amtlich gekennzeichnete Werte. "
+    "So kann niemand etwas über eine einzelne Person, einen Haushalt oder eine Wohnung erfahren, "
+    "und die statistische Aussage der Tabellen bleibt erhalten.",
 )
 
 _WORDS = {"en": _ENGLISH, "de": _GERMAN}

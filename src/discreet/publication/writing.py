@@ -139,7 +139,7 @@ def _check(table: ProtectedTable, form: str, options: Options) -> None:
     arrange(table, options.rows, options.columns)
     check_values(table)
     _check_columns(table, form, labels=options.labels and form == "csv")
-    _check_options(table, options)
+    _check_options(table, form, options)
 
 
 def _check_columns(table: ProtectedTable, form: str, *, labels: bool) -> None:
@@ -169,7 +169,7 @@ def _check_columns(table: ProtectedTable, form: str, *, labels: bool) -> None:
         )
 
 
-def _check_options(table: ProtectedTable, options: Options) -> None:
+def _check_options(table: ProtectedTable, form: str, options: Options) -> None:
     """Raise an error for regions, structures and versions that there are not."""
     geo, structure = options.geo, options.structure
     _refuse(list(_type_problems(options)))
@@ -181,6 +181,9 @@ def _check_options(table: ProtectedTable, options: Options) -> None:
     if structure and not _STRUCTURE.fullmatch(structure):
         what = f"{structure!r} does not name a dataflow"
         problems.append(Problem(what, "structure", "write it as AGENCY:ID(1.0)"))
+    elif structure and form != _STRUCTURED:
+        what = f"files of format {form} name no dataflow"
+        problems.append(Problem(what, "structure", f"leave it out, or write {_STRUCTURED}"))
     if options.sdmx not in ("2.0", "1.0"):
         problems.append(Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0"))
     _refuse(problems)

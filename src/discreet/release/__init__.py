@@ -6,7 +6,7 @@ tables (public). `protect` does all of it; `read_programme` only reads and check
 """
 
 from discreet.release.cells import protect_cells
-from discreet.release.inputs import check_release, read_programme
+from discreet.release.inputs import check_release, open_inputs, read_programme
 from discreet.release.parameter_file import read_parameters
 from discreet.release.parameters import parameter_warnings
 from discreet.release.permissions import warnings_about
@@ -19,6 +19,7 @@ __all__ = [
     "ReleaseSummary",
     "ReleasedTable",
     "check_release",
+    "open_inputs",
     "parameter_warnings",
     "protect",
     "protect_cells",

@@ -43,6 +43,8 @@ def check_columns(programme: Programme, schemas: Mapping[str, Schema]) -> list[P
         problems += _number_problems(programme, schema, tables)
         problems += _filter_problems(programme, schema, tables)
         problems += _key_columns(programme, source, schemas)
+    if len(schemas) == len(programme.sources):
+        problems += _unknown_magnitudes(programme, schemas)
     return problems
 
 
@@ -60,6 +62,20 @@ def _named_columns(
         if table.weight:
             yield programme.setting(name, "weight"), table.weight
         yield from _value_columns(programme, name)
+
+
+def _unknown_magnitudes(
+    programme: Programme, schemas: Mapping[str, Schema]
+) -> Iterator[Problem]:
+    """Noise for columns that no data have and no figure names."""
+    named = {f.of for table in programme.tables.values() for f in table.figures.values()} - {None}
+    if named - set(programme.magnitudes):
+        return  # one of these is what was meant; reported with the figure
+    columns = dict.fromkeys(column for schema in schemas.values() for column in schema)
+    for column in programme.magnitudes:
+        if column not in columns and column not in named:
+            what = f"the data have no column {column!r}"
+            yield programme.problem(("magnitudes", column), what, nearest(column, list(columns)))
 
 
 def _listed(named: str | list[str] | None) -> list[str]:

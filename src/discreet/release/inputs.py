@@ -186,7 +186,11 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
         parameters=parameters,
         secrets=_shared_secret(programme, secrets, parameters.secret),
         trees=trees,
-        warnings=parameter_warnings(programme),
+        warnings=(
+            *parameter_warnings(programme),
+            *noise_warnings(parameters),
+            *unused_noise(programme),
+        ),
     )
 
 

@@ -78,6 +78,11 @@ def _magnitude(programme: Programme, column: str, entry: MagnitudeEntry) -> Foun
     for key in ("table", "small_table"):
         if (name := getattr(entry, key)) is not None:
             yield from file_there(programme, (*path, key), name)
+            counts = programme.perturbation.table
+            if counts is not None and programme.file(name) == programme.file(counts):
+                what = f"{name!r} is the perturbation table of the counts"
+                hint = "magnitudes need a table of their own"
+                yield at(programme, (*path, key), what, hint)
     if entry.strength is None:
         hint = 'strength = { kind = "simple", share = 0.1 }, or kind = "flex"'
         yield at(programme, (*path, "strength"), "strength is missing", hint)

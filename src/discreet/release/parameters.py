@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     )
     from discreet.release.packages import Parameters
 
-__all__ = ["Opener", "news", "open_parameters_of", "parameter_warnings", "present"]
+__all__ = [
+    "Opener",
+    "news",
+    "noise_warnings",
+    "open_parameters_of",
+    "parameter_warnings",
+    "present",
+    "unused_noise",
+]
 
 _Thing = TypeVar("_Thing")
 
@@ -242,6 +250,26 @@ def _official_names(programme: Programme, parameters: Parameters) -> list[Proble
         programme.problem(path, what.format(name), hint)
         for name in (sorted(named - spanning) if following else [])
     ]
+
+
+def noise_warnings(parameters: Parameters) -> tuple[str, ...]:
+    """Warnings about noise of magnitudes that looks like noise of counts."""
+    return tuple(
+        f"the table of [magnitudes.{column}] has the form of a perturbation table for counts; "
+        "check that it is meant for magnitudes"
+        for column, magnitude in parameters.magnitudes.items()
+        if magnitude.table.resembles_counts
+    )
+
+
+def unused_noise(programme: Programme) -> tuple[str, ...]:
+    """Warnings about noise that a programme describes and no table uses."""
+    used = {f.of for table in programme.tables.values() for f in table.figures.values()}
+    return tuple(
+        f"no table uses [magnitudes.{column}]"
+        for column in programme.magnitudes
+        if column not in used
+    )
 
 
 def parameter_warnings(programme: Programme) -> tuple[str, ...]:

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.release.counting import UNIVERSE, Counts, all_of, figure_filter
+from discreet.errors import TableError
 from discreet.release.document import TableEntry
 from discreet.release.inputs import Inputs
+from discreet.release.lines import KeyPath
 from discreet.release.part_log import joint
 from discreet.release.variables import official_rule
 from discreet.tables import CellNote, Note
@@ -133,16 +135,40 @@ class Protector:
         ingredients = {
             figure: self._ingredient(name, figure, table) for figure, table in used.items()
         }
-        protected = derive(
-            ingredients,
-            self._key_figures(entry),
-            bracket_above=self.inputs.parameters.figures.bracket_above,
-            found_codes=self.inputs.parameters.rules.found_codes,
-            name=name,
-            titles=entry.title,
-            universe=self._universe(entry),
-        )
+        try:
+            protected = derive(
+                ingredients,
+                self._key_figures(entry),
+                bracket_above=self.inputs.parameters.figures.bracket_above,
+                found_codes=self.inputs.parameters.rules.found_codes,
+                name=name,
+                titles=entry.title,
+                universe=self._universe(entry),
+            )
+        except TableError as error:
+            raise self._placed(error, name) from None
         return protected, used, ingredients
+
+    def _placed(self, error: TableError, name: str) -> TableError:
+        """An error about key figures, at their places in the programme."""
+        problems = [
+            dataclasses.replace(problem, where=self._place_of(name, problem.where))
+            for problem in error.problems
+        ]
+        return TableError(
+            error.what,
+            code=error.code,
+            where=problems[0].where if len(problems) == 1 else str(self.programme.path),
+            hint=error.hint,
+            problems=problems,
+        )
+
+    def _place_of(self, name: str, figure: str) -> str:
+        """File, line and key of a figure; of its table for what is no figure."""
+        path: KeyPath = ("tables", name)
+        if figure in self.programme.tables[name].figures:
+            path = (*path, "figures", figure)
+        return f"{self.programme.path.name}, {self.programme.problem(path, '').where}"
 
     def _ingredient(self, name: str, figure: str, table: Table) -> Ingredient:
         from discreet.perturbation import count_ingredient, magnitude_ingredient, mean_ingredient

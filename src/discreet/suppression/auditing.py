@@ -22,12 +22,12 @@ from discreet.suppression.certificate import Certificate, certify
 from discreet.suppression.coalition import RespondentAudit, audit_respondents
 from discreet.suppression.demands import hidden_in
 from discreet.suppression.estimates import Estimates, estimates_of
+from discreet.suppression.guarding import respondents_of
 from discreet.suppression.intervals import attack_intervals
 from discreet.suppression.knowledge import Knowledge
 from discreet.suppression.linking import Code
 from discreet.suppression.members import Members
 from discreet.suppression.problem import CellState, SuppressionProblem
-from discreet.suppression.suppressing import respondents_of
 from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:

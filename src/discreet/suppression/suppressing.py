@@ -18,6 +18,7 @@ from discreet.errors import SuppressionError
 from discreet.suppression.building import Source, build_problem
 from discreet.suppression.costs import Cost
 from discreet.suppression.demands import Earlier
+from discreet.suppression.guarding import guarded, respondents_of
 from discreet.suppression.hidden_cells import Publishing, published_table, reasons_of
 from discreet.suppression.intervals import published_intervals
 from discreet.suppression.knowledge import Knowledge
@@ -26,7 +27,6 @@ from discreet.suppression.members import Members
 from discreet.suppression.methods import Method, Progress, find_pattern
 from discreet.suppression.pattern import Pattern
 from discreet.suppression.problem import SuppressionProblem
-from discreet.suppression.respondents import guard_respondents
 from discreet.tables import ProtectedTable, Table
 
 __all__ = ["Options", "Suppression", "suppress"]
@@ -156,8 +156,8 @@ class Suppression:
         chosen = _checked(options)
         chosen.setdefault("value", _value(sources))
         problem, members = build_problem(sources, **_some(chosen, _PROBLEM))
-        guarded = _guarded(problem, members, sources, chosen)
-        pattern = find_pattern(guarded, method, **_some(chosen, _SEARCH))
+        grown, notes = _guarded(problem, members, sources, chosen)
+        pattern = find_pattern(grown, method, **_some(chosen, _SEARCH))
         hidden = pattern.hidden[: len(problem)]
         reason = reasons_of(problem, members, sources)
         low_high = None
@@ -174,16 +174,14 @@ class Suppression:
             published_table(table, members, at, hidden, reason, low_high, publishing)
             for at, (table, _) in enumerate(sources)
         )
-        added = len(guarded) - len(problem)
-        sums = [f"{added:,} sums of cells are protected against single respondents"]
         return cls(
             tables=published,
-            problem=guarded,
+            problem=grown,
             members=members,
             pattern=pattern,
             sources=tuple(sources),
             reason=reason,
-            notes=(*members.notes, *(sums if added else []), *pattern.notes),
+            notes=(*members.notes, *notes, *pattern.notes),
         )
 
     def __repr__(self) -> str:
@@ -234,22 +232,17 @@ def _guarded(
     members: Members,
     sources: Sequence[Source],
     chosen: Mapping[str, Any],
-) -> SuppressionProblem:
-    """The problem with the sums that a single respondent could undo."""
+) -> tuple[SuppressionProblem, list[str]]:
+    """The problem with the sums that a single respondent could undo, and notes on them."""
     wanted = chosen.get("singletons")
     if wanted is False or (wanted is None and chosen["value"] is None):
-        return problem
-    tables = [table for table, _ in sources]
-    return guard_respondents(problem, respondents_of(members, tables, len(problem)))[0]
-
-
-def respondents_of(members: Members, tables: Sequence[Table], size: int) -> IntArray:
-    """How many records each problem cell has."""
-    respondents = np.zeros(size, dtype=np.int64)
-    for cells, table in zip(members.cells, tables, strict=True):
-        there = cells >= 0
-        np.maximum.at(respondents, cells[there], table.count[there])
-    return respondents
+        return problem, []
+    respondents = respondents_of(members, [table for table, _ in sources], len(problem))
+    grown, left = guarded(problem, respondents)
+    added = len(grown) - len(problem)
+    notes = [f"{added:,} sums of cells are protected against single respondents"] * bool(added)
+    hopeless = f"{left:,} sums that single respondents know cannot be protected by any pattern"
+    return grown, notes + [hopeless] * bool(left)
 
 
 def _intervals(

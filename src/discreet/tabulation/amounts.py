@@ -140,7 +140,7 @@ def unusable_numbers(kind: str, number: int, name: str) -> MicrodataError:
         "infinite": "remove or correct these records first",
     }
     return MicrodataError(
-        f"{number:,} records have a value that is {kind}",
+        f"{number:,} {'record has' if number == 1 else 'records have'} a value that is {kind}",
         code="values",
         where=name,
         hint=hints[kind],

@@ -97,6 +97,7 @@ class PackageKey:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> PackageKey:
         """Read a key of 64 hexadecimal digits from a file that only its owner can open."""
+        refuse_public_key(path, "name the file of the key that opens the package")
         text = read_private(path, "key file").decode("ascii", errors="replace").strip()
         if not _DIGITS.fullmatch(text):
             what = "a key file holds 64 hexadecimal digits and nothing else; this one does not"

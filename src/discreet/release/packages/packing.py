@@ -112,6 +112,7 @@ def pack_parameters(
     sign_key: AnyPath | None,
     key: AnyKey | None = None,
     passphrase: str | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Put the parameters of a statistic into one file that is encrypted and signed.
 
@@ -120,12 +121,13 @@ def pack_parameters(
     Args:
         parameters: The parameters; `discreet.release.read_parameters` takes them from a
             programme, `parameters_of` from plain values.
-        path: Where to; ends with .dcparams. A package that is there is replaced.
+        path: Where to; ends with .dcparams.
         statistic: The statistic, such as "census-2026". Everyone can read it.
         version: The version, such as "3". Everyone can read it.
         sign_key: The file of the key that signs; None leaves the package unsigned.
         key: The key that opens it: a `PackageKey`, its 32 bytes or its file.
         passphrase: Instead of a key, a passphrase of at least 12 characters.
+        overwrite: Replace a file that is there.
 
     >>> import tempfile
     >>> from discreet import PerturbationTable
@@ -140,7 +142,7 @@ def pack_parameters(
     ...     open_parameters(package, key=bytes(32), verify_key=office.public)
     <Parameters of example, version 1: secret>
     """
-    target = _target(path)
+    target = _target(path, overwrite=overwrite)
     opener = _opener(key, passphrase)
     content = to_bytes(parameters)
     try:
@@ -306,7 +308,7 @@ def _opener(key: AnyKey | None, passphrase: str | None) -> PackageKey:
     return PackageKey.from_passphrase(passphrase or "") if key is None else PackageKey.of(key)
 
 
-def _target(path: AnyPath) -> Path:
+def _target(path: AnyPath, *, overwrite: bool) -> Path:
     target = Path(path)
     if target.suffix != SUFFIX:
         raise PackageError(
@@ -314,6 +316,13 @@ def _target(path: AnyPath) -> Path:
             code="package-file",
             where=str(target),
             hint=f"such as {target.stem or 'statistic'}{SUFFIX}",
+        )
+    if target.exists() and not overwrite:
+        raise PackageError(
+            "there is already a file here",
+            code="package-exists",
+            where=str(target),
+            hint="choose another name, or ask for it: --overwrite, overwrite=True",
         )
     return target
 

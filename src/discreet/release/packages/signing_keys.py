@@ -26,9 +26,18 @@ from discreet.errors import PackageError
 from discreet.files import check_writable, write_text
 from discreet.microdata.private_files import read_private, write_private
 
-__all__ = ["KeyPair", "key_id", "public_bytes", "read_signing_key", "read_verify_key"]
-__all__ += ["write_key_pair"]
+__all__ = [
+    "KeyPair",
+    "key_id",
+    "public_bytes",
+    "read_signing_key",
+    "read_verify_key",
+    "refuse_public_key",
+    "write_key_pair",
+]
 
+#: The first line of a PEM file stands in so many bytes.
+_HEADER = 64
 _MAKE_PAIR = "make a pair: discreet params keys office"
 
 
@@ -87,6 +96,7 @@ def write_key_pair(path: str | os.PathLike[str]) -> KeyPair:
 
 def read_signing_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
     """Read a key that signs, from a file that only its owner can open."""
+    refuse_public_key(path, f"this public key verifies; {Path(path).stem}.key signs")
     content = read_private(path, "signing key")
     try:
         key = load_pem_private_key(content, None)
@@ -98,6 +108,24 @@ def read_signing_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
     if not isinstance(key, Ed25519PrivateKey):
         raise _unusable("the signing key is of another kind than Ed25519", path, _MAKE_PAIR)
     return key
+
+
+def refuse_public_key(path: str | os.PathLike[str], hint: str) -> None:
+    """Raise if a public key stands where a secret one is needed.
+
+    Otherwise the first complaint would be that others can read it, as they should.
+
+    Args:
+        path: The file; what else is wrong with it is not looked at.
+        hint: Which file to name.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(_HEADER)
+    except OSError:
+        return
+    if b"BEGIN PUBLIC KEY" in start:
+        raise _unusable("the file holds a public key, and a secret one is needed", path, hint)
 
 
 def read_verify_key(path: str | os.PathLike[str]) -> bytes:
