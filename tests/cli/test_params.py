@@ -188,6 +188,24 @@ def test_a_package_is_not_packed_again(folder: Path) -> None:
     assert "come from a package already" in result.stdout
 
 
+def test_an_existing_package_is_kept_unless_told_otherwise(folder: Path) -> None:
+    pack()
+    again = pack()
+    assert again.exit_code == 2
+    assert "already a file here" in again.stderr
+    assert "--overwrite" in again.stderr
+    assert pack("--overwrite").exit_code == 0
+
+
+def test_a_table_that_looks_like_one_for_counts_is_worth_a_warning(folder: Path) -> None:
+    whole = dc.design_magnitude_perturbation(2, 1, classes=(1, 2), step=1)
+    whole.write("rent.csv")
+    Path("parameters.toml").write_text(PARAMETERS.replace('small_table = "small.csv"\n', ""))
+    result = pack()
+    assert result.exit_code == 0, result.output
+    assert "[magnitudes.rent] has the form of a perturbation table for counts" in result.stderr
+
+
 def test_a_file_without_parameters(folder: Path) -> None:
     Path("empty.toml").write_text("[keys]\ncolumn = 'k'\n")
     result = pack("--with-secret", source="empty.toml")
@@ -199,7 +217,7 @@ def test_a_file_without_parameters(folder: Path) -> None:
 def test_a_table_that_others_can_read_is_worth_a_warning(folder: Path) -> None:
     assert "warning" not in pack().stderr
     Path("rent.csv").chmod(0o644)
-    result = pack()
+    result = pack("--overwrite")
     assert result.exit_code == 0
     assert "others on this computer can read the perturbation table" in result.stderr
 

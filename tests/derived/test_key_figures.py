@@ -328,6 +328,12 @@ def test_notes_and_provenance_come_from_the_ingredients(stated: Make) -> None:
     assert table.provenance.key_grid == "10^15"
     assert table.provenance.digests == {"part.data": "e", "whole.data": "d", "programme": "p"}
     assert share(count, count).provenance.digests == {"data": "d"}
+    figures = [
+        KeyFigure(name="ratio", kind="ratio", part="part", whole="whole"),
+        KeyFigure(name="part", kind="sum", of="part", hidden=True),
+    ]
+    table = derive({"part": rent, "whole": count}, figures)
+    assert table.provenance.digests == {"data 1": "e", "whole.data": "d"}
     assert table.universe == {"en": "Dwellings"}
 
 

@@ -11,7 +11,7 @@ from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication import write, write_report
 from discreet.publication.examples import census_example
-from discreet.tables import CellStatus
+from discreet.tables import CellStatus, Figure
 
 VOID = {"meta", "col", "br", "link"}
 
@@ -190,6 +190,30 @@ def test_a_report_names_shared_provenance_once(tmp_path):
     single = write_report(tables[:1], tmp_path / "one.html", title="x").read_text("utf-8")
     assert "<details>" not in single
     assert "T1" * 32 in single
+
+
+def test_each_digest_stands_once_and_many_are_folded(tmp_path):
+    table = census_example()
+    for number in (6, 7):
+        digests = {f"kind {k}": str(k) * 64 for k in range(number)} | {"same": "0" * 64}
+        origin = dataclasses.replace(table.provenance, digests=digests)
+        path = write(dataclasses.replace(table, provenance=origin), tmp_path / "t.html")
+        text = path.read_text("utf-8")
+        assert text.count("0" * 64) == 1
+        assert "kind 0, same" in text
+        assert ("<summary>Digests</summary>" in text) is (number == 7)
+        read(path)
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "means"), ("de", "Mittelwerte")])
+def test_the_method_is_told_of_other_figures_than_counts_too(language, word, tmp_path):
+    table = census_example()
+    mean = Figure(name="rent", kind="mean", titles={}, unit={}, decimals=0)
+    for figures in ((), (mean,)):
+        one = dataclasses.replace(table, figures=figures)
+        page = read(write_report([one], tmp_path / "i.html", title="x", language=language))
+        told = next(text for text in page.texts if "ell-" in text and len(text) > 100)
+        assert (word in told) is bool(figures)
 
 
 def test_a_report_takes_protected_tables_only(tmp_path):

@@ -191,6 +191,7 @@ def test_figures_give_the_same_bytes_in_any_order(rents, tmp_path, form):
         ({"geo": ["colour"]}, "no variable 'colour'"),
         ({"geo": "region"}, "a list of names is needed"),
         ({"structure": "no agency"}, "does not name a dataflow"),
+        ({"structure": "OFFICE:POP(2.1)"}, "format csv name no dataflow"),
         ({"sdmx": "3"}, "no version of SDMX-CSV"),
     ],
 )

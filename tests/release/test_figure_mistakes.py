@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import ProgrammeError
-from discreet.release import check_release, protect, read_programme
+from discreet.errors import ProgrammeError, TableError
+from discreet.perturbation import design_magnitude_perturbation
+from discreet.release import check_release, open_inputs, protect, read_programme
 
 
 def mistakes(path: Path, *changes: tuple[str, str]) -> list[str]:
@@ -135,6 +136,51 @@ def test_columns_that_the_data_lack(figures: Path) -> None:
         ("[magnitudes.person]", "[magnitudes.tenure]"),
     )
     assert any("'tenure' is not a number" in text for text in found)
+
+
+def test_noise_of_magnitudes_for_no_column(figures: Path) -> None:
+    other = '[magnitudes.costs]\ntable = "rent.csv"\nstrength = { kind = "simple", share = 0.1 }\n'
+    (found,) = mistakes(figures, ("[magnitudes.persons]", f"{other}[magnitudes.persons]"))
+    assert "magnitudes.costs: the data have no column 'costs'" in found
+
+
+def test_the_table_of_the_counts_is_none_for_magnitudes(figures: Path) -> None:
+    found = mistakes(figures, ('table = "rent.csv"\nof', 'table = "ptable.json"\nof'))
+    assert any("is the perturbation table of the counts" in text for text in found)
+
+
+def test_a_part_larger_than_its_whole_is_named_with_its_line(figures: Path, tmp_path: Path) -> None:
+    text = figures.read_text("utf-8")
+    text = text.replace(
+        'part = "vacant", whole = "all", dec', 'part = "all", whole = "rented", dec'
+    )
+    figures.write_text(text, encoding="utf-8")
+    line = next(n for n, row in enumerate(text.split("\n"), 1) if row.startswith("vacancy"))
+    with pytest.raises(TableError, match="original part is the larger one") as caught:
+        protect(figures, tmp_path / "out")
+    assert f"figures.toml, line {line}, tables.rents.figures.vacancy" in str(caught.value)
+    assert not list((tmp_path / "out").glob("*.csv"))
+
+
+def test_doubtful_noise_is_worth_a_warning(figures: Path) -> None:
+    assert open_inputs(figures).warnings == ()
+    text = figures.read_text("utf-8").replace(
+        '[magnitudes.persons]\ntable = "rent.csv"',
+        """\
+[magnitudes.weight]
+table = "rent.csv"
+strength = { kind = "simple", share = 0.1 }
+
+[magnitudes.persons]
+table = "whole.csv\"""",
+    )
+    figures.write_text(text, encoding="utf-8")
+    whole = design_magnitude_perturbation(2, 1, classes=(1, 2), step=1)
+    whole.write(figures.with_name("whole.csv"))
+    warnings = open_inputs(figures).warnings
+    assert len(warnings) == 2
+    assert "[magnitudes.persons] has the form of a perturbation table for counts" in warnings[0]
+    assert warnings[1] == "no table uses [magnitudes.weight]"
 
 
 def test_no_figure_of_keys_or_of_nothing(figures: Path) -> None:

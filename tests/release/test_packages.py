@@ -81,6 +81,7 @@ def packed(parameters: Parameters, path: Path, office: KeyPair, **options: Any) 
         "version": "3",
         "sign_key": office.signing,
         "key": KEY,
+        "overwrite": True,
         **options,
     }
     return dc.pack_parameters(parameters, path / "census.dcparams", **settings)
@@ -264,6 +265,24 @@ def test_a_package_is_private_and_replaced_at_once(
         packed(parameters, tmp_path, office, version="4")
     assert package.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == [package.name]
+
+
+def test_a_package_is_not_replaced_unasked(
+    parameters: Parameters, office: KeyPair, tmp_path: Path
+) -> None:
+    before = packed(parameters, tmp_path, office, overwrite=False).read_bytes()
+    with pytest.raises(PackageError, match="already a file here"):
+        packed(parameters, tmp_path, office, overwrite=False, version="4")
+    assert (tmp_path / "census.dcparams").read_bytes() == before
+
+
+def test_a_public_key_neither_signs_nor_opens(
+    parameters: Parameters, office: KeyPair, tmp_path: Path
+) -> None:
+    for mistake in ({"sign_key": office.public}, {"key": office.public}):
+        with pytest.raises(PackageError, match="holds a public key"):
+            packed(parameters, tmp_path, office, **mistake)
+    assert list(tmp_path.iterdir()) == []
 
 
 # -- verifying -----------------------------------------------------------------------------

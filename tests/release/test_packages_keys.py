@@ -95,7 +95,8 @@ def test_other_keys_cannot_sign(office: KeyPair, tmp_path: Path) -> None:
     locked = own.private_bytes(*pem, BestAvailableEncryption(b"words"))
     wrong = {
         "another kind": elliptic.private_bytes(*pem, NoEncryption()),
-        "holds no signing key": office.public.read_bytes(),
+        "holds a public key": office.public.read_bytes(),
+        "holds no signing key": b"a sentence",
         "locked with a passphrase": locked,
     }
     for message, text in wrong.items():

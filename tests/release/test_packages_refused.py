@@ -64,7 +64,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     for sign_key in (office.signing, None):
         package = dc.pack_parameters(
             PARAMETERS, folder / "census.dcparams",
-            statistic="census", version="3", sign_key=sign_key, key=KEY,
+            statistic="census", version="3", sign_key=sign_key, key=KEY, overwrite=True,
         )  # fmt: skip
         made.append(package.read_bytes())
     package.write_bytes(made[0])

@@ -112,6 +112,7 @@ def test_a_secret_that_is_handed_on_makes_the_same_keys(finished: Path, tmp_path
         version="2",
         sign_key=None,
         key=tmp_path / "elsewhere" / "package.key",
+        overwrite=True,
     )
     third = path.read_text("utf-8").replace('column = "record_key"', 'id = "id"')
     path.write_text(third, encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import TableError
-from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table, Withheld
 
 SEX = Classification(name="sex", codes=("Total", "m", "w"), parents=(-1, 0, 0))
 AREA = Classification(name="area", codes=("Total", "N", "S"), parents=(-1, 0, 0))
@@ -32,8 +32,11 @@ def test_there_is_no_field_for_originals_keys_or_noise():
     names = {field.name for field in dataclasses.fields(ProtectedTable)}
     assert names == {
         "dimensions", "index", "value", "status", "provenance", "notes", "name", "titles",
-        "universe", "decimals", "parts", "suppressed_parts", "figures", "cell_notes",
+        "universe", "decimals", "parts", "suppressed_parts", "figures", "cell_notes", "withheld",
     }  # fmt: skip
+    # Places and reasons of blanks, and the bounds that everyone can work out.
+    withheld = {field.name for field in dataclasses.fields(Withheld)}
+    assert withheld == {"index", "reason", "reasons", "low", "high"}
 
 
 def test_changed_zeros_and_absent_cells_are_the_same_table():

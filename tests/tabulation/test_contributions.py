@@ -385,3 +385,11 @@ def test_a_filter_that_the_data_do_not_allow_is_an_error_of_the_filter():
         with pytest.raises(DiscreetError) as refusal:
             dc.tabulate(source, [], values=["v"], contributions=1, where=nw.col("place") > 3)
         assert refusal.value.code == "filter-types"
+
+
+def test_one_bad_record_is_counted_in_the_singular():
+    few = homes(10).with_columns(
+        pl.when(pl.int_range(pl.len()) == 3).then(1e15).otherwise(1.0).alias("v")
+    )
+    with pytest.raises(MicrodataError, match="1 record has a value that is too large"):
+        dc.tabulate(few, ["place"], values=["v"])

@@ -47,6 +47,8 @@ _OWN_COLUMNS = {
         *("OBS_STATUS", "CONF_STATUS", "DECIMALS", "UNIT_MEASURE", "COMMENT_OBS"),
     ),
 }
+#: The format that names the dataflow of a table.
+_DATAFLOWS = "sdmx-csv"
 _STRUCTURE = re.compile(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*)*:[\w@$-]+\(\d+(\.\d+)*\)", re.ASCII)
 
 
@@ -181,9 +183,9 @@ def _check_options(table: ProtectedTable, form: str, options: Options) -> None:
     if structure and not _STRUCTURE.fullmatch(structure):
         what = f"{structure!r} does not name a dataflow"
         problems.append(Problem(what, "structure", "write it as AGENCY:ID(1.0)"))
-    elif structure and form != _STRUCTURED:
+    elif structure and form != _DATAFLOWS:
         what = f"files of format {form} name no dataflow"
-        problems.append(Problem(what, "structure", f"leave it out, or write {_STRUCTURED}"))
+        problems.append(Problem(what, "structure", f"leave it out, or write {_DATAFLOWS}"))
     if options.sdmx not in ("2.0", "1.0"):
         problems.append(Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0"))
     _refuse(problems)

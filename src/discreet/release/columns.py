@@ -64,9 +64,7 @@ def _named_columns(
         yield from _value_columns(programme, name)
 
 
-def _unknown_magnitudes(
-    programme: Programme, schemas: Mapping[str, Schema]
-) -> Iterator[Problem]:
+def _unknown_magnitudes(programme: Programme, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
     """Noise for columns that no data have and no figure names."""
     named = {f.of for table in programme.tables.values() for f in table.figures.values()} - {None}
     if named - set(programme.magnitudes):

@@ -21,9 +21,11 @@ from discreet.release.named_codes import check_codes
 from discreet.release.parameters import (
     Opener,
     news,
+    noise_warnings,
     open_parameters_of,
     parameter_warnings,
     present,
+    unused_noise,
 )
 from discreet.release.programme import Programme, load, raise_problems
 from discreet.release.source import Source, key_line

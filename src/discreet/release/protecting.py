@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.release.counting import UNIVERSE, Counts, all_of, figure_filter
 from discreet.errors import TableError
+from discreet.release.counting import UNIVERSE, Counts, all_of, figure_filter
 from discreet.release.document import TableEntry
 from discreet.release.inputs import Inputs
 from discreet.release.lines import KeyPath

@@ -4,16 +4,15 @@ Cells: `suppress` hides cells of confidential `Table`s until every sensitive one
 to be protected, `audit` finds out what tables with blanks still tell. `build_problem` and
 `find_pattern` are the steps between, `Suppression` and `report_on` say what happened.
 Parts: `check_parts` looks at a `Table`, `suppress_parts` at a `ProtectedTable`.
+
+What is about cells is loaded when first used, for it brings compilers along.
 """
 
-from discreet.suppression.auditing import Audit, audit
-from discreet.suppression.building import build_problem
-from discreet.suppression.costs import Cost
-from discreet.suppression.demands import Earlier
-from discreet.suppression.foreign import Blanks, audit_published
-from discreet.suppression.jj import read_jj, write_jj
-from discreet.suppression.knowledge import Knowledge
-from discreet.suppression.methods import find_pattern
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from discreet.suppression.parts import (
     PartDecisions,
     PartRules,
@@ -22,11 +21,42 @@ from discreet.suppression.parts import (
     release_shares,
     suppress_parts,
 )
-from discreet.suppression.pattern import Pattern
-from discreet.suppression.problem import SuppressionProblem
-from discreet.suppression.releases import check_releases
-from discreet.suppression.report import SuppressionReport, report_on
-from discreet.suppression.suppressing import Suppression, suppress
+
+if TYPE_CHECKING:
+    from discreet.suppression.auditing import Audit, audit
+    from discreet.suppression.building import build_problem
+    from discreet.suppression.costs import Cost
+    from discreet.suppression.demands import Earlier
+    from discreet.suppression.foreign import Blanks, audit_published
+    from discreet.suppression.jj import read_jj, write_jj
+    from discreet.suppression.knowledge import Knowledge
+    from discreet.suppression.methods import find_pattern
+    from discreet.suppression.pattern import Pattern
+    from discreet.suppression.problem import SuppressionProblem
+    from discreet.suppression.releases import check_releases
+    from discreet.suppression.report import SuppressionReport, report_on
+    from discreet.suppression.suppressing import Suppression, suppress
+
+_HOMES = {
+    "Audit": "auditing",
+    "Blanks": "foreign",
+    "Cost": "costs",
+    "Earlier": "demands",
+    "Knowledge": "knowledge",
+    "Pattern": "pattern",
+    "Suppression": "suppressing",
+    "SuppressionProblem": "problem",
+    "SuppressionReport": "report",
+    "audit": "auditing",
+    "audit_published": "foreign",
+    "build_problem": "building",
+    "check_releases": "releases",
+    "find_pattern": "methods",
+    "read_jj": "jj",
+    "report_on": "report",
+    "suppress": "suppressing",
+    "write_jj": "jj",
+}
 
 __all__ = [
     "Audit",
@@ -54,3 +84,11 @@ __all__ = [
     "suppress_parts",
     "write_jj",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet.suppression' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"discreet.suppression.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

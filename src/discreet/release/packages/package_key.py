@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from discreet.errors import PackageError
 from discreet.microdata.private_files import read_private
+from discreet.release.packages.signing_keys import refuse_public_key
 
 __all__ = ["MINIMUM_CHARACTERS", "PackageKey", "Stretching", "WorkingKeys"]
 
