@@ -267,7 +267,7 @@ HEAD = "i,j,p,v,lb,ub,type\n0,0,1,0,0,1,all\n"
         ("1,0,0.5,-1,0,x,all\n1,2,0.5,1,0.5,1,all", "line 3: column 'upper' holds no number"),
         ("1,1,0.5,-1,0,0.5,all\n1,2,0.5,1,0.5,1,all", "line 3: count plus noise is not"),
         ("1,1,1,0,0,1,all\n1,1,1,0,0,1,all", "line 4: the interval is listed twice"),
-        ("2,2,1,0,0,1,all", "1 rows are missing: 1"),
+        ("2,2,1,0,0,1,all", "1 row is missing: 1"),
         ("1,1,1,0,0", "line 3: the line has another number of columns"),
     ],
 )
@@ -338,7 +338,7 @@ def test_ons_tables_must_be_complete(tmp_path: Path) -> None:
     assert ptable.lookup([0, 1, 1, 2, 900], [3, 0, 1, 7, 9], grid=256).tolist() == [0, -1, 1, 0, 0]
     assert PerturbationTable.read(ptable.write(tmp_path / "again.csv")) == ptable
     assert "row 2: keys are missing" in problems_of(tmp_path, ons_text({1: [0] * 256, 2: [0]}))[0]
-    assert "1 rows are missing: 2" in problems_of(tmp_path, ons_text({1: good[1], 3: good[2]}))[0]
+    assert "1 row is missing: 2" in problems_of(tmp_path, ons_text({1: good[1], 3: good[2]}))[0]
     assert any("negative" in p for p in problems_of(tmp_path, ons_text({1: [-2] * 256})))
     assert any("twice" in p for p in problems_of(tmp_path, ons_text(good) + "1,0,0\n"))
     assert any("750" in p for p in problems_of(tmp_path, ons_text({751: [0] * 256})))

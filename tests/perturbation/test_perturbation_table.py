@@ -63,7 +63,7 @@ def test_transition_matrix_with_named_targets() -> None:
         ({0: {0: 1}, 1: {0: "a", 1: 1}}, "not numbers"),
         ({0: {0: 1}, 1: {-2: 0.5, 1: 0.5}}, "count negative"),
         ({0: {1: 1}, 1: {0: 1}}, "row 0 changes zeros"),
-        ({0: {0: 1}, 2: {0: 1}}, "1 rows are missing: 1"),
+        ({0: {0: 1}, 2: {0: 1}}, "1 row is missing: 1"),
         ({0: {0: 1}, 1: {}}, "the row is empty"),
         ({0: {0: 1}, 1: {0.5: 1}}, "whole numbers"),
         ({}, "there are no rows"),

@@ -93,28 +93,28 @@ def perturb_magnitudes(
         sensitive: A boolean per cell: those that get `mu_c` more noise.
         suppress_below: Suppress cells whose perturbed number of records is below.
         official: Cells whose counts are published as they are, as for `perturb`.
-        totals: As for `perturb`; so are `found_codes` and `digests`.
+        totals: As for `perturb`.
         grain: Sums are multiples of this, at least the unit values are stated in.
         decimals: By default 2 for means, and for sums as many as the grain has.
         count_decimals: Round weighted numbers of records to so many; sum / mean tells them.
-        titles: language → heading; `universe` likewise, and `unit`, which may be one text.
+        found_codes: As for `perturb`.
+        titles: language → heading.
+        unit: language → unit, or one text for all.
+        universe: language → who is counted.
+        digests: As for `perturb`.
 
     >>> import polars as pl
-    >>> from discreet import SimpleStrength, design_magnitude_perturbation, tabulate
-    >>> homes = {"rent": [700, 550], "record_key": [0.123456, 0.4321]}
-    >>> values = {"values": ["rent"], "contributions": 1}
-    >>> table = tabulate(pl.DataFrame(homes), [], record_key="record_key", **values)
-    >>> ptable = design_magnitude_perturbation(2, 1, classes=(1, 2), step=4)
-    >>> noise = MagnitudeNoise(table=ptable, strength=SimpleStrength(share=0.2))
+    >>> from discreet import SimpleStrength, design_magnitude_perturbation as design, tabulate
+    >>> homes = pl.DataFrame({"rent": [700, 550], "record_key": [0.123456, 0.4321]})
+    >>> table = tabulate(homes, [], record_key="record_key", values=["rent"], contributions=1)
+    >>> noise = MagnitudeNoise(design(2, 1, classes=(1, 2), step=4), strength=SimpleStrength(0.2))
     >>> perturb_magnitudes(table, noise, "rent").get()
     1285.0
     """
     _check_found_codes(table, found_codes)
     texts = _texts(decimals, titles, unit, universe, digests)
-    how = Treatment(
-        publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals
-    )
-    sums = magnitude_sums(table, noise, value, how)
+    how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
+    sums = magnitude_sums(table, noise, value, Treatment(*how))
     protected = _protected(table, noise, value, sums, figure, texts)
     return without_unpublished(protected) if found_codes == "hide" else protected
 

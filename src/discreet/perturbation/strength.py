@@ -8,7 +8,7 @@ for small contributions to one for large ones (`FlexStrength`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -37,7 +37,7 @@ class SimpleStrength:
     <SimpleStrength: secret>
     """
 
-    share: float
+    share: float = field(kw_only=False)
 
     def __post_init__(self) -> None:
         raise_noise("strength", _checked(self, {"share": _SHARE}))
@@ -126,8 +126,8 @@ def plain_number(value: Any) -> float | None:
 def _checked(strength: Any, wanted: dict[str, str]) -> list[Problem]:
     """Take the parameters to plain numbers; say which are none."""
     problems = []
-    for field in fields(strength):
-        rule, given = wanted[field.name], getattr(strength, field.name)
+    for one in fields(strength):
+        rule, given = wanted[one.name], getattr(strength, one.name)
         number = plain_number(given)
         good = number is not None and number > 0
         if rule is _SHARE:
@@ -135,9 +135,9 @@ def _checked(strength: Any, wanted: dict[str, str]) -> list[Problem]:
         if rule is _POWER:
             good = good and isinstance(given, Integral) and given <= HIGHEST_EXPONENT
         if not good or number is None:
-            problems.append(Problem(f"{field.name} {rule}", field.name))
+            problems.append(Problem(f"{one.name} {rule}", one.name))
             continue
-        object.__setattr__(strength, field.name, int(number) if rule is _POWER else number)
+        object.__setattr__(strength, one.name, int(number) if rule is _POWER else number)
     return problems
 
 
