@@ -80,7 +80,7 @@ def test_noise_is_looked_up_in_steps() -> None:
     keys = [0, 10**15 // 2, 10**15 - 1]
     assert table.lookup([1, 1, 1], keys).tolist() == [-2, 0, 2]
     assert table.lookup([0], [7]).tolist() == [0]
-    with pytest.raises(PerturbationError, match="1 cells are in size classes without a row"):
+    with pytest.raises(PerturbationError, match="1 cell is in size classes without a row"):
         table.lookup([1, 3], [0, 0])
 
 
