@@ -112,22 +112,41 @@ def _needed(
 
 
 def _batches(plan: nw.LazyFrame[Any]) -> Iterator[pl.DataFrame]:
-    """The records, in any order; at least one batch."""
+    """The records, in any order; at least one batch.
+
+    Engines hand over row groups as they are stored, many of them small; the kernels
+    work on large batches much faster.
+    """
+    held: list[pl.DataFrame] = []
+    height, count = 0, 0
+    for part in _parts(plan):
+        held.append(part)
+        height += part.height
+        if height >= _BATCH:
+            yield pl.concat(held)
+            held, height = [], 0
+            count += 1
+    if held and (height or not count):
+        yield pl.concat(held)
+
+
+def _parts(plan: nw.LazyFrame[Any]) -> Iterator[pl.DataFrame]:
+    """The records as the engine hands them over; at least one part, perhaps empty."""
     native: Any = plan.to_native()
     count = 0
     if isinstance(native, pl.LazyFrame):
-        for batch in native.collect_batches(
+        for part in native.collect_batches(
             chunk_size=_BATCH, maintain_order=False, engine="streaming"
         ):
             count += 1
-            yield batch
+            yield part
         if not count:
             yield native.clear().collect()
         return
     with native.to_arrow_reader(_BATCH) as reader:
-        for part in reader:
+        for batch in reader:
             count += 1
-            yield _frame(part)
+            yield _frame(batch)
         if not count:
             yield _frame(reader.schema.empty_table())
 
