@@ -14,7 +14,7 @@ from discreet.errors import SuppressionError
 from discreet.suppression.auto import protect_auto
 from discreet.suppression.certificate import certify
 from discreet.suppression.checking import certificate_of, fitting
-from discreet.suppression.covering import cover, cover_batches, prove_hidden
+from discreet.suppression.covering import cover
 from discreet.suppression.fast import protect_fast
 from discreet.suppression.hiding import Hiding, Proof
 from discreet.suppression.jj import read_jj
@@ -240,17 +240,6 @@ def test_fitting_anew_and_searching_never_cost_more():
     found = searched(fitted, never, 200, np.random.default_rng(1))
     assert found.spent <= fitted.spent
     assert not len(certify(found.problem, found.mask()).unprotected)
-
-
-def test_batches_prove_what_they_say():
-    draw = np.random.default_rng(7)
-    hiding = Hiding(two_way(draw.integers(3, 90, (7, 9)), [(0, 0), (1, 2), (3, 3), (6, 8)]))
-    prove_hidden(hiding, never)
-    cover_batches(hiding, never)
-    open_cells = {int(task) % len(hiding) for task in hiding.open}
-    assert len(open_cells) < 4
-    certificate = certificate_of(hiding)
-    assert {int(at) for at in hiding.at(certificate.unprotected)} <= open_cells
 
 
 def test_a_proof_that_breaks_a_relation_or_moves_a_published_cell_is_not_believed():

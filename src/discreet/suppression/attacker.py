@@ -12,15 +12,43 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import SuppressionError
+from discreet.suppression.relations import Relations
 from discreet.suppression.unknowns import Unknowns
 
-__all__ = ["Attacker"]
+__all__ = ["Attacker", "loaded_solver"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 #: What an answer may miss the relations by, before scaling.
 _ROUGH = 1e-5
+
+
+def loaded_solver(links: Relations, low: FloatArray, high: FloatArray) -> Any:
+    """A solver that holds the relations among some cells, with no wish yet.
+
+    Args:
+        links: The relations.
+        low: The lower bound of each cell.
+        high: The upper bound of each cell.
+    """
+    import highspy
+
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = links.cells, len(links)
+    model.col_cost_ = np.zeros(links.cells)
+    model.col_lower_, model.col_upper_ = low, high
+    model.row_lower_ = model.row_upper_ = np.zeros(len(links))
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = links.start.astype(np.int32)
+    model.a_matrix_.index_ = links.cell.astype(np.int32)
+    model.a_matrix_.value_ = links.coef.astype(np.float64)
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("presolve", "off")
+    solver.passModel(model)
+    return solver
 
 
 class Attacker:
@@ -45,26 +73,10 @@ class Attacker:
         widest = float(max(np.abs(self.low).max(initial=1), np.abs(self.high).max(initial=1)))
         #: Numbers are kept near one, where the solver's tolerances make sense.
         self.scale = 2.0 ** np.ceil(np.log2(max(widest, 1.0) / 2**20)) if widest > 2**20 else 1.0
-        self._solver = self._loaded(highspy)
+        self._solver = loaded_solver(
+            unknowns.relations, self.low / self.scale, self.high / self.scale
+        )
         self._cost = np.zeros(len(unknowns))
-
-    def _loaded(self, highspy: Any) -> Any:
-        links = self.unknowns.relations
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = links.cells, len(links)
-        model.col_cost_ = np.zeros(links.cells)
-        model.col_lower_, model.col_upper_ = self.low / self.scale, self.high / self.scale
-        model.row_lower_ = model.row_upper_ = np.zeros(len(links))
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = links.start.astype(np.int32)
-        model.a_matrix_.index_ = links.cell.astype(np.int32)
-        model.a_matrix_.value_ = links.coef.astype(np.float64)
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        solver.setOptionValue("presolve", "off")
-        solver.passModel(model)
-        return solver
 
     def ask(self, wish: FloatArray) -> FloatArray:
         """The solution that makes the sum of wish × deviation largest."""

@@ -17,7 +17,7 @@ from discreet.suppression.flows import Room, farthest_flow, least_flow
 from discreet.suppression.hiding import Hiding
 from discreet.suppression.patches import Patch
 
-__all__ = ["cover", "cover_batches", "flow_for", "prove_hidden", "steps"]
+__all__ = ["cover", "flow_for", "prove_hidden", "steps"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -32,8 +32,6 @@ _PROOF_PATCH = 800
 #: A patch is left after so many goes that proved less than this share of what is open.
 _PATIENCE, _WORTH = 2, 0.05
 _TELL = 256
-#: What doing a task in a batch is worth, in prices of dear cells.
-_REWARD = 10.0
 
 
 def steps(hiding: Hiding) -> FloatArray:
@@ -149,19 +147,6 @@ def prove_hidden(hiding: Hiding, over: Callable[[], bool], seed: int = 0) -> Non
     step = np.where(hiding.hidden, 1.0, np.inf)
     price = np.zeros(len(hiding))
     _patch_by_patch(hiding, _Batch(step, price, hiding.within_hidden(), 1.0), over, seed)
-
-
-def cover_batches(hiding: Hiding, over: Callable[[], bool], seed: int = 0) -> None:
-    """Protect many cells with each linear program; dearer than one after the other.
-
-    Some tasks may stay open.
-    """
-    price = np.where(hiding.hidden, 0.0, np.maximum(hiding.cost, 1e-6))
-    price /= max(float(np.median(hiding.cost)), 1.0)
-    room = np.concatenate([hiding.up, hiding.down])
-    possible = (hiding.target > 0) & (hiding.target <= room)
-    reward = _REWARD * max(1.0, float(np.quantile(price, 0.9)))
-    _patch_by_patch(hiding, _Batch(steps(hiding), price, possible, reward), over, seed)
 
 
 @dataclass

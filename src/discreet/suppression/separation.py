@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import SuppressionError
+from discreet.suppression.attacker import loaded_solver
 from discreet.suppression.cuts import Aims, Cut, Movable, aims_of, capacity_cut
 
 __all__ = ["Separator", "Way"]
@@ -73,25 +73,9 @@ class Separator:
         self._low = np.zeros(len(movable))
         self._high = np.zeros(len(movable))
         self._wished = -1
-        self._solver = self._loaded(highspy)
-
-    def _loaded(self, highspy: Any) -> Any:
-        links = self.movable.unknowns.relations
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = links.cells, len(links)
-        model.col_cost_ = model.col_lower_ = model.col_upper_ = np.zeros(links.cells)
-        model.row_lower_ = model.row_upper_ = np.zeros(len(links))
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = links.start.astype(np.int32)
-        model.a_matrix_.index_ = links.cell.astype(np.int32)
-        model.a_matrix_.value_ = links.coef.astype(np.float64)
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        solver.setOptionValue("presolve", "off")
-        solver.setOptionValue("simplex_strategy", 4)
-        solver.passModel(model)
-        return solver
+        still = np.zeros(len(movable))
+        self._solver = loaded_solver(movable.unknowns.relations, still, still)
+        self._solver.setOptionValue("simplex_strategy", 4)
 
     def open_at(self, x: FloatArray) -> IntArray:
         """The aims without a known way to reach them."""
