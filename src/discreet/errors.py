@@ -13,6 +13,7 @@ record key or a noise parameter.
     ├── PerturbationError     perturbation tables and their use
     ├── SuppressionError      rules, secondary suppression, audit
     ├── PackageError          packages of parameters, their keys and signatures
+    ├── OutputCheckError      programs and logs of research data centres
     ├── PublicationError      writers, formats, output places
     └── ProgrammeError        table programmes
 """
@@ -27,6 +28,7 @@ __all__ = [
     "DiscreetError",
     "FilterError",
     "MicrodataError",
+    "OutputCheckError",
     "PackageError",
     "PerturbationError",
     "Problem",
@@ -156,6 +158,10 @@ class PerturbationError(DiscreetError):
 
 class PackageError(DiscreetError):
     """A package of parameters cannot be made, opened or trusted."""
+
+
+class OutputCheckError(DiscreetError):
+    """A program or a log cannot be read, rewritten or cleaned."""
 
 
 class PublicationError(DiscreetError):

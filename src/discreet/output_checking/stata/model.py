@@ -1,0 +1,177 @@
+"""What a parsed do-file is made of: statements with their words, every one with its place.
+
+In: nothing but offsets into the text. Out: frozen parts that the rewriter, the policy and
+the log sanitiser read. Statements and the blanks between them cover the text exactly.
+Statements and words are tuples, as a do-file has very many of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from discreet.output_checking.findings import Finding
+from discreet.output_checking.stata.spans import Span
+from discreet.output_checking.stata.tokens import Token, tokens_of
+
+__all__ = ["DoFile", "Kind", "Reading", "Statement", "Why", "Word"]
+
+
+class Kind(StrEnum):
+    """What a statement is."""
+
+    COMMAND = "command"
+    COMMENT = "comment"
+    #: A line inside ``mata``, ``python`` or ``java`` … ``end``.
+    BLOCK_LINE = "block line"
+    #: A line of figures: after ``input``, or pasted in.
+    DATA = "data"
+    #: ``#delimit`` and ``#review``.
+    DIRECTIVE = "directive"
+    #: A single ``{`` or ``}``.
+    BRACE = "brace"
+    #: Text that starts like no command.
+    OTHER = "other"
+
+
+class Why(StrEnum):
+    """Why a text has a second reading."""
+
+    #: ```qui' list``: the macro may be empty or a prefix.
+    AFTER_MACRO = "after a macro"
+    #: ``unknown x: list``: an unknown word may be a prefix.
+    AFTER_COLON = "after a colon"
+    #: ``unknown {list}``: braces that may be a block.
+    IN_BRACES = "in braces"
+    #: A quote that is never closed, read as an ordinary character.
+    OPEN_QUOTE = "open quote"
+    #: The line after ``///`` inside a string.
+    CONTINUED_STRING = "continued string"
+    #: The line after ``///``, or before ``;``, of a comment that starts with ``*``.
+    CONTINUED_COMMENT = "continued comment"
+    #: What stands behind ``;`` in a string while ``;`` ends commands.
+    AFTER_SEMICOLON = "after a semicolon"
+    #: What a ``/*`` that is never closed takes in.
+    OPEN_COMMENT = "open comment"
+    #: What stands behind a ``*/`` that closes nothing.
+    STRAY_CLOSE = "stray close"
+    #: What follows a block without ``end``.
+    OPEN_BLOCK = "open block"
+    #: ``. list``: a command pasted from a log.
+    PASTED = "pasted"
+    #: ``local c "list"``: a text that may be run as a command later.
+    IN_STRING = "in a string"
+
+
+class Word(NamedTuple):
+    """A command word or a prefix.
+
+    Args:
+        text: As it is written.
+        start: Where it starts, in characters of the whole text.
+        end: Where it ends.
+        canonical: The full name of the command; None where it is unknown or has a macro.
+        has_macro: Whether a macro is part of it.
+        arguments: For a prefix, the place of its variables and options, if any.
+        colon: For a prefix, where its colon is, if it has one.
+    """
+
+    text: str
+    start: int
+    end: int
+    canonical: str | None = None
+    has_macro: bool = False
+    arguments: tuple[int, int] | None = None
+    colon: int | None = None
+
+
+class Reading(NamedTuple):
+    """Another way to read a text in which it is a command."""
+
+    why: Why
+    statement: Statement
+
+
+class Statement(NamedTuple):
+    """One command, comment, line of data, directive or brace.
+
+    Args:
+        kind: What it is.
+        start: Where its first character that is not blank stands.
+        end: Where it ends, before the line end or ``;`` that closes it.
+        prefixes: ``quietly``, ``by x:``, ``if x``, ``else`` … before the command.
+        command: The command word; None if there is none.
+        depth: How many braces are open around it.
+        in_program: Name of the program whose body it belongs to.
+        block: ``mata``, ``python``, ``java`` or ``input`` inside such a block.
+        opens: Whether it ends with the ``{`` of a block.
+        joined: Whether other text stands before it on its line: ``if x { list }``.
+        semicolons: Whether ``;`` ended commands here.
+        readings: Other ways to read it, all of them commands.
+        source: The whole text.
+        spans: Strings, macros and comments in it.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    prefixes: tuple[Word, ...] = ()
+    command: Word | None = None
+    depth: int = 0
+    in_program: str | None = None
+    block: str | None = None
+    opens: bool = False
+    joined: bool = False
+    semicolons: bool = False
+    readings: tuple[Reading, ...] = ()
+    source: str = ""
+    spans: tuple[Span, ...] = ()
+
+    def __repr__(self) -> str:
+        name = self.command.text if self.command is not None else ""
+        return f"Statement({self.kind.value} {name} {self.start}:{self.end})"
+
+    @property
+    def text(self) -> str:
+        """The statement as it is written."""
+        return self.source[self.start : self.end]
+
+    @property
+    def body(self) -> int:
+        """Where the part after prefixes and command word starts."""
+        if self.command is not None:
+            return self.command.end
+        return self.start
+
+    @property
+    def canonical(self) -> str | None:
+        """The full name of the command."""
+        return self.command.canonical if self.command is not None else None
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """The words, numbers, strings, macros, comments and signs; together the whole text."""
+        return tokens_of(self.source, self.start, self.end, self.spans)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DoFile:
+    """A parsed do-file.
+
+    Args:
+        text: The text.
+        statements: In the order of the text; they never overlap.
+        findings: What is not balanced or not clear.
+        programs: Names of the programs that it defines.
+    """
+
+    text: str = field(repr=False)
+    statements: tuple[Statement, ...]
+    findings: tuple[Finding, ...] = ()
+    programs: frozenset[str] = frozenset()
+
+    @property
+    def commands(self) -> tuple[Statement, ...]:
+        """The statements that are commands."""
+        return tuple(one for one in self.statements if one.kind is Kind.COMMAND)

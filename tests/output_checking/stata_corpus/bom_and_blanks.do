@@ -1,0 +1,4 @@
+﻿su x
+
+	list y
+  tab	z

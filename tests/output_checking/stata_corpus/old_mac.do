@@ -1,0 +1,1 @@
+* first linesu xif y==1 list x // notedi "it's over"

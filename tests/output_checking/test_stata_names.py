@@ -1,0 +1,92 @@
+"""Names of commands: what may be shortened, and how far.
+
+The shortest forms are those that the syntax diagrams of the Stata manuals underline.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from importlib.resources import files
+
+import pytest
+
+from discreet.output_checking.stata import (
+    canonical,
+    command_names,
+    is_community,
+    is_prefix,
+    prefix_kind,
+)
+
+DATA = tomllib.loads(
+    files("discreet.output_checking.stata").joinpath("commands.toml").read_text("utf-8")
+)
+
+SHORTEST = {
+    "su": "summarize", "ta": "tabulate", "reg": "regress", "ins": "inspect", "l": "list",
+    "d": "describe", "di": "display", "cou": "count", "cor": "correlate", "logi": "logit",
+    "prob": "probit", "olog": "ologit", "oprob": "oprobit", "mlog": "mlogit", "hist": "histogram",
+    "g": "generate", "loc": "local", "gl": "global", "qui": "quietly", "n": "noisily",
+    "cap": "capture", "bys": "bysort", "br": "browse", "ed": "edit", "sca": "scalar",
+    "sc": "scatter", "tw": "twoway", "gr": "graph", "la": "label", "pr": "program", "tob": "tobit",
+    "forv": "forvalues", "ret": "return", "eret": "ereturn", "ma": "macro", "mat": "matrix",
+    "est": "estimates", "u": "use", "sa": "save", "so": "sort", "sh": "shell", "xsh": "xshell",
+    "te": "test", "on": "oneway", "an": "anova", "fac": "factor", "outs": "outsheet",
+    "ou": "outfile", "xtdes": "xtdescribe", "stdes": "stdescribe", "ty": "type", "fl": "flist",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("word", SHORTEST)
+def test_every_form_from_the_shortest_to_the_full_name(word: str) -> None:
+    name = SHORTEST[word]
+    forms = [name[:length] for length in range(len(word), len(name) + 1)]
+    taken = {"sca"} if name == "scatter" else set()
+    assert {canonical(form) for form in forms if form not in taken} == {name}
+
+
+@pytest.mark.parametrize(
+    "word", ["s", "t", "r", "i", "c", "f", "tabula_", "summary", "lists", "SU", ""]
+)
+def test_words_that_are_no_commands(word: str) -> None:
+    assert canonical(word) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["replace", "drop", "keep", "clear", "tabstat", "codebook", "xtsum", "merge", "stem"]
+)
+def test_commands_that_must_be_written_in_full(name: str) -> None:
+    assert canonical(name) == name
+    assert canonical(name[:-1]) in (None, "merge")
+
+
+def test_commands_of_users_only_in_full() -> None:
+    assert all(canonical(name) == name for name in DATA["community"])
+    assert {canonical(name) for name in ("reghdf", "estta", "outreg", "psmatch")} <= {
+        None,
+        "outreg",
+    }
+    assert is_community("esttab") is True
+
+
+def test_no_form_stands_for_two_commands() -> None:
+    forms = Counter(
+        name[:length]
+        for name, shortest in DATA["abbreviated"].items()
+        for length in range(len(shortest), len(name) + 1)
+    )
+    forms.update(DATA["full"])
+    forms.update(DATA["community"])
+    assert {form for form, count in forms.items() if count > 1} <= set(DATA["also"])
+
+
+def test_a_shortest_form_is_a_start_of_its_name() -> None:
+    assert all(name.startswith(short) for name, short in DATA["abbreviated"].items())
+
+
+def test_there_are_enough_commands_and_prefixes_are_among_them() -> None:
+    assert len(command_names()) > 700
+    assert set(DATA["prefixes"]) <= command_names()
+    assert set(DATA["prefixes"].values()) == {"bare", "colon", "word", "condition"}
+    assert all(is_prefix(name) for name in DATA["prefixes"])
+    assert prefix_kind("list") is None
