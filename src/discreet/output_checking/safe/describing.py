@@ -1,0 +1,153 @@
+"""Variables described by groups: what `summarize`, `tabstat` and `codebook` have in common.
+
+In: records, variables, groups, statistics. Out: for each variable a `Description` – its
+numbers by group and in total that may be shown, and the rules that withheld the others.
+CONFIDENTIAL but for what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from discreet.output_checking.safe.facts import Facts, Holding
+from discreet.output_checking.safe.groups import Groups
+from discreet.output_checking.safe.hiding import Hidden, hide_groups, shared_counts
+from discreet.output_checking.safe.judging import Found, leading
+from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.records import IntArray, Records
+from discreet.output_checking.safe.statistics import statistics
+
+__all__ = ["RULES", "Description", "describe"]
+
+#: The rules that are held against every description.
+RULES = ("minimum", "dominance", "same", "alike")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Description:
+    """One variable, by groups (confidential but for `shown` and `total`).
+
+    Args:
+        name: The variable.
+        holding: Its values.
+        facts: What is behind the numbers of each group.
+        hidden: What is withheld.
+        shown: For each group, its statistics; withheld ones are None.
+        total: The same of all groups together.
+        found: Broken rules with the place.
+    """
+
+    name: str
+    holding: Holding
+    facts: tuple[Facts, ...]
+    hidden: Hidden
+    shown: tuple[dict[str, float | None], ...]
+    total: dict[str, float | None]
+    found: tuple[Found, ...]
+
+    def __repr__(self) -> str:
+        return f"<Description of {self.name}: confidential>"
+
+
+def describe(
+    records: Records,
+    names: Sequence[str],
+    by: Groups | None,
+    asked: Sequence[str],
+    limits: SafeLimits,
+) -> list[Description]:
+    """Describe variables by groups.
+
+    Args:
+        records: The records.
+        names: The variables.
+        by: The groups; None for all records together.
+        asked: Canonical names of statistics.
+        limits: The rules.
+    """
+    shared = _Shared(records, by)
+    holdings = [shared.holding(name) for name in names]
+    every = [holding.facts(limits) for holding in holdings]
+    counts = shared_counts(every, limits) if by is not None and len(by) else frozenset()
+    return [
+        _described(name, holding, facts, counts if by is not None else None, by, asked, limits)
+        for name, holding, facts in zip(names, holdings, every, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What all variables share, worked out once."""
+
+    records: Records
+    by: Groups | None
+
+    @cached_property
+    def codes(self) -> IntArray | None:
+        return None if self.by is None else self.by.codes
+
+    def holding(self, name: str) -> Holding:
+        groups = 1 if self.by is None else len(self.by)
+        return Holding.of(
+            self.records.numbers(name), self.codes, groups, self.entities, self.weights
+        )
+
+    @cached_property
+    def entities(self) -> IntArray | None:
+        return self.records.entities()
+
+    @cached_property
+    def weights(self):  # type: ignore[no-untyped-def]
+        return self.records.weights()
+
+
+def _described(
+    name: str,
+    holding: Holding,
+    facts: list[Facts],
+    counts: frozenset[int] | None,
+    by: Groups | None,
+    asked: Sequence[str],
+    limits: SafeLimits,
+) -> Description:
+    hidden = hide_groups(holding, facts, limits, counts=counts)
+    found: list[Found] = []
+    shown = []
+    for at, one in enumerate(facts):
+        place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
+        numbers, more = statistics(
+            asked,
+            one,
+            lambda at=at: holding.part([at]),  # type: ignore[misc]
+            limits,
+            count=at not in hidden.count,
+            value=at not in hidden.value,
+            rules=hidden.rules[at],
+        )
+        reasons = set(hidden.reasons(at)) or ({"secondary"} if at in hidden.count else set())
+        found += [Found(rule, name, place) for rule in (*leading(reasons), *sorted(more))]
+        shown.append(numbers)
+    total = shown[0] if by is None else {}
+    if by is not None:
+        total, more = statistics(
+            asked,
+            hidden.total,
+            lambda: holding.part(range(holding.groups)),
+            limits,
+            count=not hidden.total_count,
+            value=not hidden.total_value,
+            rules=hidden.whole,
+        )
+        rules = (*leading(hidden.whole), *sorted(more))
+        found += [Found(rule, name, f"{name}, total") for rule in rules]
+    return Description(
+        name=name,
+        holding=holding,
+        facts=tuple(facts),
+        hidden=hidden,
+        shown=tuple(shown),
+        total=total,
+        found=tuple(found),
+    )

@@ -1,0 +1,210 @@
+"""`histogram`: how many cases lie in fixed classes.
+
+In: a frame of microdata (confidential), a variable, rules. Out: a `SafeResult`. The edges
+of classes never depend on minimum and maximum: they are given, or multiples of a round
+width made of quartiles. Classes of few cases are merged with their neighbours, and the
+outer ones are open.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.errors import OutputCheckError
+from discreet.output_checking.safe.facts import Holding
+from discreet.output_checking.safe.groups import cases_of
+from discreet.output_checking.safe.judging import Found, broken, checks_of, leading
+from discreet.output_checking.safe.layout import abbreviated, closed
+from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.numbers import count_text, fixed, general, rounded
+from discreet.output_checking.safe.records import IntArray, take
+from discreet.output_checking.safe.results import Evidence, SafeResult
+from discreet.output_checking.safe.statistics import statistics
+
+__all__ = ["histogram"]
+
+_MOST = 60
+_BAR = 40
+
+
+def histogram(
+    frame: Any,
+    name: str,
+    *,
+    edges: Sequence[float] | None = None,
+    start: float | None = None,
+    width: float | None = None,
+    limits: SafeLimits | None = None,
+    entity: str | None = None,
+    where: str | None = None,
+) -> SafeResult:
+    """Frequencies in classes.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        name: The variable.
+        edges: Where classes end, ascending; below the first and from the last on are
+            classes too.
+        start: With `width`: an edge; the others are a whole number of widths away.
+        width: Width of classes.
+        limits: The rules.
+        entity: Column of whom a record is about.
+        where: Only these records.
+
+    >>> frame = pl.DataFrame({"x": [1, 2, 3, 11, 12, 13, 14, 25, 26, 27, 99]})
+    >>> print(histogram(frame, "x", edges=[10, 20, 30]))
+               x |      Freq.    Percent
+    -------------+----------------------
+            < 10 |          3      27.27  ******************************
+        10 - <20 |          4      36.36  ****************************************
+           >= 20 |          4      36.36  ****************************************
+    """
+    limits = limits or SafeLimits()
+    records = take(frame, [name], where=where, entity=entity)
+    holding = Holding.of(records.numbers(name), None, 1, records.entities())
+    facts = holding.whole
+    rules = broken(facts, limits) & {"minimum", "same"}
+    found = [Found(rule, name) for rule in leading(rules)]
+    if rules or not facts.n:
+        return SafeResult(
+            command=f"histogram {name}",
+            shown=closed(
+                ["no observations"] if not facts.n else ["."], bool(rules), limits.language
+            ),
+            checks=checks_of(found, ["minimum", "same"]),
+        )
+    chosen = _edges(holding, edges, start, width, limits)
+    merged = _safe_edges(chosen, holding, limits)
+    sizes = np.bincount(_places(merged, holding), minlength=len(merged) + 1).tolist()
+    return SafeResult(
+        command=f"histogram {name}",
+        shown="\n".join(_lines(name, merged, sizes)),
+        frame=pl.DataFrame(
+            {"from": [None, *merged], "below": [*merged, None], "n": sizes},
+            schema={"from": pl.Float64, "below": pl.Float64, "n": pl.Int64},
+        ),
+        stored={"N": float(facts.n)},
+        checks=checks_of([Found("bins", name)] * (merged != chosen), ["minimum", "bins"]),
+        evidence=Evidence(edges=chosen, facts=facts),
+    )
+
+
+def _edges(
+    holding: Holding,
+    edges: Sequence[float] | None,
+    start: float | None,
+    width: float | None,
+    limits: SafeLimits,
+) -> list[float]:
+    if edges is not None:
+        found = [float(edge) for edge in edges]
+        rising = all(low < high for low, high in itertools.pairwise(found))
+        if not found or not rising or not all(math.isfinite(edge) for edge in found):
+            raise OutputCheckError("edges are finite and ascending", code="edges")
+        return found
+    quartiles = _quartiles(holding, limits)
+    if width is None:
+        width = _round_width(2 * (quartiles[1] - quartiles[0]) / holding.values.size ** (1 / 3))
+    if not (math.isfinite(width) and width > 0):
+        raise OutputCheckError("the width of classes is above 0", code="edges", where="width")
+    # Two interquartile ranges beyond the quartiles; the rest is in the open classes.
+    spread = quartiles[1] - quartiles[0]
+    origin = 0.0 if start is None else float(start)
+    first = math.floor((quartiles[0] - 2 * spread - origin) / width)
+    last = math.ceil((quartiles[1] + 2 * spread - origin) / width)
+    while last - first > _MOST:
+        width, first, last = width * 2, math.floor(first / 2), math.ceil(last / 2)
+    return [origin + width * at for at in range(first, last + 1)]
+
+
+def _quartiles(holding: Holding, limits: SafeLimits) -> tuple[float, float]:
+    """Lower and upper quartile, where the rules allow to use them."""
+    numbers, _ = statistics(["p25", "p75"], holding.whole, lambda: holding, limits)
+    low, high = numbers["p25"], numbers["p75"]
+    if low is None or high is None or low == high:
+        raise OutputCheckError(
+            "classes cannot be made of quartiles here",
+            code="edges",
+            hint="name the edges of classes: edges=[…]",
+        )
+    return low, high
+
+
+def _round_width(width: float) -> float:
+    """The nearest of 1, 2, 5, 10, … that is not smaller.
+
+    >>> _round_width(0.3), _round_width(1200.0)
+    (0.5, 2000.0)
+    """
+    power = 10.0 ** math.floor(math.log10(width))
+    step = next(step for step in (1, 2, 5, 10) if step * power >= width * (1 - 1e-12))
+    return rounded(step * power, 12)
+
+
+def _places(edges: Sequence[float], holding: Holding) -> IntArray:
+    """Which class each value is in."""
+    return np.searchsorted(np.array(edges), holding.values, side="right").astype(np.int64)
+
+
+def _safe_edges(chosen: list[float], holding: Holding, limits: SafeLimits) -> list[float]:
+    """The edges between classes of enough cases."""
+    cases = cases_of(_places(chosen, holding), len(chosen) + 1, holding.entities).tolist()
+    merged = _merged(chosen, cases, limits)
+    while (small := _small(_places(merged, holding), len(merged) + 1, holding, limits)) is not None:
+        # An entity with records in several classes is one case of the merged class.
+        merged.pop(min(small, len(merged) - 1))
+    return merged
+
+
+def _merged(edges: list[float], cases: Sequence[int], limits: SafeLimits) -> list[float]:
+    """The edges that are left when small classes join their neighbours."""
+    fewest = max(limits.bin_cases, limits.minimum)
+    kept: list[float] = []
+    reached = 0
+    for edge, size in zip(edges, cases, strict=False):
+        reached += size
+        # An empty class is shown between others, but not at the ends: they would tell
+        # where the smallest and the largest value lie.
+        if reached >= fewest or (reached == 0 and kept):
+            kept.append(edge)
+            reached = 0
+    reached += cases[-1]
+    while kept and reached < fewest:
+        at = edges.index(kept.pop())
+        before = edges.index(kept[-1]) + 1 if kept else 0
+        reached += sum(cases[before : at + 1])
+    return kept
+
+
+def _small(place: IntArray, classes: int, holding: Holding, limits: SafeLimits) -> int | None:
+    """A class of few cases, if there is one."""
+    if classes < 2:
+        return None
+    cases = cases_of(place, classes, holding.entities)
+    small = np.flatnonzero((cases > 0) & (cases < max(limits.bin_cases, limits.minimum)))
+    return int(small[0]) if small.size else None
+
+
+def _lines(name: str, edges: Sequence[float], sizes: Sequence[int]) -> list[str]:
+    texts = [general(edge, 7) for edge in edges]
+    inner = [f"{low} - <{high}" for low, high in itertools.pairwise(texts)]
+    labels = [f"< {texts[0]}", *inner, f">= {texts[-1]}"] if texts else ["all"]
+    total, most = sum(sizes), max(sizes)
+    rows = [
+        (label, [count_text(float(size)), fixed(100 * size / total)])
+        for label, size in zip(labels, sizes, strict=True)
+    ]
+    # Labels of classes are never cut, so the stub is as wide as the longest.
+    wide = max(12, *(len(label) for label in labels))
+    lines = [f"{abbreviated(name, 12):>{wide}} |{'Freq.':>11}{'Percent':>11}"]
+    lines.append("-" * (wide + 1) + "+" + "-" * 22)
+    for (label, cells), size in zip(rows, sizes, strict=True):
+        numbers = "".join(f"{cell:>11}" for cell in cells)
+        lines.append(f"{label:>{wide}} |{numbers}  {'*' * round(_BAR * size / most)}".rstrip())
+    return lines

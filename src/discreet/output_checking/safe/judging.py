@@ -1,0 +1,137 @@
+"""The rules, held against facts: what may be shown of a group. CONFIDENTIAL until applied.
+
+In: `Facts` and `SafeLimits`. Out: names of the rules that are broken, and which statistics
+they withhold. Words for each rule never quote a value or a parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from discreet.output_checking.safe.facts import Facts
+from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.results import Check, Verdict
+
+__all__ = [
+    "REASONS",
+    "Found",
+    "broken",
+    "checks_of",
+    "concentrated",
+    "failed",
+    "free_statistics",
+    "hides_count",
+    "leading",
+]
+
+#: Each rule in words; those that weigh most come first.
+REASONS = {
+    "minimum": "too few cases",
+    "same": "all cases have the same value",
+    "alike": "all but a few cases have the same value",
+    "dominance": "one or two cases make up nearly all of it",
+    "weights": "one or two cases have nearly all of the weight",
+    "freedom": "too few degrees of freedom",
+    "leverage": "one case makes up nearly all of the spread",
+    "secondary": "withheld so that other withheld numbers cannot be worked out",
+    "percentile": "too few cases beyond the percentile",
+    "equations": "so many statistics of so few cases can be solved for the values",
+    "bins": "classes of few cases are merged with their neighbours",
+    "within": "only a few entities change over time, or one of them far more than others",
+    "patterns": "rare patterns are put together",
+    "extremes": "a minimum or maximum is the value of a single case",
+    "missing": "the number of missing values gives away a few cases",
+    "few-others": "all but a few cases are counted; the rest can be told by difference",
+}
+
+#: What a rule says about the number of cases itself.
+#: What is put together instead of being withheld.
+_MERGED = frozenset({"bins", "patterns"})
+_HOLDS = "holds for all that is shown"
+_COUNT_RULES = frozenset({"minimum"})
+
+
+def concentrated(first: float, second: float, size: float, limits: SafeLimits) -> bool:
+    """Whether the largest contributions could be estimated too closely: (2,k) or p%."""
+    if size <= 0:
+        return False
+    top = first + second
+    return top > limits.dominance / 100 * size or size - top < limits.closeness / 100 * first
+
+
+def broken(facts: Facts, limits: SafeLimits) -> frozenset[str]:
+    """The rules that a group breaks."""
+    if not facts.cases:
+        return frozenset()
+    found = set()
+    if facts.cases < limits.minimum:
+        found.add("minimum")
+    if facts.low == facts.high:
+        found.add("same")
+    elif facts.differing < limits.minimum <= facts.held:
+        found.add("alike")
+    if concentrated(facts.first, facts.second, facts.size, limits):
+        found.add("dominance")
+    heavy = facts.heavy
+    if heavy[0] > 0 and concentrated(heavy[1], heavy[2], heavy[0], limits):
+        found.add("weights")
+    return frozenset(found)
+
+
+def hides_count(rules: Collection[str]) -> bool:
+    """Whether broken rules withhold the number of cases too."""
+    return bool(_COUNT_RULES & set(rules))
+
+
+def free_statistics(cases: int, limits: SafeLimits) -> int:
+    """How many independent statistics of so many cases may be shown.
+
+    Each is an equation for the values. Even who knows one of the values must be left with
+    more unknowns than equations.
+
+    >>> free_statistics(3, SafeLimits()), free_statistics(4, SafeLimits())
+    (1, 2)
+    """
+    return max(cases - max(limits.minimum - 1, 1), 0)
+
+
+def failed(rule: str, where: str) -> Check:
+    """A broken rule as a check; where cases are merged nothing is left that breaks it."""
+    verdict = Verdict.passed if rule in _MERGED else Verdict.fail
+    return Check(rule=rule, verdict=verdict, reason=REASONS[rule], where=where)
+
+
+class Found(NamedTuple):
+    """A broken rule with its place (confidential: which cell breaks which rule).
+
+    Who knows by which rule a cell is withheld knows more about it than he should, so
+    checks name the variables only.
+    """
+
+    rule: str
+    scope: str
+    place: str = ""
+
+
+def leading(rules: Collection[str]) -> list[str]:
+    """The first of several broken rules: the others would narrow down the number of cases.
+
+    >>> leading({"same", "minimum"}), leading([])
+    (['minimum'], [])
+    """
+    return [rule for rule in REASONS if rule in rules][:1]
+
+
+def checks_of(found: Sequence[Found], asked: Sequence[str]) -> list[Check]:
+    """Checks of all rules that were held against an output: broken ones, then the others.
+
+    Args:
+        found: Broken rules.
+        asked: The rules that apply.
+    """
+    pairs = sorted({(one.scope, list(REASONS).index(one.rule)) for one in found})
+    checks = [failed(list(REASONS)[at], scope) for scope, at in pairs]
+    names = {one.rule for one in found}
+    fine = [rule for rule in asked if rule not in names]
+    return checks + [Check(rule=rule, verdict=Verdict.passed, reason=_HOLDS) for rule in fine]

@@ -1,0 +1,171 @@
+"""`SafeLimits`: the parameters of all rules of the safe commands. p and k are SECRET.
+
+In: keyword arguments, or a TOML file that lies on the server. Out: one frozen object that
+every safe command takes; its repr never shows the parameters of concentration rules.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import tomllib
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import OutputCheckError, Problem
+
+__all__ = ["LANGUAGES", "SafeLimits"]
+
+#: Languages of the legend below withheld numbers.
+LANGUAGES = ("en", "de")
+
+#: Name, lowest and highest value of whole parameters.
+_WHOLE = {
+    "minimum": (1, 10**6),
+    "percentile_cases": (1, 10**6),
+    "bin_cases": (1, 10**6),
+    "residual_df": (0, 10**6),
+    "most_levels": (1, 10**6),
+    "most_cells": (1, 10**7),
+    "digits": (2, 12),
+}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SafeLimits:
+    """When an output is safe. The defaults suit a first try; a centre sets its own.
+
+    Args:
+        minimum: Fewest cases – entities where an entity column is named – behind a number.
+        k: Dominance: the two largest may not have more than this percentage. SECRET.
+        p: p% rule; from `k` unless given, as p = 100(100 − k)/k. SECRET.
+        percentile_cases: A percentile q needs n·min(q, 1 − q) of at least this.
+        bin_cases: Fewest cases in a bin of a histogram; at least `minimum`.
+        residual_df: Fewest residual degrees of freedom of a model.
+        leverage: Hat values above this reveal an observation.
+        most_levels: Most values of a grouping variable before a person has to look at it.
+        most_cells: Most cells of one table.
+        digits: Significant digits of numbers that are not counts.
+        language: Language of legends: "en" or "de".
+
+    >>> SafeLimits(k=80)
+    <SafeLimits: minimum 3; p and k secret>
+    >>> SafeLimits(minimum=0)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.OutputCheckError: [limits] minimum: is a whole number from 1 to 1000000
+    """
+
+    minimum: int = 3
+    k: float | None = None
+    p: float | None = None
+    percentile_cases: int = 3
+    bin_cases: int = 3
+    residual_df: int = 10
+    leverage: float = 0.99
+    most_levels: int = 50
+    most_cells: int = 100_000
+    digits: int = 7
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        problems = [*self._wrong_whole(), *self._wrong_shares()]
+        if self.language not in LANGUAGES:
+            problems.append(Problem(f"is one of {', '.join(LANGUAGES)}", "language"))
+        if problems:
+            raise _limits_error(problems)
+
+    def _wrong_whole(self) -> list[Problem]:
+        found = []
+        for name, (low, high) in _WHOLE.items():
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not whole or not low <= value <= high:
+                found.append(Problem(f"is a whole number from {low} to {high}", name))
+        return found
+
+    def _wrong_shares(self) -> list[Problem]:
+        found = []
+        for name, low, high in (("k", 0, 100), ("p", 0, math.inf), ("leverage", 0, 1)):
+            value = getattr(self, name)
+            if value is None and name != "leverage":
+                continue
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not number or not low < value < high:  # NaN is between no bounds
+                above = f" and below {high}" if math.isfinite(high) else ""
+                found.append(Problem(f"is a number above {low}{above}", name))
+        return found
+
+    @property
+    def dominance(self) -> float:
+        """The k of the (2,k) rule, in percent: as given, from p, or the default. SECRET."""
+        if self.k is not None:
+            return float(self.k)
+        return 85.0 if self.p is None else 100.0 * 100.0 / (100.0 + float(self.p))
+
+    @property
+    def closeness(self) -> float:
+        """The p of the p% rule, in percent: as given, or from k. SECRET.
+
+        >>> round(SafeLimits(k=80).closeness, 6)
+        25.0
+        """
+        if self.p is not None:
+            return float(self.p)
+        return 100.0 * (100.0 - self.dominance) / self.dominance
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> SafeLimits:
+        """Limits from a TOML file: one line each, at top level or under `[limits]`.
+
+        Args:
+            path: The file; it should be readable by the server only.
+        """
+        place = Path(path)
+        try:
+            document = tomllib.loads(place.read_text(encoding="utf-8"))
+        except OSError as error:
+            what = f"the limits cannot be read ({error.strerror})"
+            raise OutputCheckError(what, code="limits", where=str(place)) from None
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+            # The parser's own message could quote a line, and with it a parameter.
+            raise OutputCheckError(
+                "this is not a TOML file",
+                code="limits",
+                where=str(place),
+                hint="lines like: minimum = 3",
+            ) from None
+        return cls._of_document(document, place)
+
+    @classmethod
+    def _of_document(cls, document: dict[str, Any], place: Path) -> SafeLimits:
+        table = document.get("limits", document)
+        known = [part.name for part in dataclasses.fields(cls)]
+        extra = [name for name in document if table is not document and name != "limits"]
+        extra += sorted(set(table) - set(known)) if isinstance(table, dict) else ["limits"]
+        if extra:
+            hint = f"names: {', '.join(known)}"
+            raise _limits_error([Problem("there is no such limit", name, hint) for name in extra])
+        try:
+            return cls(**table)
+        except OutputCheckError as error:
+            raise _limits_error(
+                [Problem(p.what, f"{place.name}: {p.where}") for p in error.problems]
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<SafeLimits: minimum {self.minimum}; p and k secret>"
+
+
+def _limits_error(problems: list[Problem]) -> OutputCheckError:
+    first = problems[0]
+    return OutputCheckError(
+        f"{len(problems)} limits are wrong" if len(problems) > 1 else first.what,
+        code="limits",
+        where=first.where if len(problems) == 1 else "",
+        hint=first.hint if len(problems) == 1 else "",
+        problems=problems if len(problems) > 1 else (),
+    )

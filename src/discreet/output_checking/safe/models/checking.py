@@ -1,0 +1,215 @@
+"""The rules of models: what is checked before a table of coefficients is shown.
+
+In: sample, design, solved model, limits. Out: checks in words that quote no value, and the
+evidence behind them. CONFIDENTIAL until reduced to checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.models import groups
+from discreet.output_checking.safe.models.design import Design, Partition
+from discreet.output_checking.safe.models.leverage import NEARLY, hats, reach
+from discreet.output_checking.safe.models.sample import Sample
+from discreet.output_checking.safe.models.solving import Solution
+from discreet.output_checking.safe.results import Check, Verdict, worst
+
+__all__ = ["Checking"]
+
+FloatArray = npt.NDArray[np.float64]
+
+#: One case that follows the fit this closely is looked at by a person.
+_REVIEW_LEVERAGE = 0.5
+#: A residual share below these reveals, or is looked at by a person.
+_EXACT_FIT, _NEAR_FIT = 1e-6, 1e-3
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class Checking:
+    """Collects checks and evidence of one model.
+
+    Args:
+        sample: The estimation sample.
+        design: Its columns.
+        limits: The rules.
+    """
+
+    sample: Sample
+    design: Design
+    limits: SafeLimits
+    checks: list[Check] = field(default_factory=list)
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def note(self, rule: str, verdict: Verdict, reason: str, where: str = "") -> None:
+        """Add what was found, once; that a rule holds only if nothing breaks it."""
+        known = [check for check in self.checks if check.rule == rule]
+        if verdict is Verdict.passed and known:
+            return
+        check = Check(rule=rule, verdict=verdict, reason=reason, where=where)
+        for other in known:
+            if other.verdict is Verdict.passed:
+                self.checks.remove(other)
+        if check not in self.checks:
+            self.checks.append(check)
+
+    def failed(self) -> bool:
+        """Whether a rule is broken."""
+        return worst(self.checks) is Verdict.fail
+
+    def cases(self) -> None:
+        """Cases in all, in every cell of every term, and apart from the commonest value."""
+        minimum, found = self.limits.minimum, []
+        if self.sample.cases < minimum:
+            found.append("the estimation sample")
+        for partition in self.design.partitions:
+            counts = groups.case_counts(partition, self.sample, minimum)
+            self.evidence.setdefault("cases", {})[partition.text] = counts
+            if ((counts > 0) & (counts < minimum)).any():
+                found.append(partition.text)
+        columns = [column for column in self.design.estimated if column.numbers]
+        for column in columns:
+            values = column.values(slice(0, self.design.size))
+            if groups.few_apart(values, self.sample, minimum):
+                found.append(self.design.terms[column.term].text)
+        for name, numbers in self.sample.numbers.items():
+            if name not in found and groups.few_apart(numbers, self.sample, minimum):
+                found.append(name)
+        if groups.few_apart(self.sample.outcome, self.sample, minimum):
+            found.append("the outcome")
+        self._all("minimum-cases", found, "too few cases have this level or differ from the rest")
+        for partition in self.design.partitions:
+            if partition.cells > self.limits.most_levels:
+                reason = "the variable has many levels; a person has to look at it"
+                self.note("many-levels", Verdict.review, reason, partition.text)
+
+    def left_out(self) -> None:
+        """Few cases without a value can be told by difference from another model."""
+        self.evidence["left_out"] = self.sample.left_out
+        few = 0 < self.sample.left_out < self.limits.minimum
+        reason = "few cases are left out; another model with them shows them by difference"
+        self._one("left-out", Verdict.review if few else Verdict.passed, reason)
+
+    def clusters(self) -> None:
+        """Clusters are counted in the output."""
+        if self.sample.clusters is not None:
+            few = int(self.sample.clusters.max()) + 1 < max(2, self.limits.minimum)
+            self._one("clusters", Verdict.fail if few else Verdict.passed, "too few clusters")
+
+    def freedom(self, residual_df: int, rank: int) -> None:
+        """Residual degrees of freedom."""
+        self.evidence["residual_df"] = residual_df
+        few = residual_df < self.limits.residual_df
+        reason = "too few residual degrees of freedom"
+        self._one("residual-df", Verdict.fail if few else Verdict.passed, reason)
+        if self.sample.entities is not None and self.sample.cases - rank < self.limits.residual_df:
+            reason = "hardly more entities than coefficients, though more rows"
+            self.note("residual-df", Verdict.review, reason)
+
+    def leverage(self, solution: Solution, weights: FloatArray | None) -> None:
+        """Cases, and groups of too few, whose outcomes the fit follows."""
+        limits = self.limits
+        found = reach(
+            hats(self.design, solution, weights),
+            self.sample.entities,
+            limits.minimum,
+            limits.leverage,
+        )
+        self.evidence["leverage"] = max(
+            found.single, found.group, self.evidence.get("leverage", 0.0)
+        )
+        self.evidence["leverage_rows"] = found.members
+        if max(found.single, found.group) >= limits.leverage:
+            verdict, reason = Verdict.fail, "the coefficients give away outcomes of single cases"
+        elif found.single >= _REVIEW_LEVERAGE or found.group >= NEARLY * limits.leverage:
+            verdict, reason = Verdict.review, "the coefficients follow single cases closely"
+        else:
+            verdict, reason = Verdict.passed, ""
+        self._one("leverage", verdict, reason)
+
+    def fit(self, solution: Solution) -> None:
+        """A fit without residuals gives every outcome away."""
+        share = solution.residual / solution.total if solution.total > 0.0 else 0.0
+        self.evidence["residual_share"] = share
+        verdict = Verdict.passed
+        if share < _NEAR_FIT:
+            verdict = Verdict.fail if share < _EXACT_FIT else Verdict.review
+        self._one("exact-fit", verdict, "the outcome follows (nearly) exactly from the variables")
+
+    def totals(self, rank: int) -> None:
+        """Rules of means, for groups whose means or totals the coefficients give."""
+        only, known = self._determined(rank)
+        broken = Verdict.fail if only else Verdict.review
+        two = _two_values(self.sample.outcome)
+        found: dict[str, list[str]] = {"dominance": [], "same-outcome": [], "few-outcomes": []}
+        for partition in known:
+            counts = groups.case_counts(partition, self.sample, self.limits.minimum)
+            if two is None and groups.dominated(partition, self.sample, self.limits).any():
+                found["dominance"].append(partition.text)
+            alike = groups.all_alike(partition, self.sample.outcome) & (counts > 0)
+            if alike.any():
+                found["same-outcome"].append(partition.text)
+            if two is not None and self._few_of_two(partition, two):
+                found["few-outcomes"].append(partition.text)
+            if only and ((counts > 0) & (counts < self.limits.minimum)).any():
+                self._all("minimum-cases", [partition.text], "too few cases in a combination")
+        reasons = {
+            "dominance": "one or two cases make up nearly all of the total of a group",
+            "same-outcome": "all cases of a group have the same outcome",
+            "few-outcomes": "too few cases of a group have one of the two outcomes",
+        }
+        for rule, places in found.items():
+            self._all(rule, places, reasons[rule], broken)
+
+    def _determined(self, rank: int) -> tuple[bool, list[Partition]]:
+        """Whether all columns are indicators; the groups whose totals follow."""
+        counted = sum(1 for column in self.design.estimated if _pure(column, self.design))
+        only = counted == len(self.design.estimated)
+        known = [*self.design.partitions, groups.whole_sample(self.sample)]
+        if not only:
+            return False, known
+        cells = groups.patterns(self.design)
+        if cells.cells > rank:
+            return True, known
+        reason = "the coefficients are differences of means of groups: check it like a table"
+        self.note("group-means", Verdict.review, reason)
+        return True, [cells]
+
+    def _few_of_two(self, partition: Partition, two: npt.NDArray[np.int64]) -> bool:
+        cells = Partition(
+            text=partition.text, codes=partition.codes * 2 + two, cells=partition.cells * 2
+        )
+        counts = groups.case_counts(cells, self.sample, self.limits.minimum)
+        return bool(((counts > 0) & (counts < self.limits.minimum)).any())
+
+    def _all(
+        self, rule: str, places: Iterable[str], reason: str, verdict: Verdict = Verdict.fail
+    ) -> None:
+        found = list(places)
+        for place in found:
+            self.note(rule, verdict, reason, place)
+        if not found:
+            self.note(rule, Verdict.passed, "holds")
+
+    def _one(self, rule: str, verdict: Verdict, reason: str) -> None:
+        self.note(rule, verdict, "holds" if verdict is Verdict.passed else reason)
+
+
+def _pure(column: Any, design: Design) -> bool:
+    """Whether a column is an indicator."""
+    if not column.numbers:
+        return True
+    return any(part.text == column.label for part in design.partitions)
+
+
+def _two_values(outcome: FloatArray) -> npt.NDArray[np.int64] | None:
+    """Which of two values each outcome has; None if there are more."""
+    low, high = outcome.min(), outcome.max()
+    upper = outcome == high
+    return upper.astype(np.int64) if np.all(upper | (outcome == low)) else None

@@ -1,0 +1,185 @@
+"""`Records`: the columns a safe command needs, in memory. CONFIDENTIAL.
+
+In: any frame narwhals reads, names of columns, a filter. Out: the records that pass, as
+numpy columns: numbers with NaN where missing, whole codes of entities, weights. Nothing
+is dropped silently: what a column cannot be used for is an error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.errors import DiscreetError, OutputCheckError
+from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
+from discreet.tabulation.filters import filter_failed, parse_filter
+
+__all__ = ["FloatArray", "IntArray", "Records", "names_of", "take"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Records:
+    """Records of one command (confidential).
+
+    Args:
+        data: The columns that are needed, of the records that pass.
+        before: How many records there were before the filter.
+        entity: Column of whom a record is about; None if each record is another.
+        weight: Column of weights.
+        times: How many records each one stands for; None if each is one.
+    """
+
+    data: pl.DataFrame
+    before: int
+    entity: str | None = None
+    weight: str | None = None
+    times: IntArray | None = None
+
+    def __len__(self) -> int:
+        return self.data.height if self.times is None else int(self.times.sum())
+
+    def condensed(self) -> Records:
+        """Records that are alike as one, with how often there is such a record."""
+        if self.weight is not None or not self.data.width:
+            return self
+        alike = self.data.group_by(self.data.columns).agg(pl.len().alias("\0times"))
+        times = alike.drop_in_place("\0times").cast(pl.Int64).to_numpy()
+        return replace(self, data=alike, times=times)
+
+    def numbers(self, name: str) -> FloatArray:
+        """A column as numbers, NaN where missing."""
+        column = self.data.get_column(name)
+        if column.dtype == pl.Boolean:
+            column = column.cast(pl.UInt8)
+        if not (column.dtype.is_numeric() or column.dtype == pl.Null):
+            raise OutputCheckError(
+                "the variable does not hold numbers",
+                code="not-numeric",
+                where=name,
+                hint="use tabulate for texts and categories",
+            )
+        values = column.cast(pl.Float64)
+        if values.null_count():
+            values = values.fill_null(float("nan"))
+        numbers = values.rechunk().to_numpy()
+        if _has_infinite(numbers):
+            raise OutputCheckError("the variable holds infinite values", code="value", where=name)
+        return numbers
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column cannot be used as numbers."""
+        kind = self.data.schema[name]
+        return not (kind.is_numeric() or kind in (pl.Boolean, pl.Null))
+
+    def entities(self) -> IntArray | None:
+        """For each record, whom it is about, as whole numbers; None if each is another."""
+        if self.entity is None:
+            return None
+        column = self.data.get_column(self.entity)
+        if column.null_count() or (column.dtype.is_float() and column.is_nan().any()):
+            raise OutputCheckError(
+                "the entity of some records is missing",
+                code="entity",
+                where=self.entity,
+                hint="nobody can be counted without it; leave such records out first",
+            )
+        if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128):
+            return column.cast(pl.Int64).to_numpy()
+        texts = column.cast(pl.String).cast(pl.Categorical)
+        return texts.to_physical().cast(pl.Int64).to_numpy()
+
+    def weights(self) -> FloatArray | None:
+        """The weights; records without one, or with weight 0, get NaN and are not used."""
+        if self.weight is None:
+            return None
+        weights = self.numbers(self.weight).copy()
+        if bool((weights < 0).any()):
+            raise OutputCheckError("a weight is negative", code="weights", where=self.weight)
+        weights[weights == 0] = np.nan
+        return weights
+
+    def __repr__(self) -> str:
+        return "<Records: confidential>"
+
+
+def _has_infinite(numbers: FloatArray) -> bool:
+    if not numbers.size:
+        return False
+    low, high = float(numbers.min()), float(numbers.max())
+    return bool(np.isinf(numbers).any()) if math.isnan(low) else math.isinf(low) or math.isinf(high)
+
+
+def take(
+    frame: Any,
+    columns: Sequence[str],
+    *,
+    where: str | None = None,
+    entity: str | None = None,
+    weights: str | None = None,
+) -> Records:
+    """Read the columns of a command, of the records that pass a filter.
+
+    Args:
+        frame: Any frame narwhals reads, eager or lazy.
+        columns: Variables of the command.
+        where: Filter, as in ``"age >= 18"``.
+        entity: Column of whom a record is about.
+        weights: Column of weights.
+    """
+    opened = open_frame(frame)
+    extra = [name for name in (entity, weights) if name is not None]
+    names = list(dict.fromkeys([*columns, *extra]))
+    require_columns(opened, names)
+    before = None
+    if where is not None:
+        before = _length(opened)
+        parsed = parse_filter(where)
+        schema = opened.collect_schema()
+        parsed.check(schema)
+        try:
+            opened = opened.filter(parsed.to_narwhals(schema))
+        except Exception as error:
+            raise filter_failed(error) from None
+    chosen = opened.select(*names) if names else opened
+    eager = _collected(chosen)
+    data = eager_columns(eager, names)
+    return Records(
+        data=data, before=len(data) if before is None else before, entity=entity, weight=weights
+    )
+
+
+def _collected(chosen: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    if isinstance(chosen, nw.DataFrame):
+        return chosen
+    try:
+        return chosen.collect(backend="polars")
+    except DiscreetError:
+        raise
+    except Exception:  # an engine's own message could quote values of records
+        raise OutputCheckError(
+            "the records cannot be read or filtered",
+            code="records",
+            hint="check the plan of the frame and the types of the columns in the filter",
+        ) from None
+
+
+def _length(opened: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> int:
+    """How many records there are."""
+    if isinstance(opened, nw.DataFrame):
+        return opened.shape[0]
+    return int(_collected(opened.select(nw.len())).item())
+
+
+def names_of(names: str | Sequence[str], what: str) -> list[str]:
+    """One or several variables as a list, each once."""
+    return name_list(names, what)

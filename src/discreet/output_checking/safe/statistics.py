@@ -1,0 +1,271 @@
+"""Statistics of one group, each shown or withheld. CONFIDENTIAL but for what is shown.
+
+In: a group's values and facts, broken rules, names of statistics. Out: for each name a
+number that may be shown, or None; and the rules that withheld the others.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from discreet.errors import OutputCheckError
+from discreet.output_checking.safe.facts import Facts, Holding
+from discreet.output_checking.safe.judging import free_statistics
+from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.numbers import rounded
+from discreet.output_checking.safe.records import FloatArray, IntArray
+from discreet.output_checking.safe.sums import exact_sum
+
+__all__ = ["NAMES", "canonical_statistics", "percentile", "percentile_of", "statistics"]
+
+#: Statistics by their names in Stata; percentiles p1 … p99 besides.
+NAMES = (
+    *("n", "sum_w", "mean", "sum", "sd", "variance", "cv", "semean"),
+    *("skewness", "kurtosis", "iqr", "min", "max", "range"),
+)
+_OTHER = {
+    "count": "n",
+    "average": "mean",
+    "var": "variance",
+    "median": "p50",
+    "med": "p50",
+    "q": "p25 p50 p75",
+    "q50": "p50",
+    "total": "sum",
+    "skew": "skewness",
+    "kurt": "kurtosis",
+    "se": "semean",
+}
+_PERCENTILE = re.compile(r"p([1-9][0-9]?)")
+_FIRST = ("mean", "sum")
+_SECOND = ("sd", "variance", "cv", "semean")
+_EXTREMES = ("min", "max", "range")
+
+
+def canonical_statistics(names: str | Sequence[str]) -> list[str]:
+    """Names of statistics, each once and under one name.
+
+    >>> canonical_statistics("n mean median")
+    ['n', 'mean', 'p50']
+    """
+    listed = names.split() if isinstance(names, str) else list(names)
+    found = []
+    for name in listed:
+        for word in _OTHER.get(name.lower(), name.lower()).split():
+            if word not in NAMES and not _PERCENTILE.fullmatch(word):
+                raise OutputCheckError(
+                    "there is no such statistic",
+                    code="statistic",
+                    where=name,
+                    hint=f"statistics: {', '.join(NAMES)}, median, p1 … p99",
+                )
+            found.append(word)
+    if not found:
+        raise OutputCheckError("no statistic is asked for", code="statistic")
+    return list(dict.fromkeys(found))
+
+
+def percentile_of(name: str) -> float | None:
+    """The share below a percentile by its name; None for other statistics.
+
+    >>> percentile_of("p25"), percentile_of("mean")
+    (0.25, None)
+    """
+    found = _PERCENTILE.fullmatch(name)
+    return int(found[1]) / 100 if found else None
+
+
+def statistics(
+    names: Sequence[str],
+    facts: Facts,
+    part: Callable[[], Holding],
+    limits: SafeLimits,
+    *,
+    count: bool = True,
+    value: bool = True,
+    rules: frozenset[str] = frozenset(),
+) -> tuple[dict[str, float | None], set[str]]:
+    """Work out the statistics of a group that may be shown.
+
+    Args:
+        names: Canonical names.
+        facts: The facts of the group.
+        part: Gives its values, when percentiles or higher moments need them.
+        limits: The rules.
+        count: Whether its number of cases may be shown.
+        value: Whether its sums, means and deviations may be shown.
+        rules: Rules that the group breaks.
+    """
+    shown: dict[str, float | None] = dict.fromkeys(names)
+    found: set[str] = set()
+    if not facts.n:
+        shown.update({name: 0.0 for name in ("n", "sum_w") if name in shown})
+        return shown, found
+    if count:
+        shown.update({name: size for name, size in _sizes(facts).items() if name in shown})
+    free = free_statistics(facts.cases, limits)
+    if value:
+        free = _moments(shown, facts, limits, free, found)
+    if count and "minimum" not in rules and "same" not in rules:
+        free = _percentiles(shown, facts, part, limits, free, found)
+    if value and ("skewness" in shown or "kurtosis" in shown) and facts.squares > 0:
+        _shape(shown, facts, part, limits, free, found)
+    if any(name in shown for name in _EXTREMES):
+        found.add("extremes")
+    return shown, found
+
+
+def _sizes(facts: Facts) -> dict[str, float]:
+    return {"n": float(facts.n), "sum_w": facts.weight}
+
+
+def _moments(
+    shown: dict[str, float | None], facts: Facts, limits: SafeLimits, free: int, found: set[str]
+) -> int:
+    """Means and deviations; how many statistics are left to be shown."""
+    asked = [name for name in (*_FIRST, *_SECOND) if name in shown]
+    if not asked:
+        return free
+    deviations = any(name in _SECOND for name in asked)
+    if free < 1:
+        found.add("equations")
+        return 0
+    if deviations and free < 2:
+        found.add("equations")
+        asked = [name for name in asked if name in _FIRST]
+    n = facts.n
+    spread = facts.squares * n / facts.weight if facts.weight else math.nan
+    variance = spread / (n - 1) if n > 1 else math.nan
+    values = {
+        "mean": facts.mean,
+        "sum": facts.total,
+        "variance": variance,
+        "sd": math.sqrt(variance) if variance >= 0 else math.nan,
+    }
+    values["cv"] = values["sd"] / facts.mean if facts.mean else math.nan
+    values["semean"] = values["sd"] / math.sqrt(n)
+    for name in asked:
+        shown[name] = _finite(values[name], limits)
+    return free - 1 - any(name in _SECOND for name in asked)
+
+
+def _percentiles(
+    shown: dict[str, float | None],
+    facts: Facts,
+    part: Callable[[], Holding],
+    limits: SafeLimits,
+    free: int,
+    found: set[str],
+) -> int:
+    """Percentiles far enough from the ends, the middle ones first."""
+    wanted = {share: name for name in shown if (share := percentile_of(name)) is not None}
+    if "iqr" in shown:
+        wanted |= {0.25: "p25", 0.75: "p75"}
+    if not wanted:
+        return free
+    whole = part()
+    values, weights, entities = _sorted(whole)
+    known: dict[str, float] = {}
+    for share in sorted(wanted, key=lambda share: (abs(share - 0.5), share)):
+        name = wanted[share]
+        at = percentile(values, share, weights)
+        if not _deep_enough(facts, values, at, share, entities, limits):
+            found.add("percentile")
+        elif free < 1:
+            found.add("equations")
+        else:
+            free -= 1
+            known[name] = at
+    for name, at in known.items():
+        if name in shown:
+            shown[name] = _finite(at, limits)
+    if "iqr" in shown and {"p25", "p75"} <= set(known):
+        shown["iqr"] = _finite(known["p75"] - known["p25"], limits)
+    return free
+
+
+def _sorted(whole: Holding) -> tuple[FloatArray, FloatArray | None, IntArray | None]:
+    """Values in order, with what goes with them."""
+    if whole.weights is None and whole.entities is None:
+        return np.sort(whole.values), None, None
+    order = np.lexsort(
+        (np.zeros(whole.values.size) if whole.weights is None else whole.weights, whole.values)
+    )
+    weights = None if whole.weights is None else whole.weights[order]
+    entities = None if whole.entities is None else whole.entities[order]
+    return whole.values[order], weights, entities
+
+
+def _deep_enough(
+    facts: Facts,
+    values: FloatArray,
+    at: float,
+    share: float,
+    entities: IntArray | None,
+    limits: SafeLimits,
+) -> bool:
+    """Whether enough cases lie beyond a percentile: n·min(q, 1 − q) of at least the limit."""
+    # 300 · 0.01 must be 3 and not a little less.
+    if round(facts.cases * min(share, 1 - share), 9) < limits.percentile_cases:
+        return False
+    if entities is None:
+        return True
+    sides = []
+    if share <= 0.5:
+        sides.append(entities[: int(np.searchsorted(values, at, side="right"))])
+    if share >= 0.5:
+        sides.append(entities[int(np.searchsorted(values, at, side="left")) :])
+    return all(np.unique(side).size >= limits.percentile_cases for side in sides)
+
+
+def percentile(values: FloatArray, share: float, weights: FloatArray | None = None) -> float:
+    """A percentile of sorted values as `summarize, detail` defines it.
+
+    >>> percentile(np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
+    2.5
+    """
+    if weights is None:
+        place = round(values.size * share, 9)
+        upper = math.floor(place)
+        if place == upper and 0 < upper < values.size:
+            return float((values[upper - 1] + values[upper]) / 2)
+        return float(values[min(upper, values.size - 1)])
+    reached = np.cumsum(weights)
+    goal = float(reached[-1]) * share
+    upper = int(np.searchsorted(reached, goal, side="left"))
+    close = abs(float(reached[min(upper, values.size - 1)]) - goal) <= 1e-12 * float(reached[-1])
+    if close and upper + 1 < values.size:
+        return float((values[upper] + values[upper + 1]) / 2)
+    return float(values[min(upper, values.size - 1)])
+
+
+def _shape(
+    shown: dict[str, float | None],
+    facts: Facts,
+    part: Callable[[], Holding],
+    limits: SafeLimits,
+    free: int,
+    found: set[str],
+) -> None:
+    """Skewness and kurtosis, as moments about the mean."""
+    whole = part()
+    scale = math.sqrt(facts.squares / facts.weight)
+    unit = (whole.values - facts.mean) / scale
+    for name, power in (("skewness", 3), ("kurtosis", 4)):
+        if name not in shown:
+            continue
+        if free < 1:
+            found.add("equations")
+            continue
+        free -= 1
+        terms = unit**2 * unit if power == 3 else unit**2 * unit**2
+        terms = terms if whole.weights is None else terms * whole.weights
+        shown[name] = _finite(exact_sum(terms) / facts.weight, limits)
+
+
+def _finite(value: float, limits: SafeLimits) -> float | None:
+    return rounded(value, limits.digits) if math.isfinite(value) else None

@@ -1,0 +1,151 @@
+"""Sums that are the same to the last bit whatever the order of the records.
+
+Values are scaled by a power of two to at most 1 in size, and cut into two whole numbers of
+32 bits, which are added as floating-point numbers: as all partial sums stay below 2^53,
+no addition rounds, and no order or number of threads can change the result. What is cut
+off is below 2^-64 of the largest value per record.
+
+In: values and group codes of records. Out: exact whole sums, and moments made of them.
+CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.output_checking.safe.units import BASE, CHUNK
+
+__all__ = ["SMALL", "Scaled", "exact_sum", "group_sums", "scaled_sums", "shift_of"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+#: Up to this many values, compiled loops are not worth loading.
+SMALL = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """First and second moments about a pivot, as whole numbers (confidential).
+
+    Args:
+        first: Sums of (value − pivot), in units of 2^-64 of the scale.
+        second: Sums of its square.
+        pivot: What was subtracted.
+        shift: The scale is 2^shift.
+    """
+
+    first: list[int]
+    second: list[int]
+    pivot: float
+    shift: int
+
+    def mean(self, group: int, count: int) -> float:
+        """The mean of a group of `count` values."""
+        return self.pivot + math.ldexp(self.first[group] / count, self.shift - 64)
+
+    def squares(self, group: int, count: int) -> float:
+        """The sum of squared deviations from the mean of a group."""
+        # first² has 128 bits behind the point, second only 64.
+        whole = (self.second[group] << 64) * count - self.first[group] ** 2
+        return math.ldexp(max(whole, 0) / count, 2 * self.shift - 128)
+
+
+def shift_of(low: float, high: float) -> int:
+    """The smallest e such that no value between `low` and `high` exceeds 2^e in size.
+
+    >>> shift_of(-3.0, 8.0), shift_of(0.0, 0.0)
+    (4, 0)
+    """
+    largest = max(abs(low), abs(high))
+    return math.frexp(largest)[1] if largest > 0 else 0
+
+
+def exact_sum(values: FloatArray) -> float:
+    """The sum of values without NaN, the same in every order.
+
+    >>> exact_sum(np.array([0.1, 0.2, 0.3])) == exact_sum(np.array([0.3, 0.1, 0.2]))
+    True
+    """
+    return float(group_sums(values, None, 1)[0])
+
+
+def group_sums(values: FloatArray, codes: IntArray | None, groups: int) -> FloatArray:
+    """Sums per group of values without NaN, the same in every order.
+
+    >>> group_sums(np.array([1.0, 2.5, 4.0]), np.array([0, 1, 0]), 2)
+    array([5. , 2.5])
+    """
+    if not values.size:
+        return np.zeros(groups)
+    shift = shift_of(float(values.min()), float(values.max()))
+    unit = np.ldexp(values, -shift)
+    if codes is None and values.size > SMALL:
+        from discreet.output_checking.safe import compiled_sums
+
+        whole = compiled_sums.moments(unit, None, 1, 0.0, 1.0)[0]
+        return np.array([math.ldexp(whole[0], shift - 64)])
+    large, small = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
+    for high, low in _split(unit, codes, groups):
+        large += high.astype(np.int64)
+        small += low.astype(np.int64)
+    # The same rounding as that of whole numbers: carry first, then round once.
+    large, small = large + (small >> 32), small & (2**32 - 1)
+    sums: FloatArray = np.ldexp(large * BASE + small, shift - 64)
+    return sums
+
+
+def scaled_sums(
+    values: FloatArray, codes: IntArray | None, groups: int, low: float, high: float
+) -> Scaled:
+    """First and second moments per group of values without NaN.
+
+    Args:
+        values: Values from `low` to `high`.
+        codes: The group of each value; None if all are in one.
+        groups: How many groups there are.
+        low: The smallest value.
+        high: The largest value.
+    """
+    pivot = low / 2 + high / 2
+    shift = shift_of(low - pivot, high - pivot)
+    factor = math.ldexp(1.0, -shift)
+    if values.size > SMALL:
+        from discreet.output_checking.safe import compiled_sums
+
+        first, second = compiled_sums.moments(values, codes, groups, pivot, factor)
+    else:
+        unit = (values - pivot) * factor
+        first, second = _split_sums(unit, codes, groups), _split_sums(unit * unit, codes, groups)
+    return Scaled(first, second, pivot, shift)
+
+
+def _split_sums(unit: FloatArray, codes: IntArray | None, groups: int) -> list[int]:
+    """Sums of values of at most 1 in size, in units of 2^-64."""
+    total = [0] * groups
+    for large, small in _split(unit, codes, groups):
+        for group, (high, low) in enumerate(zip(large.tolist(), small.tolist(), strict=True)):
+            total[group] += (int(high) << 32) + int(low)
+    return total
+
+
+def _split(
+    unit: FloatArray, codes: IntArray | None, groups: int
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Sums of the upper and lower halves of values, chunk by chunk, all of them exact."""
+    for start in range(0, unit.size, CHUNK):
+        part = unit[start : start + CHUNK] * BASE
+        coarse = np.floor(part)
+        fine = np.floor((part - coarse) * BASE)
+        if codes is None:
+            yield coarse.sum(keepdims=True), fine.sum(keepdims=True)
+        else:
+            inside = codes[start : start + CHUNK]
+            large: FloatArray = np.bincount(inside, coarse, groups).astype(np.float64)
+            small: FloatArray = np.bincount(inside, fine, groups).astype(np.float64)
+            yield large, small

@@ -1,0 +1,98 @@
+"""Limits are checked and secret; results never let go of their evidence."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import polars as pl
+import pytest
+
+from discreet.errors import OutputCheckError
+from discreet.output_checking.safe import Check, Evidence, SafeLimits, SafeResult, Verdict
+
+
+def test_p_follows_from_k_and_k_from_p():
+    # p = 100 (100 − k)/k: the p% rule that every cell unsafe by (1,k) breaks.
+    assert SafeLimits(k=80).closeness == pytest.approx(25)
+    assert SafeLimits(p=25).dominance == pytest.approx(80)
+    assert (SafeLimits(k=80, p=10).dominance, SafeLimits(k=80, p=10).closeness) == (80, 10)
+
+
+def test_the_repr_shows_no_secret():
+    text = repr(SafeLimits(k=77.123, p=31.456)) + str(SafeLimits(k=77.123, p=31.456))
+    assert "77" not in text
+    assert "31" not in text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"minimum": 0},
+        {"minimum": 2.5},
+        {"minimum": True},
+        {"k": 0},
+        {"k": 100},
+        {"k": float("nan")},
+        {"k": "85"},
+        {"p": -1},
+        {"leverage": None},
+        {"leverage": 1.0},
+        {"digits": 99},
+        {"language": "fr"},
+    ],
+)
+def test_wrong_limits_are_refused_without_their_value(wrong):
+    with pytest.raises(OutputCheckError) as caught:
+        SafeLimits(**wrong)
+    assert caught.value.where == next(iter(wrong))
+
+
+def test_limits_from_a_file(tmp_path):
+    path = tmp_path / "limits.toml"
+    path.write_text('[limits]\nminimum = 5\nk = 75\nlanguage = "de"\n')
+    assert SafeLimits.read(path) == SafeLimits(minimum=5, k=75, language="de")
+    path.write_text("minimum = 5\n")
+    assert SafeLimits.read(path).minimum == 5
+
+
+@pytest.mark.parametrize(
+    "text", ["k = 93.51\nkk = 2", "k = 93.51 93.51", "limits = 93.51", "[limits]\nk = 1093.51"]
+)
+def test_a_wrong_file_is_refused_and_not_quoted(tmp_path, text):
+    path = tmp_path / "limits.toml"
+    path.write_text(text)
+    with pytest.raises(OutputCheckError) as caught:
+        SafeLimits.read(path)
+    assert "93.51" not in str(caught.value)
+
+
+def test_no_file_and_no_text_are_refused(tmp_path):
+    with pytest.raises(OutputCheckError):
+        SafeLimits.read(tmp_path / "none.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(OutputCheckError):
+        SafeLimits.read(tmp_path / "binary.toml")
+
+
+def test_evidence_stays_inside():
+    result = SafeResult(
+        command="summarize rent",
+        shown=".",
+        frame=pl.DataFrame({"mean": [float("nan")]}),
+        checks=[Check(rule="minimum", verdict=Verdict.fail, reason="too few cases")],
+        evidence=Evidence(largest=4711.0),
+    )
+    everything = f"{result} {result!r} {result.evidence} {json.dumps(result.to_dict())}"
+    assert "4711" not in everything
+    with pytest.raises(TypeError, match="confidential"):
+        pickle.dumps(result.evidence)
+    assert result.evidence["largest"] == 4711.0
+    assert result.to_dict()["frame"] == [{"mean": None}]
+
+
+def test_the_worst_verdict_counts():
+    fine = Check(rule="a", verdict=Verdict.passed, reason="")
+    look = Check(rule="b", verdict=Verdict.review, reason="")
+    result = SafeResult(command="x", shown="", checks=[look, fine])
+    assert result.verdict is Verdict.review

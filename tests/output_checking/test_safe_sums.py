@@ -1,0 +1,67 @@
+"""Sums are exact to the last bit in every order, small data or large."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.output_checking.safe import compiled_sums, sums
+from discreet.output_checking.safe.facts import Holding
+from discreet.output_checking.safe.limits import SafeLimits
+
+numbers = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False)
+
+
+@given(st.lists(numbers, min_size=1, max_size=60), st.randoms())
+@settings(max_examples=80)
+def test_order_never_matters(values, random):
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    one, other = (Holding.of(np.array(x), None, 1).whole for x in (values, shuffled))
+    assert (one.mean, one.squares, one.size) == (other.mean, other.squares, other.size)
+
+
+@given(st.lists(numbers, min_size=2, max_size=60))
+@settings(max_examples=80)
+def test_moments_agree_with_fractions(values):
+    facts = Holding.of(np.array(values), None, 1).whole
+    exact = [Fraction(x) for x in values]
+    mean = sum(exact) / len(exact)
+    squares = float(sum((x - mean) ** 2 for x in exact))
+    span = max(values) - min(values)
+    assert facts.mean == pytest.approx(float(mean), rel=1e-14, abs=span * 1e-15)
+    assert facts.squares == pytest.approx(squares, rel=1e-12, abs=span**2 * 1e-15)
+
+
+def test_compiled_and_plain_sums_are_the_same_bits():
+    rng = np.random.default_rng(5)
+    values = rng.lognormal(8, 2, sums.SMALL + 1000)
+    codes = rng.integers(0, 7, values.size)
+    ends = float(values.min()), float(values.max())
+    pivot = ends[0] / 2 + ends[1] / 2
+    factor = math.ldexp(1.0, -sums.shift_of(ends[0] - pivot, ends[1] - pivot))
+    unit = (values - pivot) * factor
+    for groups, part in ((1, None), (7, codes)):
+        first, second = compiled_sums.moments(values, part, groups, pivot, factor)
+        assert first == sums._split_sums(unit, part, groups)
+        assert second == sums._split_sums(unit * unit, part, groups)
+
+
+def test_large_data_are_screened_as_if_looked_at_one_by_one():
+    rng = np.random.default_rng(6)
+    values = rng.normal(0, 100, sums.SMALL + 5000)
+    values[rng.integers(0, values.size, 300)] = np.nan
+    codes = rng.integers(-1, 40, values.size)
+    values[codes == 3] = 7.0
+    holding = Holding.of(values, codes, 40)
+    for group, facts in enumerate(holding.facts(SafeLimits())):
+        exact = holding.union([group])
+        for name in ("n", "cases", "low", "high", "first"):
+            assert getattr(facts, name) == getattr(exact, name)
+        for name in ("mean", "squares", "size"):
+            assert getattr(facts, name) == pytest.approx(getattr(exact, name), rel=1e-9)

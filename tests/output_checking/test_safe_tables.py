@@ -1,0 +1,289 @@
+"""`tabulate` and `table`: margins, percentages and cumulated columns tell nothing."""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import OutputCheckError
+from discreet.output_checking import safe
+from discreet.output_checking.safe import SafeLimits, Verdict
+from discreet.output_checking.safe.facts import Holding
+from discreet.output_checking.safe.grid import lines_of
+from discreet.output_checking.safe.judging import broken
+
+
+def records(counts):
+    """Records that make up a table of counts."""
+    places = [place for place in np.ndindex(counts.shape) for _ in range(counts[place])]
+    names = ["a", "b", "c"][: counts.ndim]
+    return pl.DataFrame(places, schema=dict.fromkeys(names, pl.Int64), orient="row")
+
+
+def shown_counts(result, shape):
+    """What is shown, with margins; NaN where withheld."""
+    return np.array(result.frame["n"].cast(pl.Float64).fill_null(np.nan)).reshape(
+        tuple(size + 1 for size in shape)
+    )
+
+
+def bounds(shown, cell):
+    """What an attacker finds out about a cell: linear programming over all that is shown.
+
+    Everyone sees which cells are not empty: withheld ones hold at least one case.
+    """
+    flat = shown.ravel()
+    found = []
+    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
+        model = highspy.Highs()
+        model.setOptionValue("output_flag", False)
+        for at, value in enumerate(flat):
+            low, high = (1.0, 10_000.0) if np.isnan(value) else (value, value)
+            model.addVar(low, high)
+            model.changeColCost(at, 1.0 if at == cell else 0.0)
+        for line in lines_of(shown.shape):
+            cells, factors = zip(*line, strict=True)
+            model.addRow(0.0, 0.0, len(line), np.array(cells), np.array(factors, dtype=float))
+        model.changeObjectiveSense(sense)
+        model.run()
+        found.append(model.getObjectiveValue())
+    return found
+
+
+@given(st.integers(2, 4), st.integers(2, 4), st.integers(0, 10**6), st.sampled_from([1, 3, 8]))
+@settings(max_examples=25, deadline=None)
+def test_nobody_can_tell_a_small_cell_of_a_two_way_table(rows, columns, seed, mean):
+    counts = np.random.default_rng(seed).poisson(mean, (rows, columns))
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    if not counts.size:
+        return
+    result = safe.tabulate(records(counts), "a", "b", percent=["row", "column", "cell"])
+    shown = shown_counts(result, counts.shape)
+    full = np.pad(counts, ((0, 1), (0, 1)))
+    full[-1, :-1], full[:-1, -1], full[-1, -1] = counts.sum(0), counts.sum(1), counts.sum()
+    there = ~np.isnan(shown)
+    assert (shown[there] == full[there]).all()
+    for cell in np.flatnonzero((full.ravel() > 0) & (full.ravel() < 3)):
+        assert np.isnan(shown.ravel()[cell])
+        low, high = bounds(shown, cell)
+        assert low < 3 <= high + 1e-9
+        assert high - low > 0.5
+    for share in ("row_percent", "column_percent", "cell_percent"):
+        assert result.frame.filter(pl.col("n").is_null())[share].null_count() == (~there).sum()
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=7))
+@settings(max_examples=60, deadline=None)
+def test_nobody_can_tell_a_small_group_of_a_one_way_table(sizes):
+    counts = np.array(sizes)
+    counts = counts[counts > 0]
+    if not counts.size:
+        return
+    if counts.size > 5 and counts.size * 3 > counts.sum():
+        with pytest.raises(OutputCheckError, match="group of its own"):
+            safe.tabulate(records(counts), "a")
+        return
+    result = safe.tabulate(records(counts), "a")
+    shown = [*result.frame["n"].to_list(), result.stored.get("N")]
+    assert all(size is None or size >= 3 for size in shown)
+    cells = np.array([np.nan if x is None else x for x in shown])
+    for cell in np.flatnonzero(counts < 3):
+        low, high = bounds(cells, cell)
+        assert low < 3 <= high
+    # The cumulated column is made of shown frequencies only.
+    total = result.stored.get("N")
+    hidden = [at for at, size in enumerate(result.frame["n"]) if size is None]
+    for at, share in enumerate(result.frame["cumulated"]):
+        below = all(other > at for other in hidden)
+        above = all(other <= at for other in hidden)
+        assert (share is not None) == (total is not None and (below or above))
+
+
+def test_a_margin_that_reveals_a_cell():
+    # Shown margins of 10 and 12 would give the single case of the first row away.
+    counts = np.array([[1, 9, 5], [7, 8, 6], [4, 6, 9]])
+    result = safe.tabulate(records(counts), "a", "b")
+    shown = shown_counts(result, counts.shape)
+    assert np.isnan(shown[0, 0])
+    assert np.isnan(shown[0, :-1]).sum() >= 2
+    assert np.isnan(shown[:-1, 0]).sum() >= 2
+    assert shown[-1, -1] == 55
+
+
+def test_one_and_one_is_not_two():
+    # Two withheld cells that add up to 2 are 1 and 1: a third must go.
+    result = safe.tabulate(records(np.array([1, 1, 20, 30])), "a")
+    assert result.frame["n"].to_list() == [None, None, None, 30]
+
+
+def test_both_tables_withhold_the_same_margins():
+    counts = np.array([[2, 0, 0], [4, 9, 8], [5, 6, 7], [9, 9, 9]])
+    frame = records(counts)
+    one = safe.tabulate(frame, "a").frame["n"].to_list()
+    shown = shown_counts(safe.tabulate(frame, "a", "b"), counts.shape)
+    two = [None if np.isnan(x) else x for x in shown[:-1, -1]]
+    assert one == two
+
+
+def test_small_cells_are_those_of_few_people():
+    frame = pl.DataFrame({"a": [1] * 30 + [2] * 30, "pid": [1] * 28 + [2, 3] + list(range(30))})
+    few = pl.DataFrame({"a": [1] * 30 + [2] * 30, "pid": [1] * 29 + [2] + list(range(30))})
+    assert safe.tabulate(frame, "a", entity="pid").frame["n"].null_count() == 0
+    assert safe.tabulate(few, "a").frame["n"].null_count() == 0
+    assert safe.tabulate(few, "a", entity="pid").frame["n"].null_count() == 2
+
+
+def test_a_test_is_shown_only_with_all_counts():
+    # Pearson's test by hand: 20·(8·7 − 2·3)² / (10·10·11·9) = 5.0505…
+    counts = np.array([[8, 2], [3, 7]])
+    fine = safe.tabulate(records(counts), "a", "b", chi2=True, limits=SafeLimits(minimum=2))
+    assert fine.stored["chi2"] == pytest.approx(20 * 50**2 / (10 * 10 * 11 * 9), rel=1e-6)
+    assert fine.stored["p"] == pytest.approx(0.024617, abs=1e-5)
+    hidden = safe.tabulate(records(counts), "a", "b", chi2=True)
+    assert "chi2" not in hidden.stored
+
+
+def test_rows_with_one_value_are_looked_at():
+    result = safe.tabulate(records(np.array([[9, 0], [5, 6]])), "a", "b")
+    assert [c.where for c in result.checks if c.verdict is Verdict.review] == ["a = 0", "b = 1"]
+
+
+def test_rare_values_are_put_together():
+    ages = np.repeat(np.arange(18, 98), np.r_[np.full(70, 40), np.full(10, 2)])
+    result = safe.tabulate(pl.DataFrame({"age": ages}), "age")
+    assert result.frame["age"].to_list()[-1] == "(other)"
+    assert result.frame["n"].to_list()[-1] == 20
+    assert "97" not in result.frame["age"].to_list()
+
+
+def test_weights_are_shown_as_sums():
+    frame = pl.DataFrame({"a": [1] * 4 + [2] * 5, "w": [1.5] * 9})
+    assert safe.tabulate(frame, "a", weights="w").frame["n"].to_list() == [6, 7.5]
+    heavy = pl.DataFrame({"a": [1] * 4 + [2] * 5, "w": [900.0] + [1.5] * 8})
+    assert safe.tabulate(heavy, "a", weights="w").frame["n"].to_list() == [None, None]
+
+
+def test_checks_do_not_say_which_cell_breaks_which_rule():
+    result = safe.tabulate(records(np.array([[1, 9, 5], [7, 8, 6], [4, 6, 9]])), "a", "b")
+    assert {(c.rule, c.where) for c in result.checks if c.verdict is Verdict.fail} == {
+        ("minimum", "a, b"),
+        ("secondary", "a, b"),
+    }
+
+
+# `table`: sums and means of cells.
+
+
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_no_contributor_can_estimate_another_by_a_line(seed, signed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 90))
+    x = rng.lognormal(3, 2, n) * (rng.choice([-1, 1], n) if signed else 1)
+    frame = pl.DataFrame({"a": rng.integers(0, 3, n), "b": rng.integers(0, 3, n), "x": x})
+    limits = SafeLimits(k=85)
+    result = safe.table(frame, ["a", "b"], "x", statistics="sum", limits=limits)
+    sizes = (frame["a"].n_unique(), frame["b"].n_unique())
+    labels = [sorted(frame[name].unique()) for name in ("a", "b")]
+    shown = result.frame["sum x"].fill_null(np.nan).to_numpy().reshape(sizes[0] + 1, sizes[1] + 1)
+    full = np.zeros_like(shown)
+    for i, j in np.ndindex(full.shape):
+        keep = [(frame["a"] == labels[0][i]) if i < sizes[0] else pl.repeat(True, n, eager=True)]
+        keep += [(frame["b"] == labels[1][j]) if j < sizes[1] else pl.repeat(True, n, eager=True)]
+        full[i, j] = frame.filter(keep[0] & keep[1])["x"].len()
+    for axis in (0, 1):
+        for at in range(full.shape[1 - axis]):
+            line = np.take(shown, at, axis=1 - axis)
+            there = np.take(full, at, axis=1 - axis)
+            hidden = [c for c in range(len(line) - 1) if np.isnan(line[c]) and there[c] > 0]
+            if np.isnan(line[-1]) or not hidden:
+                assert len(hidden) > 0 or not np.isnan(line[-1]) or not there[-1]
+                continue
+            # The total less what is shown is the sum of the withheld cells together.
+            own, other = ("a", "b") if axis == 0 else ("b", "a")
+            part = frame.filter(pl.col(own).is_in([labels[axis][c] for c in hidden]))
+            if at < sizes[1 - axis]:
+                part = part.filter(pl.col(other) == labels[1 - axis][at])
+            top = np.sort(np.abs(part["x"].to_numpy()))[::-1]
+            assert len(top) > 3
+            assert top[:2].sum() <= 0.85 * top.sum() * (1 + 1e-9)
+            assert not broken(Holding.of(part["x"].to_numpy(), None, 1).whole, limits)
+
+
+def test_withheld_sums_are_not_determined_by_the_table():
+    rng = np.random.default_rng(8)
+    for _ in range(8):
+        n = 70
+        frame = pl.DataFrame(
+            {"a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "x": rng.lognormal(3, 1.6, n)}
+        )
+        shown = safe.table(frame, ["a", "b"], "x", statistics="sum").frame["sum x"]
+        counts = safe.table(frame, ["a", "b"]).frame["n"]
+        unknown = [at for at, value in enumerate(shown) if value is None and counts[at] != 0]
+        lines = np.zeros((len(lines_of((5, 4))), 20))
+        for row, line in enumerate(lines_of((5, 4))):
+            for cell, factor in line:
+                lines[row, cell] = factor
+        system = lines[:, unknown]
+        rank = np.linalg.matrix_rank(system) if unknown else 0
+        for at in range(len(unknown)):
+            unit = np.zeros((1, len(unknown)))
+            unit[0, at] = 1
+            assert np.linalg.matrix_rank(np.vstack([system, unit])) == rank + 1
+
+
+def test_three_variables_are_in_line_with_two():
+    rng = np.random.default_rng(4)
+    n = 300
+    frame = pl.DataFrame(
+        {
+            "a": rng.integers(0, 3, n),
+            "b": rng.choice([0, 1, 2], n, p=[0.7, 0.28, 0.02]),
+            "c": rng.integers(0, 2, n),
+        }
+    )
+    three, two = safe.table(frame, ["a", "b", "c"]), safe.table(frame, ["a", "b"])
+    hidden = two.frame.filter(pl.col("n").is_null()).select("a", "b").rows()
+    assert hidden
+    below = three.frame.filter(pl.col("c") == "Total")
+    assert set(hidden) <= set(below.filter(pl.col("n").is_null()).select("a", "b").rows())
+
+
+def test_wrong_tables_are_refused():
+    frame = records(np.array([[5, 5], [5, 5]]))
+    for ask in (
+        lambda: safe.tabulate(frame, "a", "a"),
+        lambda: safe.tabulate(frame, "a", percent=["row"]),
+        lambda: safe.tabulate(frame, "a", "b", percent=["diagonal"]),
+        lambda: safe.tabulate(frame, "a", chi2=True),
+        lambda: safe.table(frame, ["a", "b"], limits=SafeLimits(most_cells=5)),
+    ):
+        with pytest.raises(OutputCheckError):
+            ask()
+
+
+def test_variables_may_be_called_like_results():
+    frame = records(np.array([[5, 6], [7, 8]])).rename({"a": "n", "b": "percent"})
+    assert safe.tabulate(frame, "n").frame.columns == ["n_", "n", "percent", "cumulated"]
+    assert safe.tabulate(frame, "n", "percent").frame.columns == ["n_", "percent", "n"]
+    assert safe.table(frame, ["n", "percent"]).frame["n"].to_list()[-1] == 26
+    counted = safe.tabstat(frame.with_columns(x=pl.int_range(26)), "x", statistics="n", by="n")
+    assert counted.frame.columns == ["variable", "n_", "n"]
+
+
+def test_a_total_that_only_sums_of_firms_make_unsafe():
+    # Firms 1 and 2 move a million from one region to the other; what is left is firm 3's.
+    move = [[1e6, 1.1e6, 9e5, 1e3, 2e3], [-1e6, -1.1e6, -9e5, 5.0, 4.0]]
+    frame = pl.DataFrame(
+        {"a": [0] * 5 + [1] * 5, "firm": [1, 2, 3, 4, 5] * 2, "x": [*move[0], *move[1]]}
+    )
+    result = safe.tabstat(
+        frame, "x", statistics="sum", by="a", entity="firm", limits=SafeLimits(k=90)
+    )
+    sums = result.frame["sum"].to_list()
+    assert sums[-1] is None
+    assert None in sums[:-1]
