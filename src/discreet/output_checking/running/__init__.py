@@ -1,0 +1,1 @@
+"""Running do-files without Stata: a documented subset, with safe commands for output."""

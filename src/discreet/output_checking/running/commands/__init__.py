@@ -1,0 +1,1 @@
+"""The commands of the runner, by what they are for. Each registers itself."""

@@ -1,0 +1,153 @@
+"""`generate` and `replace`: new variables and new values.
+
+In: a call. Out: variables of the session changed; the counts that Stata prints are given as
+safe results, small ones withheld.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.output_checking.running.dataset import Variable
+from discreet.output_checking.running.errors import DoError
+from discreet.output_checking.running.evaluating import evaluate, is_text, whole_column
+from discreet.output_checking.running.registry import command
+from discreet.output_checking.running.reporting import changed, missing_made
+from discreet.output_checking.running.selecting import selected
+from discreet.output_checking.running.values import MISSING, WHOLE, limited, stored, text_width
+
+if TYPE_CHECKING:
+    from discreet.output_checking.running.calls import Call
+    from discreet.output_checking.running.scope import Scope, Value
+    from discreet.output_checking.running.session import Session
+    from discreet.output_checking.running.values import Mask
+
+_TYPED = re.compile(
+    r"(?:(?P<type>byte|int|long|float|double|str\d*|strL)\s+)?(?P<name>[^\s:]+)(?::(?P<label>\w+))?\Z"
+)
+
+
+def _width(texts: object) -> str:
+    width = max((len(text.encode()) for text in texts), default=1)  # type: ignore[attr-defined]
+    return f"str{max(width, 1)}" if width <= 2045 else "strL"
+
+
+@command("generate", summary="make a variable", by=True, expression=True,
+         options="BEFore() AFTer()")  # fmt: skip
+def generate(session: Session, call: Call) -> None:
+    """`generate [type] name[:label] = exp [if] [in]`."""
+    found = _TYPED.match(call.head)
+    if not found or call.expression is None:
+        raise DoError("invalid syntax of generate", code=198)
+    name, kind = found["name"], found["type"]
+    session.data.check_new(name)
+    scope = session.scope(call.groups)
+    mask = selected(session, call)
+    value = evaluate(call.expression, scope)
+    if is_text(value) != (kind or "").startswith("str") and (kind or is_text(value)):
+        if kind:
+            raise DoError("type mismatch", code=109)
+        kind = ""
+    variable = _made(value, kind, mask, session.data.rows)
+    touched = session.trace.touched
+    session.data.put(
+        name, Variable(variable.values, variable.kind, value_label=found["label"] or "")
+    )
+    if touched:
+        session.trace.variables.add(name)
+    _place(session, call, name)
+    if not variable.is_text:
+        missing_made(session, int((variable.values >= MISSING).sum()))
+
+
+def _made(value: Value, kind: str | None, mask: Mask, rows: int) -> Variable:
+    column = whole_column(value, rows)
+    if is_text(value):
+        texts = np.where(mask, column, "").astype(object)
+        width = text_width(kind) if kind and kind != "str" else None
+        if width is not None and kind != "strL":
+            texts[:] = [one.encode()[:width].decode("utf-8", "ignore") for one in texts]
+        return Variable(texts, kind if kind and kind != "str" else _width(texts))
+    kept = kind or "float"
+    numbers = np.where(mask, np.asarray(column, dtype=np.float64), MISSING)
+    return Variable(limited(numbers, kept), kept)
+
+
+def _place(session: Session, call: Call, name: str) -> None:
+    """Options before() and after()."""
+    for option in ("before", "after"):
+        other = call.argument(option)
+        if other is None:
+            continue
+        names = [one for one in session.data.variables if one != name]
+        at = names.index(session.data.full(other.strip())) + (option == "after")
+        names.insert(at, name)
+        session.data.variables = {one: session.data.variables[one] for one in names}
+
+
+@command("replace", summary="change values of a variable", by=True, expression=True,
+         options="nopromote")  # fmt: skip
+def replace(session: Session, call: Call) -> None:
+    """`replace name = exp [if] [in]`; earlier observations are changed before later ones."""
+    if call.expression is None:
+        raise DoError("invalid syntax of replace", code=198)
+    name = session.data.full(call.head.strip())
+    old = session.data.variables[name]
+    mask = selected(session, call)
+    scope = session.scope(call.groups)
+    value = _settled(call.expression, scope, name, old, mask)
+    if is_text(value) != old.is_text:
+        raise DoError("type mismatch", code=109)
+    column = whole_column(value, session.data.rows)
+    touched = session.trace.touched
+    if old.is_text:
+        texts = np.where(mask, column, old.values).astype(object)
+        longer = max((len(one.encode()) for one in texts), default=1)
+        width = text_width(old.kind) or 1
+        fresh = Variable(texts, old.kind if longer <= width else _width(texts))
+    else:
+        numbers = np.where(mask, np.asarray(column, dtype=np.float64), old.values)
+        fresh = _kept(numbers, old, promote=not call.has("nopromote"))
+    count = int((fresh.values != old.values).sum())
+    to_missing = 0
+    if not old.is_text:
+        before = np.asarray(old.values, dtype=np.float64)
+        to_missing = int(((fresh.values >= MISSING) & (before < MISSING)).sum())
+    session.data.put(
+        name, Variable(fresh.values, fresh.kind, old.layout, old.label, old.value_label)
+    )
+    if touched:
+        session.trace.variables.add(name)
+    changed(session, count, to_missing)
+
+
+def _kept(numbers: object, old: Variable, *, promote: bool) -> Variable:
+    values = np.asarray(numbers, dtype=np.float64)
+    if promote or old.kind not in WHOLE:
+        kept, kind = stored(values, old.kind)
+        return Variable(kept, kind)
+    return Variable(limited(values, old.kind), old.kind)
+
+
+def _settled(expression: str, scope: Scope, name: str, old: Variable, mask: Mask) -> Value:
+    """The value of an expression that may refer to values it has just changed itself.
+
+    Where it does, it is worked out again until nothing changes: after k rounds the first k
+    observations are final.
+    """
+    scope.sequential, scope.renewed = name, old.values
+    value = evaluate(expression, scope)
+    if not re.search(rf"\b{re.escape(name)}\s*\[", expression):
+        return value
+    while True:
+        column = whole_column(value, scope.rows)
+        renewed = np.where(mask, column, old.values)
+        if old.is_text:
+            renewed = renewed.astype(object)
+        if np.array_equal(renewed, scope.renewed):
+            return value
+        scope.renewed = renewed
+        value = evaluate(expression, scope)

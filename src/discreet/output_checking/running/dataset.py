@@ -1,0 +1,285 @@
+"""The data in memory of a run: variables with types, labels and formats. CONFIDENTIAL.
+
+In: columns. Out: `DataSet`, which keeps its variables in order, finds them by abbreviation,
+wildcard and range, and gives them to polars and back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.output_checking.running.errors import DoError
+from discreet.output_checking.running.scope import Texts
+from discreet.output_checking.running.values import MISSING, Floats, with_nulls
+
+__all__ = ["NAME", "DataSet", "Variable"]
+
+IntArray = npt.NDArray[np.int64]
+
+NAME = re.compile(r"[A-Za-z_\u00a1-\uffff][A-Za-z0-9_\u00a1-\uffff]{0,31}\Z")
+_RESERVED = frozenset(
+    [
+        "_all",
+        "_b",
+        "_coef",
+        "_cons",
+        "_n",
+        "_N",
+        "_pi",
+        "_pred",
+        "_rc",
+        "_skip",
+        "byte",
+        "double",
+        "float",
+        "if",
+        "in",
+        "int",
+        "long",
+        "using",
+        "with",
+    ]
+)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Variable:
+    """One variable (confidential).
+
+    Args:
+        values: Numbers (missing ones as large numbers) or texts.
+        kind: Storage type: byte, int, long, float, double, str#, strL.
+        layout: Display format; a default one if empty.
+        label: Variable label.
+        value_label: Name of its value label.
+    """
+
+    values: Floats | Texts
+    kind: str = "float"
+    layout: str = ""
+    label: str = ""
+    value_label: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds texts."""
+        return self.kind.startswith("str")
+
+    @property
+    def format(self) -> str:
+        """Its display format."""
+        if self.layout:
+            return self.layout
+        if self.is_text:
+            return f"%{max(9, int(self.kind[3:] or 9) if self.kind != 'strL' else 9)}s"
+        widths = {"byte": "%8.0g", "int": "%8.0g", "long": "%12.0g", "double": "%10.0g"}
+        return widths.get(self.kind, "%9.0g")
+
+    def taken(self, rows: Any) -> Variable:
+        """The same with some observations, or in another order."""
+        return replace(self, values=self.values[rows])
+
+    def __repr__(self) -> str:
+        return f"<Variable {self.kind} (confidential)>"
+
+
+@dataclass
+class DataSet:
+    """Variables of one length, in order (confidential).
+
+    Args:
+        variables: The variables by name.
+        rows: Number of observations.
+        value_labels: Value labels by name: the text for each number.
+        sorted_by: Variables that the observations are sorted by.
+        panel: The panel and the time variable, where set.
+        label: Label of the data.
+    """
+
+    variables: dict[str, Variable] = field(default_factory=dict)
+    rows: int = 0
+    value_labels: dict[str, dict[float, str]] = field(default_factory=dict)
+    sorted_by: tuple[str, ...] = ()
+    panel: tuple[str, str] = ("", "")
+    label: str = ""
+
+    def __repr__(self) -> str:
+        return f"<DataSet (confidential): {len(self.variables)} variables>"
+
+    def copy(self) -> DataSet:
+        """The same, to be kept while this one changes."""
+        labels = {name: dict(texts) for name, texts in self.value_labels.items()}
+        return replace(self, variables=dict(self.variables), value_labels=labels)
+
+    def find(self, name: str) -> str | None:
+        """The full name of a variable, from its name or a unique abbreviation."""
+        if name in self.variables:
+            return name
+        matches = [known for known in self.variables if known.startswith(name)] if name else []
+        if len(matches) > 1:
+            raise DoError(f"{name} ambiguous abbreviation", code=111)
+        return matches[0] if matches else None
+
+    def named(self, name: str) -> Variable:
+        """A variable by name or unique abbreviation.
+
+        Raises:
+            DoError: There is none, or several.
+        """
+        return self.variables[self.full(name)]
+
+    def full(self, name: str) -> str:
+        """The full name; an error if there is none."""
+        found = self.find(name)
+        if found is None:
+            raise DoError(f"variable {name} not found", code=111)
+        return found
+
+    def listed(self, text: str) -> list[str]:
+        """The variables of a list: names, `*`, `?`, `~`, ranges `a-b` and `_all`."""
+        found: list[str] = []
+        for word in re.sub(r"\s*-\s*", "-", text.strip()).split():
+            found.extend(self._matching(word))
+
+        return found
+
+    def _matching(self, word: str) -> Iterable[str]:
+        names = list(self.variables)
+        if word == "_all":
+            return names
+        if any(sign in word for sign in "*?~"):
+            matches = [name for name in names if fnmatchcase(name, word.replace("~", "*"))]
+            if not matches:
+                raise DoError(f"no variables match {word}", code=111)
+            return matches
+        if "-" in word:
+            first, _, last = word.partition("-")
+            start, end = names.index(self.full(first)), names.index(self.full(last))
+            if start > end:
+                raise DoError(f"variables out of order: {word}", code=111)
+            return names[start : end + 1]
+        return [self.full(word)]
+
+    def check_new(self, name: str) -> None:
+        """Raise an error if a name cannot be a new variable."""
+        if not NAME.match(name) or name in _RESERVED or re.match(r"str\d+\Z", name):
+            raise DoError(f"{name} invalid name", code=198)
+        if name in self.variables:
+            raise DoError(f"variable {name} already defined", code=110)
+
+    def put(self, name: str, variable: Variable) -> None:
+        """Set a variable; what is sorted by it is sorted no more."""
+        if not self.variables and not self.rows:
+            self.rows = len(variable.values)
+        if name in self.sorted_by:
+            self.sorted_by = self.sorted_by[: self.sorted_by.index(name)]
+        self.variables[name] = variable
+
+    def drop(self, names: Sequence[str]) -> None:
+        """Remove variables."""
+        for name in names:
+            self.variables.pop(name, None)
+            if name in self.sorted_by:
+                self.sorted_by = self.sorted_by[: self.sorted_by.index(name)]
+            if name in self.panel:
+                self.panel = ("", "")
+        if not self.variables:
+            self.rows = 0
+
+    def take(self, rows: Any, keep_order: bool = True) -> None:
+        """Keep some observations (mask or row numbers), in the order given."""
+        self.variables = {name: one.taken(rows) for name, one in self.variables.items()}
+        at = np.asarray(rows)
+        self.rows = int(at.sum()) if at.dtype == np.bool_ else len(at)
+        if not keep_order:
+            self.sorted_by = ()
+
+    def order_of(self, names: Sequence[str], descending: Sequence[bool] = ()) -> IntArray:
+        """Row numbers in the order of variables; equal ones stay in their order.
+
+        Texts are in the order of their bytes, missing numbers after all others.
+        """
+        rows = np.arange(self.rows, dtype=np.int64)
+        down = list(descending) or [False] * len(names)
+        for name, falling in reversed(list(zip(names, down, strict=True))):
+            values = self.variables[name].values[rows]
+            if values.dtype == object:
+                encoded = np.array([one.encode() for one in values], dtype=object)
+                values = np.unique(encoded, return_inverse=True)[1].astype(np.float64)
+            rows = rows[np.argsort(-values if falling else values, kind="stable")]
+        return rows
+
+    def starts_of(self, names: Sequence[str]) -> IntArray:
+        """Where runs of equal values start, and the number of observations."""
+        changed = np.zeros(self.rows, dtype=np.bool_)
+        changed[:1] = True
+        for name in names:
+            values = self.variables[name].values
+            changed[1:] |= values[1:] != values[:-1]
+        return np.concatenate([np.flatnonzero(changed), [self.rows]]).astype(np.int64)
+
+    def frame(self, names: Sequence[str] | None = None, rows: Any = None) -> pl.DataFrame:
+        """Variables for polars; every missing number is null, empty texts stay."""
+        columns = {}
+        for name in self.variables if names is None else names:
+            variable = self.variables[name]
+            values = variable.values if rows is None else variable.values[rows]
+            if variable.is_text:
+                columns[name] = pl.Series(name, list(values), dtype=pl.String)
+            else:
+                numbers = pl.Series(
+                    name,
+                    with_nulls(np.asarray(values, dtype=np.float64)),
+                    nan_to_null=True,
+                    dtype=pl.Float64,
+                )
+                whole = variable.kind in ("byte", "int", "long")
+                columns[name] = numbers.cast(pl.Int64) if whole else numbers
+        return pl.DataFrame(columns)
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> DataSet:
+        """From a polars frame: nulls are `.`, or empty for texts."""
+        data = cls(rows=frame.height)
+        for column in frame.get_columns():
+            data.variables[column.name] = variable_of(column)
+        return data
+
+
+_KINDS: dict[Any, str] = {pl.Int8: "int", pl.UInt8: "int", pl.Int16: "long", pl.UInt16: "long"}
+
+
+def variable_of(column: pl.Series) -> Variable:
+    """A column of polars as a variable.
+
+    >>> variable_of(pl.Series("x", [1, None])).values
+    array([1.00000000e+000, 8.98846567e+307])
+    """
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        texts = column.cast(pl.String).fill_null("").to_list()
+        values = np.empty(len(texts), dtype=object)
+        values[:] = texts
+        width = max((len(text.encode()) for text in texts), default=1)
+        return Variable(values, f"str{max(width, 1)}" if width <= 2045 else "strL")
+    if column.dtype == pl.Date:
+        days = column.cast(pl.Int32).cast(pl.Float64) + 3653.0
+        return Variable(_floats(days), "long", "%td")
+    if column.dtype == pl.Boolean:
+        return Variable(_floats(column.cast(pl.Float64)), "byte")
+    if not column.dtype.is_numeric():
+        raise DoError(f"variable {column.name} is of a type that cannot be used", code=109)
+    kind = "float" if column.dtype == pl.Float32 else "double"
+    return Variable(_floats(column.cast(pl.Float64)), _KINDS.get(column.dtype, kind))
+
+
+def _floats(column: pl.Series) -> Floats:
+    filled = column.fill_null(MISSING).fill_nan(MISSING).to_numpy()
+    return np.array(filled, dtype=np.float64)

@@ -1,0 +1,85 @@
+"""What stops a do-file: an error with Stata's return code, or something not supported.
+
+In: what is wrong and where. Out: `DoError`, which `capture` can catch, and `UnsupportedError`,
+which nothing catches: a program that cannot be run as written is not run on.
+"""
+
+from __future__ import annotations
+
+from discreet.errors import OutputCheckError
+
+__all__ = ["DoError", "UnsupportedError"]
+
+_SHOWN = 60
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+
+
+class DoError(OutputCheckError):
+    """An error of the program that Stata would report too.
+
+    Messages hold no expanded program text: macros may carry values of the data.
+
+    Args:
+        what: What is wrong; names at most what stands in the do-file itself.
+        code: Stata's return code; `_rc` after `capture`.
+        line: Number of the line in the do-file.
+
+    >>> print(DoError("variable x not found", code=111, line=3))
+    [do-file] line 3: variable x not found; r(111)
+    """
+
+    def __init__(self, what: str, *, code: int, line: int | None = None) -> None:
+        self.rc = code
+        self.line = line
+        self.failed = what
+        place = f"line {line}" if line is not None else ""
+        super().__init__(f"{what}; r({code})", code="do-file", where=place)
+
+    def at(self, line: int) -> DoError:
+        """The same error with the line where it happened."""
+        return self if self.line is not None else DoError(self.failed, code=self.rc, line=line)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_do_error, (self.failed, self.rc, self.line))
+
+
+def _do_error(what: str, code: int, line: int | None) -> DoError:
+    return DoError(what, code=code, line=line)
+
+
+class UnsupportedError(OutputCheckError):
+    """The do-file uses something that the runner does not know.
+
+    Args:
+        what: The command, option or function.
+        line: Number of the line.
+
+    >>> print(UnsupportedError("command xtabond", line=7))
+    [unsupported] line 7: not supported by the runner: command xtabond
+      Hint: see the table of supported commands, or run the program in Stata
+    """
+
+    def __init__(self, what: str, *, line: int | None = None) -> None:
+        self.unknown = what
+        self.line = line
+        super().__init__(
+            f"not supported by the runner: {_short(what)}",
+            code="unsupported",
+            where=f"line {line}" if line is not None else "",
+            hint="see the table of supported commands, or run the program in Stata",
+        )
+
+    def at(self, line: int) -> UnsupportedError:
+        """The same with its line."""
+        return self if self.line is not None else UnsupportedError(self.unknown, line=line)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_unsupported, (self.unknown, self.line))
+
+
+def _unsupported(what: str, line: int | None) -> UnsupportedError:
+    return UnsupportedError(what, line=line)

@@ -1,0 +1,261 @@
+"""Functions of expressions: numbers, conditions, distributions, random draws.
+
+In: the values of arguments. Out: the value, with Stata's rules for missing ones. Functions
+of texts and dates stand in modules of their own; `function_of` finds all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import OutputCheckError
+from discreet.output_checking.running.errors import DoError
+from discreet.output_checking.running.functions_dates import DATES
+from discreet.output_checking.running.functions_texts import TEXTS
+from discreet.output_checking.running.scope import Scope, Value
+from discreet.output_checking.running.values import MISSING, tidy
+
+__all__ = ["FunctionOf", "function_names", "function_of"]
+
+#: A function: the scope, the text between its brackets, the values of its arguments.
+FunctionOf = Callable[[Scope, str, Sequence[Value]], Value]
+
+
+def function_of(name: str) -> FunctionOf | None:
+    """The function of a name, or None."""
+    return _FUNCTIONS.get(name)
+
+
+def function_names() -> list[str]:
+    """The names of all functions."""
+    return sorted(_FUNCTIONS)
+
+
+def _numbers(arguments: Sequence[Value], *, least: int, most: int | None = None) -> list[Any]:
+    if len(arguments) < least or (most is not None and len(arguments) > most):
+        raise DoError("invalid syntax: wrong number of arguments", code=198)
+    for value in arguments:
+        if isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object):
+            raise DoError("type mismatch", code=109)
+    return list(arguments)
+
+
+def _each(function: Callable[..., Any], arguments: int = 1, optional: int = 0) -> FunctionOf:
+    """A function of numbers that is missing where an argument is."""
+
+    def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+        given = _numbers(values, least=arguments, most=arguments + optional)
+        missing = np.zeros((), dtype=np.bool_)
+        for value in given:
+            missing = missing | np.greater_equal(value, MISSING)
+        known = [np.where(missing, 1.0, value) for value in given]
+        found = np.where(missing, MISSING, function(*known))
+        result: Value = tidy(found if found.ndim else float(found))
+        return result
+
+    return call
+
+
+def _rounded(value: Any, unit: Any = 1.0) -> Any:
+    with np.errstate(all="ignore"):
+        whole = unit * np.floor(value / unit + 0.5)
+    return np.where(unit == 0, value, whole)
+
+
+def _modulo(value: Any, by: Any) -> Any:
+    return np.where(np.asarray(by) <= 0, MISSING, value - by * np.floor(value / by))
+
+
+def _extreme(choose: Callable[[Any, Any], Any], nothing: float) -> FunctionOf:
+    """The largest or smallest of several, without missing ones."""
+
+    def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+        given = _numbers(values, least=1)
+        best: Any = np.full((), nothing)
+        for value in given:
+            best = choose(best, np.where(np.greater_equal(value, MISSING), nothing, value))
+        result: Value = tidy(best if best.ndim else float(best))
+        return result
+
+    return call
+
+
+def _missing(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    found: Any = np.zeros((), dtype=np.bool_)
+    for value in values:
+        if isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object):
+            found = found | np.equal(value, "")
+        else:
+            found = found | np.greater_equal(value, MISSING)
+    return _plain(found)
+
+
+def _plain(held: Any) -> Value:
+    held = np.asarray(held)
+    return held.astype(np.float64) if held.ndim else float(held)
+
+
+def _cond(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    if len(values) not in (3, 4):
+        raise DoError("invalid syntax: cond() takes 3 or 4 arguments", code=198)
+    test = _numbers(values[:1], least=1)[0]
+    chosen = np.where(np.not_equal(test, 0), values[1], values[2])
+    if len(values) == 4:
+        chosen = np.where(np.greater_equal(test, MISSING), values[3], chosen)
+    return _typed(chosen, values[1])
+
+
+def _typed(found: Any, like: Value) -> Value:
+    """An array of texts as objects, a single value as itself."""
+    text = isinstance(like, str) or (isinstance(like, np.ndarray) and like.dtype == object)
+    if found.ndim == 0:
+        return str(found) if text else float(found)
+    result: Value = found.astype(object) if text else found.astype(np.float64)
+    return result
+
+
+def _inrange(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    value, low, high = values
+    if isinstance(low, str) or isinstance(high, str):
+        return _plain(np.greater_equal(value, low) & np.less_equal(value, high))
+    above = np.greater_equal(low, MISSING) | np.greater_equal(value, low)
+    below = np.greater_equal(high, MISSING) | np.less_equal(value, high)
+    return _plain(above & below & np.less(value, MISSING))
+
+
+def _inlist(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    if len(values) < 2:
+        raise DoError("invalid syntax: inlist() takes at least 2 arguments", code=198)
+    found: Any = np.zeros((), dtype=np.bool_)
+    for other in values[1:]:
+        found = found | np.equal(values[0], other)
+    return _plain(found)
+
+
+def _running(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    """The running sum, within groups; missing values count as 0."""
+    value = _numbers(values, least=1, most=1)[0]
+    known = np.where(np.greater_equal(value, MISSING), 0.0, value)
+    total = np.cumsum(np.broadcast_to(known, (scope.rows,)))
+    if scope.groups is not None and scope.rows:
+        before = np.concatenate([[0.0], total])[scope.groups.first]
+        total = total - before
+    return np.asarray(tidy(total))
+
+
+def _autocode(value: Any, number: Any, low: Any, high: Any) -> Any:
+    width = (high - low) / number
+    return low + np.clip(np.ceil((value - low) / width), 1, number) * width
+
+
+def _irecode(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    value, *cuts = _numbers(values, least=2)
+    found = sum((np.greater(value, cut).astype(np.float64) for cut in cuts), np.zeros(()))
+    return _number(np.where(np.greater_equal(value, MISSING), MISSING, found))
+
+
+def _number(found: Any) -> Value:
+    return found if found.ndim else float(found)
+
+
+def _draw(kind: Callable[..., Any], least: int, most: int) -> FunctionOf:
+    def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+        given = _numbers(values, least=least, most=most)
+        size = scope.rows if scope.rows else None
+        drawn = kind(scope.draw, *given, size=size)
+        return np.asarray(drawn, dtype=np.float64) if size else float(drawn)
+
+    return call
+
+
+def _uniform(draw: Any, low: Any = 0.0, high: Any = 1.0, *, size: Any) -> Any:
+    return low + (high - low) * draw.random(size)
+
+
+def _normal(draw: Any, mean: Any = 0.0, deviation: Any = 1.0, *, size: Any) -> Any:
+    return mean + deviation * draw.standard_normal(size)
+
+
+def _whole(draw: Any, low: Any, high: Any, *, size: Any) -> Any:
+    return np.floor(low + (high - low + 1) * draw.random(size))
+
+
+def _special(module: str, name: str, order: Sequence[int], tail: bool = False) -> FunctionOf:
+    """A function of SciPy, with its arguments in another order."""
+
+    def work(*values: Any) -> Any:
+        try:
+            special = __import__(f"scipy.{module}", fromlist=[name])
+        except ImportError:
+            raise OutputCheckError(
+                "distributions need SciPy, which is not installed",
+                code="missing-package",
+                hint="pip install 'discreet[models]'",
+            ) from None
+        found = getattr(special, name)(*(values[at] for at in order))
+        return 1.0 - found if tail else found
+
+    return _each(work, len(order))
+
+
+_FUNCTIONS: dict[str, FunctionOf] = {
+    "abs": _each(np.abs),
+    "exp": _each(np.exp),
+    "ln": _each(np.log),
+    "log": _each(np.log),
+    "log10": _each(np.log10),
+    "ln1p": _each(np.log1p),
+    "expm1": _each(np.expm1),
+    "sqrt": _each(np.sqrt),
+    "sin": _each(np.sin),
+    "cos": _each(np.cos),
+    "tan": _each(np.tan),
+    "asin": _each(np.arcsin),
+    "acos": _each(np.arccos),
+    "atan": _each(np.arctan),
+    "atan2": _each(np.arctan2, 2),
+    "tanh": _each(np.tanh),
+    "floor": _each(np.floor),
+    "ceil": _each(np.ceil),
+    "int": _each(np.trunc),
+    "trunc": _each(np.trunc),
+    "sign": _each(np.sign),
+    "round": _each(_rounded, 1, 1),
+    "mod": _each(_modulo, 2),
+    "logit": _each(lambda p: np.log(p / (1 - p))),
+    "invlogit": _each(lambda x: 1 / (1 + np.exp(-x))),
+    "autocode": _each(_autocode, 4),
+    "comb": _special("special", "binom", (0, 1)),
+    "lnfactorial": _each(lambda n: __import__("scipy.special").special.gammaln(n + 1)),
+    "lngamma": _special("special", "gammaln", (0,)),
+    "normal": _special("special", "ndtr", (0,)),
+    "invnormal": _special("special", "ndtri", (0,)),
+    "normalden": _each(lambda x: np.exp(-x * x / 2) / np.sqrt(2 * np.pi)),
+    "chi2": _special("special", "chdtr", (0, 1)),
+    "chi2tail": _special("special", "chdtrc", (0, 1)),
+    "invchi2tail": _special("special", "chdtri", (0, 1)),
+    "t": _special("special", "stdtr", (0, 1)),
+    "ttail": _special("special", "stdtr", (0, 1), tail=True),
+    "invttail": _each(lambda df, p: -__import__("scipy.special").special.stdtrit(df, p), 2),
+    "F": _special("special", "fdtr", (0, 1, 2)),
+    "Ftail": _special("special", "fdtrc", (0, 1, 2)),
+    "invFtail": _each(lambda a, b, p: __import__("scipy.special").special.fdtri(a, b, 1 - p), 3),
+    "min": _extreme(np.minimum, np.inf),
+    "max": _extreme(np.maximum, -np.inf),
+    "missing": _missing,
+    "mi": _missing,
+    "cond": _cond,
+    "inrange": _inrange,
+    "inlist": _inlist,
+    "irecode": _irecode,
+    "sum": _running,
+    "runiform": _draw(_uniform, 0, 2),
+    "uniform": _draw(_uniform, 0, 0),
+    "rnormal": _draw(_normal, 0, 2),
+    "runiformint": _draw(_whole, 2, 2),
+    **TEXTS,
+    **DATES,
+}

@@ -1,0 +1,191 @@
+"""Where names in expressions come from in a session. CONFIDENTIAL.
+
+In: a session. Out: variables, scalars, stored results, coefficients, shifted variables; the
+session's trace learns whenever a value of the data that may not be shown is used.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.values import MISSING, Floats
+
+if TYPE_CHECKING:
+    from discreet.output_checking.running.session import Session
+
+__all__ = ["SessionNames", "shifted_rows"]
+
+_OPERATOR = re.compile(r"([LFDSlfds])(\d*)")
+_SYSTEM: dict[str, float | str] = {
+    "pi": float(np.pi),
+    "maxbyte": 100.0,
+    "maxint": 32_740.0,
+    "maxlong": 2_147_483_620.0,
+    "stata_version": 17.0,
+    "version": 17.0,
+    "os": "Unix",
+    "dirsep": "/",
+    "current_date": "",
+    "current_time": "",
+    "username": "",
+    "hostname": "",
+    "pwd": ".",
+    "level": 95.0,
+    "linesize": 80.0,
+    "matsize": 11_000.0,
+    "epsdouble": 2.0**-52,
+    "epsfloat": 2.0**-23,
+    "mindouble": -1.7976931348623157e308,
+    "maxdouble": 8.9884656743115e307,
+}
+
+
+class SessionNames:
+    """Names in the expressions of a session.
+
+    Args:
+        session: The session.
+        scalar: Whether one value is wanted, so that using a variable shows a single value.
+    """
+
+    def __init__(self, session: Session, *, scalar: bool) -> None:
+        self.session = session
+        self.scalar_wanted = scalar
+
+    def column(self, name: str) -> Any:
+        """The values of a variable, or None."""
+        found = self.session.data.find(name)
+        if found is None:
+            return None
+        if self.scalar_wanted or found in self.session.trace.variables:
+            self.session.trace.touched = True
+        values = self.session.data.variables[found].values
+        if self.scalar_wanted and not len(values):
+            return MISSING
+        return values
+
+    def scalar(self, name: str) -> float | str | None:
+        """The value of a scalar, or None."""
+        known = self.session.scalars
+        if name not in known:
+            matches = [one for one in known if one.startswith(name)]
+            if len(matches) != 1:
+                return None
+            name = matches[0]
+        if name in self.session.trace.scalars:
+            self.session.trace.touched = True
+        return known[name]
+
+    def result(self, kind: str, name: str) -> float | str | None:
+        """A stored result or system value, or None."""
+        name = name.strip()
+        if kind == "c":
+            return self._system(name)
+        found = self.session.stored[kind].get(name)
+        if found is None and kind == "e" and name == "sample":
+            sample: float | str | None = self._sample()
+            return sample
+        if found is None:
+            return None
+        if not found.safe:
+            self.session.trace.touched = True
+        return found.value
+
+    def _system(self, name: str) -> float | str | None:
+        if name == "rc":
+            return float(self.session.code)
+        if name == "N":
+            return float(self.session.data.rows)
+        if name == "k":
+            return float(len(self.session.data.variables))
+        return _SYSTEM.get(name)
+
+    def _sample(self) -> Any:
+        sample = getattr(self.session.model, "sample", None)
+        return None if sample is None else np.asarray(sample, dtype=np.float64)
+
+    def element(self, name: str, text: str, at: tuple[float, ...]) -> float:
+        """An element of a matrix, or `_b[…]`, `_se[…]`."""
+        if name in ("_b", "_se", "_coef"):
+            model = self.session.model
+            if model is None:
+                raise DoError("last estimates not found", code=301)
+            part = "se" if name == "_se" else "b"
+            return float(model.coefficient(part, text.strip()))
+        matrix = self.session.matrices.get(name)
+        if matrix is None:
+            raise DoError(f"{name} not found", code=111)
+        if name in self.session.trace.scalars:
+            self.session.trace.touched = True
+        values = np.atleast_2d(np.asarray(matrix, dtype=np.float64))
+        row, column = (*at, 1.0)[:2] if len(at) == 1 and values.shape[1] == 1 else (1.0, *at)[-2:]
+        if not (1 <= row <= values.shape[0] and 1 <= column <= values.shape[1]):
+            return MISSING
+        return float(values[int(row) - 1, int(column) - 1])
+
+    def shifted(self, operators: str, name: str) -> Any:
+        """A variable under time-series operators: `L.x`, `D.x`, `L2D.x`."""
+        values = self.column(name)
+        if values is None:
+            raise DoError(f"{name} not found", code=111)
+        if values.dtype == object:
+            raise DoError("type mismatch", code=109)
+        for letter, number in reversed(_OPERATOR.findall(operators)):
+            values = self._one_shift(values, letter.upper(), int(number or 1))
+        return values
+
+    def _one_shift(self, values: Floats, letter: str, steps: int) -> Floats:
+        if letter in "LF":
+            return _at_rows(values, shifted_rows(self.session, -steps if letter == "L" else steps))
+        if letter == "D":
+            for _ in range(steps):
+                values = _less(values, _at_rows(values, shifted_rows(self.session, -1)))
+            return values
+        if letter == "S":
+            return _less(values, _at_rows(values, shifted_rows(self.session, -steps)))
+        raise UnsupportedError(f"time-series operator {letter}")
+
+
+def _at_rows(values: Floats, rows: Any) -> Floats:
+    return np.where(rows >= 0, values[np.maximum(rows, 0)], MISSING)
+
+
+def _less(values: Floats, other: Floats) -> Floats:
+    missing = (values >= MISSING) | (other >= MISSING)
+    return np.where(
+        missing, MISSING, np.where(missing, 0.0, values) - np.where(missing, 0.0, other)
+    )
+
+
+def shifted_rows(session: Session, steps: int) -> Any:
+    """Per observation, the row of the same panel so many time units later; -1 if none."""
+    panel, time = session.data.panel
+    if not time:
+        raise DoError("time variable not set; use tsset or xtset", code=111)
+    data = session.data
+    times = np.asarray(data.named(time).values, dtype=np.float64)
+    units = (
+        np.unique(data.named(panel).values, return_inverse=True)[1]
+        if panel
+        else np.zeros(data.rows, dtype=np.int64)
+    )
+    order = np.lexsort((times, units))
+    found = np.full(data.rows, -1, dtype=np.int64)
+    if not data.rows:
+        return found
+    known = times < MISSING
+    least = float(times[known].min()) if known.any() else 0.0
+    width = (float(times[known].max()) - least + 1 if known.any() else 1.0) + 2 * abs(steps)
+    key = units * width + np.where(known, times - least, 0.0)
+    sought = key + steps
+    at = np.searchsorted(key[order], sought)
+    at = np.minimum(at, data.rows - 1)
+    hit = order[at]
+    inside = (times - least + steps >= 0) & known
+    same = (key[hit] == sought) & (units[hit] == units) & inside & known[hit]
+    found[same] = hit[same]
+    return found

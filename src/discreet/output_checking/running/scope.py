@@ -1,0 +1,111 @@
+"""What an expression can refer to: variables, scalars, stored results, position in a group.
+
+In: a data set and a session. Out: `Scope`, which the evaluator asks for names, and `Groups`,
+which says where `_n` starts again under `by`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.output_checking.running.values import Floats
+
+__all__ = ["Groups", "Names", "Scope", "Texts", "Value"]
+
+Texts = npt.NDArray[np.object_]
+#: A number or text for all, or one per observation.
+Value = float | str | Floats | Texts
+IntArray = npt.NDArray[np.int64]
+
+
+class Names(Protocol):
+    """Where the values of names come from."""
+
+    def column(self, name: str) -> Any:
+        """The values of a variable (abbreviations allowed), or None."""
+
+    def scalar(self, name: str) -> float | str | None:
+        """The value of a scalar, or None."""
+
+    def result(self, kind: str, name: str) -> float | str | None:
+        """A stored result `r()`, `e()`, `s()` or system value `c()`, or None."""
+
+    def element(self, name: str, text: str, at: tuple[float, ...]) -> float:
+        """An element of a matrix, or `_b[…]`, `_se[…]`."""
+
+    def shifted(self, operators: str, name: str) -> Any:
+        """A variable under time-series operators."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Consecutive groups of observations.
+
+    Args:
+        starts: Where each group starts, and the number of observations as the last.
+    """
+
+    starts: IntArray
+
+    @property
+    def sizes(self) -> IntArray:
+        """Observations of each group."""
+        return np.diff(self.starts)
+
+    @property
+    def first(self) -> IntArray:
+        """Per observation, where its group starts."""
+        return np.repeat(self.starts[:-1], self.sizes)
+
+    @property
+    def size(self) -> IntArray:
+        """Per observation, how many its group has."""
+        return np.repeat(self.sizes, self.sizes)
+
+
+@dataclass
+class Scope:
+    """What an expression is evaluated in.
+
+    Args:
+        names: Where values come from.
+        rows: Number of observations.
+        groups: Groups under `by`; all observations are one unless given.
+        draw: Where random numbers come from.
+        sequential: A variable that is being replaced: earlier observations have their new
+            values already when they are referred to as `x[_n-1]`.
+        renewed: Those new values.
+    """
+
+    names: Names
+    rows: int
+    groups: Groups | None = None
+    draw: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    sequential: str = ""
+    renewed: Any = None
+    drawn: dict[int, Any] = field(default_factory=dict)
+    matched: Any = None
+
+    def position(self) -> Floats:
+        """`_n`."""
+        rows = np.arange(self.rows, dtype=np.float64)
+        if self.groups is not None:
+            rows -= self.groups.first
+        return rows + 1
+
+    def number(self) -> Value:
+        """`_N`."""
+        if self.groups is None:
+            return float(self.rows)
+        return self.groups.size.astype(np.float64)
+
+    def bounds(self) -> tuple[Any, Any]:
+        """Per observation, the first row of its group and the row after its last."""
+        if self.groups is None:
+            return 0, self.rows
+        first = self.groups.first
+        return first, first + self.groups.size
