@@ -287,3 +287,34 @@ def test_a_total_that_only_sums_of_firms_make_unsafe():
     sums = result.frame["sum"].to_list()
     assert sums[-1] is None
     assert None in sums[:-1]
+
+
+def test_a_cell_of_one_heavy_case_is_withheld_in_two_way_tables():
+    frame = records(np.array([[6, 5], [7, 8]])).with_columns(w=pl.lit(1.0))
+    heavy = frame.with_columns(
+        w=pl.when(pl.int_range(pl.len()) == 0).then(500.0).otherwise(pl.col("w"))
+    )
+    assert safe.tabulate(frame, "a", "b", weights="w").frame["n"].null_count() == 0
+    shown = safe.tabulate(heavy, "a", "b", weights="w").frame["n"].to_list()
+    assert shown[0] is None
+    assert shown[-1] is None  # the total is nearly all his, too
+    # Weight 0 counts for nothing: one of six is left in the first cell.
+    zero = frame.with_columns(
+        w=pl.when(pl.int_range(pl.len()).is_between(1, 5)).then(0.0).otherwise(pl.col("w"))
+    )
+    assert safe.tabulate(zero, "a", "b", weights="w").frame["n"][0] is None
+
+
+def test_sums_of_margins_are_withheld_as_one_way_tables_withhold_them():
+    rng = np.random.default_rng(12)
+    for _ in range(6):
+        n = 80
+        frame = pl.DataFrame(
+            {"a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "x": rng.lognormal(3, 2, n)}
+        )
+        two = safe.table(frame, ["a", "b"], "x", statistics="mean").frame
+        for name, other in (("a", "b"), ("b", "a")):
+            one = safe.tabstat(frame, "x", by=name).frame
+            hidden = set(one.filter(pl.col("mean").is_null())[name])
+            margin = two.filter(pl.col(other) == "Total")
+            assert hidden <= set(margin.filter(pl.col("mean x").is_null())[name])

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet._version import __version__
-from discreet.cli import design, keys, params, ptable, suppression
+from discreet.cli import design, fire, keys, params, ptable, suppression
 from discreet.cli.options import (
     By,
     Decimals,
@@ -31,6 +31,7 @@ from discreet.cli.progress import progress_bar
 __all__ = ["app"]
 
 app = group("Statistical disclosure control for official statistics.", kind=Program)
+app.add_typer(fire.app, name="fire")
 app.add_typer(keys.app, name="keys")
 app.add_typer(params.app, name="params")
 app.add_typer(ptable.app, name="ptable")

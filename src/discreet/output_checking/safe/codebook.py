@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from discreet.errors import OutputCheckError
 from discreet.microdata.frames import open_frame
 from discreet.output_checking.safe.describing import RULES, describe
 from discreet.output_checking.safe.groups import group
@@ -102,8 +103,13 @@ def _one(
     present = records.data[name].drop_nulls()
     different = present.n_unique()
     if different <= _CATEGORIES and different * limits.minimum <= len(present):
-        more, broken = _categories(records, name, limits)
-        return [*lines, *more], row, found + broken
+        try:
+            more, broken = _categories(records, name, limits)
+        except OutputCheckError:  # values that cannot group are described as numbers
+            if text:
+                raise
+        else:
+            return [*lines, *more], row, found + broken
     if text:
         return [*lines, _line("Examples", ".")], row, found
     (one,) = describe(records, [name], None, _ASKED, limits)

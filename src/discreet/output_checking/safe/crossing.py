@@ -14,15 +14,17 @@ import numpy as np
 import polars as pl
 
 from discreet.output_checking.safe.chances import chi_squared_tail
+from discreet.output_checking.safe.facts import Holding
 from discreet.output_checking.safe.grid import BoolArray, Counts, count_cells, hide_cells
 from discreet.output_checking.safe.groups import Groups
-from discreet.output_checking.safe.judging import Found, checks_of
+from discreet.output_checking.safe.judging import Found, checks_of, concentrated
 from discreet.output_checking.safe.layout import Grid, closed, column_name
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.numbers import count_text, fixed, rounded
 from discreet.output_checking.safe.records import FloatArray, Records
 from discreet.output_checking.safe.results import Check, Evidence, SafeResult, Verdict
 from discreet.output_checking.safe.sums import group_sums
+from discreet.output_checking.safe.sums_pattern import SumTable
 
 __all__ = ["MARGINS", "Cross", "two_way"]
 
@@ -58,7 +60,8 @@ def two_way(records: Records, cross: Cross, limits: SafeLimits) -> SafeResult:
     before = np.zeros(counts.n.shape, dtype=np.bool_)
     before[sorted(cross.margins[0]), -1] = True
     before[-1, sorted(cross.margins[1])] = True
-    hidden, margins = hide_cells(counts, limits, before=before)
+    heavy = _heavy(records, counts, limits)
+    hidden, margins = hide_cells(counts, limits, sensitive=heavy, before=before)
     amounts = _amounts(records, counts)
     values = np.where(hidden, np.nan, amounts)
     table = _Table(cross=cross, values=values, hidden=hidden)
@@ -86,6 +89,18 @@ def two_way(records: Records, cross: Cross, limits: SafeLimits) -> SafeResult:
         checks=checks,
         evidence=Evidence(n=counts.n, cases=counts.cases, hidden=hidden, found=found),
     )
+
+
+def _heavy(records: Records, counts: Counts, limits: SafeLimits) -> BoolArray | None:
+    """Cells in which one or two entities have nearly all of the weight."""
+    weights = records.weights()
+    if weights is None:
+        return None
+    cells = counts.sizes[0] * counts.sizes[1]
+    holding = Holding.of(weights, counts.codes, cells, records.entities())
+    facts = SumTable(holding=holding, sizes=counts.sizes, limits=limits).facts
+    found = [concentrated(one.first, one.second, one.size, limits) for one in facts]
+    return np.array(found).reshape(counts.n.shape)
 
 
 def _amounts(records: Records, counts: Counts) -> FloatArray:

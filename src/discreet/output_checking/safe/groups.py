@@ -65,6 +65,8 @@ def group(records: Records, name: str, limits: SafeLimits, *, missing: bool = Fa
         missing: Whether records without a value are a group of their own.
     """
     column = records.data.get_column(name)
+    if column.dtype.is_decimal() or column.dtype == pl.Int128:
+        column = column.cast(pl.Float64)
     if column.dtype.is_float():
         column = column.fill_nan(None)
     elif column.dtype == pl.Boolean:
@@ -102,6 +104,8 @@ def _coded(column: pl.Series, name: str) -> tuple[list[Any], IntArray]:
                 where=name,
                 hint="group by numbers, texts or dates",
             )
+        if isinstance(kind, pl.Enum):
+            return _coded_categories(column, kind)
         column = column.cast(pl.String)
     if column.dtype == pl.String:
         return _coded_texts(column)
@@ -114,6 +118,17 @@ def _coded(column: pl.Series, name: str) -> tuple[list[Any], IntArray]:
         codes = codes.copy()
         codes[column.is_null().to_numpy()] = -1
     return values.to_list(), codes
+
+
+def _coded_categories(column: pl.Series, kind: pl.Enum) -> tuple[list[Any], IntArray]:
+    """Codes of categories that have an order of their own."""
+    there = column.is_not_null().to_numpy()
+    place = column.to_physical().fill_null(0).cast(pl.Int64).to_numpy()
+    used = np.bincount(place[there], minlength=len(kind.categories)) > 0
+    codes = (np.cumsum(used) - 1)[place]
+    codes[~there] = -1
+    texts = kind.categories.to_list()
+    return [texts[at] for at in np.flatnonzero(used)], codes.astype(np.int64)
 
 
 def _coded_texts(column: pl.Series) -> tuple[list[Any], IntArray]:

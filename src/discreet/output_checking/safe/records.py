@@ -26,6 +26,9 @@ __all__ = ["FloatArray", "IntArray", "Records", "names_of", "take"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+#: Numbers beyond this have no place in microdata; Stata's own end at 1e307.
+_LARGEST = 1e140
+
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Records:
@@ -47,6 +50,13 @@ class Records:
 
     def __len__(self) -> int:
         return self.data.height if self.times is None else int(self.times.sum())
+
+    def weighted(self) -> Records:
+        """Without records that have no weight, or weight 0: they count for nothing."""
+        weights = self.weights()
+        if weights is None:
+            return self
+        return replace(self, data=self.data.filter(pl.Series(~np.isnan(weights))))
 
     def condensed(self) -> Records:
         """Records that are alike as one, with how often there is such a record."""
@@ -72,8 +82,9 @@ class Records:
         if values.null_count():
             values = values.fill_null(float("nan"))
         numbers = values.rechunk().to_numpy()
-        if _has_infinite(numbers):
-            raise OutputCheckError("the variable holds infinite values", code="value", where=name)
+        if _too_large(numbers):
+            what = "the variable holds infinite or huge values"
+            raise OutputCheckError(what, code="value", where=name)
         return numbers
 
     def is_text(self, name: str) -> bool:
@@ -112,11 +123,14 @@ class Records:
         return "<Records: confidential>"
 
 
-def _has_infinite(numbers: FloatArray) -> bool:
+def _too_large(numbers: FloatArray) -> bool:
+    """Whether squares and sums of the numbers could leave the range of numbers."""
     if not numbers.size:
         return False
     low, high = float(numbers.min()), float(numbers.max())
-    return bool(np.isinf(numbers).any()) if math.isnan(low) else math.isinf(low) or math.isinf(high)
+    if math.isnan(low):
+        return bool((np.abs(numbers) > _LARGEST).any())
+    return max(-low, high) > _LARGEST
 
 
 def take(
@@ -182,4 +196,7 @@ def _length(opened: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> int:
 
 def names_of(names: str | Sequence[str], what: str) -> list[str]:
     """One or several variables as a list, each once."""
-    return name_list(names, what)
+    listed = name_list(names, what)
+    if not all(isinstance(name, str) for name in listed):
+        raise OutputCheckError("names of variables are texts", code="columns", where=what)
+    return listed

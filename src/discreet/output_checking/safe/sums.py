@@ -63,7 +63,8 @@ def shift_of(low: float, high: float) -> int:
     (4, 0)
     """
     largest = max(abs(low), abs(high))
-    return math.frexp(largest)[1] if largest > 0 else 0
+    # Numbers next to nothing are not blown up beyond the range of numbers.
+    return max(math.frexp(largest)[1], -900) if largest > 0 else 0
 
 
 def exact_sum(values: FloatArray) -> float:

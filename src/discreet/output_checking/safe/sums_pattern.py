@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from discreet.output_checking.safe.grid import (
     solved,
     with_margins,
 )
+from discreet.output_checking.safe.hiding import hide_groups
 from discreet.output_checking.safe.judging import broken
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.records import IntArray
@@ -91,7 +93,7 @@ class SumTable:
             counts: Cells whose counts are withheld.
         """
         primary = np.array([bool(rules) for rules in self.rules]).reshape(self.shape)
-        hidden = primary | (counts & (self._n > 0))
+        hidden = (primary | counts | self._one_way()) & (self._n > 0)
         if not hidden.any():
             return hidden
         while True:
@@ -102,6 +104,21 @@ class SumTable:
             if (grown == hidden).all():
                 return hidden
             hidden = grown
+
+    def _one_way(self) -> BoolArray:
+        """The margins that tables of one variable withhold."""
+        mask = np.zeros(self.shape, dtype=np.bool_)
+        if self.holding.codes is None:
+            return mask
+        places = np.unravel_index(self.holding.codes, self.sizes)
+        for axis, codes in enumerate(places):
+            alone = replace(self.holding, codes=codes.astype(np.int64), groups=self.sizes[axis])
+            found = hide_groups(alone, alone.facts(self.limits), self.limits)
+            place: tuple[Any, ...] = (slice(None), *(-1,) * (mask.ndim - 1))
+            margin = np.moveaxis(mask, axis, 0)[place]
+            margin[sorted(found.value)] = True
+            margin[-1] |= found.total_value
+        return mask
 
     @cached_property
     def _n(self) -> IntArray:

@@ -74,7 +74,7 @@ def tabulate(
     _check(row, column, percent, chi2)
     names = [row, *([column] if column is not None else [])]
     records = take(frame, names, where=where, entity=entity, weights=weights)
-    records = records.condensed()
+    records = records.weighted().condensed()
     axes = [group(records, name, limits, missing=missing) for name in names]
     if len(axes[0]) == 0:
         return SafeResult(command=f"tabulate {row}", shown="no observations", stored={"N": 0})
@@ -165,7 +165,8 @@ def _one_way(records: Records, axis: Groups, limits: SafeLimits) -> SafeResult:
         for at, amount in enumerate(amounts)
     ]
     percents = [
-        None if amount is None or total_hidden else 100 * amount / total for amount in shown
+        None if amount is None or total_hidden or not total else 100 * amount / total
+        for amount in shown
     ]
     cumulated = _cumulated(amounts, hidden, total, total_hidden)
     rows = [

@@ -1,0 +1,137 @@
+"""Commands on output checking: ``discreet fire …``, on do-files and on logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from discreet.cli.failures import FAILURE, WRONG_INPUT
+from discreet.cli.fire_run import add_run
+from discreet.cli.options import Json, command, group, show
+
+__all__ = ["app"]
+
+app = group("Output checking: safe commands into do-files, unsafe figures out of logs.")
+
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option("--policy", help="Your additions to the policy: a TOML file, or preFire.txt."),
+]
+Language = Annotated[
+    Literal["en", "de"], typer.Option(help="Language of what is written into do-files.")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that this program did not make.")
+]
+
+
+@command(app, "pre", example="discreet fire pre analysis.do")
+def pre(
+    files: Annotated[list[Path], typer.Argument(help="Do-files, or folders of them.")],
+    policy: PolicyFile = None,
+    language: Language = "en",
+    overwrite: Overwrite = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Rewrite do-files so that safe commands run in place of unsafe ones."""
+    from discreet.output_checking.policy import Policy
+    from discreet.output_checking.reports import described, report
+    from discreet.output_checking.submission import rewrite_files
+
+    rules = Policy.default() if policy is None else Policy.read(policy)
+    outcomes = rewrite_files(files, policy=rules, language=language, overwrite=overwrite)
+    show(report(outcomes), described(outcomes, rules), as_json=as_json)
+    if any(outcome.state == "refused" for outcome in outcomes):
+        raise typer.Exit(WRONG_INPUT)
+    if strict and any(outcome.needs_review for outcome in outcomes):
+        raise typer.Exit(FAILURE)
+
+
+@command(app, "undo", example="discreet fire undo analysis_FiRe.json")
+def undo(
+    manifest: Annotated[Path, typer.Argument(help="The manifest beside the rewritten file.")],
+    as_json: Json = False,
+) -> None:
+    """Restore the original of a rewritten do-file, byte by byte."""
+    from discreet.output_checking.submission import undo as restore
+
+    original = restore(manifest)
+    show(f"The original is in {original}.", {"out": str(original)}, as_json=as_json)
+
+
+@command(app, "policy", example="discreet fire policy --command tabulate")
+def policy_rules(
+    policy: PolicyFile = None,
+    name: Annotated[
+        str | None, typer.Option("--command", help="Say what becomes of this command.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the rules for the server, which fdzrun.ado reads.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what the policy makes of commands, or write it for the server."""
+    from discreet.files import write_text
+    from discreet.output_checking.policy import Policy
+    from discreet.output_checking.reports import policy_report
+
+    rules = Policy.default() if policy is None else Policy.read(policy)
+    if out is not None:
+        write_text(out, "".join(f"{line}\n" for line in rules.run_time_lines()))
+        show(f"The rules for the server are in {out}.", {"out": str(out)}, as_json=as_json)
+        return
+    text, plain = policy_report(rules, name)
+    show(text, plain, as_json=as_json)
+
+
+@command(app, "post", example="discreet fire post analysis.log --rules postFire.txt")
+def post(
+    files: Annotated[list[Path], typer.Argument(help="Logs (.log, .smcl). CONFIDENTIAL.")],
+    rules: Annotated[
+        list[Path] | None,
+        typer.Option(help="Your own rules: a TOML file, or postFire.txt; can be given again."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where a single cleaned log goes; else NAME_FiRe.log.")
+    ] = None,
+    confidential: Annotated[
+        Path | None,
+        typer.Option(help="Where to list what was removed from a single log. CONFIDENTIAL."),
+    ] = None,
+    overwrite: Overwrite = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Take out of logs what tells about single cases."""
+    from discreet.output_checking.sanitising import (
+        CleaningRules,
+        clean_log_file,
+        clean_log_files,
+    )
+
+    own = CleaningRules.default()
+    for path in rules or ():
+        own = own.extended(path)
+    if out is None and confidential is None:
+        done = clean_log_files(files, rules=own, overwrite=overwrite)
+    elif len(files) > 1:
+        raise typer.BadParameter("--out and --confidential are for a single log")
+    else:
+        single = clean_log_file(
+            files[0], rules=own, out=out, confidential=confidential, overwrite=overwrite
+        )
+        done = [single]
+    described = {"logs": [one.described for one in done]}
+    show("\n".join(one.text for one in done), described, as_json=as_json)
+    if strict and any(one.needs_review for one in done):
+        raise typer.Exit(FAILURE)
+
+
+add_run(app)

@@ -1,0 +1,285 @@
+"""Decide what becomes of each statement of a do-file.
+
+In: statements and a policy. Out: decisions: words to replace or to put in, statements to
+comment out, and what an officer must look at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from discreet.output_checking.findings import Severity
+from discreet.output_checking.parts import pieces
+from discreet.output_checking.policy import Action, Policy, Verdict
+from discreet.output_checking.policy_rules import strictest
+from discreet.output_checking.stata.model import Kind, Reading, Statement, Why, Word
+from discreet.output_checking.stata.parsing import parse_do
+
+__all__ = ["Change", "Decider", "Decision", "Note"]
+
+_WORDS = re.compile(r"[A-Za-z_]\w*")
+_INNER_BRACKETS = re.compile(r"\([^()]*\)")
+_DEPTH = 30
+_PROGRAM = re.compile(r"\s*(?:def\w*\s+)?(\w+)")
+_RESERVED = re.compile(r"\s+(?:(?:drop|define|shift)\s+)?(?i:fdz)")
+_PROGRAM_WORDS = ("drop", "dir", "list")
+
+#: Safe commands that run another command.
+_RUNNERS = ("fdzrun", "fdzestimate")
+
+#: Readings within strings and comments: they are reported, the text stays as it is.
+_UNTOUCHED = {Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A word that is replaced or put in.
+
+    Args:
+        start: Where the word starts.
+        end: Where it ends; the same as `start` where something is put in.
+        after: What stands there afterwards.
+        rule: Short name of the rule.
+        command: The command concerned, in full.
+        reason: Why.
+    """
+
+    start: int
+    end: int
+    after: str
+    rule: str
+    command: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Note:
+    """Something to tell about a statement."""
+
+    rule: str
+    severity: Severity
+    what: str
+    start: int
+    end: int
+    hint: str = ""
+
+
+@dataclass(kw_only=True)
+class Decision:
+    """What becomes of one statement.
+
+    Args:
+        statement: The statement.
+        changes: Words to replace or put in.
+        notes: What to tell.
+        refused: Why it is commented out, as (rule, command, reason).
+    """
+
+    statement: Statement
+    changes: list[Change] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    refused: tuple[str, str, str] | None = None
+
+    def refuse(self, rule: str, command: str, reason: str) -> None:
+        """Have the statement commented out."""
+        self.refused = self.refused or (rule, command, reason)
+
+    def note(
+        self, rule: str, severity: Severity, what: str, word: Word | None = None, hint: str = ""
+    ) -> None:
+        """Tell something about the statement or a word of it."""
+        place = word or self.statement
+        self.notes.append(
+            Note(
+                rule=rule, severity=severity, what=what, start=place.start, end=place.end, hint=hint
+            )
+        )
+
+
+class Decider:
+    """Applies a policy to statements.
+
+    Args:
+        policy: The rules.
+        programs: Names of the programs that the submission defines.
+    """
+
+    def __init__(self, policy: Policy, programs: frozenset[str]) -> None:
+        self.named = policy.commands
+        self.policy = policy.with_programs(programs)
+        self.programs = programs
+
+    def decide(self, statement: Statement) -> Iterator[Decision]:
+        """What becomes of a statement, and of the commands in its other readings."""
+        if statement.kind is Kind.COMMAND and statement.command is not None:
+            yield self._command(statement)
+        elif statement.kind is Kind.OTHER:
+            decision = Decision(statement=statement)
+            decision.note(
+                "no-command", Severity.REVIEW, "this is no command that can be recognised"
+            )
+            yield decision
+        if statement.command is not None and statement.command.text in _RUNNERS:
+            return  # what they run was looked at
+        for reading in statement.readings:
+            yield from self._reading(reading, statement)
+
+    def _reading(self, reading: Reading, outer: Statement) -> Iterator[Decision]:
+        for decision in self.decide(reading.statement):
+            if reading.why in _UNTOUCHED:
+                yield self._untouched(decision, reading)
+            elif decision.refused and reading.why in (Why.AFTER_MACRO, Why.AFTER_COLON):
+                whole = Decision(statement=outer)
+                whole.refuse(*decision.refused)
+                yield whole
+            else:
+                yield decision
+
+    def _untouched(self, decision: Decision, reading: Reading) -> Decision:
+        """A text that may be run as a command: it is told, and stays."""
+        told = Decision(statement=decision.statement)
+        if decision.refused or decision.changes:
+            command = decision.refused[1] if decision.refused else decision.changes[0].command
+            later = reading.why is Why.IN_STRING
+            what = f"a text that starts with the command {command}"
+            hint = (
+                "if it is run, fdzrun applies the policy to it" if later else "look at what is run"
+            )
+            told.note(
+                "command-in-text", Severity.INFO if later else Severity.REVIEW, what, None, hint
+            )
+        return told
+
+    def _command(self, statement: Statement) -> Decision:
+        decision = Decision(statement=statement)
+        command = statement.command
+        assert command is not None
+        if command.has_macro:
+            self._at_run_time(decision, command)
+            return decision
+        name = command.canonical or command.text
+        verdict = self._verdict(statement, name)
+        if name == "program":
+            self._program(decision, command)
+        if name in _RUNNERS:
+            self._inner(decision, name)
+        if name in ("global", "macro") and _RESERVED.match(statement.source, command.end):
+            decision.refuse("reserved-name", name, "names that begin with FDZ are the centre's")
+        if verdict.action is Action.REFUSED:
+            decision.refuse("command", verdict.name, verdict.reason)
+        elif verdict.action is Action.WRAPPED:
+            self._wrap(decision, command, verdict)
+        elif verdict.action is Action.REVIEW:
+            rule = "command" if verdict.known else "unknown-command"
+            decision.note(rule, Severity.REVIEW, f"{verdict.name}: {verdict.reason}", command)
+        self._options(decision, name)
+        return decision
+
+    def _verdict(self, statement: Statement, name: str) -> Verdict:
+        if not self.policy.has_words(name):
+            return self.policy.verdict(name)
+        outside, _ = pieces(statement, statement.body, statement.end)
+        if name == "twoway" or (name == "graph" and re.match(r"\s*tw", outside)):
+            return self._plots(outside if name == "twoway" else re.sub(r"^\s*tw\w*", "", outside))
+        return self.policy.verdict(name, _WORDS.findall(outside)[:1])
+
+    def _plots(self, outside: str) -> Verdict:
+        """The strictest of the plots that are laid over each other."""
+        starts = re.findall(
+            r"(?:^|\(|\|\|)\s*([A-Za-z]\w*)",
+            outside.split(",")[0] if "(" not in outside else outside,
+        )
+        found = [self.policy.verdict("twoway", [word]) for word in starts]
+        return strictest(found) or self.policy.verdict("twoway")
+
+    def _at_run_time(self, decision: Decision, command: Word) -> None:
+        """A command word with a macro: `fdzrun` looks it up when the program runs."""
+        if decision.statement.opens:
+            what = "a macro stands where a command opens a block; it cannot be looked up"
+            decision.note("macro-block", Severity.REVIEW, what, command)
+            return
+        reason = "the command is known at run time only"
+        decision.changes.append(
+            Change(start=command.start, end=command.start, after="fdzrun ", rule="macro-command",
+                   command=command.text, reason=reason)
+        )  # fmt: skip
+
+    def _wrap(self, decision: Decision, command: Word, verdict: Verdict) -> None:
+        statement = decision.statement
+        before = next((one for one in statement.prefixes if self._runs_model(one, statement)), None)
+        estimates = verdict.inserted == "fdzestimate " or verdict.name == "regress"
+        start, end, after = command.start, command.end, verdict.replaced(command.text)
+        if before is not None and estimates:
+            start = end = before.start
+            after = "fdzestimate "
+        elif verdict.inserted:
+            last = statement.prefixes[-1] if statement.prefixes else None
+            if last is not None and last.canonical == verdict.inserted.strip():
+                return
+            end, after = start, verdict.inserted
+        elif before is not None:
+            what = f"{before.canonical} with {verdict.safe} may not run in Stata"
+            decision.note("prefix", Severity.REVIEW, what, before)
+        decision.changes.append(
+            Change(start=start, end=end, after=after, rule="command", command=verdict.name,
+                   reason=verdict.reason)
+        )  # fmt: skip
+
+    def _runs_model(self, prefix: Word, statement: Statement) -> bool:
+        """Whether a prefix runs the model itself; ``mi xeq`` runs a command as it is."""
+        if prefix.canonical not in self.policy.before:
+            return False
+        arguments = statement.source[slice(*prefix.arguments)] if prefix.arguments else ""
+        return not (prefix.canonical == "mi" and arguments.split()[:1] == ["xeq"])
+
+    def _inner(self, decision: Decision, name: str) -> None:
+        """What stands behind a safe command that runs another one."""
+        command = decision.statement.command
+        assert command is not None
+        rest = decision.statement.source[command.end : decision.statement.end]
+        inner = [one for one in parse_do(rest).statements if one.command is not None]
+        if len(inner) != 1 or inner[0].command is None:
+            decision.refuse("inner-command", name, "it runs no command that can be recognised")
+            return
+        word = inner[0].command
+        if name == "fdzrun":
+            return
+        verdict = self.policy.verdict(word.canonical or word.text)
+        if verdict.inserted != "fdzestimate " and verdict.name != "regress":
+            decision.refuse("inner-command", verdict.name, "it is no model that can be checked")
+
+    def _program(self, decision: Decision, command: Word) -> None:
+        """A program with the name of a command would run in its place."""
+        text = decision.statement.source
+        found = _PROGRAM.match(text, command.end, decision.statement.end)
+        name = found.group(1) if found else ""
+        if name in _PROGRAM_WORDS or name not in self.programs:
+            return
+        if name in self.policy.safe_names or name.startswith("fdz"):
+            what = f"the program {name} would replace a safe command"
+            decision.note("program-name", Severity.ERROR, what, None, "choose another name")
+        elif (rule := self.named.get(name)) is not None and rule.action is not Action.ALLOWED:
+            what = f"the program {name} has the name of a command that may not run as it is"
+            decision.note("program-name", Severity.REVIEW, what, None, "choose another name")
+
+    def _options(self, decision: Decision, name: str) -> None:
+        """Options that show more than the command itself."""
+        statement = decision.statement
+        if statement.source.find(",", statement.body, statement.end) < 0:
+            return
+        outside, _ = pieces(statement, statement.body, statement.end)
+        for _ in range(_DEPTH):
+            outside, count = _INNER_BRACKETS.subn("", outside)
+            if not count:
+                break
+        for word in _WORDS.findall(outside.partition(",")[2]):
+            verdict = self.policy.option(name, word)
+            if verdict is None:
+                continue
+            if verdict.action is Action.REFUSED:
+                decision.refuse("option", verdict.name, verdict.reason)
+            elif verdict.action is Action.REVIEW:
+                what = f"{verdict.name}: {verdict.reason}"
+                decision.note("option", Severity.REVIEW, what, statement.command)

@@ -1,0 +1,399 @@
+"""Follow stored results to where they are shown.
+
+In: the statements of a do-file and a policy. Out: the statements that would show a
+stored result such as ``r(max)``, the value of a record, or a macro, scalar or matrix that
+holds one. Loops and conditions that only use such figures are left alone.
+
+Names are followed without regard to the order of statements and to programs they stand
+in: a name that holds such a figure anywhere is taken to hold it everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from discreet.output_checking.parts import Part, statements_of
+from discreet.output_checking.policy import Action, Policy
+from discreet.output_checking.stata.model import DoFile, Statement
+from discreet.output_checking.taints import (
+    BAD,
+    CLEAN,
+    DOUBT,
+    Held,
+    Taints,
+    bare_words,
+    expansions,
+)
+
+__all__ = ["Following", "Shown"]
+
+_MOST_ROUNDS = 40
+_NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
+_FIRST = re.compile(r"\s*([\w`'$]+)")
+_MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
+_COUNTING = re.compile(
+    r":\s*(?:word\s+count|list\s+sizeof|length|type|format|(?:variable|value)\s+label)\b"
+)
+_EXPRESSION = re.compile(r"\s*(?:=|:\s*di(?:s|sp|spl|spla|splay)?\b)")
+_LIST_OF = re.compile(r"\b(?:of\s+(local|global)|local|global)\s+(\w+)")
+_EXTREMES = re.compile(r"\((?:max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
+_GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
+_OPTION = re.compile(r"\b(local|matcell|matrow|matcol|matrix)\s*\(\s*([\w`'$]+)\s*\)")
+_CONDITION = re.compile(r"\b(?:if|in)\b[^,]*")
+
+_GATHERING = ("statsby", "simulate", "rolling")
+_CONTROL = ("foreach", "forvalues", "if", "while", "else")
+
+#: What options put into macros and matrices.
+_GIVEN_BY_OPTION = {
+    "levelsof": Held(DOUBT, "the distinct values of a variable"),
+    "mkmat": Held(BAD, "values of records"),
+    "tabulate": Held(DOUBT, "the cells of a table"),
+    "glevelsof": Held(DOUBT, "the distinct values of a variable"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """A statement that would show a figure.
+
+    Args:
+        statement: The statement.
+        action: Whether it is refused or goes to review.
+        what: What it would show.
+        scalars: Places of bare names that can only be meant as scalars; they are safe once
+            they are written ``scalar(name)``.
+    """
+
+    statement: Statement
+    action: Action
+    what: str = ""
+    scalars: tuple[tuple[int, int], ...] = ()
+
+
+class Following:
+    """Follows figures through one do-file.
+
+    Args:
+        dofile: The do-file.
+        policy: Says which stored results may be shown.
+        taints: What names hold; other files of a run may share parts of it.
+    """
+
+    def __init__(self, dofile: DoFile, policy: Policy, taints: Taints) -> None:
+        self.policy = policy
+        self.taints = taints
+        self.parts = [Part(one) for one in statements_of(dofile)]
+        self.givers = [part for part in self.parts if _may_give(part)]
+        #: Local macros whose text may be the name of a variable.
+        self.names: set[str] = set()
+        #: From which place on a variable holds a figure.
+        self.since: dict[str, int] = {}
+        #: Whether all that names hold was found out.
+        self.settled = True
+
+    def learn(self) -> None:
+        """Find out what names hold, until nothing new turns up.
+
+        Passes go forwards and backwards in turn, so that a chain of names in any order of
+        lines takes few of them.
+        """
+        size = -1
+        for number in range(_MOST_ROUNDS):
+            if size == (size := self.taints.size() + len(self.names)):
+                return
+            for part in self.givers if number % 2 == 0 else reversed(self.givers):
+                self._learn(part)
+        self.settled = size == self.taints.size() + len(self.names)
+
+    def _learn(self, part: Part) -> None:
+        """Note what one statement gives to a name."""
+        give = _GIVERS.get(part.name)
+        if give is not None:
+            give(self, part)
+        held = _GIVEN_BY_OPTION.get(part.name)
+        for kind, name in _OPTION.findall(part.outside) if held is not None else ():
+            if kind == "local":
+                self.taints.local.give(name, held or CLEAN)
+            else:
+                self._note(
+                    name, held or CLEAN, self.taints.matrices.give, self.taints.known_matrices
+                )
+        for prefix in part.statement.prefixes:
+            if prefix.canonical in _GATHERING and prefix.arguments:
+                self._gathered(part, part.statement.source[slice(*prefix.arguments)])
+
+    def _gathered(self, part: Part, text: str) -> None:
+        for name, result in _GATHERED.findall(text):
+            self._note_variable(part, name, self._held(result, ""))
+
+    def _held(self, outside: str, inside: str, *, values: bool = True) -> Held:
+        held = self.taints.within(outside, self.policy, values=values)
+        return max(held, self.taints.within(inside, self.policy)) if inside else held
+
+    # ------------------------------------------------------------ what names are given
+
+    def _macro(self, part: Part, table_name: str) -> None:
+        """``local name = exp``, ``local name text``, ``local name : function``."""
+        table = self.taints.local if table_name == "local" else self.taints.globals
+        found = _FIRST.match(part.outside)
+        if found is None:
+            return
+        name, rest = found.group(1), part.outside[found.end() :]
+        if _COUNTING.search(rest):
+            return
+        held = self._held(rest, part.inside)
+        expression = _EXPRESSION.match(rest)
+        if expression is not None:
+            if held.rank < DOUBT and self._unknown_words(rest[expression.end() :]):
+                held = Held(DOUBT, "a name that may be a variable's first value")
+        elif table_name == "local":
+            refers = any(word in self.names for word in _MACRO_ONLY.findall(rest))
+            plain = "" if rest.lstrip().startswith(":") else _MACRO_ONLY.sub(" ", rest)
+            if refers or bare_words(plain):
+                self.names.add(name)
+        table.give(name, held)
+
+    def _unknown_words(self, code: str) -> list[tuple[int, str]]:
+        known = self.taints.known_scalars | self.taints.known_matrices
+        plain = re.sub(r"`[^']*'|\$\{?\w+\}?", lambda m: " " * len(m.group()), code)
+        return [(at, word) for at, word in bare_words(plain) if word not in known]
+
+    def _give_local(self, part: Part) -> None:
+        self._macro(part, "local")
+
+    def _give_global(self, part: Part) -> None:
+        self._macro(part, "global")
+
+    def _give_temporary(self, part: Part) -> None:
+        self.names |= set(part.outside.split())
+
+    def _give_scalar(self, part: Part) -> None:
+        left, equals, right = part.outside.partition("=")
+        words = [word for word in left.split() if not "define".startswith(word)]
+        if not equals or len(words) != 1:
+            return
+        held = self._held(right, part.inside)
+        if held.rank < DOUBT and self._unknown_words(right):
+            held = Held(DOUBT, "a name that may be a variable's first value")
+        self._note(words[0], held, self.taints.scalars.give, self.taints.known_scalars)
+
+    def _give_matrix(self, part: Part) -> None:
+        left, equals, right = part.outside.partition("=")
+        words = left.split()
+        if equals and words:
+            name = re.split(r"[\[(]", words[-1])[0]
+            held = self._held(right, part.inside)
+            self._note(name, held, self.taints.matrices.give, self.taints.known_matrices)
+        elif words and words[0].startswith(("row", "col")) and len(words) > 1:
+            self.taints.matrices.give(words[1], self._held(part.outside, part.inside))
+        elif len(words) > 2 and words[0] in ("accum", "vecaccum", "glsaccum", "svd", "symeigen"):
+            self.taints.known_matrices.add(words[1])
+
+    def _note(
+        self, name: str, held: Held, give: Callable[[str, Held], bool], known: set[str]
+    ) -> None:
+        """Note a scalar or matrix; one named by a macro makes the macro hold its value."""
+        known.add(name)
+        give(name, held)
+        if macro := re.fullmatch(r"`(\w+)'", name):
+            self.taints.local.give(macro.group(1), held)
+
+    def _give_variable(self, part: Part) -> None:
+        """A variable that is nothing but a figure shows it with any statistic."""
+        left, equals, right = part.outside.partition("=")
+        words = re.sub(r"\(.*", "", left).split()
+        condition = _CONDITION.search(right)
+        if condition is not None and part.name == "replace":
+            return  # the other values stay, and are many
+        right = right[: condition.start()] if condition else right
+        if equals and words and not self._unknown_words(re.sub(r"\b[rse]\(\w+\)", "0", right)):
+            self._note_variable(part, words[-1], self._held(right, ""))
+
+    def _note_variable(self, part: Part, name: str, held: Held) -> None:
+        """Note a variable; it holds the figure from here on, in loops and programs anywhere."""
+        self.taints.variables.give(name, held.at_most(DOUBT))
+        statement = part.statement
+        start = -1 if statement.depth or statement.in_program else statement.start
+        self.since[name] = min(start, self.since.get(name, start))
+
+    def _give_collapsed(self, part: Part) -> None:
+        held = Held(DOUBT, "the smallest or largest values of groups")
+        for targets in _EXTREMES.findall(part.outside.partition(",")[0]):
+            for word in re.findall(r"(\w+)(?:\s*=\s*\w+)?", targets):
+                self._note_variable(part, word, held)
+
+    def _give_foreach(self, part: Part) -> None:
+        found = _FIRST.match(part.outside)
+        if found is None:
+            return
+        rest = part.outside[found.end() :]
+        held = self._held(rest, part.inside)
+        for _, name in _LIST_OF.findall(rest):
+            held = max(held, self.taints.local.of(name), self.taints.globals.of(name))
+        if part.name == "forvalues":
+            held = Held(held.rank, held.what).at_most(DOUBT)
+        elif not _NUMERIC.fullmatch(re.sub(r"^\s*(in|of\s+numlist)\b|\{\s*$", "", rest)):
+            self.names.add(found.group(1))
+        self.taints.local.give(found.group(1), held)
+
+    def _give_tokens(self, part: Part) -> None:
+        held = self._held(part.outside, part.inside)
+        for number in range(1, 10):
+            self.taints.local.give(str(number), held)
+
+    def _give_first_token(self, part: Part) -> None:
+        left, _, right = part.outside.partition(":")
+        held = CLEAN
+        for name in re.findall(r"\w+", right.partition(",")[0]):
+            held = max(held, self.taints.local.of(name), self.taints.globals.of(name))
+        for name in re.findall(r"\w+", left):
+            self.taints.local.give(name, held)
+
+    def _give_result(self, part: Part) -> None:
+        """``return scalar x = …`` makes ``r(x)`` hold it."""
+        found = re.match(r"\s*(sca\w*|loc\w*|mat\w*|glo\w*)\s+(\w+)\s*(.*)", part.outside, re.S)
+        if found is None:
+            return
+        held = self._held(found.group(3), part.inside)
+        key = (part.name[0], found.group(2))
+        if held.rank > self.taints.results.get(key, CLEAN).rank:
+            self.taints.results[key] = held
+
+    # ------------------------------------------------------------ what is shown
+
+    def shown(self) -> list[Shown]:
+        """The statements that would show a figure, in the order of the text."""
+        found = []
+        guards: list[tuple[int, Held]] = []
+        for part in self.parts:
+            statement = part.statement
+            while guards and statement.depth <= guards[-1][0]:
+                guards.pop()
+            condition = CLEAN
+            if statement.opens or statement.prefixes:
+                condition = self._condition(statement, part)
+            one = self._judge(part, max(condition, guards[-1][1] if guards else CLEAN))
+            if one is not None:
+                found.append(one)
+            if statement.opens and condition.rank:
+                around = guards[-1][1] if guards else CLEAN
+                guards.append((statement.depth, max(condition, around)))
+        return found
+
+    def _condition(self, statement: Statement, part: Part) -> Held:
+        """What an ``if`` or ``while`` around this statement looks at."""
+        held = CLEAN
+        for prefix in statement.prefixes:
+            if prefix.canonical in ("if", "while") and prefix.arguments:
+                code = statement.source[slice(*prefix.arguments)]
+                held = max(held, self._held(code, ""))
+        if part.name in ("if", "while"):
+            held = max(held, self._held(part.outside, part.inside))
+        return held if held.rank == BAD else CLEAN
+
+    def _judge(self, part: Part, around: Held) -> Shown | None:
+        statement = part.statement
+        for prefix in statement.prefixes:
+            if prefix.canonical in self.policy.gather and prefix.arguments:
+                held = self._held(statement.source[slice(*prefix.arguments)], "")
+                if held.rank:
+                    return Shown(statement=statement, action=held.action, what=held.what)
+        if not part.name or part.name in _CONTROL:
+            return None
+        if self.policy.may_show(part.name) and self.policy.shows(part.name, part.word):
+            return self._judge_showing(part, around)
+        held = CLEAN
+        if part.by_macro:  # it may show all that stands behind it
+            held = self._held(_CONDITION.sub(" ", part.outside), part.inside)
+        elif part.expands() and not self.policy.uses(part.name, part.word):
+            held = self._in_other(part)
+        if self.taints.variables.held and self.policy.verdict(part.name).action.rank > 0:
+            held = max(held, self._in_variables(part))
+        return Shown(statement=statement, action=held.action, what=held.what) if held.rank else None
+
+    def _judge_showing(self, part: Part, around: Held) -> Shown | None:
+        """A command that shows its arguments."""
+        statement = part.statement
+        held = self._held(part.outside, part.inside)
+        scalars: list[tuple[int, int]] = []
+        if part.name == "display":
+            held = max(held, self._displayed(part, scalars))
+        elif part.name in ("matlist", "matrix"):
+            held = max(held, self._listed(part))
+        elif part.name == "scalar" and not part.outside.split()[1:]:
+            held = max([held, *self.taints.scalars.held.values()])
+        if held.rank == 0 and around.rank and part.name == "display":
+            held = Held(DOUBT, f"whether a condition on {around.what} holds")
+        if held.rank == 0 and not scalars:
+            return None
+        return Shown(
+            statement=statement, action=held.action, what=held.what, scalars=tuple(scalars)
+        )
+
+    def _displayed(self, part: Part, scalars: list[tuple[int, int]]) -> Held:
+        """Names in an expression: scalars, or the first value of a variable."""
+        held = CLEAN
+        for name in _MACRO_ONLY.findall(part.outside):
+            if name in self.names:
+                what = f"the macro {name}, which may name a variable; its first value is shown"
+                held = max(held, Held(BAD, what))
+        plain = re.sub(r"`[^']*'|\$\{?\w+\}?", lambda m: " " * len(m.group()), part.outside)
+        for start, word in bare_words(plain):
+            if word in self.taints.known_scalars:
+                scalars.append((part.start + start, part.start + start + len(word)))
+            elif word not in self.taints.known_matrices:
+                what = f"the first value of {word}; if it is a scalar, write scalar({word})"
+                held = max(held, Held(BAD, what))
+        return held
+
+    def _listed(self, part: Part) -> Held:
+        """Matrices that are listed: made here, or results of models."""
+        words = re.split(r"[,\[]", part.outside)[0].split()
+        name = words[-1] if words else ""
+        if not name or "(" in name or name in self.taints.known_matrices:
+            return CLEAN
+        return Held(DOUBT, "a matrix that is not made here")
+
+    def _in_other(self, part: Part) -> Held:
+        """Any other command: titles are shown, conditions are not, the rest is a doubt."""
+        held = self.taints.within(part.inside, self.policy) if part.inside else CLEAN
+        if held.rank == 0:
+            code = expansions(_CONDITION.sub(" ", part.outside))
+            held = self.taints.within(code, self.policy).at_most(DOUBT)
+        return held
+
+    def _in_variables(self, part: Part) -> Held:
+        """A command that shows statistics of a variable which is one figure throughout."""
+        words = set(re.findall(r"[A-Za-z_]\w*", _CONDITION.sub(" ", part.outside)))
+        start = part.statement.start
+        later = [word for word in words if self.since.get(word, -1) < start]
+        return max([CLEAN, *(self.taints.variables.of(word) for word in later)])
+
+
+_GIVERS = {
+    "local": Following._give_local,
+    "global": Following._give_global,
+    "tempvar": Following._give_temporary,
+    "scalar": Following._give_scalar,
+    "matrix": Following._give_matrix,
+    "generate": Following._give_variable,
+    "replace": Following._give_variable,
+    "egen": Following._give_variable,
+    "collapse": Following._give_collapsed,
+    "foreach": Following._give_foreach,
+    "forvalues": Following._give_foreach,
+    "tokenize": Following._give_tokens,
+    "gettoken": Following._give_first_token,
+    "return": Following._give_result,
+    "ereturn": Following._give_result,
+    "sreturn": Following._give_result,
+}
+
+
+def _may_give(part: Part) -> bool:
+    """Whether a statement gives anything to a name."""
+    gathers = any(prefix.canonical in _GATHERING for prefix in part.statement.prefixes)
+    return part.name in _GIVERS or part.name in _GIVEN_BY_OPTION or gathers

@@ -1,0 +1,104 @@
+"""The parts of a statement that rules look at: its code, and what its strings expand.
+
+In: statements. Out: the text after the command word, with strings and comments blanked,
+and the macros inside the strings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from discreet.output_checking.stata.model import DoFile, Kind, Statement, Why
+from discreet.output_checking.taints import expansions
+
+__all__ = ["Part", "pieces", "statements_of"]
+
+_FIRST = re.compile(r"\s*([\w`'$]+)")
+
+
+def pieces(statement: Statement, start: int, end: int) -> tuple[str, str]:
+    """The code of a part of a statement, strings and comments blanked, and what is expanded
+    inside the strings.
+    """
+    text = statement.source
+    if not statement.spans:
+        return text[start:end], ""
+    outside = []
+    inside = []
+    at = start
+    for kind, first, last in statement.spans:
+        if first < at or last > end or kind == "macro":
+            continue
+        outside += [text[at:first], " " * (last - first)]
+        if kind == "string":
+            inside.append(expansions(text[first:last]))
+        at = last
+    outside.append(text[at:end])
+    return "".join(outside), " ".join(inside)
+
+
+def statements_of(dofile: DoFile) -> Iterator[Statement]:
+    """The commands of a do-file, and those of its other readings."""
+    for statement in dofile.statements:
+        yield from _with_readings(statement)
+
+
+def _with_readings(statement: Statement) -> Iterator[Statement]:
+    if statement.kind is Kind.COMMAND:
+        yield statement
+    for reading in statement.readings:
+        if reading.why not in (Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING):
+            yield from _with_readings(reading.statement)
+
+
+class Part:
+    """What a statement says after its command word; worked out when someone asks.
+
+    Args:
+        statement: The statement.
+    """
+
+    __slots__ = ("_pieces", "name", "statement")
+
+    def __init__(self, statement: Statement) -> None:
+        command = statement.command
+        self.statement = statement
+        self.name = (command.canonical or command.text) if command is not None else ""
+        self._pieces: tuple[str, str] | None = None
+
+    def _split(self) -> tuple[str, str]:
+        if self._pieces is None:
+            self._pieces = pieces(self.statement, self.start, self.statement.end)
+        return self._pieces
+
+    @property
+    def start(self) -> int:
+        """Where it starts."""
+        return self.statement.body
+
+    @property
+    def by_macro(self) -> bool:
+        """Whether the command word has a macro."""
+        return self.statement.command is not None and self.statement.command.has_macro
+
+    @property
+    def outside(self) -> str:
+        """The code, strings and comments blanked."""
+        return self._split()[0]
+
+    @property
+    def inside(self) -> str:
+        """What the strings expand."""
+        return self._split()[1]
+
+    @property
+    def word(self) -> str:
+        """The second word of the command."""
+        word = _FIRST.match(self.outside)
+        return word.group(1) if word else ""
+
+    def expands(self) -> bool:
+        """Whether there is any macro in it."""
+        text, start, end = self.statement.source, self.start, self.statement.end
+        return text.find("`", start, end) >= 0 or text.find("$", start, end) >= 0

@@ -1,0 +1,382 @@
+"""Rewrite do-files: safe commands in, commands that may not run out.
+
+In: the text of a do-file and a policy. Out: the new text, every edit with its place in the
+old one, and findings for the officer. Strings and comments stay as they are; so does all
+that no edit names.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from discreet.output_checking.calls import Call, called, pointed
+from discreet.output_checking.commenting import WORDING, commented
+from discreet.output_checking.deciding import Change, Decider, Decision, Note
+from discreet.output_checking.findings import Finding, Severity
+from discreet.output_checking.following import Following
+from discreet.output_checking.parts import statements_of
+from discreet.output_checking.policy import Action, Policy
+from discreet.output_checking.stata.model import DoFile, Statement
+from discreet.output_checking.stata.parsing import parse_do
+from discreet.output_checking.taints import Taints
+from discreet.output_checking.texts import Lines
+
+__all__ = ["Edit", "Language", "Rewriting", "newline_of", "rewrite", "rewrite_parsed"]
+
+Language = Literal["en", "de"]
+
+_CHAINED = re.compile(r"[ \t]*;[ \t]*(?=[^\s;])")
+_CONDITIONS = ("if", "else", "while")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """One place where the text was changed.
+
+    Args:
+        start: Where it starts in the old text, in characters from 0.
+        end: Where it ends.
+        before: What stood there.
+        after: What stands there now.
+        rule: Short name of the rule.
+        command: The command concerned, in full.
+        action: Whether it was wrapped or refused.
+        reason: Why.
+        line: Line of the old text, from 1.
+    """
+
+    start: int
+    end: int
+    before: str
+    after: str
+    rule: str
+    command: str
+    action: Action
+    reason: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewriting:
+    """What became of a do-file.
+
+    Args:
+        text: The new text, without any header.
+        edits: Every change, in the order of the text.
+        findings: What an officer must know.
+        calls: The do-files that it runs.
+    """
+
+    text: str = field(repr=False)
+    edits: tuple[Edit, ...]
+    findings: tuple[Finding, ...]
+    calls: tuple[Call, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        """Whether a finding forbids running the program at all."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether an officer must look at it."""
+        return any(finding.severity is Severity.REVIEW for finding in self.findings)
+
+
+def rewrite(
+    text: str,
+    policy: Policy | None = None,
+    *,
+    language: Language = "en",
+) -> Rewriting:
+    r"""Rewrite the text of one do-file.
+
+    Args:
+        text: The program; line ends of every kind.
+        policy: The rules; those that come with discreet if None.
+        language: Of the wording for commands that may not run.
+
+    >>> print(rewrite("su wage\nby id: list wage\n").text, end="")
+    fdzsummarize wage
+    *FDZ: command not permitted in remote execution: by id: list wage
+    """
+    rules = policy or Policy.default()
+    dofile = parse_do(text)
+    following = Following(dofile, rules, Taints())
+    following.learn()
+    return rewrite_parsed(dofile, rules, following=following, language=language)
+
+
+def rewrite_parsed(
+    dofile: DoFile,
+    policy: Policy,
+    *,
+    following: Following,
+    language: Language = "en",
+    programs: frozenset[str] = frozenset(),
+    place_call: Callable[[Call], Call] | None = None,
+) -> Rewriting:
+    """Rewrite a do-file that is one of several.
+
+    Args:
+        dofile: The program, taken apart.
+        policy: The rules.
+        following: What names hold, from all files of the run.
+        language: Of the wording for commands that may not run.
+        programs: Names of the programs that other files of the run define.
+        place_call: Says of a do-file that is run whether it may be.
+    """
+    decider = Decider(policy, dofile.programs | programs)
+    decisions = [one for statement in dofile.statements for one in decider.decide(statement)]
+    by_start: dict[tuple[int, int], Decision] = {}
+    for one in decisions:
+        by_start.setdefault((one.statement.start, one.statement.end), one)
+    _stop_shown(dofile, following, by_start)
+    calls = _point_calls(dofile, by_start, place_call)
+    lines = Lines(dofile.text)
+    edits = _edits(dofile, decisions, WORDING[language], lines)
+    findings = [*dofile.findings, *_findings(decisions, lines)]
+    if not following.settled:
+        what = "names hold each other in so many steps that values cannot be followed"
+        note = Note(rule="entangled", severity=Severity.ERROR, what=what, start=0, end=0)
+        findings.append(_finding(note, lines))
+    return Rewriting(
+        text=applied(dofile.text, edits),
+        edits=tuple(edits),
+        findings=tuple(sorted(findings, key=lambda one: (one.start, -one.severity.rank, one.rule))),
+        calls=tuple(calls),
+    )
+
+
+def _stop_shown(
+    dofile: DoFile, following: Following, decisions: dict[tuple[int, int], Decision]
+) -> None:
+    """Add what following stored results has found to the decisions."""
+    for shown in following.shown():
+        statement = shown.statement
+        decision = decisions.get((statement.start, statement.end))
+        if decision is None:
+            continue
+        name = statement.canonical or "command"
+        if shown.action is Action.REFUSED:
+            decision.refuse("shown", name, f"it shows {shown.what}")
+        elif shown.action is Action.REVIEW:
+            what = f"{name}: it may show {shown.what}"
+            decision.note("shown", Severity.REVIEW, what)
+        for start, end in shown.scalars:
+            after = f"scalar({dofile.text[start:end]})"
+            reason = "a variable of the same name would show its first value"
+            decision.changes.append(
+                Change(
+                    start=start, end=end, after=after, rule="scalar", command=name, reason=reason
+                )
+            )
+
+
+def _point_calls(
+    dofile: DoFile,
+    decisions: dict[tuple[int, int], Decision],
+    place_call: Callable[[Call], Call] | None,
+) -> list[Call]:
+    """Have `do`, `run` and `include` run the rewritten files."""
+    calls = []
+    for statement in statements_of(dofile):
+        call = called(statement, dofile)
+        decision = decisions.get((statement.start, statement.end))
+        if call is None or decision is None:
+            continue
+        if place_call is not None and call.action is not Action.REFUSED:
+            call = place_call(call)
+        calls.append(call)
+        if call.action is Action.REFUSED:
+            decision.refuse("path", call.command, call.reason)
+            continue
+        if call.action is Action.REVIEW:
+            decision.note("path", Severity.REVIEW, f"{call.command}: {call.reason}")
+        if (change := pointed(call)) is not None:
+            decision.changes.append(change)
+    return calls
+
+
+def _edits(dofile: DoFile, decisions: Iterable[Decision], wording: str, lines: Lines) -> list[Edit]:
+    """All edits, none inside another, in the order of the text."""
+    newline = newline_of(dofile.text)
+    out: list[tuple[int, int, Decision]] = []
+    single: dict[tuple[int, int], Change] = {}
+    covered = 0
+    for decision in sorted(decisions, key=lambda one: one.statement.start):
+        if decision.refused and decision.statement.end > covered:
+            start, end = _refused_span(dofile, decision.statement)
+            out.append((start, end, decision))
+            covered = max(covered, end)
+        for change in decision.changes:
+            single.setdefault((change.start, change.end), change)
+    edits = [_comment(dofile, span, newline, wording, lines) for span in _merged(out)]
+    starts = [edit.start for edit in edits]
+    for (start, end), change in single.items():
+        at = bisect_left(starts, start + 1) - 1
+        if at >= 0 and edits[at].end > start:
+            continue
+        edits_at = Edit(
+            start=start,
+            end=end,
+            before=dofile.text[start:end],
+            after=change.after,
+            rule=change.rule,
+            command=change.command,
+            action=Action.WRAPPED,
+            reason=change.reason,
+            line=lines.place(start)[0],
+        )
+        edits.append(edits_at)
+    return sorted(edits, key=lambda edit: (edit.start, edit.end))
+
+
+def _refused_span(dofile: DoFile, statement: Statement) -> tuple[int, int]:
+    """What is commented out: all but a condition in front and a comment at the end."""
+    start = statement.start
+    for at, prefix in enumerate(statement.prefixes):
+        if prefix.canonical in _CONDITIONS:
+            words = [*statement.prefixes[at + 1 :], statement.command]
+            start = next((word.start for word in words if word is not None), start)
+    end = _without_comment(dofile.text, statement, start)
+    if not statement.semicolons:
+        start, end = _with_chain(dofile, statement, start, end)
+    return _with_block(dofile, statement, start, end)
+
+
+def _without_comment(text: str, statement: Statement, start: int) -> int:
+    """The end of a statement, comments behind it left out."""
+    end = statement.end
+    for span in reversed(statement.spans):
+        if span.kind == "comment" and span.end == end and span.start > start:
+            end = start + len(text[start : span.start].rstrip())
+    return end
+
+
+def _with_chain(dofile: DoFile, statement: Statement, start: int, end: int) -> tuple[int, int]:
+    """With what follows behind ``;`` after ``mi xeq:``, and the ``;`` in front."""
+    text = dofile.text
+    if statement.joined and text[max(start - 50, 0) : start].rstrip().endswith(";"):
+        start = text.rindex(";", 0, start)
+    following = _CHAINED.match(text, end)
+    while following is not None:
+        at = bisect_left(dofile.statements, following.end(), key=lambda one: one.start)
+        if at >= len(dofile.statements) or dofile.statements[at].start != following.end():
+            break
+        end = _without_comment(dofile.text, dofile.statements[at], end)
+        following = _CHAINED.match(text, end)
+    return start, end
+
+
+def _with_block(dofile: DoFile, statement: Statement, start: int, end: int) -> tuple[int, int]:
+    """With the lines of another language that the statement opens."""
+    if statement.canonical not in ("mata", "python", "java"):
+        return start, end
+    at = bisect_left(dofile.statements, statement.start, key=lambda one: one.start) + 1
+    while at < len(dofile.statements) and dofile.statements[at].block:
+        end = dofile.statements[at].end
+        at += 1
+    return start, end
+
+
+def _merged(
+    spans: Sequence[tuple[int, int, Decision]],
+) -> list[tuple[int, int, Decision]]:
+    """Spans without overlaps."""
+    merged: list[tuple[int, int, Decision]] = []
+    for start, end, decision in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if merged and start < merged[-1][1]:
+            first, last, kept = merged[-1]
+            merged[-1] = (first, max(last, end), kept)
+        else:
+            merged.append((start, end, decision))
+    return merged
+
+
+def _comment(
+    dofile: DoFile,
+    span: tuple[int, int, Decision],
+    newline: str,
+    wording: str,
+    lines: Lines,
+) -> Edit:
+    start, end, decision = span
+    assert decision.refused is not None
+    rule, command, reason = decision.refused
+    statement = decision.statement
+    body = start > statement.start
+    after = commented(
+        dofile.text,
+        start,
+        end,
+        wording=wording,
+        newline=newline,
+        semicolons=statement.semicolons,
+        body=body,
+        opens=statement.opens and end == statement.end,
+    )
+    return Edit(
+        start=start,
+        end=end,
+        before=dofile.text[start:end],
+        after=after,
+        rule=rule,
+        command=command,
+        action=Action.REFUSED,
+        reason=reason,
+        line=lines.place(start)[0],
+    )
+
+
+def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:
+    found = {}
+    for decision in decisions:
+        for note in decision.notes:
+            found[note.rule, note.start, note.end, note.what] = note
+        if decision.refused:
+            rule, command, reason = decision.refused
+            place = decision.statement
+            note = Note(rule=rule, severity=Severity.REFUSED, what=f"{command}: {reason}",
+                        start=place.start, end=place.end)  # fmt: skip
+            found[note.rule, note.start, note.end, note.what] = note
+    return [_finding(note, lines) for note in found.values()]
+
+
+def _finding(note: Note, lines: Lines) -> Finding:
+    line, column = lines.place(note.start)
+    return Finding(
+        rule=note.rule,
+        severity=note.severity,
+        what=note.what,
+        line=line,
+        column=column,
+        start=note.start,
+        end=note.end,
+        hint=note.hint,
+    )
+
+
+def applied(text: str, edits: Iterable[Edit]) -> str:
+    """The text with all edits made."""
+    parts = []
+    at = 0
+    for edit in edits:
+        parts += [text[at : edit.start], edit.after]
+        at = edit.end
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def newline_of(text: str) -> str:
+    r"""The line end that the text uses first.
+
+    >>> newline_of("a\r\nb")
+    '\r\n'
+    """
+    found = re.search(r"\r\n|\n|\r", text)
+    return found.group() if found else "\n"

@@ -1,0 +1,243 @@
+"""Which macros, scalars and matrices hold figures that must not be shown.
+
+In: names with levels, and pieces of commands. Out: the level of a piece: whether it holds
+a stored result such as ``r(max)``, the value of one record such as ``x[17]``, or a name
+that was given such a figure before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from discreet.output_checking.policy import Action, Policy
+
+__all__ = ["CLEAN", "Held", "Taints", "bare_words", "expansions"]
+
+#: Names with brackets that are estimates and no variables.
+_ESTIMATES = re.compile(r"_(?:b|se|coef|r_\w+)$")
+_RESULT = re.compile(r"\b([rse])\s*\(\s*(\w*)\s*(\)|[`$])")
+_OLD_RESULT = re.compile(r"\b_result\s*\(|\$S_")
+_SUBSCRIPT = re.compile(r"([A-Za-z_]\w*|['})])\[([^\[\]]*)\]")
+_WEIGHT = re.compile(r"\s*[a-z]+\s*=(?!=)")
+_LOCAL = re.compile(r"`(?:\+\+|--|macval\()?(\w*)([`$']|(?:\+\+|--|\))')")
+_GLOBAL = re.compile(r"\$(?:\{(\w*)([}`$])|(\w*)(`?))")
+_WORD = re.compile(r"(?<![\w%])[A-Za-z_]\w*(?![\w(\[{]|\s*\()")
+_FORMAT = re.compile(r"%[-~]?[\w.,]+")
+_DIRECTIVE = re.compile(
+    r"\b(?:as|in)\s+\w+|(?<!\w)_(?:n|new\w*|c|cont\w*|col\w*|s|sk\w*|dup|quote|asis|char|request|N|pi|rc|cons)(?!\w)"
+)
+_BRACKETS = re.compile(r"\w*\[[^\[\]]*\]")
+_INLINE = re.compile(r"`(?:=|:\s*di(?:s\w*)?\s)([^`']*)")
+_QUOTED = re.compile(r"\"[^\"]*\"?")
+_ANY = re.compile(r"[`$\[(]")
+
+
+class Held(NamedTuple):
+    """What a piece of a command holds: how bad it is, and what it is."""
+
+    rank: int
+    what: str = ""
+
+    @property
+    def action(self) -> Action:
+        """What becomes of a command that shows it."""
+        return (Action.ALLOWED, Action.REVIEW, Action.REFUSED)[self.rank]
+
+    def at_most(self, rank: int) -> Held:
+        """The same, but not worse than `rank`."""
+        return self if self.rank <= rank else Held(rank, self.what)
+
+
+CLEAN = Held(0)
+DOUBT = 1
+BAD = 2
+_RANKS = {Action.ALLOWED: 0, Action.WRAPPED: 0, Action.REVIEW: DOUBT, Action.REFUSED: BAD}
+
+
+@dataclass
+class Names:
+    """Names of one kind with what they hold, such as all local macros."""
+
+    held: dict[str, Held] = field(default_factory=dict)
+    #: Beginnings of names that end in a macro: ``max`i'``.
+    begun: dict[str, Held] = field(default_factory=dict)
+
+    def give(self, name: str, held: Held) -> bool:
+        """Note what a name holds; whether that is news."""
+        if held.rank == 0:
+            return False
+        head = re.split("[`$]", name, maxsplit=1)[0]
+        table = self.held if head == name else self.begun
+        if table.get(head, CLEAN).rank >= held.rank:
+            return False
+        table[head] = held
+        return True
+
+    def of(self, name: str) -> Held:
+        """What a name holds."""
+        found = self.held.get(name, CLEAN)
+        for head, held in self.begun.items():
+            if held.rank > found.rank and name.startswith(head):
+                found = held
+        return found
+
+    def of_begun(self, head: str) -> Held:
+        """What a name with this beginning may hold; without any beginning it is a doubt."""
+        found = CLEAN
+        for table in (self.held, self.begun):
+            for name, held in table.items():
+                fits = name.startswith(head) or (table is self.begun and head.startswith(name))
+                if fits and held.rank > found.rank:
+                    found = held
+        return found if head else found.at_most(DOUBT)
+
+
+@dataclass
+class Taints:
+    """All names that hold figures which must not be shown, across the files of a run."""
+
+    local: Names = field(default_factory=Names)
+    globals: Names = field(default_factory=Names)
+    scalars: Names = field(default_factory=Names)
+    matrices: Names = field(default_factory=Names)
+    variables: Names = field(default_factory=Names)
+    results: dict[tuple[str, str], Held] = field(default_factory=dict)
+    #: Names that the files give to scalars and matrices at all.
+    known_scalars: set[str] = field(default_factory=set)
+    known_matrices: set[str] = field(default_factory=set)
+
+    def beginning(self, *, local: bool) -> Taints:
+        """What another file of the same run may know.
+
+        Args:
+            local: Whether local macros are among it, which only `include` shares.
+        """
+        return Taints(
+            local=self.local if local else Names(),
+            globals=self.globals,
+            scalars=self.scalars,
+            matrices=self.matrices,
+            variables=self.variables,
+            results=self.results,
+            known_scalars=self.known_scalars,
+            known_matrices=self.known_matrices,
+        )
+
+    def size(self) -> int:
+        """How much is noted; it only grows."""
+        names = (self.local, self.globals, self.scalars, self.matrices, self.variables)
+        noted = [*self.results.values()]
+        for each in names:
+            noted += [*each.held.values(), *each.begun.values()]
+        known = len(self.known_scalars) + len(self.known_matrices)
+        return sum(held.rank for held in noted) + known
+
+    def within(self, code: str, policy: Policy, *, values: bool = True) -> Held:
+        """What a piece of code holds.
+
+        Args:
+            code: Text outside strings, or what is expanded inside them.
+            policy: Says which stored results may be shown.
+            values: Whether subscripts and stored results count, and not only macros.
+        """
+        best = CLEAN
+        if _ANY.search(code):
+            for held in self._macros(code):
+                best = max(best, held)
+            if values:
+                for held in (*self._values(code, policy), *self._inline(code)):
+                    best = max(best, held)
+        if values and (self.scalars.held or self.matrices.held):
+            for word in set(_NAME.findall(code)):
+                best = max(best, self.scalars.of(word), self.matrices.of(word))
+        return best
+
+    def _macros(self, code: str) -> Iterator[Held]:
+        for name, close in _LOCAL.findall(code):
+            yield self.local.of_begun(name) if close in "`$" else self.local.of(name)
+        for braced, close, plain, more in _GLOBAL.findall(code):
+            name = braced or plain
+            begun = more == "`" or close in ("`", "$")
+            yield self.globals.of_begun(name) if begun else self.globals.of(name)
+
+    def _inline(self, code: str) -> Iterator[Held]:
+        """Names in expressions that are worked out on the spot: ```=income'``."""
+        for expression in _INLINE.findall(code):
+            for _, word in bare_words(_QUOTED.sub(" ", expression)):
+                if word in self.known_scalars:
+                    yield Held(DOUBT, f"{word}, which a variable of that name would replace")
+                elif word not in self.known_matrices:
+                    yield Held(BAD, f"the first value of {word}")
+
+    def _values(self, code: str, policy: Policy) -> Iterator[Held]:
+        for kind, name, close in _RESULT.findall(code):
+            if close != ")":
+                yield Held(DOUBT, f"a stored result {kind}(…) whose name is a macro")
+                continue
+            yield self.results.get((kind, name), CLEAN)
+            yield Held(_RANKS[policy.stored(kind, name)], f"the stored result {kind}({name})")
+        if _OLD_RESULT.search(code):
+            yield Held(BAD, "a stored result")
+        for name, inside in _SUBSCRIPT.findall(code):
+            if _ESTIMATES.match(name) or _WEIGHT.match(inside) or name == ")":
+                continue
+            if "," not in inside:
+                yield Held(BAD, "the value of one record")
+            elif name not in self.known_matrices and name.isidentifier():
+                yield Held(DOUBT, "an element of a matrix that is not made here")
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def bare_words(code: str) -> list[tuple[int, str]]:
+    """Names in an expression of `display` that are neither functions nor directives.
+
+    Each is a scalar, or a variable, whose first value would be shown.
+
+    >>> bare_words("as text %9.2f income + sqrt(wage) _n")
+    [(14, 'income'), (28, 'wage')]
+    """
+    blank = re.compile(r"\S")
+    for hidden in (_FORMAT, _DIRECTIVE, _BRACKETS):
+        code = hidden.sub(lambda found: blank.sub(" ", found.group()), code)
+    # Names of stored results and of scalars stand in brackets of their own.
+    code = re.sub(
+        r"\b(?:[rsec]|scalar|el|rowsof|colsof)\s*\([^()]*\)",
+        lambda found: " " * len(found.group()),
+        code,
+    )
+    return [(found.start(), found.group()) for found in _WORD.finditer(code)]
+
+
+def expansions(text: str) -> str:
+    r"""What Stata expands inside a string: its macros, with blanks between.
+
+    >>> expansions('"up to `max' + "' and $x\"")
+    "`max' $x"
+    """
+    if "`" not in text and "$" not in text:
+        return ""
+    found = []
+    depth = start = 0
+    for sign in _SIGNS.finditer(text):
+        mark = sign.group()
+        if mark == "`":
+            if depth == 0:
+                start = sign.start()
+            depth += 1
+        elif mark == "'":
+            if depth == 1:
+                found.append(text[start : sign.end()])
+            depth = max(depth - 1, 0)
+        elif depth == 0:
+            found.append(mark)
+    if depth:
+        found.append(text[start:])
+    return " ".join(found)
+
+
+_SIGNS = re.compile(r"`(?!\")|'|\$\{?\w*[`}]?")

@@ -1,0 +1,257 @@
+"""`discreet fire pre`, `undo` and `policy`, as staff of a research data centre use them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli.commands import app
+
+MASTER = """\
+version 14
+do "sub/clean.do"
+su wage, d
+local top = r(max)
+"""
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "master.do").write_text(MASTER)
+    (tmp_path / "sub" / "clean.do").write_text("list wage\nglobal low = r(min)\n")
+    return tmp_path
+
+
+def test_a_do_file_is_rewritten_beside_the_original(folder: Path) -> None:
+    done = run("fire", "pre", folder / "master.do")
+    assert done.exit_code == 0, done.output
+    assert (folder / "master.do").read_text() == MASTER
+    text = (folder / "master_FiRe.do").read_text()
+    assert 'do "sub/clean_FiRe.do"' in text
+    assert "fdzsummarize wage, d" in text
+    assert "*FDZ: command not permitted" in (folder / "sub" / "clean_FiRe.do").read_text()
+    assert "2 places rewritten, 0 commented out" in done.output
+    assert "[command] list: shows single records" in done.output
+
+
+def test_programs_get_json(folder: Path) -> None:
+    done = run("fire", "pre", folder, "--json")
+    told = json.loads(done.stdout)
+    assert told["written"] == 2
+    assert {Path(file["source"]).name: file["refused"] for file in told["files"]} == {
+        "master.do": 0,
+        "clean.do": 1,
+    }
+
+
+def test_a_second_run_changes_nothing(folder: Path) -> None:
+    run("fire", "pre", folder)
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*.*")}
+    for words in ((folder,), (folder / "master_FiRe.do",)):
+        done = run("fire", "pre", *words)
+        assert done.exit_code == 0
+        assert "as it was before" in done.output
+    assert before == {
+        path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*.*")
+    }
+
+
+def test_globals_of_one_file_are_followed_into_another(folder: Path) -> None:
+    (folder / "show.do").write_text('di "lowest: $low"\n')
+    run("fire", "pre", folder)
+    assert "*FDZ:" in (folder / "show_FiRe.do").read_text().splitlines()[-1]
+
+
+def test_programs_of_one_file_may_be_called_in_another(folder: Path) -> None:
+    (folder / "sub" / "clean.do").write_text("program mine\nsu `1'\nend\n")
+    (folder / "master.do").write_text('do "sub/clean.do"\nmine wage\n')
+    done = run("fire", "pre", folder / "master.do", "--strict")
+    assert done.exit_code == 0, done.output
+
+
+def test_included_files_share_local_macros(folder: Path) -> None:
+    (folder / "master.do").write_text("include sub/clean\ndi `low'\n")
+    (folder / "sub" / "clean.do").write_text("local low = r(min)\n")
+    run("fire", "pre", folder / "master.do")
+    assert "*FDZ:" in (folder / "master_FiRe.do").read_text().splitlines()[-1]
+
+
+def test_strict_fails_where_something_needs_review(folder: Path) -> None:
+    (folder / "a.do").write_text("mystery x\n")
+    assert run("fire", "pre", folder / "a.do").exit_code == 0
+    assert run("fire", "pre", folder / "a.do", "--strict").exit_code == 1
+
+
+def test_a_program_that_cannot_be_read_is_not_written(folder: Path) -> None:
+    (folder / "a.do").write_text("su x\n")
+    run("fire", "pre", folder / "a.do")
+    assert (folder / "a_FiRe.do").exists()
+    (folder / "a.do").write_text("/* never closed\nsu x\n")
+    done = run("fire", "pre", folder / "a.do")
+    assert done.exit_code == 2
+    assert "NOT written" in done.output
+    assert "open-comment" in done.output
+    # What was made of an earlier version must not run in its place.
+    assert not (folder / "a_FiRe.do").exists()
+
+
+def test_the_name_of_a_result_is_no_way_around(folder: Path) -> None:
+    """A researcher hands in a file that looks like a result."""
+    evil = folder / "evil_FiRe.do"
+    evil.write_text("*! FDZ: this file was made by discreet fire pre\nlist wage\n")
+    done = run("fire", "pre", folder)
+    assert done.exit_code == 2
+    assert "its original is not there" in done.output
+    (folder / "evil.do").write_text("su wage\n")
+    done = run("fire", "pre", folder)
+    assert done.exit_code == 2
+    assert "this program did not make it" in done.output
+    assert evil.read_text().endswith("list wage\n")
+    done = run("fire", "pre", folder, "--overwrite")
+    assert done.exit_code == 0
+    assert "\nlist" not in evil.read_text()
+
+
+def test_a_forged_manifest_is_no_way_around(folder: Path) -> None:
+    run("fire", "pre", folder / "sub" / "clean.do")
+    output = folder / "sub" / "clean_FiRe.do"
+    manifest = folder / "sub" / "clean_FiRe.json"
+    document = json.loads(manifest.read_text())
+    (folder / "sub" / "clean.do").write_text("browse\n")
+    manifest.write_text(json.dumps(document))
+    run("fire", "pre", output)
+    assert "*FDZ: command not permitted in remote execution: browse" in output.read_text()
+
+
+def test_calls_of_names_kept_for_results_need_their_original(folder: Path) -> None:
+    (folder / "a.do").write_text("do hidden_FiRe\ndo sub/clean_FiRe\n")
+    run("fire", "pre", folder / "a.do")
+    lines = (folder / "a_FiRe.do").read_text().splitlines()[-2:]
+    assert lines[0].startswith("*FDZ:")
+    assert lines[1] == "do sub/clean_FiRe"
+
+
+def test_paths_by_macros_and_from_elsewhere_are_pointed_and_told(folder: Path) -> None:
+    (folder / "a.do").write_text(
+        'global p "Z:/project"\ndo "$p/sub/clean.do"\ndo "$q/clean2.do"\ndo "$p/other.do"\n'
+    )
+    done = run("fire", "pre", folder / "a.do")
+    lines = (folder / "a_FiRe.do").read_text().splitlines()[-3:]
+    assert lines[0] == 'do "$p/sub/clean_FiRe.do"'
+    assert lines[1] == 'do "$q/clean2_FiRe.do"'
+    assert lines[2].startswith("*FDZ:")
+    assert done.output.count("review [path]") == 2
+
+
+def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+    outside = tmp_path_factory.mktemp("outside") / "secret.do"
+    outside.write_text("su x\n")
+    (folder / "link.do").symlink_to(outside)
+    (folder / "a.do").write_text("do link\n")
+    run("fire", "pre", folder / "a.do")
+    assert "*FDZ:" in (folder / "a_FiRe.do").read_text().splitlines()[-1]
+    assert not outside.with_name("secret_FiRe.do").exists()
+
+
+def test_files_that_run_each_other_end(folder: Path) -> None:
+    (folder / "a.do").write_text("do b\n")
+    (folder / "b.do").write_text("do a\ndo b\n")
+    assert run("fire", "pre", folder / "a.do").exit_code == 0
+    assert (folder / "b_FiRe.do").exists()
+
+
+def test_programs_beside_a_do_file_are_told(folder: Path) -> None:
+    (folder / "mine.ado").write_text("program mine\nend\n")
+    done = run("fire", "pre", folder / "master.do")
+    assert "mine.ado lies beside" in done.output
+    (folder / "fdzsummarize.ado").write_text("program fdzsummarize\nlist\nend\n")
+    done = run("fire", "pre", folder / "master.do")
+    assert done.exit_code == 2
+    assert not (folder / "master_FiRe.do").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.do", b"PK\x03\x04zip", "zip archive"),
+        ("a.do", b"su x\x00", "zero bytes"),
+        ("a.txt", b"su x", "not a do-file"),
+        (None, b"", "does not exist"),
+    ],
+)
+def test_wrong_input_is_told_and_nothing_written(
+    folder: Path, name: str | None, data: bytes, message: str
+) -> None:
+    path = folder / (name or "nothing.do")
+    if name:
+        path.write_bytes(data)
+    done = run("fire", "pre", folder / "master.do", path)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert not list(folder.rglob("*_FiRe*"))
+
+
+def test_an_empty_folder_and_no_words_are_told(tmp_path: Path) -> None:
+    done = run("fire", "pre", tmp_path)
+    assert done.exit_code == 2
+    assert "no do-file in this folder" in done.output
+    assert run("fire", "pre").exit_code != 0
+
+
+def test_a_wrong_policy_is_told_before_anything_is_written(folder: Path) -> None:
+    policy = folder / "centre.toml"
+    policy.write_text('[commands]\nx = "alowed"\n')
+    done = run("fire", "pre", folder / "master.do", "--policy", policy)
+    assert done.exit_code == 2
+    assert "did you mean 'allowed'?" in done.output
+    assert not (folder / "master_FiRe.do").exists()
+
+
+def test_german_wording_and_the_older_list(folder: Path) -> None:
+    (folder / "preFire.txt").write_text("su\nmyado\n")
+    (folder / "a.do").write_text("su x\nmyado y\n")
+    words = ("--policy", folder / "preFire.txt", "--language", "de")
+    assert run("fire", "pre", folder / "a.do", *words).exit_code == 0
+    lines = (folder / "a_FiRe.do").read_text().splitlines()
+    assert lines[-2:] == [
+        "fdzsummarize x",
+        "*FDZ: Befehl in der Datenfernverarbeitung nicht erlaubt: myado y",
+    ]
+    assert any("Befehle, die nicht erlaubt sind" in line for line in lines)
+
+
+def test_undo_restores(folder: Path) -> None:
+    run("fire", "pre", folder / "master.do")
+    (folder / "master.do").unlink()
+    done = run("fire", "undo", folder / "master_FiRe.json")
+    assert done.exit_code == 0
+    assert (folder / "master.do").read_text() == MASTER
+    assert run("fire", "undo", folder / "master.do").exit_code == 2
+
+
+def test_the_policy_can_be_asked_and_written_for_the_server(folder: Path) -> None:
+    done = run("fire", "policy", "--command", "ta")
+    assert "tabulate: wrapped by fdztabulate" in done.output
+    done = run("fire", "policy", "--command", "duplicates", "--json")
+    rules = {rule["name"]: rule["action"] for rule in json.loads(done.stdout)["rules"]}
+    assert rules["duplicates list"] == "refused"
+    counts = json.loads(run("fire", "policy", "--json").stdout)["commands"]
+    assert set(counts) == {"allowed", "refused", "review", "wrapped"}
+    done = run("fire", "policy", "--out", folder / "fdz_policy.txt")
+    assert done.exit_code == 0
+    assert "list refused\n" in (folder / "fdz_policy.txt").read_text()
+
+
+@pytest.mark.parametrize("command", ["pre", "undo", "policy"])
+def test_help_has_an_example(command: str) -> None:
+    done = run("fire", command, "--help")
+    assert done.exit_code == 0
+    assert "Example" in done.output

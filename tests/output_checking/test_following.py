@@ -1,0 +1,249 @@
+"""Stored results and single values: followed to where they are shown, and stopped there."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.output_checking.findings import Severity
+from discreet.output_checking.policy import Action
+from discreet.output_checking.rewriting import rewrite
+from discreet.output_checking.taints import bare_words, expansions
+
+#: What is shown at the end, and must not be.
+STOPPED = [
+    "di r(max)",
+    "display as text r(min)",
+    "di `r(max)'",
+    'di "largest: `r(max)\'"',
+    "di x[17]",
+    "di x[_n]",
+    "di x[_N]",
+    "di x[`i']",
+    "di `=x[1]'",
+    "di income",
+    "di log(income)",
+    "di L.income",
+    "di %9.2f income",
+    "di as result income",
+    "noi di r(p99)",
+    "if x di r(max)",
+    "di _result(5)",
+    "local m = r(max)\ndi `m'",
+    "local m `r(max)'\ndi \"`m'\"",
+    "local m = r(max)\nlocal n `m'\nlocal o = 2*`n'\ndi `o'",
+    "di `m'\nlocal m = r(max)",
+    "global m = r(min)\ndi $m",
+    'global m = r(min)\ndi "${m}"',
+    "scalar s = r(max)\ndi s",
+    "scalar s = r(max)\ndi scalar(s)",
+    "scalar define s = r(max)\nscalar list s",
+    "scalar s = r(max)\nscalar list",
+    "tempname s\nscalar `s' = r(max)\ndi `s'",
+    "matrix A = (r(min), r(max))\nmatrix list A",
+    "mat A = (1, r(max))\nmat B = A\nmat l B",
+    "mat A = J(1,1,r(max))\nmatlist A",
+    "mkmat income, matrix(A)\nmat list A",
+    'local m : display %9.2f r(max)\ndi "`m\'"',
+    'local m : di x[3]\ndi "`m\'"',
+    "local max_1 = r(max)\nlocal i 1\ndi `max_`i''",
+    "local i 1\nlocal max_`i' = r(max)\ndi `max_1'",
+    "tempvar t\ngen `t' = x\ndi `t'",
+    "foreach v of varlist a b {\ndi `v'\n}",
+    "foreach v in wage income {\ndi `v'\n}",
+    "local v income\ndi `v'",
+    'label var x "up to `r(max)\'"',
+    'label define L 1 "`r(min)\'"',
+    "note: highest is `r(max)'",
+    "exit r(max)",
+    "error r(max)",
+    "file write f (r(max))",
+    "putexcel A1 = (r(max))",
+    "estadd scalar top = r(max)",
+    'graph bar x, title("max `r(max)\'")',
+    'regress y x, title("`r(max)\'")',
+    'local t "from `r(min)\'"\nhistogram x, note("`t\'")',
+    "rename x x`r(max)'",
+    "tokenize `r(max)'\ndi `1'",
+    'local m = r(max)\ngettoken a b : m\ndi "`a\'"',
+    "bootstrap r(max), reps(10): su x",
+    "bootstrap top=r(max): summarize x",
+    "program p, rclass\nreturn scalar top = r(max)\nend\np\ndi r(top)",
+    "program p, eclass\nereturn scalar top = r(max)\nend\np\ndi e(top)",
+    "forvalues i = 1/3 {\nif x {\nquietly di r(max)\n}\n}",
+    "#d ;\ndi r(max) ;",
+    "`qui' di r(max)",
+    "`show' r(max)",
+    "`show' x[1]",
+    'di "`=income\'"',
+    'di "`: di income\'"',
+    "local w `=income'\ndi \"`w'\"",
+    "di(income)",
+    "di-income",
+    "set obs `r(max)'",
+    'graph bar x, title("`=income\'")',
+]
+
+#: What only uses such values, or shows what is safe.
+LEFT = [
+    "forvalues i = `r(min)'/`r(max)' {\ngen d`i' = x==`i'\n}",
+    "su x\nlocal top = r(max)\nforeach v of numlist 1/`top' {\nreplace y = 0 if x==`v'\n}",
+    "gen z = (x - r(min)) / (r(max) - r(min))",
+    "while `i' <= r(max) {\nlocal ++i\n}",
+    "gen lag = x[_n-1]",
+    "by id: gen first = x[1]",
+    "replace x = x[_n-1] if missing(x)",
+    "keep if x < r(p99)",
+    "assert x <= r(max)",
+    "if r(max) > 3 {\ndrop x\n}",
+    "di r(mean)",
+    'di r(N) " cases"',
+    "di _N",
+    "di _b[x] / _se[x]",
+    "di e(r2)",
+    'di "r(max) is not shown"',
+    'di "x[17]"',
+    'di as text "done" _n',
+    "di %9.3f 2*ttail(e(df_r), abs(_b[x]/_se[x]))",
+    "local n = r(N)\ndi `n'",
+    'local b = _b[x]\ndi "`b\'"',
+    'foreach v of varlist a b {\ndi "`v\'"\n}',
+    'local list a b c\ndi "`list\'"',
+    'di c(current_date) " " "$S"',
+    'di in green "x" _c',
+    "matrix A = e(b)\nmatrix list A",
+    "levelsof g, local(levels)\nforeach l of local levels {\nreplace y = 1 if g==`l'\n}",
+    "local k : word count `levels'\ndi `k'",
+    "su x [fw=w]",
+    'display _newline(2) _col(10) "a" _skip(3)',
+    "scalar drop s",
+    "`est' y x if z < r(max)",
+    "forvalues i = 1/`=_N' {\nreplace y = 0 in `i'\n}",
+    'di "`=2+3\' `=strpos("a", "b")\'"',
+    "replace wage = r(p99) if wage > r(p99)\nsu wage",
+    "su wage\ncollapse (max) wage, by(g)",
+    "collapse (mean) wage (max) top=wage, by(g)\nsu wage",
+    "levelsof g, local(l)\nforeach i of local l {\nest store r`i'\n}",
+    "scalar m = r(mean)\nlocal m = m\nlocal text : display %6.2f `m'\ndi `text'",
+    "quietly summarize wage, meanonly\nscalar m = r(mean)\ndisplay m",
+    "matrix R = J(3, 2, .)\nmatrix R[1, 2] = r(mean)\nmatrix list R",
+    "local lo = r(min)\nassert r(min) >= `lo'",
+    'post h (1) ("x") (_b[x]) (e(r2))',
+    "tempvar t\ngen `t' = x\nlabel var `t' \"a variable\"",
+]
+
+#: What may show such a value: an officer looks.
+REVIEWED = [
+    'levelsof g, local(levels)\nforeach l of local levels {\ndi "`l\'"\n}',
+    "forvalues i = `r(min)'/`r(max)' {\ndi \"year `i'\"\n}",
+    "di r(p50)",
+    "di r(`stat')",
+    "di r(something)",
+    'if r(max) > 100 {\ndi "large"\n}',
+    'if r(max) > 100 di "large"',
+    "histogram x, xline(`r(max)')",
+    "program p\ndi \"`1'\"\nend\np `r(max)'",
+    "matrix list Z",
+    "gen top = r(max)\nsu top",
+    "collapse (max) top=x, by(g)\nsu top",
+    "statsby top=r(max), by(g): su x\ntabstat top",
+    "local a = income\ndi `a'",
+    "local x `r(max)'\nmystery `x'",
+    'local w : display income\ndi "`w\'"',
+    "di A[1,2]",
+    'scalar k = 3\ndi "`=k\'"',
+]
+
+
+def refused(text: str) -> list[str]:
+    return [edit.before for edit in rewrite(text).edits if edit.action is Action.REFUSED]
+
+
+def flagged(text: str) -> list[str]:
+    return [
+        finding.what
+        for finding in rewrite(text).findings
+        if finding.rule == "shown" and finding.severity is Severity.REVIEW
+    ]
+
+
+@pytest.mark.parametrize("text", STOPPED)
+def test_a_value_is_stopped_where_it_is_shown(text: str) -> None:
+    done = rewrite(text)
+    assert [edit.rule for edit in done.edits if edit.action is Action.REFUSED] == ["shown"]
+    assert rewrite(done.text).edits == ()
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_what_only_uses_a_value_stays(text: str) -> None:
+    assert refused(text) == []
+    assert flagged(text) == []
+
+
+@pytest.mark.parametrize("text", REVIEWED)
+def test_a_doubt_goes_to_review(text: str) -> None:
+    assert refused(text) == []
+    assert flagged(text)
+
+
+def test_a_program_that_loops_up_to_the_maximum_still_loops() -> None:
+    text = "qui su year\nforvalues y = `r(min)'/`r(max)' {\n reg wage educ if year==`y'\n}\n"
+    assert rewrite(text).text == text.replace("su", "fdzsummarize").replace("reg", "fdzregress")
+
+
+def test_a_name_meant_as_a_scalar_is_made_to_be_one() -> None:
+    """Stata takes a variable first; `display income` would show the first person's."""
+    text = 'scalar gap = r(mean) - 5\ndi "gap: " gap\ndi 2*gap + scalar(gap)\n'
+    assert rewrite(text).text == (
+        'scalar gap = r(mean) - 5\ndi "gap: " scalar(gap)\ndi 2*scalar(gap) + scalar(gap)\n'
+    )
+
+
+def test_the_leak_of_minimum_and_maximum_through_display() -> None:
+    """The worked example: a variable's range by way of two locals and a title."""
+    text = (
+        "quietly summarize wage\n"
+        "local low = r(min)\n"
+        "local high = r(max)\n"
+        "display \"wages from `low' to `high'\"\n"
+        'display "mean " r(mean)\n'
+    )
+    done = rewrite(text)
+    assert 'display "wages' not in done.text
+    assert 'display "mean " r(mean)' in done.text
+    assert "local low = r(min)" in done.text
+
+
+def test_results_are_listed_by_no_command() -> None:
+    for text in ("return list", "ret li", "macro list", "mac dir", "sreturn list"):
+        assert refused(f"su x\n{text}") == [text]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("as text income", ["income"]),
+        ("text", ["text"]),
+        ("%9.0g a + b", ["a", "b"]),
+        ("_n _newline _c x", ["x"]),
+        ("sqrt(wage) + scalar(s) + r(mean) + c(N)", ["wage"]),
+        ("_b[x] + A[1,2] + e(b)[1,1]", []),
+        ("1e5 + 2", []),
+    ],
+)
+def test_names_in_expressions(code: str, words: list[str]) -> None:
+    assert [word for _, word in bare_words(code)] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('"plain"', ""),
+        ('"a `b\' c"', "`b'"),
+        ("\"`a`b''\"", "`a`b''"),
+        ('"$x and ${y}"', "$x ${y}"),
+        ("`\"inner `m'\"'", "`m'"),
+        ('"`open"', '`open"'),
+    ],
+)
+def test_expansions_inside_strings(text: str, found: str) -> None:
+    assert expansions(text) == found

@@ -1,0 +1,265 @@
+"""The policy: verdicts on commands, the centre's additions, and the older tool's list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import OutputCheckError
+from discreet.output_checking.policy import Action, Policy
+from discreet.output_checking.policy_rules import Pattern
+from discreet.output_checking.stata.names import canonical, command_names
+
+POLICY = Policy.default()
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "action", "safe"),
+    [
+        ("summarize", "wrapped", "fdzsummarize"),
+        ("tabstat", "wrapped", "fdztabstat"),
+        ("tabulate", "wrapped", "fdztabulate"),
+        ("codebook", "wrapped", "fdzcodebook"),
+        ("regress", "wrapped", "fdzregress"),
+        ("xtsum", "wrapped", "fdzxtsum"),
+        ("xtdescribe", "wrapped", "fdzxtdescribe"),
+        ("utest", "wrapped", "fdzutest"),
+        ("logit", "wrapped", "fdzestimate {word}"),
+        ("levelsof", "wrapped", "quietly {word}"),
+        ("list", "refused", ""),
+        ("browse", "refused", ""),
+        ("inspect", "refused", ""),
+        ("stem", "refused", ""),
+        ("scatter", "refused", ""),
+        ("rvfplot", "refused", ""),
+        ("outsheet", "refused", ""),
+        ("shell", "refused", ""),
+        ("fdzparameters", "refused", ""),
+        ("net", "refused", ""),
+        ("mata", "review", ""),
+        ("python", "review", ""),
+        ("putexcel", "review", ""),
+        ("file", "review", ""),
+        ("save", "review", ""),
+        ("generate", "allowed", ""),
+        ("merge", "allowed", ""),
+        ("display", "allowed", ""),
+        ("foreach", "allowed", ""),
+    ],
+)
+def test_each_command_has_the_verdict_that_was_agreed(command: str, action: str, safe: str) -> None:
+    verdict = POLICY.verdict(command)
+    assert (verdict.action, verdict.safe) == (action, safe)
+    assert verdict.reason
+
+
+def test_every_command_that_stata_knows_has_a_rule() -> None:
+    assert sorted(name for name in command_names() if name not in POLICY.commands) == []
+
+
+def test_no_name_in_the_policy_is_an_abbreviation() -> None:
+    assert [name for name in POLICY.commands if canonical(name) not in (None, name)] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "word", "action"),
+    [
+        ("duplicates", "list", "refused"),
+        ("duplicates", "l", "refused"),
+        ("duplicates", "report", "allowed"),
+        ("duplicates", "surprise", "review"),
+        ("return", "li", "refused"),
+        ("return", "scalar", "allowed"),
+        ("ereturn", "list", "review"),
+        ("macro", "dir", "refused"),
+        ("macro", "drop", "allowed"),
+        ("estat", "su", "refused"),
+        ("estat", "vce", "allowed"),
+        ("estat", "newthing", "review"),
+        ("graph", "box", "refused"),
+        ("graph", "bar", "review"),
+        ("graph", "export", "review"),
+        ("set", "trace", "refused"),
+        ("set", "tr", "refused"),
+        ("set", "more", "allowed"),
+        ("set", "whatever", "review"),
+        ("misstable", "sum", "refused"),
+    ],
+)
+def test_second_words_count_with_their_abbreviations(command: str, word: str, action: str) -> None:
+    assert POLICY.verdict(command, [word]).action == action
+
+
+def test_an_unknown_command_is_never_a_silent_pass() -> None:
+    verdict = POLICY.verdict("mysterycommand")
+    assert (verdict.action, verdict.known) == (Action.REVIEW, False)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "action"),
+    [
+        ("correlate", "means", "refused"),
+        ("correlate", "covariance", None),
+        ("tabulate", "sum", "review"),
+        ("summarize", "critical", "refused"),
+        ("anything", "crit", "refused"),
+    ],
+)
+def test_options_can_show_more_than_their_command(
+    command: str, option: str, action: str | None
+) -> None:
+    verdict = POLICY.option(command, option)
+    assert (None if verdict is None else verdict.action) == action
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "action"),
+    [
+        ("r", "min", "refused"),
+        ("r", "max", "refused"),
+        ("r", "p1", "refused"),
+        ("r", "p99", "refused"),
+        ("r", "p50", "review"),
+        ("r", "r12", "review"),
+        ("r", "mean", "allowed"),
+        ("r", "N", "allowed"),
+        ("r", "unheard_of", "review"),
+        ("e", "N", "allowed"),
+        ("e", "r2", "allowed"),
+    ],
+)
+def test_stored_results_are_shown_by_rule(kind: str, name: str, action: str) -> None:
+    assert POLICY.stored(kind, name) == action
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words", "others"),
+    [
+        ("List", ["l", "li", "list", "LIST"], ["", "lists", "i"]),
+        ("report", ["report"], ["repor", "r"]),
+        ("MAX_MEMORY", ["max_memory"], ["max"]),
+        ("ADDPLOT()", ["addplot"], ["add"]),
+    ],
+)
+def test_capitals_are_the_shortest_abbreviation(
+    pattern: str, words: list[str], others: list[str]
+) -> None:
+    made = Pattern.of(pattern)
+    assert [word for word in words if not made.matches(word)] == []
+    assert [word for word in others if made.matches(word)] == []
+
+
+def test_one_line_adds_a_command(tmp_path: Path) -> None:
+    text = """
+[commands]
+mypanel = "allowed"
+mytab = { action = "wrapped", safe = "fdztabulate", reason = "like tabulate" }
+ta = "refused"
+"duplicates Report" = "refused"
+"""
+    policy = Policy.read(written(tmp_path, "centre.toml", text))
+    assert policy.verdict("mypanel").action == "allowed"
+    assert policy.verdict("mytab").replaced("mytab") == "fdztabulate"
+    assert policy.verdict("tabulate").action == "refused"  # names may be abbreviated
+    assert policy.verdict("duplicates", ["rep"]).action == "refused"
+    assert policy.verdict("summarize") == POLICY.verdict("summarize")
+    assert policy.digest != POLICY.digest
+    assert Policy.default().verdict("tabulate").action == "wrapped"
+
+
+def test_a_centre_may_move_stored_results_and_say_where_its_commands_are(tmp_path: Path) -> None:
+    text = """
+[stored.r]
+refused = ["p50"]
+allowed = ["max"]
+[header]
+adopath = "Z:/fdz/ado"
+[roles]
+shows = ["mylog"]
+"""
+    policy = Policy.read(written(tmp_path, "centre.toml", text))
+    assert policy.stored("r", "p50") == "refused"
+    assert policy.stored("r", "max") == "allowed"
+    assert policy.stored("r", "min") == "refused"
+    assert policy.adopath == "Z:/fdz/ado"
+    assert policy.shows("mylog")
+
+
+def test_all_mistakes_of_a_policy_are_told_at_once(tmp_path: Path) -> None:
+    text = """
+[command]
+x = "allowed"
+[commands]
+a = "alowed"
+"b-c" = "refused"
+d = { action = "wrapped", safe = "two words" }
+e = { action = "refused", safe = "fdze" }
+f = { acton = "refused" }
+g = 3
+[header]
+adopath = 'a "quoted" path'
+[stored.r]
+shown = ["min"]
+"""
+    with pytest.raises(OutputCheckError) as raised:
+        Policy.read(written(tmp_path, "centre.toml", text))
+    found = str(raised.value)
+    for place in ("command", "commands.a", "'b-c'", "commands.d", "commands.e", "commands.f",
+                  "commands.g", "header.adopath", "stored.r"):  # fmt: skip
+        assert place in found
+    assert "did you mean 'allowed'?" in found
+
+
+def test_what_is_no_toml_is_told_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(OutputCheckError, match="line 2"):
+        Policy.read(written(tmp_path, "centre.toml", "[commands]\nx = = 1\n"))
+
+
+def test_the_list_of_the_older_tool_is_read(tmp_path: Path) -> None:
+    text = "sum\nTabulate\n\n* a comment\n# another\nreg\ninspect\nlist\nmyado\nlogit\n"
+    policy = Policy.read(written(tmp_path, "preFire.txt", text))
+    assert policy.verdict("summarize").safe == "fdzsummarize"
+    assert policy.verdict("tabulate").safe == "fdztabulate"
+    assert policy.verdict("regress").safe == "fdzregress"
+    assert policy.verdict("inspect").action == "refused"  # what is refused stays refused
+    assert policy.verdict("list").action == "refused"
+    assert policy.verdict("myado").action == "refused"  # listed, and without a safe command
+    assert policy.verdict("logit").action == "wrapped"
+
+
+def test_a_line_of_the_list_that_is_no_command_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OutputCheckError, match=r"preFire\.txt, line 2"):
+        Policy.read(written(tmp_path, "preFire.txt", "sum\nsum x, d\n"))
+
+
+def test_a_file_that_is_no_text_is_no_policy(tmp_path: Path) -> None:
+    path = tmp_path / "preFire.txt"
+    path.write_bytes(b"PK\x03\x04")
+    with pytest.raises(OutputCheckError):
+        Policy.read(path)
+
+
+def test_programs_of_the_submission_are_known_but_replace_no_rule() -> None:
+    policy = POLICY.with_programs(["mine", "list"])
+    assert policy.verdict("mine").action == "allowed"
+    assert policy.verdict("list").action == "refused"
+
+
+def test_the_rules_for_the_server_name_every_command_once() -> None:
+    lines = POLICY.run_time_lines()
+    names = [line.split()[0] for line in lines]
+    assert len(names) == len(set(names))
+    assert "list refused" in lines
+    assert "summarize wrapped fdzsummarize" in lines
+    assert "logit wrapped fdzestimate+" in lines
+    assert "duplicates|list|1 refused" in lines
+    assert "generate allowed" in lines
+    # What these show cannot be followed when a macro names them.
+    assert {"display refused", "label refused", "matrix|list|1 refused"} <= set(lines)
