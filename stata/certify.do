@@ -1,0 +1,115 @@
+* certify.do: run by a centre in Stata before these commands are used
+* NOT YET RUN IN STATA. It stops with an error at the first rule that does not hold.
+* Uses only data that it makes itself; needs fdz_parameters.txt with minimum 3, cases 3, df 10, k 85.
+version 14
+clear all
+set more off
+adopath ++ "."
+
+capture log close certify
+local seen "certify_output.log"
+
+* Whether the log shows a text: absent(1) asserts that it does not, absent(0) that it does.
+program fdz_holds
+    version 14
+    syntax , file(string) text(string) absent(integer)
+    tempname log
+    local found 0
+    file open `log' using "`file'", read text
+    file read `log' line
+    while r(eof) == 0 {
+        if strpos(`"`line'"', "`text'") > 0 {
+            local found 1
+        }
+        file read `log' line
+    }
+    file close `log'
+    assert `found' == 1 - `absent'
+end
+
+* --- summarize: few cases, all the same, percentiles at 299 and 300 cases -------------------
+set obs 300
+generate x = _n
+generate two = _n in 1/2
+generate same = 7777
+quietly log using "`seen'", text replace name(certify)
+fdzsummarize x two same, detail
+assert r(N) == 300
+assert missing(r(min)) & missing(r(max))
+quietly log close certify
+* Two cases with the mean 1.5, and 300 times the same value
+fdz_holds, file("`seen'") text("1.5") absent(1)
+fdz_holds, file("`seen'") text("7777") absent(1)
+* 300 cases: the first percentile has three cases beyond it
+fdz_holds, file("`seen'") text("1% |                    3.5") absent(0)
+
+quietly log using "`seen'", text replace name(certify)
+fdzsummarize x in 1/299, detail
+quietly log close certify
+* 299 cases: too few for the first percentile
+fdz_holds, file("`seen'") text("1% |                      .") absent(0)
+
+* --- dominance: three firms with 25,000, 400,000 and 35,000 ---------------------------------
+clear
+set obs 3
+generate turnover = 25000 in 1
+replace turnover = 400000 in 2
+replace turnover = 35000 in 3
+quietly log using "`seen'", text replace name(certify)
+fdzsummarize turnover
+quietly log close certify
+fdz_holds, file("`seen'") text("153333") absent(1)
+
+* --- entities: many rows of one person -------------------------------------------------------
+clear
+set obs 40
+generate person = 1 + (_n > 39)
+generate wage = _n
+quietly log using "`seen'", text replace name(certify)
+fdzsummarize wage, entity(person)
+quietly log close certify
+fdz_holds, file("`seen'") text("20.5") absent(1)
+
+* --- tabulate: a small count, and the one that would give it back -----------------------------
+clear
+set obs 100
+generate g = cond(_n <= 2, 1, cond(_n <= 30, 2, 3))
+quietly log using "`seen'", text replace name(certify)
+fdztabulate g
+quietly log close certify
+fdz_holds, file("`seen'") text(" 28 ") absent(1)
+fdz_holds, file("`seen'") text(" 70 ") absent(0)
+
+* --- regress: a dummy with one observation, nine degrees of freedom, a model that is fine ------
+clear
+set obs 60
+set seed 1
+generate y = rnormal()
+generate z = rnormal()
+generate byte single = _n == 1
+fdzregress y z single
+assert missing(e(N))
+fdzregress y z in 1/11
+assert missing(e(N))
+fdzregress y z
+assert e(N) == 60
+fdzregress y z, vce(robust)
+assert e(N) == 60
+
+* --- xtsum, xtdescribe, inspect: nothing of single entities -----------------------------------
+clear
+set obs 50
+generate id = 90000 + ceil(_n / 5)
+bysort id: generate year = 2000 + _n
+generate v = rnormal()
+drop if id == 90001 & year > 2001
+xtset id year
+quietly log using "`seen'", text replace name(certify)
+fdzxtsum v
+fdzxtdescribe
+fdzinspect v
+fdzcodebook v
+quietly log close certify
+fdz_holds, file("`seen'") text("9000") absent(1)
+
+display as result "certified"

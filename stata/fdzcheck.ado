@@ -1,0 +1,46 @@
+*! fdzcheck: whether statistics of one variable in one group may be shown
+*! NOT YET RUN IN STATA: certify it before use, see README.md
+* In:  a numeric variable, a marker of the group, the rules.
+* Out: locals of the calling program: fdz_n (cases), fdz_ok (1 if safe), fdz_missing (1 if none)
+* Rules: enough cases, or entities; values not all the same; the (2,k) and the p% rule on
+*        absolute contributions.
+program fdzcheck, sortpreserve
+    version 14
+    syntax varname(numeric) [if] [, MINimum(real 3) K(real 85) P(real 18) ENTity(varname)]
+    tempvar touse size first
+    mark `touse' `if'
+    markout `touse' `varlist'
+    quietly count if `touse'
+    local n = r(N)
+    c_local fdz_n `n'
+    c_local fdz_missing = (`n' == 0)
+    if "`entity'" != "" {
+        quietly egen byte `first' = tag(`entity') if `touse'
+        quietly count if `first' == 1
+        local n = r(N)
+    }
+    local ok = `n' >= `minimum'
+    if `ok' {
+        quietly summarize `varlist' if `touse', meanonly
+        local ok = r(min) < r(max)
+    }
+    if `ok' {
+        quietly generate double `size' = abs(`varlist') if `touse'
+        if "`entity'" != "" {
+            tempvar total
+            quietly egen double `total' = total(`size') if `touse', by(`entity')
+            quietly replace `size' = cond(`first' == 1, `total', .)
+        }
+        quietly summarize `size', meanonly
+        local all = r(sum)
+        * Missing values stand behind all others: the largest come first.
+        gsort -`size'
+        local one = cond(missing(`size'[1]), 0, `size'[1])
+        local two = cond(missing(`size'[2]), 0, `size'[2])
+        if `all' > 0 {
+            local ok = 100 * (`one' + `two') <= `k' * `all'
+            local ok = `ok' & 100 * (`all' - `one' - `two') >= `p' * `one'
+        }
+    }
+    c_local fdz_ok `ok'
+end

@@ -1,0 +1,53 @@
+*! fdzparameters: gives the rules of the centre to the calling program, never to a log
+*! NOT YET RUN IN STATA: certify it before use, see README.md
+* In:  fdz_parameters.txt on the adopath of the server, lines like: minimum 3
+*      and, from the known option, critical(p).
+* Out: locals of the calling program: fdz_minimum fdz_k fdz_p fdz_cases fdz_df
+program fdzparameters
+    version 14
+    syntax [, CRItical(string)]
+    local minimum 3
+    local cases 3
+    local df 10
+    local k 85
+    local p .
+    capture quietly findfile fdz_parameters.txt
+    if _rc == 0 {
+        tempname rules
+        file open `rules' using `"`r(fn)'"', read text
+        file read `rules' line
+        while r(eof) == 0 {
+            tokenize `"`line'"'
+            if inlist("`1'", "minimum", "cases", "df", "k", "p") {
+                capture confirm number `2'
+                if _rc {
+                    file close `rules'
+                    display as error "FDZ: the parameters of the server cannot be read"
+                    exit 198
+                }
+                local `1' `2'
+            }
+            file read `rules' line
+        }
+        file close `rules'
+    }
+    if "`critical'" != "" {
+        capture confirm number `critical'
+        if _rc {
+            display as error "FDZ: critical() takes a number"
+            exit 198
+        }
+        local p `critical'
+    }
+    if "`p'" == "." {
+        local p = 100 * (100 - `k') / `k'
+    }
+    else {
+        local k = 100 * 100 / (100 + `p')
+    }
+    c_local fdz_minimum `minimum'
+    c_local fdz_cases `cases'
+    c_local fdz_df `df'
+    c_local fdz_k `k'
+    c_local fdz_p `p'
+end

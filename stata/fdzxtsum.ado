@@ -1,0 +1,36 @@
+*! fdzxtsum: xtsum without smallest and largest values
+*! NOT YET RUN IN STATA: certify it before use, see README.md
+* Syntax:  fdzxtsum [varlist] [if] [, i(varname) critical(p)]
+* Rules:   see fdzcheck, with the panel variable as entity.
+program fdzxtsum
+    version 14
+    syntax [varlist] [if] [, I(varname) CRItical(string)]
+    fdzparameters, critical(`critical')
+    if "`i'" == "" {
+        quietly xtset
+        local i `r(panelvar)'
+    }
+    marksample touse, novarlist
+    display
+    display as text "Variable         {c |}      Mean   Std. Dev. {c |}    Observations"
+    display as text "{hline 17}{c +}{hline 22}{c +}{hline 16}"
+    foreach name of local varlist {
+        capture confirm numeric variable `name'
+        if _rc {
+            continue
+        }
+        fdzcheck `name' if `touse', minimum(`fdz_minimum') k(`fdz_k') p(`fdz_p') entity(`i')
+        if !`fdz_ok' {
+            display as text %-16s abbrev("`name'", 8) " {c |}" %10s "." %12s "." " {c |}"
+            continue
+        }
+        quietly xtsum `name' if `touse', i(`i')
+        display as text %-8s abbrev("`name'", 8) " overall {c |}" as result %10.0g r(mean) ///
+            %12.0g r(sd) as text " {c |}     N = " as result %7.0f r(N)
+        display as text "         between {c |}" %10s "" as result %12.0g r(sd_b) ///
+            as text " {c |}     n = " as result %7.0f r(n)
+        display as text "         within  {c |}" %10s "" as result %12.0g r(sd_w) ///
+            as text " {c |}"
+    }
+    display as text "FDZ: . withheld for confidentiality"
+end
