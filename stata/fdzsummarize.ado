@@ -1,16 +1,24 @@
 *! fdzsummarize: summarize without smallest and largest values
 *! NOT YET RUN IN STATA: certify it before use, see README.md
-* Syntax:  fdzsummarize [varlist] [if] [in] [weight] [, detail entity(varname) critical(p)]
+* Syntax:  fdzsummarize [varlist] [if] [in] [weight] [, detail meanonly entity(varname) critical(p)]
+* Results: as summarize, so that loops over r(min) and r(max) run; the rewriter of the
+*          do-file stops what would show them. Percentiles that may not be shown are left out.
 * Rules:   see fdzcheck; a percentile q only if n*min(q,1-q) is at least the limit.
 program fdzsummarize, rclass byable(recall)
     version 14
-    syntax [varlist] [if] [in] [aweight fweight iweight] [, Detail ENTity(varname) ///
+    syntax [varlist] [if] [in] [aweight fweight iweight] [, Detail MEANonly ENTity(varname) ///
         CRItical(string) noFormat SEParator(integer 5)]
     fdzparameters, critical(`critical')
     marksample touse, novarlist
     local weights
     if "`weight'" != "" {
         local weights "[`weight'`exp']"
+    }
+    if "`meanonly'" != "" {
+        quietly fdzsummarize `varlist' if `touse' `weights', entity(`entity') ///
+            critical(`critical')
+        return add
+        exit
     }
     display
     display as text "    Variable {c |}        Obs        Mean    Std. Dev."
@@ -38,6 +46,11 @@ program fdzsummarize, rclass byable(recall)
         else {
             quietly summarize `name' `weights' if `touse', detail
         }
+        local shown
+        foreach result in N sum_w mean sd Var sum min max skewness kurtosis ///
+            p1 p5 p10 p25 p50 p75 p90 p95 p99 {
+            local kept_`result' = r(`result')
+        }
         local cases = r(N)
         local mean = r(mean)
         local spread = r(sd)
@@ -46,7 +59,8 @@ program fdzsummarize, rclass byable(recall)
         if "`detail'" != "" & "`weight'" != "iweight" {
             foreach q in 1 5 10 25 50 75 90 95 99 {
                 if `fdz_n' * min(`q', 100 - `q') >= 100 * `fdz_cases' {
-                    display as text %12s "`q'%" " {c |}" as result %11s "" %12.0g r(p`q')
+                    display as text %12s "`q'%" " {c |}" as result %11s "" %12.0g `kept_p`q''
+                    local shown `shown' p`q'
                 }
                 else {
                     display as text %12s "`q'%" " {c |}" %11s "" %12s "."
@@ -54,9 +68,12 @@ program fdzsummarize, rclass byable(recall)
                 }
             }
         }
-        return scalar N = `cases'
-        return scalar mean = `mean'
-        return scalar sd = `spread'
+        foreach result in N sum_w mean sd Var sum min max skewness kurtosis `shown' {
+            capture confirm number `kept_`result''
+            if !_rc {
+                return scalar `result' = `kept_`result''
+            }
+        }
     }
     if `withheld' {
         display as text "FDZ: . withheld for confidentiality, or missing"
