@@ -35,7 +35,7 @@ generate same = 7777
 quietly log using "`seen'", text replace name(certify)
 fdzsummarize x two same, detail
 assert r(N) == 300
-assert missing(r(min)) & missing(r(max))
+assert r(min) == 1 & r(max) == 300
 quietly log close certify
 * Two cases with the mean 1.5, and 300 times the same value
 fdz_holds, file("`seen'") text("1.5") absent(1)
