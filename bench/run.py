@@ -3,7 +3,9 @@
 Every task runs in a process of its own (once to warm up, then timed), tasks
 that are compared take turns, and what is reported is the median and the ratio.
 ``make bench ARGS="--quick"`` leaves out the long ones; ``--rows-parquet N`` sets
-the size of the largest.
+the size of the largest. ``--suppression`` measures cell suppression only, each task for at
+most ``--limit`` seconds; ``--large`` adds a sparse table of a million cells and the audit of
+one of 59,292 cells.
 """
 
 from __future__ import annotations
@@ -19,38 +21,71 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+from suppression_side import growth, large_audit, side_by_side
 from tasks import TASKS
 
 MILLION = 1_000_000
 
 
-def measure(name: str, folder: Path, rows: int, repeats: int) -> dict[str, float]:
-    """Time one task in this process."""
+def measure(name: str, folder: Path, rows: int, repeats: int) -> dict[str, Any]:
+    """Time one task in this process; what it gives may have more figures to tell."""
     run = TASKS[name](folder, rows)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     if repeats > 1:
         run()
-    times = []
+    times, found = [], None
+    before_run = time.process_time()
     for _ in range(repeats):
         start = time.perf_counter()
-        run()
+        found = run()
         times.append(time.perf_counter() - start)
+    cpu = (time.process_time() - before_run) / repeats
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"seconds": statistics.median(times), "peak": peak, "before": before}
+    told = found.figures() if hasattr(found, "figures") else {}
+    return {**told, "seconds": statistics.median(times), "cpu": cpu, "peak": peak, "before": before}
 
 
-def in_process(name: str, folder: Path, rows: int, repeats: int) -> dict[str, float]:
-    """Time one task in a fresh process."""
+def command_for(name: str, folder: Path, rows: int, repeats: int) -> list[str]:
+    """How to run one task by itself."""
     command = [sys.executable, __file__, "--task", name, "--folder", str(folder)]
-    command += ["--rows", str(rows), "--repeats", str(repeats)]
+    return [*command, "--rows", str(rows), "--repeats", str(repeats)]
+
+
+def within(name: str, folder: Path, rows: int, limit: float) -> dict[str, Any]:
+    """Run one task once, in a fresh process; what it says if it fails or takes too long."""
+    command = command_for(name, folder, rows, 1)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"not within {limit:,.0f} seconds"}
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
+        return {"failed": said[-1]}
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def in_process(name: str, folder: Path, rows: int, repeats: int) -> dict[str, Any]:
+    """Time one task in a fresh process."""
+    command = command_for(name, folder, rows, repeats)
     # What a task has to say of its progress is shown.
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{name} failed")
-    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
+
+
+def suppression(folder: Path, *, quick: bool, large: bool, limit: float) -> None:
+    """Cell suppression: beside others, and at size."""
+    side_by_side(within, folder, quick=quick, limit=limit)
+    sizes = [10_000] if quick else [10_000, 100_000]
+    growth(within, folder, [*sizes, MILLION] if large else sizes, 3_600)
+    if large:
+        large_audit(within, folder, max(limit, 1_800))
 
 
 def compare(
@@ -89,6 +124,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rows-parquet", type=int, default=83 * MILLION)
+    parser.add_argument("--suppression", action="store_true")
+    parser.add_argument("--limit", type=float, default=120)
+    parser.add_argument("--large", action="store_true")
     options = parser.parse_args()
     if options.task:
         print(json.dumps(measure(options.task, options.folder, options.rows, options.repeats)))
@@ -96,6 +134,9 @@ def main() -> None:
     print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}")
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as name:
         folder = Path(name)
+        suppression(folder, quick=options.quick, large=options.large, limit=options.limit)
+        if options.suppression:
+            return
         for rows in [MILLION] if options.quick else [MILLION, 10 * MILLION]:
             for kind in ("integer", "category", "string"):
                 names = [f"discreet {kind}", f"polars {kind}"]

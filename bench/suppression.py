@@ -2,7 +2,8 @@
 
 ``python bench/suppression.py 10000 100000 1000000`` measures `fast` at these sizes: a
 geography of three levels (3,000 leaves) × 10 × 2 × 75 × 10, cells of fewer than three
-records sensitive. Prints seconds, peak memory, cost and what the audit says.
+records sensitive. Prints seconds, peak memory, cost, what is published by the number of
+variables crossed, and what the audit says.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import resource
 import time
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 import discreet as dc
 from discreet.suppression.building import build_problem
 from discreet.suppression.fast import protect_fast
-from discreet.suppression.problem import SuppressionProblem
+from discreet.suppression.problem import CellState, SuppressionProblem
 
 LEAVES, STATES, DISTRICTS = 3_000, 10, 100
 SIZES = {"age": 10, "sex": 2, "job": 75, "school": 10}
@@ -63,10 +65,37 @@ def records(number: int, seed: int = 1) -> pl.DataFrame:
 
 def sparse_problem(cells: int, seed: int = 1) -> SuppressionProblem:
     """A frequency table with about so many occupied cells, margins included."""
+    return crossed_problem(cells, seed)[0]
+
+
+def crossed_problem(cells: int, seed: int = 1) -> tuple[SuppressionProblem, npt.NDArray[np.int64]]:
+    """A frequency table with about so many occupied cells, margins included.
+
+    Returns:
+        The problem, and how many variables are crossed in each of its cells; of cells that
+        equal each other the fewest.
+    """
     table = dc.tabulate(records(max(60, cells // 4), seed), by=[geography(), *SIZES])
     sensitive = (table.count > 0) & (table.count < MINIMUM)
-    problem, _ = build_problem((table, sensitive), title="sparse")
-    return problem
+    problem, members = build_problem((table, sensitive), title="sparse")
+    roots = [np.array(each.parents) < 0 for each in table.dimensions]
+    crossed = sum(~root[index] for root, index in zip(roots, table.index, strict=True))
+    cell = members.cells[0]
+    fewest = np.full(len(problem), len(roots), dtype=np.int64)
+    np.minimum.at(fewest, cell[cell >= 0], np.asarray(crossed)[cell >= 0])
+    return problem, fewest
+
+
+def shown_by_part(
+    problem: SuppressionProblem, hidden: npt.NDArray[np.bool_], crossed: npt.NDArray[np.int64]
+) -> dict[str, str]:
+    """Per number of variables crossed: cells published, of those that are not sensitive."""
+    free = problem.state == CellState.free
+    return {
+        f"{number} variables": f"{int((own & ~hidden).sum()):,} of {int(own.sum()):,}"
+        for number in np.unique(crossed)
+        for own in [free & (crossed == number)]
+    }
 
 
 def main() -> None:
@@ -74,8 +103,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cells", type=int, nargs="+")
     for cells in parser.parse_args().cells:
-        problem = sparse_problem(cells)
-        begin = time.perf_counter()
+        problem, crossed = crossed_problem(cells)
+        begin, busy = time.perf_counter(), time.process_time()
         pattern = protect_fast(problem, progress=lambda line: print(line, flush=True))
         print(
             json.dumps(
@@ -84,8 +113,11 @@ def main() -> None:
                     "sensitive": len(problem.primary),
                     "secondaries": pattern.secondaries,
                     "cost": pattern.cost,
+                    "cost_of_all": int(problem.cost[problem.state == CellState.free].sum()),
+                    "published": shown_by_part(problem, pattern.hidden, crossed),
                     "unprotected": len(pattern.certificate.unprotected),
                     "seconds": round(time.perf_counter() - begin, 1),
+                    "cpu_seconds": round(time.process_time() - busy, 1),
                     "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
                 }
             ),

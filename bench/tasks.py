@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 import census
+from suppression_tasks import SUPPRESSION_TASKS
 
 BY = ["region", "age", "sex"]
 SIZES = {"region": 400, "age": 18, "sex": 2}
@@ -246,4 +247,5 @@ TASKS: dict[str, Task] = {
     "design": design,
     "discreet parquet": from_parquet,
     "polars parquet": scan_parquet,
+    **SUPPRESSION_TASKS,
 }

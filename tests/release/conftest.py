@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from firm_programmes import FIRST, LATER, write
 
 from discreet.perturbation import PerturbationTable, design_magnitude_perturbation
 from discreet.release import protect
@@ -243,3 +245,19 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("figures")
     protect(figures_in(folder), folder / "out", internal=folder / "inside")
     return folder
+
+
+@pytest.fixture(scope="session")
+def hidden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of firms with hidden cells and a later one; only to be read."""
+    folder = tmp_path_factory.mktemp("hidden")
+    protect(write(folder, "first.toml", FIRST), folder / "first", internal=folder / "inside")
+    protect(write(folder, "later.toml", LATER), folder / "later")
+    return folder
+
+
+@pytest.fixture
+def hidden_copy(hidden: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    shutil.copytree(hidden, tmp_path / "copy")
+    return tmp_path / "copy"

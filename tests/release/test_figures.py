@@ -300,7 +300,7 @@ def test_the_internal_report_is_not_put_into_the_release(figures: Path, tmp_path
 def test_statistics_rest_unreadable(finished: Path) -> None:
     out = finished / "out"
     memory = json.loads((out / ".discreet" / "plain.json").read_text())
-    assert set(memory["extras"]) == {"decisions", "quality"}
+    assert set(memory["extras"]) == {"about", "decisions", "quality"}
     assert "noise" not in memory["extras"]["quality"]
     assert b"deviations" not in (out / ".discreet" / "plain.json").read_bytes()
 

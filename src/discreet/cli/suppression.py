@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from discreet.cli.failures import FAILURE
 from discreet.cli.options import Json, Trees, command, names, show, trees_from
 from discreet.cli.progress import progress_bar
+from discreet.files import check_writable
+
+if TYPE_CHECKING:
+    from discreet.tables import ProtectedTable
 
 __all__ = ["register"]
 
@@ -42,12 +47,34 @@ def suppress(
     repair: Annotated[
         bool, typer.Option("--repair", help="Add up totals anew that are no sum of their parts.")
     ] = False,
-    language: Annotated[str, typer.Option(help="Language of a published table: en or de.")] = "en",
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Also draw the published table: png, svg or html. Shows what it tells."),
+    ] = None,
+    view: Annotated[
+        Literal["cells", "codes", "parts"] | None,
+        typer.Option(help="What is drawn: its cells, or shares by code or by table part."),
+    ] = None,
+    language: Annotated[
+        Literal["en", "de"], typer.Option(help="Language of what is published.")
+    ] = "en",
     as_json: Json = False,
 ) -> None:
     """Hide cells until every sensitive one is proven to be protected."""
     from discreet.publication import write
     from discreet.suppression.filing import suppress_file
+
+    if table.suffix == ".toml":
+        words = f"a programme is carried out with: discreet protect {table} --out DIR"
+        raise typer.BadParameter(words)
+    _check_places(table, metadata, out, picture)
+    if view is not None and picture is None:
+        raise typer.BadParameter("--view says what is drawn: name --picture FILE too")
+
+    def publish(safe: ProtectedTable, path: Path) -> None:
+        write(safe, path, language=language)
+        if picture is not None:
+            _draw(safe, picture, view or "cells", language)
 
     with progress_bar("Suppressing") as report:
         done = suppress_file(
@@ -58,15 +85,66 @@ def suppress(
             time_limit=time_limit,
             repair=repair,
             progress=lambda line: report(0, 1, line),
-            write=lambda safe, path: write(safe, path, language=language),
+            write=publish,
         )
-    show(done.text, done.described, as_json=as_json)
+    text, described = done
+    if picture is not None:
+        text, described = f"{text}\nDrawn: {picture}", {**described, "picture": str(picture)}
+    show(text, described, as_json=as_json)
+
+
+def _check_places(table: Path, metadata: Path | None, out: Path, picture: Path | None) -> None:
+    """Refuse places that are used otherwise or cannot be written, before the long search."""
+    from discreet.publication.limits import format_of
+    from discreet.publication.protection import check_place, place_of
+
+    read = {place.resolve() for place in (table, metadata) if place is not None}
+    if out.resolve() in read:
+        raise typer.BadParameter("--out names a file that is read; choose another")
+    check_place(out)
+    pattern = out.suffix.lower() == ".jj"
+    if not pattern and not table.name.lower().removesuffix(".gz").endswith(".jj"):
+        format_of(place_of(out), None)
+    if picture is not None:
+        from discreet.assessment.pictures import check_picture_place
+
+        if pattern:
+            raise typer.BadParameter("a picture is drawn of a table to publish: --out NAME.csv, …")
+        if picture.resolve() in {*read, out.resolve()}:
+            raise typer.BadParameter("--picture names a file that is used otherwise")
+        check_picture_place(picture)
+        check_writable(picture.parent)
+
+
+def _draw(safe: ProtectedTable, picture: Path, view: str, language: str) -> None:
+    from discreet.assessment.pictures import hidden_by_code, hidden_by_part, hidden_cells
+
+    if view == "cells":
+        drawn = hidden_cells(safe, language=language)
+    elif view == "codes":
+        drawn = hidden_by_code(safe, language=language)
+    else:
+        drawn = hidden_by_part(safe, language=language)
+    drawn.save(picture)
 
 
 def audit(
     table: Annotated[
-        Path, typer.Argument(help="A pattern (.jj), cells with status (.tab), or published cells.")
+        Path,
+        typer.Argument(
+            help="A pattern (.jj), cells with status (.tab), published cells, or a programme."
+        ),
     ],
+    release: Annotated[
+        Path | None, typer.Option(help="The finished release of a programme.")
+    ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(help="Another release of the same data that anyone can lay beside it."),
+    ] = None,
+    coalition: Annotated[
+        int, typer.Option(min=0, help="What so many respondents together can learn; of a release.")
+    ] = 0,
     metadata: Metadata = None,
     by: Annotated[
         list[str] | None, typer.Option(help="Spanning variables of published cells with blanks.")
@@ -84,6 +162,21 @@ def audit(
     as_json: Json = False,
 ) -> None:
     """Find out what an attacker can still learn from a table with hidden cells."""
+    _check_kind(
+        table,
+        metadata=metadata,
+        by=by,
+        value=value != "value",
+        decimals=decimals,
+        rounding=rounding,
+        classification=classification,
+        intervals=intervals,
+    )
+    if table.suffix == ".toml":
+        _audit_release(table, release, beside or [], coalition, as_json=as_json)
+        return
+    if release is not None or beside or coalition:
+        raise typer.BadParameter("--release, --beside and --coalition go with a programme")
     from discreet.suppression.filing import audit_file
 
     done = audit_file(
@@ -97,3 +190,29 @@ def audit(
         intervals=intervals,
     )
     show(done.text, done.described, as_json=as_json)
+
+
+def _check_kind(table: Path, **given: object) -> None:
+    """Refuse options that say nothing about this kind of file; none is ignored."""
+    kind, known = "a pattern or cells with status", {"metadata", "intervals"}
+    if table.suffix == ".toml":
+        kind, known = "a programme", set()
+    elif given["by"]:
+        kind, known = "published cells (--by)", set(given) - {"metadata"}
+    wrong = [name for name, what in given.items() if what and name not in known]
+    if wrong:
+        raise typer.BadParameter(f"--{wrong[0]} says nothing about {kind}")
+
+
+def _audit_release(
+    programme: Path, release: Path | None, beside: list[Path], coalition: int, *, as_json: bool
+) -> None:
+    """Audit a finished release; one that is not safe is a failure."""
+    from discreet.release import audit_release
+
+    if release is None:
+        raise typer.BadParameter("name the folder of the finished release: --release DIR")
+    found = audit_release(programme, release, beside=beside, coalition=coalition)
+    show(found.text(), found.described(), as_json=as_json)
+    if not found.safe:
+        raise typer.Exit(FAILURE)

@@ -5,6 +5,7 @@ tables (public). `protect` does all of it; `read_programme` only reads and check
 `protect_cells` is the same for cells that were made elsewhere.
 """
 
+from discreet.release.auditing import ReleaseAudit, audit_release
 from discreet.release.cells import protect_cells
 from discreet.release.inputs import check_release, open_inputs, read_programme
 from discreet.release.parameter_file import read_parameters
@@ -16,8 +17,10 @@ from discreet.release.summary import ReleasedTable, ReleaseSummary
 
 __all__ = [
     "Programme",
+    "ReleaseAudit",
     "ReleaseSummary",
     "ReleasedTable",
+    "audit_release",
     "check_release",
     "open_inputs",
     "parameter_warnings",

@@ -18,12 +18,13 @@ from discreet.release.lines import KeyPath
 from discreet.release.parameter_checks import check_parameters
 from discreet.release.programme import Programme, nearest
 from discreet.release.source_checks import check_sources
+from discreet.release.suppression_checks import check_suppression
 
 __all__ = ["check_programme"]
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _RESERVED = {"count", "cell_key", "weight", "value", "status", "symbol"}
-_OWN_NAMES = {"index", "release", "quality", "decisions"}
+_OWN_NAMES = {"index", "release", "quality", "decisions", "suppression"}
 _RENAME = 'add [variables.NEW] with column = "…" and use its name'
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
 
@@ -38,6 +39,7 @@ def check_programme(programme: Programme) -> list[Problem]:
         *_table_names(programme),
         *_tables(programme),
         *check_figures(programme),
+        *check_suppression(programme),
     ]
     return [problem for path, problem in found if not reported(programme, path)]
 
@@ -49,7 +51,8 @@ def _sections(programme: Programme) -> Found:
         ("keys", document.keys),
         ("perturbation", document.perturbation or document.parameters),
     ):
-        if entry is None:
+        hiding = name != "data" and programme.suppressed and not programme.noisy
+        if entry is None and not hiding and not reported(programme, (name,)):
             yield at(programme, (name,), f"the section [{name}] is missing")
     if not document.tables:
         yield at(programme, ("tables",), "no table is asked for", "add a section [tables.T1]")
@@ -130,7 +133,7 @@ def _tables(programme: Programme) -> Found:
             if variable in _RESERVED and variable not in programme.variables:
                 place: KeyPath = ("tables", name, "by", number)
                 yield at(programme, place, f"a variable cannot be called {variable!r}", _RENAME)
-        if table.weight and programme.perturbation.zeros == "table":
+        if table.weight and not table.suppressed and programme.perturbation.zeros == "table":
             what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
             yield at(programme, programme.setting(name, "weight"), what, 'use zeros = "keep"')
         for doubled in twice(table.formats or []):

@@ -13,6 +13,7 @@ from discreet.errors import DiscreetError, Problem
 from discreet.release.lines import KeyPath
 from discreet.release.programme import Programme, nearest
 from discreet.release.source import Source, key_column
+from discreet.release.suppression_entries import COUNT, RuleSetEntry
 from discreet.release.variables import columns_of, used_variables
 
 __all__ = ["check_columns"]
@@ -62,6 +63,8 @@ def _named_columns(
         if table.weight:
             yield programme.setting(name, "weight"), table.weight
         yield from _value_columns(programme, name)
+        if table.suppressed and table.holdings:
+            yield programme.setting(name, "holdings"), table.holdings
 
 
 def _unknown_magnitudes(programme: Programme, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
@@ -85,6 +88,14 @@ def _value_columns(programme: Programme, table: str) -> Iterator[tuple[KeyPath, 
     for figure, entry in programme.tables[table].figures.items():
         if entry.of is not None:
             yield ("tables", table, "figures", figure, "of"), entry.of
+    entry_of_table = programme.tables[table]
+    if not entry_of_table.suppressed:
+        return
+    for value in entry_of_table.values:
+        if value != COUNT:
+            yield ("tables", table, "value"), value
+    if entry_of_table.shadow is not None:
+        yield ("tables", table, "shadow"), entry_of_table.shadow
 
 
 def _key_columns(
@@ -92,7 +103,7 @@ def _key_columns(
 ) -> Iterator[Problem]:
     """What keys that are made or inherited need of the records."""
     keys, schema = source.keys, schemas[source.name]
-    if keys.column is not None:
+    if keys.column is not None or (keys.id is None and keys.inherit is None):
         return
     made = key_column(programme.sources, source.name)
     if made in schema:
@@ -164,7 +175,8 @@ def _number_problems(
         table = programme.tables[name]
         if table.weight:
             wanted[programme.setting(name, "weight")] = table.weight
-        wanted |= dict(_value_columns(programme, name))
+        for place, column in _value_columns(programme, name):
+            wanted[*place, column] = column
         for variable in used_variables(programme, name):
             entry = programme.variables[variable]
             if entry.intervals is not None:
@@ -172,7 +184,12 @@ def _number_problems(
     for path, column in wanted.items():
         if column in schema and not schema[column].is_numeric():
             what = f"column {column!r} is not a number but {schema[column]}"
-            yield programme.problem(path, what)
+            yield programme.problem(_stated(programme, path), what)
+
+
+def _stated(programme: Programme, path: KeyPath) -> KeyPath:
+    """The key that stands in the programme: a value may be one of several under its key."""
+    return path if path in programme.index.lines else path[:-1]
 
 
 def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]) -> list[Problem]:
@@ -185,6 +202,9 @@ def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]
         filters[programme.setting(name, "where")] = table.where or ""
         for figure, entry in table.figures.items():
             filters["tables", name, "figures", figure, "where"] = entry.where or ""
+        rules = programme.document.rules.get(table.rules or "") if table.suppressed else None
+        for text in _request_filters(rules):
+            filters["rules", table.rules or "", "request", text] = text
     for path, text in filters.items():
         if not text.strip():
             continue
@@ -196,7 +216,15 @@ def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]
             parsed.check(schema)
         except DiscreetError as error:
             problems += [
-                programme.problem(path, f"{problem.what}: {text}", problem.hint)
+                programme.problem(_stated(programme, path), f"{problem.what}: {text}", problem.hint)
                 for problem in error.problems
             ]
     return problems
+
+
+def _request_filters(rules: RuleSetEntry | None) -> list[str]:
+    """The filters of rules for those who asked for protection."""
+    stated = None if rules is None else rules.request
+    listed = stated if isinstance(stated, list) else [stated]
+    found = [each.get("where") for each in listed if isinstance(each, dict)]
+    return [text for text in found if isinstance(text, str)]

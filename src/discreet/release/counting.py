@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.release.document import TableEntry
+from discreet.release.filters import UNIVERSE, Counts, all_of, figure_filter
 from discreet.release.inputs import Inputs
+from discreet.release.judging import needed, rules_of, wanted_values
 from discreet.release.keyed_records import KeyedRecords
 from discreet.release.variables import found_classifications
 
@@ -21,28 +23,7 @@ if TYPE_CHECKING:
     from discreet.tables import Table
     from discreet.tabulation import Query
 
-__all__ = ["UNIVERSE", "Counts", "all_of", "counted_tables", "figure_filter"]
-
-#: The filter of the universe: every record.
-UNIVERSE = ""
-
-#: Filter → the table of the records that pass it.
-Counts = Mapping[str, "Table"]
-
-
-def all_of(*filters: str | None) -> str:
-    """The filter that asks for several at once.
-
-    >>> all_of("age >= 18", None, "sex == 'm' or sex == 'w'")
-    "(age >= 18) and (sex == 'm' or sex == 'w')"
-    """
-    given = [text.strip() for text in filters if text and text.strip()]
-    return given[0] if len(given) == 1 else " and ".join(f"({text})" for text in given)
-
-
-def figure_filter(table: TableEntry, figure: str) -> str:
-    """Which records count for one figure of a table."""
-    return all_of(table.where, table.figures[figure].where)
+__all__ = ["counted_tables"]
 
 
 @dataclass(frozen=True)
@@ -112,6 +93,8 @@ def _counted(
 def _counts(inputs: Inputs, name: str) -> list[_Count]:
     """The counts behind a table: one per filter, and that of all records if rules need it."""
     entry = inputs.programme.tables[name]
+    if entry.suppressed:
+        return _hidden_counts(inputs, name, entry)
     values: dict[str, set[str]] = {}
     for figure, described in entry.figures.items():
         if described.counted:
@@ -133,6 +116,24 @@ def _counts(inputs: Inputs, name: str) -> list[_Count]:
             joint=found and len(values) > 1,
         )
         for where, columns in values.items()
+    ]
+
+
+def _hidden_counts(inputs: Inputs, name: str, entry: TableEntry) -> list[_Count]:
+    """The counts behind a table with hidden cells: its own, and of those who asked for it."""
+    by = tuple(entry.by or [])
+    filters = needed(rules_of(inputs.programme, entry), entry.where)
+    found = any(variable not in inputs.programme.variables for variable in by)
+    values = tuple(sorted(wanted_values(inputs.programme, entry).items()))
+    return [
+        _Count(
+            by=by,
+            where=where,
+            weight=entry.weight or None,
+            values=values,
+            joint=found and len(filters) > 1,
+        )
+        for where in filters
     ]
 
 

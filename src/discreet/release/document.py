@@ -35,6 +35,15 @@ from discreet.release.figure_entries import (
     PartsEntry,
     QualityEntry,
 )
+from discreet.release.suppression_entries import (
+    COUNT,
+    Marks,
+    Protect,
+    RuleSetEntry,
+    SuppressionEntry,
+    ValueEntry,
+    Values,
+)
 
 __all__ = [
     "FORMATS",
@@ -151,6 +160,9 @@ class Settings(Entry):
     complete: bool | None = None
     universe: Texts | None = None
     workbook: bool | None = None
+    protect: Protect | None = None
+    rules: Text | None = None
+    holdings: str | None = None
 
 
 class TableEntry(Settings):
@@ -162,6 +174,19 @@ class TableEntry(Settings):
     figures: dict[str, FigureEntry] = Field(default_factory=dict)
     parts: PartsEntry | None = None
     notes: list[CellNoteEntry] = Field(default_factory=list)
+    value: Values | None = None
+    shadow: Text | None = None
+    marks: Marks = Field(default_factory=list)
+
+    @property
+    def suppressed(self) -> bool:
+        """Whether cells are hidden, rather than changed by noise."""
+        return self.protect == "suppress"
+
+    @property
+    def values(self) -> list[str]:
+        """What a suppressed table publishes: value columns, or the number of records."""
+        return self.value or [COUNT]
 
     def over(self, defaults: Settings) -> TableEntry:
         """This entry with the defaults filled in."""
@@ -188,6 +213,9 @@ class Document(Entry):
     magnitudes: dict[str, MagnitudeEntry] = Field(default_factory=dict)
     figures: FiguresEntry | None = None
     parts: PartsEntry | None = None
+    suppression: SuppressionEntry | None = None
+    rules: dict[str, RuleSetEntry] = Field(default_factory=dict)
+    values: dict[str, ValueEntry] = Field(default_factory=dict)
     quality: QualityEntry = QualityEntry()
     variables: dict[str, VariableEntry] = Field(default_factory=dict)
     defaults: Settings = Settings()

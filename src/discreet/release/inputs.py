@@ -11,12 +11,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
 from discreet.release.checks import check_programme
 from discreet.release.columns import check_columns
 from discreet.release.digests import ReleaseKey
+from discreet.release.earlier import EarlierTable, clashes, read_release
 from discreet.release.named_codes import check_codes
 from discreet.release.parameters import (
     Opener,
@@ -29,6 +31,7 @@ from discreet.release.parameters import (
 )
 from discreet.release.programme import Programme, load, raise_problems
 from discreet.release.source import Source, key_line
+from discreet.release.suppression_checks import suppression_warnings
 from discreet.release.variables import fixed_classifications
 
 if TYPE_CHECKING:
@@ -50,23 +53,32 @@ class Inputs:
     Args:
         programme: The programme.
         records: Per source, its records, as narwhals wraps them.
-        parameters: Everything else that determines the results.
+        noise_parameters: What determines noise; None where cells are only hidden.
         secrets: Per source, the secret of its record keys, if any are made on the way.
         trees: The classifications that need no data.
+        earlier: Tables that were published before.
         warnings: What should be put right although it is not an error.
     """
 
     programme: Programme
     records: Mapping[str, Any]
-    parameters: Parameters
+    noise_parameters: Parameters | None
     secrets: Mapping[str, Secret]
     trees: Mapping[str, Classification]
+    earlier: tuple[EarlierTable, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> Parameters:
+        """Everything that determines noise, for tables that are protected by it."""
+        assert self.noise_parameters is not None
+        return self.noise_parameters
 
     @property
     def grid(self) -> KeyGrid:
         """The key grid."""
-        return self.parameters.grid
+        held = self.noise_parameters
+        return self.programme.keys.grid if held is None else held.grid
 
     @cached_property
     def noise(self) -> Mapping[str, MagnitudeNoise]:
@@ -76,6 +88,8 @@ class Inputs:
 
     def thresholds(self, table: str) -> dict[str, Any] | None:
         """The thresholds for the parts of a table; None where parts stay."""
+        if self.programme.tables[table].suppressed:
+            return None
         return self.programme.thresholds(table, self.parameters.parts)
 
     def held_against_all(self, table: str) -> bool:
@@ -116,6 +130,8 @@ class Inputs:
         name = key_line(self.programme.sources, source)[-1]
         if source in self.secrets or name in self.secrets:
             return False
+        if self.programme.sources[name].keys.column is None:
+            return True
         import narwhals as nw
 
         enough = math.ceil(_ENOUGH_BITS / math.log2(self.grid.size))
@@ -169,7 +185,8 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
     problems += news(problems, more)
     problems += check_codes(programme, trees)
     opener = Opener(programme, problems)
-    parameters = open_parameters_of(opener)
+    wanted = programme.noisy or programme.document.perturbation or programme.document.parameters
+    parameters = open_parameters_of(opener) if wanted else None
     secrets = {
         name: opener.attempt(source.secret_place, partial(_read_secret, source))
         for name, source in programme.sources.items()
@@ -178,22 +195,42 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
         name: opener.attempt(source.place, partial(_read_records, source))
         for name, source in programme.sources.items()
     }
+    earlier = _read_earlier(opener)
     schemas = {n: frame.collect_schema() for n, frame in records.items() if frame is not None}
     problems += news(problems, check_columns(programme, schemas))
     raise_problems(str(path), problems)
-    assert parameters is not None
+    assert parameters is not None or not wanted
     return Inputs(
         programme=programme,
         records=records,
-        parameters=parameters,
-        secrets=_shared_secret(programme, secrets, parameters.secret),
+        noise_parameters=parameters,
+        secrets=_shared_secret(programme, secrets, parameters.secret if parameters else None),
         trees=trees,
+        earlier=earlier,
         warnings=(
             *parameter_warnings(programme),
-            *noise_warnings(parameters),
+            *(noise_warnings(parameters) if parameters is not None else ()),
             *unused_noise(programme),
+            *suppression_warnings(programme),
         ),
     )
+
+
+def _read_earlier(opener: Opener) -> tuple[EarlierTable, ...]:
+    """The tables that were published before."""
+    programme = opener.programme
+    found: list[EarlierTable] = []
+    for number, name in enumerate(programme.suppression.earlier):
+        folder = programme.file(name)
+        if folder.is_dir():
+            path = ("suppression", "earlier", number)
+            found += opener.attempt(path, partial(_read_release, folder, number)) or []
+    opener.problems += clashes(programme, found)
+    return tuple(found)
+
+
+def _read_release(folder: Path, number: int, _: Programme) -> list[EarlierTable]:
+    return read_release(folder, number)
 
 
 def _shared_secret(

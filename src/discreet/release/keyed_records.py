@@ -34,9 +34,15 @@ class KeyedRecords:
         self.sources = inputs.programme.sources
         self._made: dict[str, Any] = {}
 
-    def of(self, name: str) -> tuple[Any, str]:
-        """The records of a source with their keys, and the name of the column of keys."""
+    def of(self, name: str) -> tuple[Any, str | None]:
+        """The records of a source with their keys, and the name of the column of keys.
+
+        Records of which cells are only hidden may have no keys.
+        """
         source = self.sources[name]
+        keys = source.keys
+        if keys.column is None and keys.id is None and keys.inherit is None:
+            return self.inputs.records[name], None
         if name not in self._made:
             self._made[name] = self.inputs.records[name]
             try:
@@ -82,6 +88,7 @@ class KeyedRecords:
         from discreet.microdata import inherit_record_keys
 
         parts, key = self.of(parts_name)
+        assert key is not None
         units, by = self.inputs.records[source.name], source.keys.by or []
         keys = inherit_record_keys(
             _plan(parts, [*by, key]),

@@ -6,11 +6,11 @@ that determines the bytes of a table, so that nothing is made twice. Public.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from discreet._version import __version__
+from discreet.release.hidden_digests import described_variable, group_digests, hidden_entries
 from discreet.release.inputs import Inputs
 from discreet.release.programme import Programme
 from discreet.release.summary import MANIFEST
@@ -19,6 +19,7 @@ from discreet.release.variables import total_codes, used_variables
 __all__ = [
     "DECISIONS",
     "RELEASE",
+    "SUPPRESSION",
     "Output",
     "about_files",
     "decision_files",
@@ -26,6 +27,7 @@ __all__ = [
     "quality_files",
     "release_files",
     "report_files",
+    "suppression_files",
     "table_digests",
     "table_files",
     "workbook_files",
@@ -38,8 +40,14 @@ RELEASE = "release"
 #: The file of decisions about table parts.
 DECISIONS = "decisions.json"
 
+#: The public report on hidden cells.
+SUPPRESSION = "suppression.json"
+
 #: What of a source is told elsewhere, or does not matter: names and places.
 _NO_CONTENT = {"name", "source", "database", "keys", "official"}
+
+#: Keys of tables with hidden cells.
+_HIDING = ("protect", "rules", "holdings", "value", "shadow", "marks")
 
 _REPORT = "index"
 _QUALITY = "quality"
@@ -101,10 +109,15 @@ def workbook_tables(programme: Programme) -> list[str]:
 
 def quality_files(programme: Programme) -> list[str]:
     """The public report on quality: pages, and the same for programs."""
-    if not programme.document.quality.enabled:
+    if not programme.document.quality.enabled or not programme.noisy:
         return []
     pages = [output.file for output in outputs(_QUALITY, ["html"], programme.languages)]
     return [*pages, f"{_QUALITY}.json"]
+
+
+def suppression_files(programme: Programme) -> list[str]:
+    """The public report on hidden cells, if there are any."""
+    return [SUPPRESSION] if programme.suppressed else []
 
 
 def decision_files(inputs: Inputs) -> list[str]:
@@ -121,6 +134,7 @@ def about_files(inputs: Inputs) -> list[str]:
         *workbook_files(programme),
         *decision_files(inputs),
         *quality_files(programme),
+        *suppression_files(programme),
     ]
 
 
@@ -140,20 +154,24 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
     programme = inputs.programme
     totals = total_codes(programme, inputs.trees)
     found: dict[str, str] = {}
+    groups = group_digests(inputs)
     for source, key in inputs.release_keys.items():
-        parameters = inputs.parameters.digests(key.value)
-        shared = {
+        shared: dict[str, Any] = {
             "format": _FORMAT,
             "version": __version__,
             "data": programme.sources[source].records.model_dump(exclude=_NO_CONTENT),
             "keys": _keys(inputs, source),
-            "counts": parameters["perturbation"],
             "languages": programme.languages,
             "date": programme.document.date,
         }
         own = [name for name in programme.tables if programme.source_of(name).name == source]
         for name in own:
-            found[name] = key.digest([shared, name, _table(inputs, name, parameters, totals)])
+            if programme.tables[name].suppressed:
+                found[name] = key.digest([shared, name, hidden_entries(inputs, name, groups[name])])
+                continue
+            parameters = inputs.parameters.digests(key.value)
+            noise = {**shared, "counts": parameters["perturbation"]}
+            found[name] = key.digest([noise, name, _table(inputs, name, parameters, totals)])
     return {name: found[name] for name in programme.tables}
 
 
@@ -169,27 +187,14 @@ def _table(
     inputs: Inputs, name: str, parameters: Mapping[str, str], totals: Mapping[str, str]
 ) -> list[Any]:
     """Everything that concerns one table and not all of them."""
-    entry, official = inputs.programme.tables[name], inputs.official(name)
+    programme, official = inputs.programme, inputs.official(name)
+    entry = programme.tables[name]
     columns = {figure.of for figure in entry.figures.values() if figure.of is not None}
     return [
-        entry.model_dump(exclude={"official", "parts", "source", "workbook"}),
-        {name: _variable(inputs, name) for name in used_variables(inputs.programme, name)},
+        entry.model_dump(exclude={"official", "parts", "source", "workbook", *_HIDING}),
+        {name: described_variable(inputs, name) for name in used_variables(programme, name)},
         [official, totals] if official else [],
         parameters["figures"] if entry.figures else "",
         {column: parameters[f"magnitudes.{column}"] for column in sorted(columns)},
         [inputs.thresholds(name), inputs.held_against_all(name)],
     ]
-
-
-def _variable(inputs: Inputs, name: str) -> list[Any]:
-    """An entry and what its files hold."""
-    entry = inputs.programme.variables[name].model_dump(exclude={"hierarchy", "codelist"})
-    tree = inputs.trees.get(name)
-    if tree is None:
-        return [entry]
-    fields = [
-        getattr(tree, field.name) for field in dataclasses.fields(tree) if field.name != "labels"
-    ]
-    labels = {code: dict(texts) for code, texts in tree.labels.items()}
-    plain = [dict(value) if isinstance(value, Mapping) else value for value in fields]
-    return [entry, plain, labels]

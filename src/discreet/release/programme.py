@@ -44,6 +44,14 @@ from discreet.release.figure_entries import (
 )
 from discreet.release.lines import KeyPath, LineIndex
 from discreet.release.source import Source, sources_of
+from discreet.release.suppression_entries import (
+    BoundsEntry,
+    CostEntry,
+    MarkEntry,
+    RuleSetEntry,
+    SuppressionEntry,
+    ValueEntry,
+)
 
 __all__ = ["Programme", "load", "nearest", "raise_problems"]
 
@@ -72,10 +80,16 @@ _FORMS: Mapping[tuple[str | None, ...], type[BaseModel]] = {
     ("magnitudes", None, "sensitive"): SensitiveEntry,
     ("figures",): FiguresEntry,
     ("quality",): QualityEntry,
+    ("rules", None): RuleSetEntry,
+    ("suppression",): SuppressionEntry,
+    ("suppression", "bounds"): BoundsEntry,
+    ("suppression", "cost"): CostEntry,
+    ("values", None): ValueEntry,
     ("variables", None): VariableEntry,
     ("defaults",): Settings,
     ("tables", None): TableEntry,
     ("tables", None, "figures", None): FigureEntry,
+    ("tables", None, "marks", None): MarkEntry,
     ("tables", None, "notes", None): CellNoteEntry,
 }
 _QUOTED = re.compile(r"'([^']*)'")
@@ -165,6 +179,21 @@ class Programme:
             for name, entry in self.document.tables.items()
         }
 
+    @cached_property
+    def suppressed(self) -> tuple[str, ...]:
+        """The tables in which cells are hidden."""
+        return tuple(name for name, entry in self.tables.items() if entry.suppressed)
+
+    @cached_property
+    def noisy(self) -> tuple[str, ...]:
+        """The tables that are protected by noise."""
+        return tuple(name for name, entry in self.tables.items() if not entry.suppressed)
+
+    @property
+    def suppression(self) -> SuppressionEntry:
+        """[suppression]"""
+        return self.document.suppression or SuppressionEntry()
+
     def spanning(self, source: str) -> set[str]:
         """The names in `by` of all tables of a source."""
         tables = [entry for n, entry in self.tables.items() if self.source_of(n).name == source]
@@ -177,6 +206,8 @@ class Programme:
             table: Name of the table.
             shared: What holds for all tables, if it does not stand in the programme.
         """
+        if self.tables[table].suppressed:
+            return None
         general, own = self.document.parts or shared, self.tables[table].parts
         decisive = own or general
         if decisive is None or not decisive.enabled:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import TableError
-from discreet.release.counting import UNIVERSE, Counts, all_of, figure_filter
 from discreet.release.document import TableEntry
+from discreet.release.dressing import remarked, signed, universe_of
+from discreet.release.filters import UNIVERSE, Counts, all_of, figure_filter
 from discreet.release.inputs import Inputs
 from discreet.release.lines import KeyPath
 from discreet.release.part_log import joint
 from discreet.release.variables import official_rule
-from discreet.tables import CellNote, Note
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,7 +96,9 @@ class Protector:
         if decisions:
             protected = suppress_parts(protected, joint(list(decisions.values())))
         return Made(
-            protected=self._signed(name, self._remarked(entry, protected)),
+            protected=signed(
+                self.programme, name, remarked(entry, protected), self._digests(name, protected)
+            ),
             decisions=decisions,
             counts=used,
             ingredients=ingredients,
@@ -119,7 +121,7 @@ class Protector:
             decimals=rules.decimals,
             found_codes=rules.found_codes,
             titles=entry.title,
-            universe=self._universe(entry),
+            universe=universe_of(self.programme, entry),
             **self._shared_options(name),
         )
         return protected, {"": table}, {}
@@ -143,7 +145,7 @@ class Protector:
                 found_codes=self.inputs.parameters.rules.found_codes,
                 name=name,
                 titles=entry.title,
-                universe=self._universe(entry),
+                universe=universe_of(self.programme, entry),
             )
         except TableError as error:
             raise self._placed(error, name) from None
@@ -232,10 +234,10 @@ class Protector:
             "digests": {"programme": self.digests[name], "data": data_digest},
         }
 
-    def _universe(self, entry: TableEntry) -> Mapping[str, str]:
-        """Who is counted; a filter that is not put into words is printed as written."""
-        stated = dict.fromkeys(self.programme.languages, entry.where) if entry.where else {}
-        return entry.universe or stated
+    def _digests(self, name: str, protected: ProtectedTable) -> Mapping[str, str]:
+        """The digests to print: none that could be found by trial."""
+        anonymous = self.programme.source_of(name).name in self.anonymous
+        return {} if anonymous else protected.provenance.digests
 
     # -- table parts -------------------------------------------------------------
 
@@ -274,36 +276,3 @@ class Protector:
     def _where(self, name: str, figure: str) -> str:
         entry = self.programme.tables[name]
         return figure_filter(entry, figure) if figure else all_of(entry.where)
-
-    # -- what is printed with it -------------------------------------------------
-
-    def _remarked(self, entry: TableEntry, protected: ProtectedTable) -> ProtectedTable:
-        """The table with the remarks that the programme makes about its cells.
-
-        A remark on a code that is not listed would tell that it occurs: it is left out.
-        """
-        if not entry.notes:
-            return protected
-        listed = {dimension.name: dimension.index for dimension in protected.dimensions}
-        remarks = tuple(
-            CellNote(
-                tuple(remark.cells.get(name) for name in listed),
-                Note("cells", _all_texts(remark.text)),
-            )
-            for remark in entry.notes
-            if all(code in listed[name] for name, code in remark.cells.items())
-        )
-        return dataclasses.replace(protected, cell_notes=(*protected.cell_notes, *remarks))
-
-    def _signed(self, name: str, protected: ProtectedTable) -> ProtectedTable:
-        """The table with its name, the date of release, and digests that cannot be guessed."""
-        time = self.programme.document.date or ""
-        anonymous = self.programme.source_of(name).name in self.anonymous
-        digests = {} if anonymous else protected.provenance.digests
-        provenance = dataclasses.replace(protected.provenance, time=time, digests=digests)
-        return dataclasses.replace(protected, name=name, provenance=provenance)
-
-
-def _all_texts(texts: Mapping[str, str]) -> dict[str, str]:
-    """Texts in which English is never missing, for it stands for all other languages."""
-    return {"en": next(iter(texts.values())), **texts}

@@ -8,21 +8,28 @@ In: the path of a programme; through it records, perturbation tables and secret
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.release.counting import counted_tables
+from discreet.release.earlier import about
+from discreet.release.filters import Counts
+from discreet.release.groups import groups
+from discreet.release.hidden_report import internal_entry, is_current, public_entries
+from discreet.release.hiding import Hider
 from discreet.release.inputs import Inputs, open_inputs
 from discreet.release.plan import RELEASE, release_files, report_files, table_digests
 from discreet.release.protecting import Made, Protector
 from discreet.release.remembered import remembered
 from discreet.release.shelf import Shelf
 from discreet.release.sizes import check_formats, check_grids
+from discreet.release.stored import same_pattern
 from discreet.release.summary import MANIFEST, ReleaseSummary
 from discreet.release.variables import spanning_variables, total_codes
 from discreet.release.writing import Writer, check_internal
+from discreet.tables import ProtectedTable
 
 __all__ = ["Progress", "protect"]
 
@@ -66,9 +73,10 @@ def protect(
     with shelf.opened():
         try:
             shelf.check_free(release_files(inputs))
-            release = _Release(inputs, shelf, resume=resume)
+            release = _Release(inputs, shelf, resume=resume, internal=inside)
             release.start(progress)
             release.tabulate_and_protect()
+            release.writer.reported = release.reported
             check_formats(inputs.programme, shelf)
             release.writer.tables(release.step)
             release.writer.about(inside)
@@ -92,14 +100,18 @@ def _internal_folder(inputs: Inputs, given: str | os.PathLike[str] | None) -> Pa
 class _Release:
     """The steps of a release."""
 
-    def __init__(self, inputs: Inputs, shelf: Shelf, *, resume: bool) -> None:
+    def __init__(
+        self, inputs: Inputs, shelf: Shelf, *, resume: bool, internal: Path | None
+    ) -> None:
         self.inputs = inputs
         self.programme = inputs.programme
         self.shelf = shelf
         self.digests = table_digests(inputs)  # reads the data once
         self.writer = Writer(inputs, shelf, digests=self.digests, resume=resume)
         self.found: set[str] = set()
-        self.pending = [name for name in self.programme.tables if not (resume and self.made(name))]
+        self.pending = self._pending(resume, internal)
+        self.reported: list[Any] = []
+        self.later: list[str] = []
         self.progress: Progress | None = None
         self.done = self.steps = 0
 
@@ -111,7 +123,24 @@ class _Release:
     def made(self, name: str) -> bool:
         """Whether an earlier run has made a table, with all that is needed of it."""
         held = self.shelf.holds(name, self.digests[name])
+        if self.programme.tables[name].suppressed:
+            return held
         return held and ("quality" in self.shelf.extras(name) or not self.quality)
+
+    def _pending(self, resume: bool, internal: Path | None) -> list[str]:
+        """The tables to be made: tables that share cells are made together or not at all."""
+        programme = self.programme
+        if not resume:
+            return list(programme.tables)
+        wanted = {name for name in programme.tables if not self.made(name)}
+        hiding = {name: self.digests[name] for name in programme.suppressed}
+        # What the internal report says is true values: nothing here remembers it.
+        stale = internal is not None and hiding and not is_current(internal, hiding)
+        if stale and programme.suppression.time_limit is None:
+            wanted |= set(hiding)
+        for group in groups(programme):
+            wanted |= set(group) if wanted & set(group) else set()
+        return [name for name in programme.tables if name in wanted]
 
     def start(self, progress: Progress | None) -> None:
         """Say how many steps there are."""
@@ -124,6 +153,11 @@ class _Release:
         if self.progress is not None:
             self.progress(self.done, self.steps, what)
 
+    def tell(self, what: str) -> None:
+        """Say what is being done."""
+        if self.progress is not None:
+            self.progress(self.done, self.steps, what)
+
     def tabulate_and_protect(self) -> None:
         """Count the pending tables in shared passes and protect each as it comes."""
         if not self.pending:
@@ -131,16 +165,69 @@ class _Release:
         programme, inputs = self.programme, self.inputs
         spanning = self.spanning()
         check_grids(programme, self.pending, spanning)
+        data_digests = {name: key.digest("data") for name, key in inputs.release_keys.items()}
+        anonymous = frozenset(name for name in spanning if inputs.guessable(name))
         protector = Protector(
             inputs,
             digests=self.digests,
-            data_digests={name: key.digest("data") for name, key in inputs.release_keys.items()},
+            data_digests=data_digests,
             totals=total_codes(programme, inputs.trees),
-            anonymous=frozenset(name for name in spanning if inputs.guessable(name)),
+            anonymous=anonymous,
         )
+        hider = Hider(inputs, digests=self._printed(data_digests, anonymous), tell=self.tell)
+        waiting: dict[str, Counts] = {}
         for name, counts in counted_tables(inputs, self.pending, spanning):
+            if programme.tables[name].suppressed:
+                waiting[name] = counts
+                self._hide(hider, waiting, spanning)
+                continue
             self.keep(protector.made(name, counts))
             self.step(name)
+        self.later += hider.unused() if programme.suppressed else ()
+
+    def _printed(
+        self, data: Mapping[str, str], anonymous: frozenset[str]
+    ) -> dict[str, dict[str, str]]:
+        """The digests to print with tables of hidden cells: none that could be found by trial."""
+        found = {}
+        for name in self.programme.suppressed:
+            source = self.programme.source_of(name).name
+            if source not in anonymous and source in data:
+                found[name] = {"programme": self.digests[name], "data": data[source]}
+        return found
+
+    def _hide(
+        self, hider: Hider, waiting: dict[str, Counts], spanning: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Protect the groups of tables that are counted completely."""
+        for group in groups(self.programme):
+            if not set(group) <= set(waiting):
+                continue
+            own = {name: waiting.pop(name) for name in group}
+            judged = hider.judged(own, spanning[self.programme.source_of(group[0]).name])
+            for done in hider.hidden(judged, hider.past(group)):
+                self.reported.append(internal_entry(done, self.digests))
+                if not all(each.pattern.complete for each in done.by_value.values()):
+                    names = ", ".join(done.tables)
+                    self.later.append(f"the time limit ended the search for {names}; it is safe")
+                told = public_entries(done, self.programme.suppression.reasons)
+                for name, table in done.tables.items():
+                    self._warn_of_change(name, table)
+                    # Nothing confidential is remembered.
+                    extras = {"decisions": None, "about": about(self.programme, name)}
+                    self.shelf.put(table, self.digests[name], {**extras, "hidden": told[name]})
+                    self.step(name)
+
+    def _warn_of_change(self, name: str, table: ProtectedTable) -> None:
+        """Two patterns of one table open each other, if both are published."""
+        if name not in self.shelf.names() or not self.shelf.files(name):
+            return
+        before = self.shelf.table(name)
+        if not same_pattern(before, table):
+            self.later.append(
+                f"other cells of {name} are hidden than by the run before; if that was published, "
+                "keep it and name its folder under [suppression] earlier"
+            )
 
     def spanning(self) -> dict[str, dict[str, Any]]:
         """Per source, what spans the pending tables that count its records."""
@@ -159,6 +246,7 @@ class _Release:
         name = made.protected.name
         key = self.inputs.release_keys[self.programme.source_of(name).name]
         extras = remembered(made, key, quality=self.quality)
+        extras["about"] = about(self.programme, name)
         self.shelf.put(made.protected, self.digests[name], extras)
         if self.inputs.parameters.rules.found_codes == "list":
             # A code list that comes from the data tells of each code that it occurs.
@@ -184,11 +272,12 @@ class _Release:
         )
 
     def _warnings(self) -> tuple[str, ...]:
+        known = (*self.inputs.warnings, *dict.fromkeys(self.later))
         if not self.found:
-            return self.inputs.warnings
+            return known
         names = ", ".join(sorted(self.found))
         return (
-            *self.inputs.warnings,
+            *known,
             f"the codes of {names} are those found in the data, so a listed code tells that it "
             'occurs; state them under [variables], or set found_codes = "hide"',
         )

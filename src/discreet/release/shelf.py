@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.errors import Problem, PublicationError
 from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, write_text
@@ -23,7 +23,7 @@ from discreet.release.folders import locked, made
 from discreet.release.stored import cells_frame, described, rebuilt, with_cells, without_cells
 from discreet.tables import ProtectedTable
 
-__all__ = ["FOLDER", "Shelf"]
+__all__ = ["FOLDER", "Remembered", "Shelf", "remembered_tables"]
 
 FOLDER = ".discreet"
 
@@ -244,6 +244,51 @@ class Shelf:
 
     def __repr__(self) -> str:
         return f"<Shelf of {self.programme}: {len(self._memories)} entries>"
+
+
+class Remembered(NamedTuple):
+    """A protected table of a finished release, and what is remembered with it."""
+
+    table: ProtectedTable
+    extras: dict[str, Any]
+    files: dict[str, str]
+    digest: str
+
+
+def remembered_tables(out: Path) -> list[Remembered]:
+    """The protected tables of a finished release, which stays as it is.
+
+    Args:
+        out: The release folder.
+
+    Raises:
+        PublicationError: If this is no release folder, or one that is damaged.
+    """
+    import polars as pl
+
+    def refused(what: str, where: Path) -> PublicationError:
+        hint = "name the folder of a release, with its subfolder .discreet as it was made"
+        return PublicationError(what, code="release-folder", where=str(where), hint=hint)
+
+    found = []
+    paths = sorted((out / FOLDER).glob("*.json"))
+    if not paths:
+        raise refused("there is no release here", out)
+    for path in paths:
+        cells = path.with_suffix(".parquet")
+        try:
+            memory = json.loads(path.read_text("utf-8"))
+        except ValueError:
+            raise refused("the memory of this release is damaged", path) from None
+        if not _is_memory(memory):
+            raise refused("this release was made by another version", path)
+        if "table" not in memory:
+            continue  # what is said about the release as a whole
+        if not cells.is_file() or file_digest(cells) != memory["cells"]:
+            raise refused("the memory of this release is damaged", cells)
+        table = with_cells(rebuilt(memory["table"]), pl.read_parquet(cells))
+        found.append(Remembered(table, memory["extras"], memory["files"], memory["digest"]))
+    return found
 
 
 def _is_memory(memory: object) -> bool:

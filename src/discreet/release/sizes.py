@@ -44,7 +44,8 @@ def check_grids(
         of_source = spanning[programme.source_of(name).name]
         sizes = [_size(of_source[variable]) for variable in entry.by or []]
         shown = [figure for figure in entry.figures.values() if not figure.hidden]
-        sizes += [len(shown)] if len(shown) > 1 else []
+        several = len(entry.values) if entry.suppressed else len(shown)
+        sizes += [several] if several > 1 else []
         rows, columns = 1, sizes[-1] if len(sizes) > 1 else 1
         for size in sizes[:-1] or sizes:
             rows *= size

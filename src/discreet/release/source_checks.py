@@ -104,7 +104,8 @@ def _keys(programme: Programme, source: Source) -> Found:
         return
     given = [way for way in _WAYS if getattr(keys, way) is not None]
     if not given:
-        yield at(programme, path, "no record keys are named", _HINT)
+        if _needs_keys(programme, source.name):
+            yield at(programme, path, "no record keys are named", _HINT)
         return
     if len(given) > 1:
         what = f"{' and '.join(given)} exclude each other"
@@ -116,6 +117,13 @@ def _keys(programme: Programme, source: Source) -> Found:
     yield from _secret(programme, source)
     if keys.inherit is not None:
         yield from _inherited(programme, source, keys.inherit)
+
+
+def _needs_keys(programme: Programme, name: str) -> bool:
+    """Whether records need keys: for noise, or to hand them on. Hiding cells needs none."""
+    users = [table for table in programme.tables if programme.source_of(table).name == name]
+    handed_on = any(other.keys.inherit == name for other in programme.sources.values())
+    return handed_on or not users or any(table in programme.noisy for table in users)
 
 
 def _secret(programme: Programme, source: Source) -> Found:

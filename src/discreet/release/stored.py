@@ -13,13 +13,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.classifications import Classification
-from discreet.tables import CellNote, Dimension, Figure, Note, ProtectedTable, Provenance
+from discreet.tables import (
+    CellNote,
+    CellStatus,
+    Dimension,
+    Figure,
+    Note,
+    ProtectedTable,
+    Provenance,
+    Withheld,
+)
 from discreet.tables.parts import Parts
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["cells_frame", "described", "rebuilt", "with_cells", "without_cells"]
+    from discreet.tables.dimension import IndexArray
+
+__all__ = [
+    "cells_frame",
+    "described",
+    "rebuilt",
+    "same_pattern",
+    "with_cells",
+    "without_cells",
+]
 
 
 def cells_frame(table: ProtectedTable) -> pl.DataFrame:
@@ -27,17 +45,40 @@ def cells_frame(table: ProtectedTable) -> pl.DataFrame:
     import polars as pl
 
     columns: dict[str, Any] = {str(at): part for at, part in enumerate(table.index)}
-    return pl.DataFrame({**columns, "value": table.value, "status": table.status})
+    frame = pl.DataFrame({**columns, "value": table.value, "status": table.status})
+    said = table.withheld
+    if said is None:
+        return frame
+    about: dict[str, Any] = {str(at): part for at, part in enumerate(said.index)}
+    about |= {"reason": said.reason, "low": said.low, "high": said.high}
+    hidden = pl.DataFrame({name: part for name, part in about.items() if part is not None})
+    keys = [str(at) for at in range(len(said.index))]
+    if not keys:  # a grand total: one cell
+        return frame.with_columns(hidden)
+    return frame.join(hidden, on=keys, how="left", maintain_order="left")
 
 
 def with_cells(table: ProtectedTable, cells: pl.DataFrame) -> ProtectedTable:
-    """The table with the cells of a frame."""
+    """The table with the cells of a frame, and with what is said of those that are hidden."""
     index = tuple(
         cells[str(at)].to_numpy().astype(np.int32, copy=False)
         for at in range(len(table.dimensions))
     )
     value, status = cells["value"].to_numpy(), cells["status"].to_numpy()
-    return dataclasses.replace(table, index=index, value=value, status=status)
+    withheld = None if table.withheld is None else _withheld(table.withheld, index, cells)
+    return dataclasses.replace(table, index=index, value=value, status=status, withheld=withheld)
+
+
+def _withheld(reasons: Withheld, index: Sequence[IndexArray], cells: pl.DataFrame) -> Withheld:
+    """What a frame of cells says of the hidden ones."""
+    about = cells["reason"].is_not_null().to_numpy()
+    bounds = {name: cells[name].to_numpy()[about] for name in ("low", "high") if name in cells}
+    return Withheld(
+        index=tuple(part[about] for part in index),
+        reason=cells["reason"].drop_nulls().to_numpy(),
+        reasons=reasons.reasons,
+        **bounds,
+    )
 
 
 def without_cells(table: ProtectedTable) -> ProtectedTable:
@@ -48,6 +89,19 @@ def without_cells(table: ProtectedTable) -> ProtectedTable:
         index=tuple(nothing for _ in table.dimensions),
         value=nothing.astype(np.int64),
         status=nothing.astype(np.int8),
+        withheld=_silent(table.withheld, len(table.dimensions)),
+    )
+
+
+def _silent(withheld: Withheld | None, width: int) -> Withheld | None:
+    """The reasons there are, of no cells."""
+    if withheld is None:
+        return None
+    nothing = np.zeros(0, dtype=np.int32)
+    return Withheld(
+        index=tuple(nothing for _ in range(width)),
+        reason=nothing.astype(np.int8),
+        reasons=withheld.reasons,
     )
 
 
@@ -69,6 +123,7 @@ def described(table: ProtectedTable) -> dict[str, Any]:
             }
             for figure in table.figures
         ],
+        "withheld": None if table.withheld is None else [_note(n) for n in table.withheld.reasons],
         "parts": None if table.parts is None else _listed(table.parts),
         "suppressed_parts": _listed(table.suppressed_parts),
         "provenance": {
@@ -83,6 +138,20 @@ def described(table: ProtectedTable) -> dict[str, Any]:
             for dimension in table.dimensions
         ],
     }
+
+
+def same_pattern(table: ProtectedTable, other: ProtectedTable) -> bool:
+    """Whether two tables hide the same cells."""
+    return _blanks(table) == _blanks(other)
+
+
+def _blanks(table: ProtectedTable) -> set[tuple[str, ...]]:
+    hidden = np.flatnonzero(table.status == CellStatus.suppressed)
+    codes = [
+        [dimension.codes[at] for at in part[hidden].tolist()]
+        for dimension, part in zip(table.dimensions, table.index, strict=True)
+    ]
+    return set(zip(*codes, strict=True)) if codes else {() for _ in hidden}
 
 
 def _note(note: Note) -> dict[str, Any]:
@@ -131,6 +200,19 @@ def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
         titles=memory["titles"],
         universe=memory["universe"],
         decimals=memory["decimals"],
+        withheld=_rebuilt_reasons(memory.get("withheld"), len(dimensions)),
+    )
+
+
+def _rebuilt_reasons(memory: Sequence[Mapping[str, Any]] | None, width: int) -> Withheld | None:
+    if memory is None:
+        return None
+    nothing = np.zeros(0, dtype=np.int32)
+    return _silent(
+        Withheld(
+            index=(), reason=nothing.astype(np.int8), reasons=tuple(Note(**note) for note in memory)
+        ),
+        width,
     )
 
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import PublicationError
 from discreet.files import check_writable, write_text
 from discreet.release.digests import ReleaseKey, file_digest
+from discreet.release.hidden_report import public_text, write_internal
 from discreet.release.inputs import Inputs
 from discreet.release.plan import (
     DECISIONS,
     RELEASE,
+    SUPPRESSION,
     about_files,
     decision_files,
     outputs,
@@ -71,6 +74,7 @@ class Writer:
         self.shelf = shelf
         self.digests = digests
         self.resume = resume
+        self.reported: list[Mapping[str, Any]] = []
 
     def tables(self, step: Callable[[str], None]) -> None:
         """Write each table in each format and language."""
@@ -113,10 +117,20 @@ class Writer:
             self._workbooks()
             self._decisions()
             self._quality(internal)
+            self._hidden()
             self._manifest(released)
             self.shelf.add_files(RELEASE, digest, files)
         elif internal is not None:
             self._quality(internal)
+        if internal is not None and self.reported:
+            write_internal(self.reported, internal)
+
+    def _hidden(self) -> None:
+        """What anyone may know of hidden cells."""
+        names = self.programme.suppressed
+        if names:
+            entries = {name: self.shelf.extras(name)["hidden"] for name in names}
+            write_text(self.shelf.stage / SUPPRESSION, public_text(entries))
 
     def _key(self, table: str | None) -> ReleaseKey:
         """The key of the digests of a table; None for the release as a whole."""
@@ -169,9 +183,7 @@ class Writer:
         content = {
             "format": "discreet-part-decisions",
             "format_version": 1,
-            "tables": {
-                name: self.shelf.extras(name)["decisions"] for name in self.programme.tables
-            },
+            "tables": {name: self.shelf.extras(name)["decisions"] for name in self.programme.noisy},
         }
         text = json.dumps(content, ensure_ascii=False, indent=2)
         write_text(self.shelf.stage / DECISIONS, text + "\n")
@@ -181,7 +193,7 @@ class Writer:
 
         if not quality_files(self.programme):
             return
-        every = {name: self.shelf.extras(name) for name in self.programme.tables}
+        every = {name: self.shelf.extras(name) for name in self.programme.noisy}
         write_quality(
             quality_of(every, {name: self._key(name) for name in every}),
             self.shelf.stage,

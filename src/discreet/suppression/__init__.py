@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.suppression.building import build_problem
     from discreet.suppression.costs import Cost
     from discreet.suppression.demands import Earlier
+    from discreet.suppression.figures_together import figure_of
     from discreet.suppression.foreign import Blanks, audit_published
     from discreet.suppression.jj import read_jj, write_jj
     from discreet.suppression.knowledge import Knowledge
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.suppression.problem import SuppressionProblem
     from discreet.suppression.releases import check_releases
     from discreet.suppression.report import SuppressionReport, report_on
+    from discreet.suppression.sharing import SharedSuppression
     from discreet.suppression.suppressing import Suppression, suppress
 
 _HOMES = {
@@ -44,6 +46,7 @@ _HOMES = {
     "Earlier": "demands",
     "Knowledge": "knowledge",
     "Pattern": "pattern",
+    "SharedSuppression": "sharing",
     "Suppression": "suppressing",
     "SuppressionProblem": "problem",
     "SuppressionReport": "report",
@@ -51,6 +54,7 @@ _HOMES = {
     "audit_published": "foreign",
     "build_problem": "building",
     "check_releases": "releases",
+    "figure_of": "figures_together",
     "find_pattern": "methods",
     "read_jj": "jj",
     "report_on": "report",
@@ -67,6 +71,7 @@ __all__ = [
     "PartDecisions",
     "PartRules",
     "Pattern",
+    "SharedSuppression",
     "Suppression",
     "SuppressionProblem",
     "SuppressionReport",
@@ -75,6 +80,7 @@ __all__ = [
     "build_problem",
     "check_parts",
     "check_releases",
+    "figure_of",
     "find_pattern",
     "measure_parts",
     "read_jj",

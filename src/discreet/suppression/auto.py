@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from discreet.suppression.fast import finish, start
+from discreet.suppression.fast import cut_short, finish, published_from_above, start
 from discreet.suppression.feasibility import cover_all
 from discreet.suppression.hiding import Hiding
 from discreet.suppression.pattern import Pattern
@@ -53,20 +53,25 @@ def protect_auto(
     Args:
         problem: The cells, their levels and relations.
         time_limit: Seconds after which the best pattern so far is audited and returned.
-            The first cover is never cut short: a pattern without it would not be safe.
+            Before there is one, more is hidden than needed: the result is always proven.
         progress: Is called with a line of text now and then.
         seed: Draws in the search; the same seed gives the same pattern.
     """
     watch = WorkTime(time_limit, progress)
+    many = published_from_above(problem, watch, seed)
+    if many is not None:
+        return finish(many, "auto", watch)
     base = start(problem, watch, seed)
     draw = np.random.default_rng([seed, 2])
     tasks = base.open
-    found = [_covered(base, tasks[np.argsort(-base.target[tasks], kind="stable")], watch, True)]
+    found = [_covered(base, tasks[np.argsort(-base.target[tasks], kind="stable")], watch)]
+    if len(found[0].open):
+        return finish(cut_short(problem, watch, seed), "auto", watch)
     bound = None
     if len(tasks) <= _MANY:
         orders = [tasks[np.argsort(base.target[tasks], kind="stable")]]
         orders += [draw.permutation(tasks) for _ in range(_DRAWN)]
-        found += [_covered(base, order, watch, False) for order in orders]
+        found += [_covered(base, order, watch) for order in orders]
         bound, guided = _relaxed(problem, base, watch)
         found += guided
     best = _improved([one for one in found if not len(one.open)], watch, draw)
@@ -74,11 +79,11 @@ def protect_auto(
 
 
 def _covered(
-    base: Hiding, order: IntArray, watch: WorkTime, first: bool, factor: FloatArray | None = None
+    base: Hiding, order: IntArray, watch: WorkTime, factor: FloatArray | None = None
 ) -> Hiding:
-    """A pattern by covering tasks in an order; the first one is always completed."""
+    """A pattern by covering tasks in an order; tasks are open if time is up."""
     hiding = base.without(base.hidden)
-    cover_all(hiding, order, _never if first else watch.over, factor=factor)
+    cover_all(hiding, order, watch.over, factor=factor)
     drop_unused(hiding)
     if not len(hiding.open):
         hiding = refitted(hiding, watch.over)
@@ -101,7 +106,7 @@ def _relaxed(
     share = hint[base.unknowns.cells]
     factor = np.maximum(1.0 - share, _SURE)
     order = base.open[np.argsort(-base.target[base.open], kind="stable")]
-    return relaxation.bound, [_covered(base, order, watch, False, factor)]
+    return relaxation.bound, [_covered(base, order, watch, factor)]
 
 
 def _improved(found: list[Hiding], watch: WorkTime, draw: np.random.Generator) -> Hiding:
@@ -116,7 +121,3 @@ def _improved(found: list[Hiding], watch: WorkTime, draw: np.random.Generator) -
         best = searched(best, watch.over, max(_LEAST, _SEARCH_SHARE * tasks), draw)
         prune(best, watch.over, max(_LEAST, _PRUNE_SHARE * tasks))
     return best
-
-
-def _never() -> bool:
-    return False

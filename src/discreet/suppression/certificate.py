@@ -16,6 +16,7 @@ import numpy.typing as npt
 from discreet.suppression.attacker import Attacker
 from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.propagation import outer_bounds
+from discreet.suppression.sweeping import swept
 from discreet.suppression.unknowns import TOLERANCE, Unknowns, blocks_of, unknowns_of
 
 __all__ = ["Certificate", "certify"]
@@ -27,6 +28,8 @@ BoolArray = npt.NDArray[np.bool_]
 #: Random attacks in a row that prove nothing more before cells are attacked one by one.
 _PATIENCE = 4
 _SEED = 20
+#: With more hidden cells than these, waves come before linear programs.
+_SWEPT = 5_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -92,9 +95,16 @@ def certify(
     marked = problem.primary if sensitive is None else np.flatnonzero(sensitive)
     seen = _Reach(np.zeros(len(problem)), np.zeros(len(problem)))
     safe = np.zeros(len(problem), dtype=np.bool_)
-    solved = 0
+    sweep = swept(problem, hidden, unknowns) if len(unknowns) > _SWEPT else None
+    solved = 0 if sweep is None else sweep.waves
+    if sweep is not None:
+        seen.low[unknowns.cells], seen.high[unknowns.cells] = sweep.low, sweep.high
+        safe[unknowns.cells] = unknowns.protected(sweep.low, sweep.high)
     for block in blocks_of(unknowns):
-        reach, protected, attacks = _certify_block(block)
+        if safe[block.cells[block.sensitive]].all():
+            continue
+        start = _Reach(seen.low[block.cells], seen.high[block.cells])
+        reach, protected, attacks = _certify_block(block, start)
         seen.low[block.cells], seen.high[block.cells] = reach.low, reach.high
         safe[block.cells] = protected
         solved += attacks
@@ -109,10 +119,14 @@ def certify(
     )
 
 
-def _certify_block(block: Unknowns) -> tuple[_Reach, BoolArray, int]:
-    """Verdicts for one block: reach, protected, number of attacks."""
+def _certify_block(block: Unknowns, reach: _Reach) -> tuple[_Reach, BoolArray, int]:
+    """Verdicts for one block: reach, protected, number of attacks.
+
+    Args:
+        block: The block.
+        reach: How far its cells were seen to move already.
+    """
     low, high = outer_bounds(block)
-    reach = _Reach(np.zeros(len(block)), np.zeros(len(block)))
     possible = block.sensitive & block.protected(low, high)
     lost = block.sensitive & ~possible
     if not len(block.relations):

@@ -1,8 +1,9 @@
 """The method `fast`: a proven pattern for tables of any size. CONFIDENTIAL.
 
-In: a `SuppressionProblem`. Out: a `Pattern`. Hidden cells prove what they can; each
+In: a `SuppressionProblem`. Out: a `Pattern`. Where many cells are sensitive, everything is
+hidden and what can be is published again. Else hidden cells prove what they can; each
 sensitive cell left gets the cheapest flow through a patch around it; superfluous
-secondaries are published again; an audit ends the work.
+secondaries are published again. An audit ends the work.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 from discreet.suppression.certificate import Certificate, certify
 from discreet.suppression.checking import certificate_of
 from discreet.suppression.covering import cover, prove_hidden
-from discreet.suppression.feasibility import check_possible, cover_all
+from discreet.suppression.feasibility import check_bounds, check_possible, cover_all
+from discreet.suppression.from_above import protected_from_above
 from discreet.suppression.hiding import Hiding
 from discreet.suppression.pattern import Pattern, certified
 from discreet.suppression.problem import SuppressionProblem
@@ -22,7 +24,7 @@ from discreet.suppression.pruning import drop_unused, prune
 from discreet.suppression.search import refitted
 from discreet.suppression.worktime import WorkTime
 
-__all__ = ["audited", "finish", "protect_fast", "start"]
+__all__ = ["audited", "cut_short", "finish", "protect_fast", "published_from_above", "start"]
 
 
 #: With more hidden cells than these, stored proofs are checked instead of new attacks.
@@ -46,17 +48,22 @@ def protect_fast(
 
     Args:
         problem: The cells, their levels and relations.
-        time_limit: Seconds after which pruning stops. Covering is never cut short: a
-            pattern without it would not be safe.
+        time_limit: Seconds after which the work is cut short. If not all cells are covered
+            by then, more is hidden than needed: the result is always proven.
         progress: Is called with a line of text now and then.
         seed: Draws in the search; the same seed gives the same pattern.
     """
     watch = WorkTime(time_limit, progress)
+    many = published_from_above(problem, watch, seed)
+    if many is not None:
+        return finish(many, "fast", watch)
     hiding = start(problem, watch, seed)
     if len(hiding.open):
         watch.tell("cover")
         order = hiding.open[np.argsort(-hiding.target[hiding.open], kind="stable")]
-        cover_all(hiding, order, _never, lambda share: watch.tell(f"cover: {share:.0%}"))
+        cover_all(hiding, order, watch.over, lambda share: watch.tell(f"cover: {share:.0%}"))
+    if len(hiding.open):
+        return finish(cut_short(problem, watch, seed), "fast", watch)
     drop_unused(hiding)
     tasks = int((hiding.target > 0).sum())
     if tasks <= _REFIT_TASKS:
@@ -68,13 +75,43 @@ def protect_fast(
     return finish(hiding, "fast", watch)
 
 
+def published_from_above(
+    problem: SuppressionProblem, watch: WorkTime, seed: int, *, always: bool = False
+) -> Hiding | None:
+    """A pattern found from above, all proven; None if the problem is not of that kind."""
+    watch.tell("check")
+    hiding = Hiding(problem)
+    check_bounds(hiding)
+    if not protected_from_above(hiding, watch, seed, always=always):
+        return None
+    if len(hiding.open):
+        watch.tell("cover")
+        cover_all(hiding, hiding.open, _never)
+    drop_unused(hiding)
+    return hiding
+
+
+def cut_short(problem: SuppressionProblem, watch: WorkTime, seed: int) -> Hiding:
+    """A pattern when time is up: from above if that can be, or else with all cells hidden."""
+    watch.tell("time is up: hide more")
+    hiding = published_from_above(problem, watch, seed, always=True)
+    if hiding is not None:
+        return hiding
+    hiding = Hiding(problem)
+    hiding.hidden[:] = True
+    prove_hidden(hiding, _never, seed)
+    cover_all(hiding, hiding.open, _never)
+    drop_unused(hiding)
+    return hiding
+
+
 def start(problem: SuppressionProblem, watch: WorkTime, seed: int) -> Hiding:
     """A pattern in the making, checked, with what the hidden cells alone prove."""
     watch.tell("check")
     hiding = Hiding(problem)
     check_possible(hiding)
     watch.tell("prove")
-    prove_hidden(hiding, lambda: False, seed)
+    prove_hidden(hiding, watch.over, seed)
     return hiding
 
 
@@ -97,8 +134,7 @@ def finish(hiding: Hiding, method: str, watch: WorkTime, bound: int | None = Non
 def audited(hiding: Hiding) -> Certificate:
     """A certificate for the hidden cells, after repair if need be."""
     for _ in range(_REPAIRS):
-        few = int(hiding.hidden.sum()) <= _ATTACK_LIMIT
-        certificate = certify(hiding.problem, hiding.mask()) if few else certificate_of(hiding)
+        certificate = _certificate(hiding)
         if not len(certificate.unprotected):
             return certificate
         at = hiding.at(certificate.unprotected)
@@ -106,7 +142,12 @@ def audited(hiding: Hiding) -> Certificate:
         failed = cover(hiding, np.intersect1d(hiding.open, np.r_[at, at + len(hiding)]), _never)
         if failed:
             break
-    return certify(hiding.problem, hiding.mask())
+    return _certificate(hiding)
+
+
+def _certificate(hiding: Hiding) -> Certificate:
+    few = int(hiding.hidden.sum()) <= _ATTACK_LIMIT
+    return certify(hiding.problem, hiding.mask()) if few else certificate_of(hiding)
 
 
 def _never() -> bool:

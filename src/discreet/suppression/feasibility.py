@@ -17,7 +17,7 @@ from discreet.suppression.covering import cover
 from discreet.suppression.hiding import Hiding
 from discreet.suppression.unknowns import TOLERANCE
 
-__all__ = ["check_possible", "cover_all", "refuted"]
+__all__ = ["check_bounds", "check_possible", "cover_all", "refuted"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -36,15 +36,20 @@ def refuted(hiding: Hiding) -> IntArray:
     return known.cells[known.sensitive & ~known.protected(-hiding.down, hiding.up)]
 
 
+def check_bounds(hiding: Hiding) -> None:
+    """Raise an error that names the cells that bounds show to be impossible to protect."""
+    lost = refuted(hiding)
+    if lost.size:
+        raise _impossible(hiding, lost)
+
+
 def check_possible(hiding: Hiding) -> None:
     """Raise an error that names the cells that cannot be protected, if there are any.
 
     Where protection upwards is short, sliding levels are turned downwards. Very large
     problems are checked by bounds only; what these miss shows during the work.
     """
-    lost = refuted(hiding)
-    if lost.size:
-        raise _impossible(hiding, lost)
+    check_bounds(hiding)
     if len(hiding) > _EXACT_LIMIT:
         return
     _settle(hiding, hiding.unknowns.cells[hiding.unknowns.sensitive])

@@ -30,6 +30,9 @@ from discreet.tables import ProtectedTable
 
 __all__ = ["Done", "audit_file", "suppress_file"]
 
+#: So many intervals are listed for people.
+_LISTED = 100
+
 #: Writes a protected table; handed in, because publication lies above suppression.
 Writer = Callable[[ProtectedTable, Path], Any]
 
@@ -122,9 +125,11 @@ def audit_file(
     if by:
         found = _published(place, by, value, classifications or {}, decimals, rounding)
         told = {"table": place.name, **found.described(), "unprotected": int(found.exact.sum())}
+        text = found.text()
         if intervals:
             told["intervals"] = found.to_polars().to_dicts()
-        return Done(found.text(), told)
+            text = "\n".join([text, *_interval_lines(told["intervals"], by)])
+        return Done(text, told)
     if _is_jj(place):
         problem = read_jj(place)
     else:
@@ -139,10 +144,23 @@ def _judged(problem: SuppressionProblem, place: Path, intervals: bool) -> Done:
     found: Audit = audit_problem(problem, problem.hidden, intervals=intervals)
     told = found.described()
     told["table"] = place.name
+    text = found.text()
     if intervals:
-        frame = found.intervals()
-        told["intervals"] = frame.drop("value").to_dicts()
-    return Done(found.text(), told)
+        told["intervals"] = found.intervals().drop("value").to_dicts()
+        text = "\n".join([text, *_interval_lines(told["intervals"], ["cell"])])
+    return Done(text, told)
+
+
+def _interval_lines(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """Intervals in words, the first ones of many."""
+    lines = []
+    for row in rows[:_LISTED]:
+        low, high = (
+            "no bound" if row[name] is None else f"{row[name]:,.15g}" for name in ("low", "high")
+        )
+        lines.append(f"  {', '.join(str(row[name]) for name in names)}: {low} to {high}")
+    more = len(rows) - len(lines)
+    return [*lines, f"  … and {more:,} more: --json lists all"] if more else lines
 
 
 def _is_jj(place: Path) -> bool:
@@ -198,10 +216,30 @@ def _published(
             where=str(place),
             hint="hand in published cells as .csv or .parquet",
         ) from None
+    _check_columns(frame.columns, [*by, value], place)
     spanning = [trees.get(name, name) for name in by]
     if value in frame.columns and frame[value].dtype == pl.String:
         frame = frame.with_columns(_numbers(frame[value], place))
     return audit_published(frame, spanning, value=value, decimals=decimals, rounding=rounding)
+
+
+def _check_columns(found: Sequence[str], wanted: Sequence[str], place: Path) -> None:
+    """Refuse a file that lacks columns; its first line may hold values, so it is not shown."""
+    twice = sorted({name for name in wanted if wanted.count(name) > 1})
+    if twice:
+        raise SuppressionError(
+            f"the column {twice[0]!r} is named twice", code="by", where=str(place)
+        )
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        few = len(missing) < len(wanted)
+        hint = f"columns found: {', '.join(found)}" if few else "values are separated by commas"
+        raise SuppressionError(
+            f"the file has no column {missing[0]!r}",
+            code="missing-column",
+            where=str(place),
+            hint=hint if few else f"{hint}, and the first line names the columns",
+        )
 
 
 def _numbers(column: Any, place: Path) -> Any:

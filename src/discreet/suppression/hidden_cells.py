@@ -27,7 +27,7 @@ from discreet.tables import (
     Withheld,
 )
 
-__all__ = ["METHOD", "Publishing", "published_table", "reasons_of"]
+__all__ = ["METHOD", "Publishing", "pattern_notes", "published_table", "reasons_of"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -130,7 +130,7 @@ def published_table(
         value=value,
         status=status,
         provenance=Provenance(version=__version__, method=METHOD),
-        notes=_notes(withheld) if blank.any() else (),
+        notes=pattern_notes(withheld) if blank.any() else (),
         name=table.name,
         titles=how.titles,
         universe=how.universe,
@@ -182,14 +182,19 @@ def _kinds(reasons: str) -> list[Note]:
     return [second, *named]
 
 
-def _notes(withheld: Withheld) -> tuple[Note, ...]:
+def pattern_notes(withheld: Withheld | None) -> tuple[Note, ...]:
+    """The remark to print with a table that has hidden cells, with the reasons that occur.
+
+    Args:
+        withheld: What is said of the hidden cells.
+    """
     texts = {}
     for language in _LANGUAGES:
         parts = [_WORDS["note"][language]]
-        if withheld.reasons:
+        if withheld is not None and withheld.reasons:
             listed = "; ".join(f"{note.kind}: {note.text(language)}" for note in withheld.reasons)
             parts.append(_WORDS["reasons"][language].format(listed))
-        if withheld.low is not None:
+        if withheld is not None and withheld.low is not None:
             parts.append(_WORDS["intervals"][language])
         texts[language] = " ".join(parts)
     return (Note(METHOD, texts),)

@@ -93,6 +93,14 @@ class Hiding:
         below = np.maximum(known.lower[cells], known.sliding[cells] - above)
         self.target[cells], self.target[cells + len(self)] = above, below
 
+    def halve(self) -> None:
+        """Ask for half of each sliding level upwards and half downwards, where there is room."""
+        cells = np.flatnonzero(self.unknowns.sensitive).astype(np.int64)
+        room = np.minimum(self.up[cells], self.down[cells])
+        half = 0.5 * self.unknowns.sliding[cells]
+        fits = half <= room
+        self.turn_down(cells[fits], half[fits])
+
     @property
     def open(self) -> IntArray:
         """Tasks that are not proven yet."""

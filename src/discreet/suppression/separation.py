@@ -126,7 +126,9 @@ class Separator:
             multipliers.append(duals)
             reached += side * float(moved[cell])
             room = np.where(moved > 0, high, low)
-            share = np.divide(moved, room, out=np.zeros(len(x)), where=np.abs(moved) > _STILL)
+            # Where there is no room at all, what moves is the solver's tolerance.
+            real = (np.abs(moved) > _STILL) & (room != 0)
+            share = np.divide(moved, room, out=np.zeros(len(x)), where=real)
             np.maximum(need, share, out=need)
         if reached < 1.0 - _MISSED:
             return tuple(multipliers)
@@ -147,8 +149,7 @@ class Separator:
             self._solver.changeColCost(self._wished, 0.0)
         self._solver.changeColCost(cell, -float(side))
         self._wished = cell
-        self._solver.run()
-        self.solved += 1
+        self._run()
         if self._solver.getModelStatus() != self._status.kOptimal:
             raise SuppressionError(
                 "the solver found no answer to an attack",
@@ -158,3 +159,14 @@ class Separator:
         answer = self._solver.getSolution()
         moved = np.array(answer.col_value, dtype=np.float64)
         return moved, -np.array(answer.row_dual, dtype=np.float64)
+
+    def _run(self) -> None:
+        """Solve from where the last attack ended; anew, and dual, if that leads nowhere."""
+        self._solver.run()
+        self.solved += 1
+        if self._solver.getModelStatus() == self._status.kOptimal:
+            return
+        self._solver.clearSolver()
+        self._solver.setOptionValue("simplex_strategy", 1)
+        self._solver.run()
+        self._solver.setOptionValue("simplex_strategy", 4)

@@ -33,6 +33,11 @@ class WorkTime:
         """Seconds since the beginning."""
         return time.monotonic() - self._begin
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self._limit is not None
+
     def over(self) -> bool:
         """Whether the limit has struck; remembered once asked."""
         if self._limit is not None and self.seconds >= self._limit:

@@ -1,0 +1,320 @@
+"""Cell suppression beside the public engine of τ-ARGUS: same tables, same rule, same cells.
+
+Tables of a published file of business records, made by that engine under the p% rule and
+written as problems. Each method gets the same file; only the search is timed. What comes out
+is judged by an attacker written apart (tests/suppression/attacker_apart.py) and by our audit.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "suppression"))
+
+Task = Callable[[Path, int], Callable[[], object]]
+
+#: Spanning variables of each table, by their names in the file.
+SPANS = {
+    "SizeReg": ("Size", "Region"),
+    "YearSizeReg": ("Year", "Size", "Region"),
+    "SizeInd": ("Size", "IndustryCode"),
+    "RegInd": ("Region", "IndustryCode"),
+    "SizeRegInd": ("Size", "Region", "IndustryCode"),
+}
+OURS = ("fast", "auto", "optimal", "modular", "hypercube")
+THEIRS = {"modular": "MOD", "optimal": "OPT", "hypercube": "GH"}
+#: What is audited: the table, and which method made its pattern.
+AUDITED = {"RegInd": "modular", "SizeRegInd": "hypercube"}
+
+METADATA = """Year 1 2 99
+  <RECODEABLE>
+IndustryCode 4 5 99999
+  <RECODEABLE>
+  <HIERARCHICAL>
+  <HIERCODELIST> "industry.hrc"
+  <HIERLEADSTRING> "@"
+Size 9 2 99
+  <RECODEABLE>
+Region 12 2 99
+  <RECODEABLE>
+  <HIERARCHICAL>
+  <HIERCODELIST> "region2.hrc"
+  <HIERLEADSTRING> "@"
+Var2 28 10 9999999999
+  <NUMERIC>
+  <DECIMALS> 2
+"""
+BATCH = """<OPENMICRODATA> "records.asc"
+<OPENMETADATA> "records.rda"
+<SPECIFYTABLE> {spanning}|"Var2"|"Var2"|"Var2"
+<SAFETYRULE> P(10,1)
+<READMICRODATA>
+"""
+
+
+def reference() -> Path | None:
+    """Where the published records are: DISCREET_REFERENCE, or beside the repository."""
+    named = os.environ.get("DISCREET_REFERENCE")
+    folder = Path(named).resolve() if named else ROOT.parent / "shared" / "reference"
+    return folder / "argus" if (folder / "argus").is_dir() else None
+
+
+# -- tables ---------------------------------------------------------------------
+
+
+def _files(folder: Path) -> Path:
+    """The records and their metadata, as the engine reads them."""
+    from business_tables import industries, records
+
+    source, place = reference(), folder / "argus"
+    if source is None:
+        raise SystemExit("no reference data: set DISCREET_REFERENCE to their folder")
+    if (place / "records.rda").exists():
+        return place
+    place.mkdir(exist_ok=True)
+    (place / "records.asc").write_bytes(gzip.decompress((source / "tau_testW.asc.gz").read_bytes()))
+    (place / "region2.hrc").write_bytes((source / "region2.hrc").read_bytes())
+    tree = industries({row["Ind"] for row in records(source)})
+    lines = _tree_lines(tree, "Total", "")
+    (place / "industry.hrc").write_text("\n".join(lines) + "\n")
+    (place / "records.rda").write_text(METADATA)
+    return place
+
+
+def _tree_lines(tree: dict[str, str | None], above: str, lead: str) -> list[str]:
+    lines = []
+    for code in sorted(code for code, parent in tree.items() if parent == above):
+        lines += [lead + code, *_tree_lines(tree, code, lead + "@")]
+    return lines
+
+
+def _engine(folder: Path, name: str) -> Any:
+    """The other engine with one table, its sensitive cells marked."""
+    from pytauargus.engine import Engine
+
+    place = _files(folder.resolve())
+    spanning = "".join(f'"{variable}"' for variable in SPANS[name])
+    batch = place / f"{name}.arb"
+    batch.write_text(BATCH.format(spanning=spanning))
+    # It leaves files where it is started, and crashed beside those of another run.
+    os.chdir(place)
+    engine = Engine()
+    engine.run_batch(batch)
+    return engine
+
+
+def _written(engine: Any, path: Path) -> Path:
+    """The table as it stands, as a problem in a file."""
+    low, high = engine._table_cell_bounds(0)
+    if not engine._tau.write_jj_format(0, str(path), low, high, False, False, False):
+        raise SystemExit("the other engine did not write the table")
+    return path
+
+
+def problem_file(folder: Path, name: str) -> Path:
+    """The problem of a table, made by the other engine once."""
+    path = folder / f"{name}.jj"
+    return path if path.exists() else _written(_engine(folder, name), path)
+
+
+def pattern_file(folder: Path, name: str) -> Path:
+    """The same with the pattern that is audited, by one of our methods."""
+    from discreet.suppression import find_pattern, read_jj, write_jj
+
+    path = folder / f"{name}-hidden.jj"
+    if not path.exists():
+        problem = read_jj(problem_file(folder, name))
+        pattern = find_pattern(problem, AUDITED[name])  # type: ignore[arg-type]
+        write_jj(problem.with_hidden(pattern.hidden), path)
+    return path
+
+
+# -- judging ----------------------------------------------------------------------
+
+
+class Judged:
+    """A pattern, to be judged when the clock has stopped."""
+
+    def __init__(self, path: Path, hidden: Sequence[int], bound: int | None = None) -> None:
+        self.path, self.hidden, self.bound = path, hidden, bound
+
+    def figures(self) -> dict[str, Any]:
+        """Cost, secondaries and open cells, by the attacker apart and by our audit."""
+        from attacker_apart import Listed
+
+        from discreet.suppression import read_jj
+        from discreet.suppression.certificate import certify
+
+        listed, problem = Listed.read(self.path), read_jj(self.path)
+        mask = np.zeros(len(problem), dtype=np.bool_)
+        mask[list(self.hidden)] = True
+        return {
+            "cells": len(problem),
+            "sensitive": len(problem.primary),
+            "secondaries": len(self.hidden) - len(problem.primary),
+            "cost": listed.cost_of(self.hidden),
+            "bound": self.bound,
+            "open outside": len(listed.open_cells(self.hidden)),
+            "open inside": len(certify(problem, mask).unprotected),
+        }
+
+
+def ours(name: str, method: Any) -> Task:
+    """Find a pattern with one of our methods."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        from discreet.suppression import find_pattern, read_jj
+
+        path = problem_file(folder, name)
+        find_pattern(read_jj(problem_file(folder, "SizeReg")), method)  # loads compiled code
+        problem = read_jj(path)
+
+        def run() -> Judged:
+            pattern = find_pattern(problem, method)
+            return Judged(path, np.flatnonzero(pattern.hidden).tolist(), pattern.bound)
+
+        return run
+
+    return set_up
+
+
+def theirs(name: str, method: str) -> Task:
+    """Find a pattern with the other engine."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        from pytauargus.batch import Suppress
+
+        path, engine = problem_file(folder, name), _engine(folder, name)
+
+        class Written:
+            def figures(self) -> dict[str, Any]:
+                done = _written(engine, folder / f"{name}-{method}-theirs.jj")
+                # Two builds of one solver in a process crash: another process judges.
+                command = [sys.executable, str(Path(__file__).resolve()), str(path), str(done)]
+                said = subprocess.run(command, capture_output=True, text=True, check=True)
+                figures: dict[str, Any] = json.loads(said.stdout)
+                return figures
+
+        def run() -> Written:
+            engine.suppress(Suppress(kind=THEIRS[method], tab_no=1))
+            return Written()
+
+        return run
+
+    return set_up
+
+
+def our_audit(name: str) -> Task:
+    """Prove for each sensitive cell that it is protected, or refute it."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        from discreet.suppression import read_jj
+        from discreet.suppression.certificate import certify
+
+        problem = read_jj(pattern_file(folder, name))
+        small = read_jj(problem_file(folder, "SizeReg"))
+        certify(small, small.hidden)  # loads compiled code
+
+        def run() -> Verdict:
+            found = certify(problem, problem.hidden)
+            return Verdict(int(problem.hidden.sum()), len(found.unprotected))
+
+        return run
+
+    return set_up
+
+
+def their_audit(name: str) -> Task:
+    """Work out the interval of each hidden cell with the other engine."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        from pytauargus._tauargus import audit_jj
+
+        path = str(pattern_file(folder.resolve(), name))
+        os.chdir(folder)  # it leaves files where it is started
+
+        def run() -> Verdict:
+            rows = audit_jj(path)
+            return Verdict(len(rows), sum(bool(row["unsafe"]) for row in rows))
+
+        return run
+
+    return set_up
+
+
+class Verdict:
+    """What an audit found."""
+
+    def __init__(self, hidden: int, open_cells: int) -> None:
+        self.hidden, self.open_cells = hidden, open_cells
+
+    def figures(self) -> dict[str, Any]:
+        """For the parent process."""
+        return {"hidden": self.hidden, "open": self.open_cells}
+
+
+def prepared(folder: Path, rows: int) -> Callable[[], object]:
+    """Make the files that the tasks read, in a process of its own."""
+    return lambda: [problem_file(folder, name) for name in SPANS]
+
+
+def audited(name: str) -> Task:
+    """Make the pattern that is audited."""
+    return lambda folder, rows: lambda: pattern_file(folder, name)
+
+
+def sparse(folder: Path, cells: int) -> Callable[[], object]:
+    """`fast` on a sparse frequency table of about so many occupied cells."""
+    from discreet.suppression.fast import protect_fast
+    from suppression import sparse_problem
+
+    problem = sparse_problem(cells)
+    protect_fast(sparse_problem(1_000))  # loads compiled code
+
+    class Sparse:
+        def __init__(self, pattern: Any) -> None:
+            self.pattern = pattern
+
+        def figures(self) -> dict[str, Any]:
+            return {
+                "cells": len(problem),
+                "sensitive": len(problem.primary),
+                "secondaries": self.pattern.secondaries,
+                "open inside": len(self.pattern.certificate.unprotected),
+            }
+
+    return lambda: Sparse(protect_fast(problem))
+
+
+SUPPRESSION_TASKS: dict[str, Task] = {
+    "suppression tables": prepared,
+    "suppression sparse": sparse,
+    **{f"discreet {method} {name}": ours(name, method) for name in SPANS for method in OURS},
+    **{f"pytauargus {method} {name}": theirs(name, method) for name in SPANS for method in THEIRS},
+    **{f"pattern {name}": audited(name) for name in AUDITED},
+    **{f"discreet audit {name}": our_audit(name) for name in AUDITED},
+    **{f"pytauargus audit {name}": their_audit(name) for name in AUDITED},
+}
+
+
+def main() -> None:
+    """Judge the pattern of a second file by the problem of a first one."""
+    from attacker_apart import Listed
+
+    path, done = map(Path, sys.argv[1:])
+    hidden = [at for at, mark in enumerate(Listed.read(done).marks) if mark in "um"]
+    print(json.dumps(Judged(path, hidden).figures()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""Suppression from above: waves keep what is published, prove nothing that is not so."""
+
+from __future__ import annotations
+
+import itertools
+
+import highspy
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.errors import SuppressionError
+from discreet.suppression import certificate, projecting, worktime
+from discreet.suppression.building import build_problem
+from discreet.suppression.certificate import certify
+from discreet.suppression.checking import certificate_of
+from discreet.suppression.fast import cut_short, protect_fast, published_from_above
+from discreet.suppression.leaves import leaves_of
+from discreet.suppression.problem import CellState, SuppressionProblem
+from discreet.suppression.projecting import Effort, projected, sums_of
+from discreet.suppression.relations import Relations
+from discreet.suppression.sweeping import swept
+from discreet.suppression.unknowns import unknowns_of
+from discreet.suppression.worktime import WorkTime
+
+
+def sparse(records: int, sizes=(40, 6, 2, 8), seed: int = 1, minimum: int = 3):
+    """A frequency table of skewed records; cells of few records are sensitive."""
+    draw = np.random.default_rng(seed)
+    columns = {}
+    for at, size in enumerate(sizes):
+        share = 1.0 / np.arange(1, size + 1) ** 0.6
+        columns[f"v{at}"] = draw.choice(size, records, p=share / share.sum())
+    table = dc.tabulate(pl.DataFrame(columns), by=list(columns))
+    problem, _ = build_problem((table, (table.count > 0) & (table.count < minimum)))
+    return problem
+
+
+@pytest.fixture(scope="module")
+def large() -> SuppressionProblem:
+    return sparse(1_500, sizes=(90, 6, 2, 12))
+
+
+@pytest.fixture(scope="module")
+def pattern(large):
+    return protect_fast(large)
+
+
+def reach(problem: SuppressionProblem, hidden, cell: int) -> tuple[float, float]:
+    """What an attacker finds out about a cell: a linear program of its own."""
+    low = np.where(hidden, problem.low, problem.value).astype(float)
+    high = np.where(hidden, problem.high, problem.value).astype(float)
+    links = problem.relations
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = len(problem), len(links)
+    model.col_cost_ = np.eye(1, len(problem), cell)[0]
+    model.col_lower_, model.col_upper_ = low, high
+    model.row_lower_ = model.row_upper_ = links.rhs.astype(float)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = links.start.astype(np.int32)
+    model.a_matrix_.index_ = links.cell
+    model.a_matrix_.value_ = links.coef.astype(float)
+    ends = []
+    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.passModel(model)
+        solver.changeObjectiveSense(sense)
+        solver.run()
+        ends.append(solver.getInfo().objective_function_value)
+    return ends[0], ends[1]
+
+
+def test_moves_of_leaves_fit_all_relations():
+    problem = sparse(300)
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    moved = leaves.moves(np.random.default_rng(1).normal(size=len(leaves)))
+    links = problem.relations
+    miss = np.bincount(links.row, links.coef * moved[links.cell], len(links))
+    assert np.abs(miss).max() < 1e-9
+    assert np.abs(moved).max() > 1
+
+
+def test_totals_that_are_different_sums_of_leaves_are_no_leaf_system():
+    sums = Relations.of(5, [[(0, -1), (1, 1), (2, 1)], [(0, -1), (3, 1), (4, 1)]])
+    assert leaves_of(problem_of([7, 3, 4, 2, 5], sums)) is None
+
+
+def test_totals_in_a_circle_are_no_leaf_system():
+    sums = Relations.of(3, [[(0, -1), (1, 1)], [(1, -1), (0, 1)], [(2, -1), (0, 1), (1, 1)]])
+    assert leaves_of(problem_of([1, 1, 2], sums)) is None
+
+
+def problem_of(value, relations, primary=()):
+    value = np.array(value, dtype=np.int64)
+    state = np.zeros(len(value), dtype=np.int8)
+    state[list(primary)] = CellState.primary
+    none = np.zeros(len(value), dtype=np.int64)
+    return SuppressionProblem(
+        value=value, cost=value, state=state, low=none, high=2 * value, lower=none, upper=none,
+        sliding=none, relations=relations,
+    )  # fmt: skip
+
+
+def test_sums_say_exactly_what_published_cells_say():
+    problem = sparse(60, sizes=(5, 3, 2))
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    known = np.random.default_rng(2).random(len(problem)) < 0.4
+    sums = sums_of(leaves, known, Effort())
+    short = np.zeros((len(sums), len(leaves)))
+    for row in range(len(sums)):
+        short[row, sums.at[sums.start[row] : sums.start[row + 1]]] += 1
+    cells = np.flatnonzero(known)
+    full = np.array([leaves.moves(unit)[cells] for unit in np.eye(len(leaves))]).T
+    rank = np.linalg.matrix_rank
+    assert rank(short) == rank(full) == rank(np.vstack([short, full]))
+    assert short.sum() < full.sum()
+
+
+def test_projection_is_the_nearest_deviation_on_any_number_of_threads(monkeypatch):
+    problem = sparse(200)
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    known = (problem.state == CellState.free) & (problem.value > 12)
+    sums = sums_of(leaves, known, Effort())
+    given = np.random.default_rng(3).normal(size=(len(leaves), 8))
+    free = np.ones(given.shape, dtype=np.bool_)
+    found, miss = projected(sums, given, free, 2_000, 1e-11)
+    matrix = np.zeros((len(sums), len(leaves)))
+    for row in range(len(sums)):
+        matrix[row, sums.at[sums.start[row] : sums.start[row + 1]]] += 1
+    nearest = given - np.linalg.pinv(matrix) @ (matrix @ given)
+    assert miss.max() < 1e-9
+    np.testing.assert_allclose(found, nearest, atol=1e-8)
+    monkeypatch.setattr(projecting, "_THREADS", 1)
+    again, _ = projected(sums, given, free, 2_000, 1e-11)
+    assert np.array_equal(found, again)
+
+
+def test_a_sparse_table_is_protected_and_its_large_cells_are_published(large, pattern):
+    assert len(large.primary) >= 1_000
+    assert pattern.safe
+    assert pattern.complete
+    free = large.state == CellState.free
+    shown = large.cost[free & ~pattern.hidden].sum()
+    assert shown > 0.5 * large.cost[free].sum()
+    for cell in large.primary[:: len(large.primary) // 6]:
+        low, high = reach(large, pattern.hidden, int(cell))
+        assert high - low >= 1 - 1e-5
+
+
+def test_the_pattern_is_the_same_on_any_number_of_threads(large, pattern, monkeypatch):
+    monkeypatch.setattr(projecting, "_THREADS", 1)
+    assert pattern.digest() == protect_fast(large).digest()
+
+
+def test_waves_and_linear_programs_agree(large, pattern, monkeypatch):
+    shown = np.flatnonzero(pattern.hidden & (large.state == CellState.free))[::7]
+    spoilt = pattern.hidden.copy()
+    spoilt[shown] = False
+    unknowns = unknowns_of(large, spoilt)
+    sweep = swept(large, spoilt, unknowns)
+    assert sweep is not None
+    by_waves = unknowns.sensitive & unknowns.protected(sweep.low, sweep.high)
+    monkeypatch.setattr(certificate, "_SWEPT", len(large))
+    exact = certify(large, spoilt)
+    open_cells = set(exact.unprotected.tolist())
+    proven = unknowns.cells[by_waves].tolist()
+    assert open_cells
+    assert not open_cells & set(proven)
+    assert len(proven) > 0.8 * (len(large.primary) - len(open_cells))
+
+
+def test_a_certificate_with_waves_leaves_no_doubt_about_a_safe_pattern(large, pattern, monkeypatch):
+    monkeypatch.setattr(certificate, "_SWEPT", 0)
+    assert not len(certify(large, pattern.hidden).unprotected)
+
+
+@pytest.mark.parametrize("limit", [1, 5, 9])
+def test_a_time_limit_gives_a_proven_pattern_of_a_large_table(large, limit, monkeypatch):
+    clock = itertools.count()  # a second passes whenever somebody looks at it
+    monkeypatch.setattr(worktime.time, "monotonic", lambda: float(next(clock)))
+    pattern = protect_fast(large, time_limit=limit)
+    assert pattern.safe
+    assert not pattern.complete
+    assert "time limit" in pattern.notes[0]
+
+
+@pytest.mark.parametrize("leafy", [True, False])
+def test_work_that_is_cut_short_hides_more_but_is_proven(leafy):
+    if leafy:
+        problem = sparse(300)
+    else:
+        rows = [[(0, -1), *((at, 1) for at in range(1, 7))]]
+        rows.append([(0, -1), *((at, 1) for at in range(7, 12))])
+        value = [60, *[10] * 6, *[12] * 5]
+        problem = problem_of(value, Relations.of(12, rows), primary=[1, 8])
+        assert leaves_of(problem) is None
+    hiding = cut_short(problem, WorkTime(), 0)
+    assert not len(hiding.open)
+    assert not len(certificate_of(hiding).unprotected)
+    assert not len(certify(problem, hiding.mask()).unprotected)
+    assert protect_fast(problem, time_limit=1e-9).safe
+
+
+def test_few_sensitive_cells_are_left_to_single_flows():
+    assert published_from_above(sparse(300), WorkTime(), 0) is None
+
+
+def test_a_cell_that_cannot_be_hidden_in_a_large_table_is_named(large):
+    state = large.state.copy()
+    cell = int(large.primary[0])
+    links = large.relations
+    rows = np.unique(links.row[links.cell == cell])
+    around = np.unique(links.cell[np.isin(links.row, rows)])
+    state[around[around != cell]] = CellState.fixed
+    levels = {"lower": large.lower, "upper": large.upper, "sliding": large.sliding}
+    broken = SuppressionProblem(
+        value=large.value, cost=large.cost, state=state, low=large.low, high=large.high,
+        relations=large.relations, **levels,
+    )  # fmt: skip
+    with pytest.raises(SuppressionError, match=f"cell {cell}: ") as caught:
+        protect_fast(broken)
+    assert caught.value.code == "infeasible"
