@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -19,6 +20,15 @@ __all__ = ["register"]
 
 Metadata = Annotated[
     Path | None, typer.Option(help="The .rda file that describes a file of cells.")
+]
+
+Drawn = Annotated[
+    Path | None,
+    typer.Option(help="Also draw the published table: png, svg or html. Shows what it tells."),
+]
+View = Annotated[
+    Literal["cells", "codes", "parts"] | None,
+    typer.Option(help="What is drawn: its cells, or shares by code or by table part."),
 ]
 
 
@@ -47,14 +57,8 @@ def suppress(
     repair: Annotated[
         bool, typer.Option("--repair", help="Add up totals anew that are no sum of their parts.")
     ] = False,
-    picture: Annotated[
-        Path | None,
-        typer.Option(help="Also draw the published table: png, svg or html. Shows what it tells."),
-    ] = None,
-    view: Annotated[
-        Literal["cells", "codes", "parts"] | None,
-        typer.Option(help="What is drawn: its cells, or shares by code or by table part."),
-    ] = None,
+    picture: Drawn = None,
+    view: View = None,
     language: Annotated[
         Literal["en", "de"], typer.Option(help="Language of what is published.")
     ] = "en",
@@ -162,16 +166,9 @@ def audit(
     as_json: Json = False,
 ) -> None:
     """Find out what an attacker can still learn from a table with hidden cells."""
-    _check_kind(
-        table,
-        metadata=metadata,
-        by=by,
-        value=value != "value",
-        decimals=decimals,
-        rounding=rounding,
-        classification=classification,
-        intervals=intervals,
-    )
+    published: dict[str, object] = {"by": by, "classification": classification}
+    published |= {"value": value != "value", "decimals": decimals, "rounding": rounding}
+    _check_kind(table, published, {"metadata": metadata, "intervals": intervals})
     if table.suffix == ".toml":
         _audit_release(table, release, beside or [], coalition, as_json=as_json)
         return
@@ -192,16 +189,16 @@ def audit(
     show(done.text, done.described, as_json=as_json)
 
 
-def _check_kind(table: Path, **given: object) -> None:
+def _check_kind(table: Path, published: Mapping[str, object], other: Mapping[str, object]) -> None:
     """Refuse options that say nothing about this kind of file; none is ignored."""
-    kind, known = "a pattern or cells with status", {"metadata", "intervals"}
+    kind, wrong = "a pattern or cells with status", dict(published)
     if table.suffix == ".toml":
-        kind, known = "a programme", set()
-    elif given["by"]:
-        kind, known = "published cells (--by)", set(given) - {"metadata"}
-    wrong = [name for name, what in given.items() if what and name not in known]
-    if wrong:
-        raise typer.BadParameter(f"--{wrong[0]} says nothing about {kind}")
+        kind, wrong = "a programme", {**published, **other}
+    elif published["by"]:
+        kind, wrong = "published cells (--by)", {"metadata": other["metadata"]}
+    for name, given in wrong.items():
+        if given:
+            raise typer.BadParameter(f"--{name} says nothing about {kind}")
 
 
 def _audit_release(

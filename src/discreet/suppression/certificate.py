@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.suppression.attacker import Attacker
+from discreet.suppression.patching import patched
 from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.propagation import outer_bounds
 from discreet.suppression.sweeping import swept
@@ -30,6 +31,8 @@ _PATIENCE = 4
 _SEED = 20
 #: With more hidden cells than these, waves come before linear programs.
 _SWEPT = 5_000
+#: With more than these, patches do, before all cells that hang together are moved at once.
+_PATCHED = 3_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -100,6 +103,11 @@ def certify(
     if sweep is not None:
         seen.low[unknowns.cells], seen.high[unknowns.cells] = sweep.low, sweep.high
         safe[unknowns.cells] = unknowns.protected(sweep.low, sweep.high)
+    if len(unknowns) > _PATCHED:
+        at = unknowns.cells
+        seen.low[at], seen.high[at], more = patched(problem, unknowns, seen.low[at], seen.high[at])
+        safe[at] = unknowns.protected(seen.low[at], seen.high[at])
+        solved += more
     for block in blocks_of(unknowns):
         if safe[block.cells[block.sensitive]].all():
             continue

@@ -132,7 +132,7 @@ def cover(
         if found is None:
             failed.append(int(task))
             continue
-        new, _ = hiding.take(*found)
+        new, _ = hiding.take_all(*found)
         step[new], price[new] = _STEP_HIDDEN, 0.0
     return failed
 
@@ -194,7 +194,7 @@ def _work_on(hiding: Hiding, patch: Patch, batch: _Batch, draw: np.random.Genera
         moved = farthest_flow(patch, room, wish, batch.reward)
         done = 0
         if moved is not None:
-            new, fresh = hiding.take(cells, moved)
+            new, fresh = hiding.take_all(cells, moved)
             batch.step[new], batch.price[new] = _STEP_HIDDEN, 0.0
             done = fresh.size
         idle = 0 if done > _WORTH * np.count_nonzero(wish) else idle + 1

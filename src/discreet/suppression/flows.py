@@ -26,6 +26,9 @@ _MOST = 100.0
 _FINE = 1e-9
 #: Smaller moves are no moves: in units, and relative to the wanted distance.
 _UNIT_MOVED, _MOVED = 1e-2, 1e-8
+#: Hidden cells are moved for so little, as a share of the median price: all cells then
+#: begin where they are, and the solver has only one of them to move.
+_NEARLY_FREE = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +61,18 @@ def least_flow(patch: Patch, room: Room, at: int, distance: float) -> FloatArray
     size = abs(distance)
     low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
     low[at] = high[at] = 1.0 if distance > 0 else -1.0
-    moved = _solved(patch, low, high, room.price)
+    moved = _solved(patch, low, high, _nearly_free(room.price))
     if moved is None:
         return None
     moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size)] = 0.0
     return moved * size
+
+
+def _nearly_free(price: FloatArray) -> FloatArray:
+    paid = price[price > 0]
+    least = _NEARLY_FREE * (float(np.median(paid)) if paid.size else 1.0)
+    nearly: FloatArray = np.maximum(price, least)
+    return nearly
 
 
 def farthest_flow(

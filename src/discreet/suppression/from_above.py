@@ -31,10 +31,11 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 #: With fewer sensitive cells, or a smaller share of them, single flows hide less.
-_LEAST, _SHARE = 500, 0.25
+_LEAST, _SHARE = 500, 0.4
 #: With a larger share of cells that move in no wave the problem is not of the kind.
 _HOPELESS = 0.01
-#: How many cells there are after each batch, as a share of the leaves.
+#: How many cells there are after each batch, as a share of the leaves, or of the cells that
+#: may be published if these are fewer.
 _BATCHES = (0.4, 0.65, 0.85, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 #: Whoever takes back so many cells takes them from all sums near by.
 _ALL = 1_000
@@ -44,6 +45,8 @@ _TAKEN_BACK = (0, 0, 2, 4, 8, 16, _ALL, _ALL, _ALL, _ALL)
 _TOO_MANY = 0.1
 #: No batch is begun after so much work.
 _EFFORT = 1e10
+#: A batch that fails is halved down to so many cells.
+_SMALLEST = 20
 #: It ends after a batch of which a smaller share can be published.
 _WORTH = 0.2
 #: Nearly exact waves must move cells by so much more.
@@ -96,11 +99,15 @@ def protected_from_above(
 def _published(work: _Publishing, state: _State, watch: WorkTime) -> _State:
     """The last state that is proven exactly, after publishing batch by batch."""
     done = state
-    for batch in work.batches():
-        tired = work.effort.spent > _EFFORT or watch.over()
-        trial = None if tired else work.published(state, batch, watch)
+    todo = list(work.batches())[::-1]
+    while todo and work.effort.spent <= _EFFORT and not watch.over():
+        batch = todo.pop()
+        trial = work.published(state, batch, watch)
         if trial is None or work.worth(trial) <= work.worth(state):
-            break
+            if batch.size < _SMALLEST:
+                break
+            todo.extend((batch[batch.size // 2 :], batch[: batch.size // 2]))
+            continue
         gained = int(trial.known.sum() - state.known.sum())
         state = trial
         watch.tell(f"publish: {int(state.known.sum()):,} cells")
@@ -135,7 +142,8 @@ class _Publishing:
 
     def batches(self) -> Iterator[IntArray]:
         """The cells that may be published, dearest first."""
-        ends = np.rint(np.array(_BATCHES) * len(self.leaves)).astype(np.int64)
+        base = min(len(self.leaves), self.order.size)
+        ends = np.rint(np.array(_BATCHES) * base).astype(np.int64)
         ends = np.minimum(ends, self.order.size)
         for first, last in pairwise((0, *ends)):
             if last > first:

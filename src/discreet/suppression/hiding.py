@@ -16,7 +16,7 @@ import numpy.typing as npt
 from discreet.suppression.patches import Patches
 from discreet.suppression.problem import CellState, SuppressionProblem
 from discreet.suppression.propagation import outer_bounds
-from discreet.suppression.unknowns import TOLERANCE, unknowns_of
+from discreet.suppression.unknowns import TOLERANCE, Unknowns, unknowns_of
 
 __all__ = ["Hiding", "Proof"]
 
@@ -29,6 +29,8 @@ _MORE = 1e-3
 #: From so many relations on that a cell is part of, on average, patches take totals along:
 #: with four or more variables few cells near by can move without them.
 _MANY_WAYS = 3.2
+#: Solutions are stretched to at most so many times their size.
+_STRETCH = 1e4
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -52,15 +54,19 @@ class Hiding:
 
     Args:
         problem: The problem.
+        unknowns: Cells that are hidden for good, the only ones that may move; without,
+            all cells that may be hidden.
     """
 
-    def __init__(self, problem: SuppressionProblem) -> None:
+    def __init__(self, problem: SuppressionProblem, unknowns: Unknowns | None = None) -> None:
         self.problem = problem
-        self.unknowns = unknowns_of(problem, problem.state != CellState.fixed)
+        free = problem.state != CellState.fixed
+        self.unknowns = unknowns_of(problem, free) if unknowns is None else unknowns
         low, high = outer_bounds(self.unknowns)
         self.down, self.up = -low, high
         self.cost = problem.cost[self.unknowns.cells].astype(np.float64)
-        self.must = problem.hidden[self.unknowns.cells]
+        given = np.ones(len(self), dtype=np.bool_)
+        self.must = problem.hidden[self.unknowns.cells] if unknowns is None else given
         self.hidden = self.must.copy()
         self.target = self._targets()
         self.proofs: list[Proof] = []
@@ -144,6 +150,29 @@ class Hiding:
         new = proof.cells[~self.hidden[proof.cells]]
         self.hidden[new] = True
         return new, fresh
+
+    def variants(self, cells: IntArray, moved: FloatArray) -> list[FloatArray]:
+        """A solution, its mirror image, and both stretched to the bounds, as far as they fit."""
+        down, up = self.down[cells], self.up[cells]
+        found = [moved]
+        for sign in (1.0, -1.0):
+            turned = sign * moved
+            room = np.where(turned > 0, up, down)
+            far = np.abs(turned)
+            most = float(np.min(room[far > 0] / far[far > 0], initial=_STRETCH))
+            found += [turned] if sign < 0 and most >= 1.0 else []
+            found += [most * turned] if most > 0 and most != 1.0 else []
+        return found
+
+    def take_all(self, cells: IntArray, moved: FloatArray) -> tuple[IntArray, IntArray]:
+        """As `take`, and note what the variants of the solution prove as well."""
+        at = np.flatnonzero(moved)
+        cells, moved = cells[at], moved[at]
+        new, fresh = self.take(cells, moved)
+        proven = [fresh]
+        for other in self.variants(cells, moved)[1:]:
+            proven.append(self.take(cells, other)[1])
+        return new, np.concatenate(proven)
 
     def without(self, cells: BoolArray) -> Hiding:
         """The same with some secondaries published, and the proofs that do not need them."""

@@ -40,6 +40,8 @@ _BOUND_ROUNDS, _BOUND_STEPS, _FINE = 8, 150, 1e-3
 _EXACT_ROUNDS, _EXACT_STEPS, _EXACT = 5, 5_000, 1e-10
 #: Waves that miss a sum by more are no waves.
 _MISSED, _EXACTLY_MISSED = 1e-2, 1e-8
+#: These are units of counts; where waves are higher, this share of their height.
+_HEIGHT = 1e-3
 #: What is beyond a bound by a smaller share is brought back by making the wave smaller.
 _BEYOND = 1e-6
 
@@ -96,7 +98,8 @@ def waves(sums: Sums, aims: Aims, wished: BoolArray, moved: FloatArray) -> Float
     for turn in range(_ROUNDS):
         stuck = _STUCK if turn >= _TRIES else 0.0
         _push(aims.start, aims.at, aims.want, wished, moved, _FARTHER, stuck)
-        moved, _ = projected(sums, np.clip(moved, -most, most), free, _STEPS, _ROUGH)
+        moved = np.clip(moved, -most, most)
+        moved, _ = projected(sums, moved, free, _STEPS, _ROUGH * _unit(moved))
         if turn >= _TRIES and _settled(aims, any_wished, moved):
             break
     moved = _within(sums, aims.room, moved, (_BOUND_ROUNDS, _BOUND_STEPS, _FINE, _MISSED))
@@ -131,6 +134,8 @@ def _within(
 ) -> FloatArray:
     """Hold leaves that are beyond their bounds there, and project the others."""
     rounds, steps, fine, missed = how
+    unit = _unit(moved)
+    fine, missed = fine * unit, missed * unit
     limit = room[:, None]
     held = np.abs(moved) >= limit
     start = moved
@@ -147,6 +152,11 @@ def _within(
         moved = np.where(lost, again, moved)
         moved[:, lost & (miss > missed)] = 0.0
     return moved
+
+
+def _unit(moved: FloatArray) -> float:
+    """What counts as one unit for waves of this height: they are proofs up to 1e-8 of it."""
+    return max(1.0, _HEIGHT * float(np.abs(moved).max(initial=0.0)))
 
 
 def _stretch(room: FloatArray, moved: FloatArray) -> FloatArray:

@@ -1,9 +1,9 @@
-"""Pictures of perturbation tables, their quality and their risk.
+"""Pictures of perturbation tables, their quality and their risk, and of hidden cells.
 
-In: a perturbation table or what was assessed about it. Out: a `Picture`, saved as
-PNG, SVG or as an HTML page that works without a network. SECRET: every picture
-shows parameters of the table, says so in its last line, and is saved readable by
-its owner only.
+In: a perturbation table or what was assessed about it; a table with hidden cells. Out: a
+`Picture`, saved as PNG, SVG or as an HTML page that works without a network. SECRET, but
+for pictures made of a table to publish: the others show parameters or which cells are
+sensitive, say so in their last line, and are saved readable by their owner only.
 
 - `tableau`: the table itself, as stacked bars over the cell key
 - `transition_heatmap`: probabilities, original × published
@@ -11,13 +11,17 @@ its owner only.
 - `quality_curve`: expected relative error by original count
 - `risk_curve`: what an attacker can find out
 - `trade_off_curve`: the largest safe variance
+- `hidden_cells`: a table, its hidden cells by kind
+- `hidden_by_code`: how many cells are hidden at each code of a variable
+- `hidden_by_part`: the same for each table part
 
 Drawing needs the extra `discreet[pictures]`.
 """
 
 from discreet.assessment.pictures.distributions import row_distributions
 from discreet.assessment.pictures.heatmap import transition_heatmap
-from discreet.assessment.pictures.picture import Picture
+from discreet.assessment.pictures.hidden import hidden_by_code, hidden_by_part, hidden_cells
+from discreet.assessment.pictures.picture import Picture, check_picture_place
 from discreet.assessment.pictures.quality import quality_curve
 from discreet.assessment.pictures.risk import risk_curve
 from discreet.assessment.pictures.tableau import tableau
@@ -25,6 +29,10 @@ from discreet.assessment.pictures.trading import trade_off_curve
 
 __all__ = [
     "Picture",
+    "check_picture_place",
+    "hidden_by_code",
+    "hidden_by_part",
+    "hidden_cells",
     "quality_curve",
     "risk_curve",
     "row_distributions",

@@ -19,7 +19,7 @@ from discreet.errors import PublicationError
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["as_html", "as_png", "as_svg"]
+__all__ = ["as_html", "as_png", "as_svg", "check_drawing"]
 
 Description = Mapping[str, Any]
 
@@ -90,6 +90,11 @@ def as_html(description: Description, language: str, title: str) -> str:
         description=_in_script(description),
         options=_in_script(options),
     )
+
+
+def check_drawing() -> None:
+    """Raise a clear error unless the package that draws is there."""
+    _library()
 
 
 def _library() -> ModuleType:

@@ -1,7 +1,7 @@
 """The frame that all pictures share: title, notes, footer, fonts and sizes.
 
-In: the body of a picture as Vega-Lite data. Out: the whole picture. SECRET like
-its body; the footer says so.
+In: the body of a picture as Vega-Lite data. Out: the whole picture. As secret as
+its body; the footer of a secret one says so.
 """
 
 from __future__ import annotations
@@ -63,22 +63,45 @@ _CONFIG: Mapping[str, Any] = {
 
 
 def composed(
-    body: Mapping[str, Any], *, title: str, notes: Sequence[str], language: str
+    body: Mapping[str, Any],
+    *,
+    title: str,
+    notes: Sequence[str],
+    language: str,
+    warning: str = "confidential",
 ) -> dict[str, Any]:
     """A whole picture: title and notes above, the body, and the footer below.
+
+    Args:
+        body: The drawing itself.
+        title: Its title.
+        notes: What to say below the title.
+        language: "en" or "de".
+        warning: Name of the words that say what is secret about it; none if nothing is.
 
     >>> picture = composed({"mark": "bar"}, title="Noise", notes=["example"], language="de")
     >>> picture["vconcat"][1]["mark"]["text"].partition(" ")[0]
     'VERTRAULICH'
     """
     lines = _lines(notes)
-    footer = {
+    text = words(language)
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "title": {"text": title, **({"subtitle": lines} if lines else {})},
+        "vconcat": [body, *([_footer(text[warning])] if warning else [])],
+        "spacing": 14,
+        "config": _CONFIG,
+    }
+
+
+def _footer(text: str) -> dict[str, Any]:
+    return {
         "width": 400,
         "height": 12,
         "data": {"values": [{}]},
         "mark": {
             "type": "text",
-            "text": words(language)["confidential"],
+            "text": text,
             "align": "left",
             "baseline": "middle",
             "x": 0,
@@ -86,13 +109,6 @@ def composed(
             "fontWeight": "bold",
             "color": "#8c1515",
         },
-    }
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "title": {"text": title, **({"subtitle": lines} if lines else {})},
-        "vconcat": [body, footer],
-        "spacing": 14,
-        "config": _CONFIG,
     }
 
 

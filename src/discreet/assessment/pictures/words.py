@@ -17,6 +17,7 @@ LANGUAGES = ("en", "de")
 _ENGLISH: Mapping[str, str] = {
     "confidential": "CONFIDENTIAL – shows secret parameters of the perturbation. "
     "Not for publication.",
+    "confidential_cells": "CONFIDENTIAL – shows which cells are sensitive. Not for publication.",
     "tableau": "Noise by original count and cell key",
     "heatmap": "Transition matrix: published by original count, in %",
     "distributions": "Distribution of the noise by original count, in %",
@@ -60,6 +61,8 @@ _ENGLISH: Mapping[str, str] = {
 
 _GERMAN: Mapping[str, str] = {
     "confidential": "VERTRAULICH – zeigt geheime Parameter der Überlagerung. "
+    "Nicht zur Veröffentlichung.",
+    "confidential_cells": "VERTRAULICH – zeigt, welche Felder geheimhaltungsbedürftig sind. "
     "Nicht zur Veröffentlichung.",
     "tableau": "Überlagerung nach Originalwert und Cell-Key",
     "heatmap": "Übergangsmatrix: veröffentlichter Wert nach Originalwert, in %",
