@@ -3,10 +3,11 @@
 * In:  a numeric variable, a marker of the group, the rules.
 * Out: locals of the calling program: fdz_n (cases), fdz_ok (1 if safe), fdz_missing (1 if none)
 * Rules: enough cases, or entities; values not all the same; the (2,k) and the p% rule on
-*        absolute contributions.
+*        absolute contributions, and on the weights: one weight above all others would make a
+*        weighted mean the value of one case.
 program fdzcheck, sortpreserve
     version 14
-    syntax varname(numeric) [if] [, MINimum(real 3) K(real 85) P(real 18) ENTity(varname)]
+    syntax varname(numeric) [if] [aweight fweight iweight pweight] [, MINimum(real 3) K(real 85) P(real 18) ENTity(varname)]
     tempvar touse size first
     mark `touse' `if'
     markout `touse' `varlist'
@@ -25,21 +26,33 @@ program fdzcheck, sortpreserve
         local ok = r(min) < r(max)
     }
     if `ok' {
-        quietly generate double `size' = abs(`varlist') if `touse'
-        if "`entity'" != "" {
-            tempvar total
-            quietly egen double `total' = total(`size') if `touse', by(`entity')
-            quietly replace `size' = cond(`first' == 1, `total', .)
+        tempvar heavy
+        local parts size
+        if "`weight'" == "" {
+            quietly generate double `heavy' = 1 if `touse'
         }
-        quietly summarize `size', meanonly
-        local all = r(sum)
-        * Missing values stand behind all others: the largest come first.
-        gsort -`size'
-        local one = cond(missing(`size'[1]), 0, `size'[1])
-        local two = cond(missing(`size'[2]), 0, `size'[2])
-        if `all' > 0 {
-            local ok = 100 * (`one' + `two') <= `k' * `all'
-            local ok = `ok' & 100 * (`all' - `one' - `two') >= `p' * `one'
+        else {
+            quietly generate double `heavy' `exp' if `touse'
+            quietly replace `heavy' = abs(`heavy')
+            local parts size heavy
+        }
+        quietly generate double `size' = abs(`varlist') * `heavy' if `touse'
+        foreach part of local parts {
+            if "`entity'" != "" {
+                tempvar total
+                quietly egen double `total' = total(``part'') if `touse', by(`entity')
+                quietly replace ``part'' = cond(`first' == 1, `total', .)
+            }
+            quietly summarize ``part'', meanonly
+            local all = r(sum)
+            * Missing values stand behind all others: the largest come first.
+            gsort -``part''
+            local one = cond(missing(``part''[1]), 0, ``part''[1])
+            local two = cond(missing(``part''[2]), 0, ``part''[2])
+            if `all' > 0 {
+                local ok = `ok' & 100 * (`one' + `two') <= `k' * `all'
+                local ok = `ok' & 100 * (`all' - `one' - `two') >= `p' * `one'
+            }
         }
     }
     c_local fdz_ok `ok'

@@ -29,6 +29,11 @@ program fdzestimate, eclass byable(onecall)
     if missing(`left') {
         local left = e(N) - colsof(e(b))
     }
+    * Frequency weights count one case as many.
+    quietly count if e(sample)
+    if r(N) > 0 & !missing(e(rank)) {
+        local left = min(`left', r(N) - e(rank))
+    }
     if missing(`left') | `left' < `least' {
         ereturn clear
         display as text "FDZ: withheld for confidentiality"

@@ -18,7 +18,8 @@ program fdzregress, eclass byable(recall)
     local plain
     if "`weight'" != "" {
         local weights "[`weight'`exp']"
-        local plain = cond("`weight'" == "pweight", "[aweight`exp']", "`weights'")
+        * Frequencies would count one case as many: leverage and degrees of freedom are of cases.
+        local plain "[aweight`exp']"
     }
     gettoken left right : varlist
     local ok 1

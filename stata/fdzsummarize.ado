@@ -30,7 +30,7 @@ program fdzsummarize, rclass byable(recall)
             display as text %12s abbrev("`name'", 12) " {c |}" as result %11.0f 0
             continue
         }
-        fdzcheck `name' if `touse', minimum(`fdz_minimum') k(`fdz_k') p(`fdz_p') entity(`entity')
+        fdzcheck `name' `weights' if `touse', minimum(`fdz_minimum') k(`fdz_k') p(`fdz_p') entity(`entity')
         if `fdz_missing' {
             display as text %12s abbrev("`name'", 12) " {c |}" as result %11.0f 0
             continue

@@ -63,7 +63,7 @@ program fdztabstat_row
     if "`weight'" != "" {
         local weights "[`weight'`exp']"
     }
-    fdzcheck `varlist' `if', minimum(`minimum') k(`k') p(`p') entity(`entity')
+    fdzcheck `varlist' `weights' `if', minimum(`minimum') k(`k') p(`p') entity(`entity')
     c_local fdz_shown `fdz_ok'
     display as text %12s abbrev("`label'", 12) _continue
     if !`fdz_ok' {

@@ -3,7 +3,8 @@
 * Syntax:  fdztabulate varname [varname] [if] [in] [fweight] [, missing critical(p)]
 * Rules:   one way: a small count is withheld, with it the next smallest ones until two counts
 *          and the minimum together are withheld. Two ways: with a small count inside, all
-*          counts inside are withheld; totals follow the rule for one way.
+*          counts inside are withheld; totals follow the rule for one way. With weights nothing
+*          is shown if a cell has too few cases.
 program fdztabulate, byable(recall)
     version 14
     syntax varlist(min=1 max=2) [if] [in] [fweight] [, MISSing CRItical(string) *]
@@ -17,6 +18,25 @@ program fdztabulate, byable(recall)
     tokenize `varlist'
     tempvar rows columns
     quietly egen long `rows' = group(`1') if `touse', label `missing'
+    local crossed `rows'
+    if "`2'" != "" {
+        quietly egen long `columns' = group(`2') if `touse', label `missing'
+        local crossed `rows' `columns'
+    }
+    if "`weight'" != "" {
+        * Frequency weights count one case as many: the cases themselves must be enough.
+        tempname cases
+        quietly tabulate `crossed' if `touse', matcell(`cases')
+        forvalues i = 1/`=rowsof(`cases')' {
+            forvalues j = 1/`=colsof(`cases')' {
+                local count = `cases'[`i', `j']
+                if `count' > 0 & `count' < `fdz_minimum' {
+                    display as text "FDZ: withheld for confidentiality"
+                    exit
+                }
+            }
+        }
+    }
     tempname counts
     if "`2'" == "" {
         quietly tabulate `rows' `weights' if `touse', matcell(`counts')
@@ -24,7 +44,6 @@ program fdztabulate, byable(recall)
         fdztabulate_rows `counts' `rows', minimum(`fdz_minimum')
         exit
     }
-    quietly egen long `columns' = group(`2') if `touse', label `missing'
     quietly tabulate `rows' `columns' `weights' if `touse', matcell(`counts')
     local small 0
     local down = rowsof(`counts')

@@ -247,3 +247,43 @@ def test_names_in_expressions(code: str, words: list[str]) -> None:
 )
 def test_expansions_inside_strings(text: str, found: str) -> None:
     assert expansions(text) == found
+
+
+SMUGGLED = {
+    # a figure under a name that ends in a macro
+    "forv q=1/3 {\nsca mx`q' = r(max)\n}\ndi mx1": "di mx1",
+    "forv q=1/3 {\nsca mx`q' = r(max)\n}\nforv j=1/3 {\ndi mx`j'\n}": "di mx`j'",
+    "forv q=1/3 {\nsca mx`q' = r(max)\n}\nscalar list": "scalar list",
+    "forv q=1/3 {\nmat M`q' = r(max)\n}\nmat li M2": "mat li M2",
+    "sca a1 = r(max)\nloc i 1\ndi a`i'": "di a`i'",
+    # commands that repeat a figure in what they test or estimate
+    "test age = wage[17]": "test age = wage[17]",
+    "lincom age + wage[17]": "lincom age + wage[17]",
+    "nlcom _b[age] + `=wage[17]'": "nlcom _b[age] + `=wage[17]'",
+    "constraint 1 age = `=wage[17]'": "constraint 1 age = `=wage[17]'",
+    # records in a matrix that goes by the name of the variable
+    "mkmat wage\nmat B = wage'\nmat li B": "mat li B",
+    "ritest x r(max), reps(1): su wage": "ritest x r(max), reps(1): su wage",
+}
+
+
+@pytest.mark.parametrize("text", SMUGGLED)
+def test_figures_are_stopped_on_further_ways(text: str) -> None:
+    assert SMUGGLED[text] in [edit.before for edit in rewrite(text).edits]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "forv q=1/3 {\nsca m`q' = r(mean)\ndi m`q'\n}",
+        "forv q=1/3 {\nsca m`q' = r(mean)\n}\ndi m1 + m2",
+        "forv q=1/3 {\nmat b`q' = e(b)\n}\nforv j=1/3 {\nmat li b`j'\n}\nmat li b2",
+        'char _dta[about] "text"',
+        "char define wage[note] text",
+        "qui timer list 1\ndi r(t1)",
+    ],
+)
+def test_names_with_macros_are_no_false_alarm(text: str) -> None:
+    done = rewrite(text)
+    assert not [edit for edit in done.edits if edit.action is Action.REFUSED]
+    assert not done.needs_review

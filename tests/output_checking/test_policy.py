@@ -9,6 +9,7 @@ import pytest
 from discreet.errors import OutputCheckError
 from discreet.output_checking.policy import Action, Policy
 from discreet.output_checking.policy_rules import Pattern
+from discreet.output_checking.rewriting import rewrite
 from discreet.output_checking.stata.names import canonical, command_names
 
 POLICY = Policy.default()
@@ -263,3 +264,39 @@ def test_the_rules_for_the_server_name_every_command_once() -> None:
     assert "generate allowed" in lines
     # What these show cannot be followed when a macro names them.
     assert {"display refused", "label refused", "matrix|list|1 refused"} <= set(lines)
+
+
+@pytest.mark.parametrize(
+    "prefix", ["novarabbrev", "varabbrev", "cap novarabbrev", "by id: varabbrev"]
+)
+def test_settings_before_a_command_are_prefixes(prefix: str) -> None:
+    assert rewrite(f"{prefix} list wage\n").text.startswith("*FDZ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tab one, su(wage)",
+        "oneway wage id, t",
+        "ttest wage = 0 in 17",
+        "margins, at((min) age)",
+        "mfx, at(max)",
+        "qreg wage, q(.999)",
+        "tobit wage age, ll",
+        "encode name, gen(n)\nlabel list n",
+        "keep in 17\nexpand 100",
+        "keep in 17\ndatasignature",
+        "mi misstable summarize",
+        "* use data/*.dta\nlist wage\n* x */",
+    ],
+)
+def test_known_ways_round_the_safe_commands_reach_an_officer(text: str) -> None:
+    done = rewrite(text)
+    assert done.needs_review
+
+
+@pytest.mark.parametrize("name", ["xi", "by", "if", "novarabbrev", "frame", "do", "run", "noisily"])
+def test_no_macro_holds_a_prefix_or_a_call_that_runs_what_was_not_read(name: str) -> None:
+    lines = Policy.default().run_time_lines()
+    assert f"{name} refused" in lines
+    assert f"{name} allowed" not in lines

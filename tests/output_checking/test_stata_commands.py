@@ -189,6 +189,9 @@ MAYBE = {
     "#delimit ;\n* remark\nlist y;\n": (Why.CONTINUED_COMMENT, "list"),
     '#delimit ;\nnote: 5" pipe; list x; di "a";': (Why.AFTER_SEMICOLON, "list"),
     "su x; list y": (Why.AFTER_SEMICOLON, "list"),
+    "* a /* \n list x */ su": (Why.BLOCK_IN_COMMENT, "list"),
+    "novar: list y": (Why.AFTER_COLON, "list"),
+    "boottest x: list y": (Why.AFTER_COLON, "list"),
     "/* remark\nlist y": (Why.OPEN_COMMENT, "list"),
     "* files in data/*.dta\nlist y": (Why.OPEN_COMMENT, "list"),
     "/* a\n//*/\nlist y": (Why.OPEN_COMMENT, "list"),
@@ -219,7 +222,7 @@ def test_second_readings_hold_the_command_with_its_place(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["local x : word 1 of list", 'label var x "list"', "gettoken a : b", "note: list x",
              'di "list"', "qui * list x",
-             "* a /* \n list x */ su", 'local controls "age sex"']
+             "* a /* \n lists x */ su", 'local controls "age sex"']
 )  # fmt: skip
 def test_plain_texts_have_no_second_reading(text: str) -> None:
     assert [one.readings for one in parse_do(text).statements] == [()]

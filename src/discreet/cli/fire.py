@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from discreet.cli.failures import FAILURE, WRONG_INPUT
+from discreet.cli.fire_queue import add_queue
 from discreet.cli.fire_run import add_run
 from discreet.cli.options import Json, command, group, show
 
@@ -19,6 +20,12 @@ PolicyFile = Annotated[
     Path | None,
     typer.Option("--policy", help="Your additions to the policy: a TOML file, or preFire.txt."),
 ]
+PythonPolicy = Annotated[
+    Path | None, typer.Option("--python-policy", help="Your additions for Python scripts (TOML).")
+]
+RPolicy = Annotated[
+    Path | None, typer.Option("--r-policy", help="Your additions for R scripts (TOML).")
+]
 Language = Annotated[
     Literal["en", "de"], typer.Option(help="Language of what is written into do-files.")
 ]
@@ -29,8 +36,13 @@ Overwrite = Annotated[
 
 @command(app, "pre", example="discreet fire pre analysis.do")
 def pre(
-    files: Annotated[list[Path], typer.Argument(help="Do-files, or folders of them.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Do-files, scripts (.py .R .Rmd .qmd), or folders of them."),
+    ],
     policy: PolicyFile = None,
+    python_policy: PythonPolicy = None,
+    r_policy: RPolicy = None,
     language: Language = "en",
     overwrite: Overwrite = False,
     strict: Annotated[
@@ -38,13 +50,18 @@ def pre(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Rewrite do-files so that safe commands run in place of unsafe ones."""
+    """Rewrite do-files and scripts so that safe commands run in place of unsafe ones."""
     from discreet.output_checking.policy import Policy
     from discreet.output_checking.reports import described, report
+    from discreet.output_checking.scripts.files import parted, policies_of, rewrite_scripts
     from discreet.output_checking.submission import rewrite_files
 
     rules = Policy.default() if policy is None else Policy.read(policy)
-    outcomes = rewrite_files(files, policy=rules, language=language, overwrite=overwrite)
+    own = policies_of(python_policy, r_policy)
+    scripts, others = parted(files)
+    outcomes = rewrite_scripts(scripts, policies=own, language=language, overwrite=overwrite)
+    if others:
+        outcomes += rewrite_files(others, policy=rules, language=language, overwrite=overwrite)
     show(report(outcomes), described(outcomes, rules), as_json=as_json)
     if any(outcome.state == "refused" for outcome in outcomes):
         raise typer.Exit(WRONG_INPUT)
@@ -57,10 +74,11 @@ def undo(
     manifest: Annotated[Path, typer.Argument(help="The manifest beside the rewritten file.")],
     as_json: Json = False,
 ) -> None:
-    """Restore the original of a rewritten do-file, byte by byte."""
+    """Restore the original of a rewritten do-file or script, byte by byte."""
+    from discreet.output_checking.scripts.files import is_script, undo_script
     from discreet.output_checking.submission import undo as restore
 
-    original = restore(manifest)
+    original = (undo_script if is_script(manifest.with_suffix("")) else restore)(manifest)
     show(f"The original is in {original}.", {"out": str(original)}, as_json=as_json)
 
 
@@ -135,3 +153,4 @@ def post(
 
 
 add_run(app)
+add_queue(app)

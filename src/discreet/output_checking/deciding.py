@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from discreet.output_checking.findings import Severity
-from discreet.output_checking.parts import pieces
+from discreet.output_checking.parts import UNTOUCHED, pieces
 from discreet.output_checking.policy import Action, Policy, Verdict
 from discreet.output_checking.policy_rules import strictest
 from discreet.output_checking.stata.model import Kind, Reading, Statement, Why, Word
@@ -28,9 +28,6 @@ _PROGRAM_WORDS = ("drop", "dir", "list")
 
 #: Safe commands that run another command.
 _RUNNERS = ("fdzrun", "fdzestimate")
-
-#: Readings within strings and comments: they are reported, the text stays as it is.
-_UNTOUCHED = {Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,7 +125,7 @@ class Decider:
 
     def _reading(self, reading: Reading, outer: Statement) -> Iterator[Decision]:
         for decision in self.decide(reading.statement):
-            if reading.why in _UNTOUCHED:
+            if reading.why in UNTOUCHED:
                 yield self._untouched(decision, reading)
             elif decision.refused and reading.why in (Why.AFTER_MACRO, Why.AFTER_COLON):
                 whole = Decision(statement=outer)

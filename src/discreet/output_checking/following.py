@@ -14,25 +14,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from discreet.output_checking.displaying import MACRO_ONLY, displayed, listed
 from discreet.output_checking.parts import Part, statements_of
 from discreet.output_checking.policy import Action, Policy
 from discreet.output_checking.stata.model import DoFile, Statement
-from discreet.output_checking.taints import (
-    BAD,
-    CLEAN,
-    DOUBT,
-    Held,
-    Taints,
-    bare_words,
-    expansions,
-)
+from discreet.output_checking.taints import BAD, CLEAN, DOUBT, Held, Taints, bare_words, expansions
 
 __all__ = ["Following", "Shown"]
 
 _MOST_ROUNDS = 40
 _NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
 _FIRST = re.compile(r"\s*([\w`'$]+)")
-_MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
 _COUNTING = re.compile(
     r":\s*(?:word\s+count|list\s+sizeof|length|type|format|(?:variable|value)\s+label)\b"
 )
@@ -41,6 +33,7 @@ _LIST_OF = re.compile(r"\b(?:of\s+(local|global)|local|global)\s+(\w+)")
 _EXTREMES = re.compile(r"\((?:max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
 _GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
 _OPTION = re.compile(r"\b(local|matcell|matrow|matcol|matrix)\s*\(\s*([\w`'$]+)\s*\)")
+_CHARACTERISTIC = re.compile(r"^\s*(?:def\w*\s+)?[\w`'$]+\[[^\]]*\]")
 _CONDITION = re.compile(r"\b(?:if|in)\b[^,]*")
 
 _GATHERING = ("statsby", "simulate", "rolling")
@@ -150,8 +143,8 @@ class Following:
             if held.rank < DOUBT and self._unknown_words(rest[expression.end() :]):
                 held = Held(DOUBT, "a name that may be a variable's first value")
         elif table_name == "local":
-            refers = any(word in self.names for word in _MACRO_ONLY.findall(rest))
-            plain = "" if rest.lstrip().startswith(":") else _MACRO_ONLY.sub(" ", rest)
+            refers = any(word in self.names for word in MACRO_ONLY.findall(rest))
+            plain = "" if rest.lstrip().startswith(":") else MACRO_ONLY.sub(" ", rest)
             if refers or bare_words(plain):
                 self.names.add(name)
         table.give(name, held)
@@ -183,7 +176,12 @@ class Following:
     def _give_matrix(self, part: Part) -> None:
         left, equals, right = part.outside.partition("=")
         words = left.split()
-        if equals and words:
+        if part.name == "mkmat":  # without its option, matrices are named as the variables
+            listed_names, _, options = left.partition(",")
+            names = [] if "mat" in options else _CONDITION.sub(" ", listed_names).split()
+            for name in filter(str.isidentifier, names):
+                self.taints.matrices.give(name, _GIVEN_BY_OPTION["mkmat"])
+        elif equals and words:
             name = re.split(r"[\[(]", words[-1])[0]
             held = self._held(right, part.inside)
             self._note(name, held, self.taints.matrices.give, self.taints.known_matrices)
@@ -310,21 +308,22 @@ class Following:
             held = self._held(_CONDITION.sub(" ", part.outside), part.inside)
         elif part.expands() and not self.policy.uses(part.name, part.word):
             held = self._in_other(part)
-        if self.taints.variables.held and self.policy.verdict(part.name).action.rank > 0:
+        if self.taints.variables.any and self.policy.verdict(part.name).action.rank > 0:
             held = max(held, self._in_variables(part))
         return Shown(statement=statement, action=held.action, what=held.what) if held.rank else None
 
     def _judge_showing(self, part: Part, around: Held) -> Shown | None:
         """A command that shows its arguments."""
         statement = part.statement
-        held = self._held(part.outside, part.inside)
+        outside = _CHARACTERISTIC.sub(" ", part.outside) if part.name == "char" else part.outside
+        held = self._held(outside, part.inside)
         scalars: list[tuple[int, int]] = []
         if part.name == "display":
-            held = max(held, self._displayed(part, scalars))
+            held = max(held, displayed(part, self.names, self.taints, scalars))
         elif part.name in ("matlist", "matrix"):
-            held = max(held, self._listed(part))
+            held = max(held, listed(part, self.taints.known_matrices))
         elif part.name == "scalar" and not part.outside.split()[1:]:
-            held = max([held, *self.taints.scalars.held.values()])
+            held = max([held, *self.taints.scalars.all()])
         if held.rank == 0 and around.rank and part.name == "display":
             held = Held(DOUBT, f"whether a condition on {around.what} holds")
         if held.rank == 0 and not scalars:
@@ -332,30 +331,6 @@ class Following:
         return Shown(
             statement=statement, action=held.action, what=held.what, scalars=tuple(scalars)
         )
-
-    def _displayed(self, part: Part, scalars: list[tuple[int, int]]) -> Held:
-        """Names in an expression: scalars, or the first value of a variable."""
-        held = CLEAN
-        for name in _MACRO_ONLY.findall(part.outside):
-            if name in self.names:
-                what = f"the macro {name}, which may name a variable; its first value is shown"
-                held = max(held, Held(BAD, what))
-        plain = re.sub(r"`[^']*'|\$\{?\w+\}?", lambda m: " " * len(m.group()), part.outside)
-        for start, word in bare_words(plain):
-            if word in self.taints.known_scalars:
-                scalars.append((part.start + start, part.start + start + len(word)))
-            elif word not in self.taints.known_matrices:
-                what = f"the first value of {word}; if it is a scalar, write scalar({word})"
-                held = max(held, Held(BAD, what))
-        return held
-
-    def _listed(self, part: Part) -> Held:
-        """Matrices that are listed: made here, or results of models."""
-        words = re.split(r"[,\[]", part.outside)[0].split()
-        name = words[-1] if words else ""
-        if not name or "(" in name or name in self.taints.known_matrices:
-            return CLEAN
-        return Held(DOUBT, "a matrix that is not made here")
 
     def _in_other(self, part: Part) -> Held:
         """Any other command: titles are shown, conditions are not, the rest is a doubt."""
@@ -379,6 +354,7 @@ _GIVERS = {
     "tempvar": Following._give_temporary,
     "scalar": Following._give_scalar,
     "matrix": Following._give_matrix,
+    "mkmat": Following._give_matrix,
     "generate": Following._give_variable,
     "replace": Following._give_variable,
     "egen": Following._give_variable,

@@ -10,12 +10,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, Protocol
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError
 from discreet.output_checking.findings import Finding
-from discreet.output_checking.policy import Policy
 from discreet.output_checking.rewriting import Edit, Language, Rewriting
 from discreet.output_checking.texts import SourceText, decode_source
 
@@ -28,13 +27,21 @@ _FINDING = tuple(part.name for part in fields(Finding))
 _PARTS: Mapping[str, type] = {"source": dict, "output": dict, "edits": list, "header": str}
 
 
+class Rules(Protocol):
+    """The rules of any language of programs."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all rules."""
+
+
 def manifest(
     source: SourceText,
     output: bytes,
     name: str,
     head: str,
     rewriting: Rewriting,
-    policy: Policy,
+    policy: Rules,
     language: Language,
 ) -> dict[str, Any]:
     """The manifest of one file.

@@ -12,7 +12,12 @@ from collections.abc import Iterator
 from discreet.output_checking.stata.model import DoFile, Kind, Statement, Why
 from discreet.output_checking.taints import expansions
 
-__all__ = ["Part", "pieces", "statements_of"]
+__all__ = ["UNTOUCHED", "Part", "pieces", "statements_of"]
+
+#: Readings that stay as they are: what they may run is told, and not changed.
+UNTOUCHED = frozenset(
+    (Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING, Why.BLOCK_IN_COMMENT)
+)
 
 _FIRST = re.compile(r"\s*([\w`'$]+)")
 
@@ -48,7 +53,7 @@ def _with_readings(statement: Statement) -> Iterator[Statement]:
     if statement.kind is Kind.COMMAND:
         yield statement
     for reading in statement.readings:
-        if reading.why not in (Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING):
+        if reading.why not in UNTOUCHED:
             yield from _with_readings(reading.statement)
 
 

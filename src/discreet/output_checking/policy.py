@@ -16,12 +16,16 @@ from importlib.resources import files
 
 from discreet.output_checking.policy_files import Tables, extended, extended_by_list
 from discreet.output_checking.policy_rules import Action, Pattern, Stored, Verdict, strictest
+from discreet.output_checking.stata.names import prefix_kind
 from discreet.output_checking.texts import read_source
 
 __all__ = ["Action", "Policy", "Verdict"]
 
 _NO_RULE = "no rule for this command; it may show anything"
 _OWN_PROGRAM = "a program of this submission; its body is treated like any text"
+
+#: Commands that run a do-file, which a rewritten program calls by its rewritten name.
+_CALLS = ("do", "run", "include")
 
 
 class Policy:
@@ -199,13 +203,16 @@ class Policy:
 
         Names with a second word are written with ``|`` and the letters that must be there.
         Commands that show their arguments do not run by a macro: what they show could not be
-        followed.
+        followed. Nor do prefixes and calls of other do-files: what they run was not looked at.
         """
         shows = self._tables.shows
         stopped = {name: rule for name, rule in self._tables.commands.items() if name in shows}
         rules = dict(self._tables.commands)
         for name, rule in stopped.items():
             if not shows[name] and rule.action is Action.ALLOWED:
+                rules[name] = replace(rule, action=Action.REFUSED)
+        for name, rule in self._tables.commands.items():
+            if name in _CALLS or prefix_kind(name) is not None:
                 rules[name] = replace(rule, action=Action.REFUSED)
         lines = [_line(name, rule) for name, rule in rules.items()]
         for name, words in self._tables.words.items():

@@ -8,7 +8,7 @@ that was given such a figure before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -76,6 +76,15 @@ class Names:
         table[head] = held
         return True
 
+    @property
+    def any(self) -> bool:
+        """Whether any name holds something."""
+        return bool(self.held or self.begun)
+
+    def all(self) -> list[Held]:
+        """What all names hold."""
+        return [*self.held.values(), *self.begun.values()]
+
     def of(self, name: str) -> Held:
         """What a name holds."""
         found = self.held.get(name, CLEAN)
@@ -131,7 +140,7 @@ class Taints:
         names = (self.local, self.globals, self.scalars, self.matrices, self.variables)
         noted = [*self.results.values()]
         for each in names:
-            noted += [*each.held.values(), *each.begun.values()]
+            noted += each.all()
         known = len(self.known_scalars) + len(self.known_matrices)
         return sum(held.rank for held in noted) + known
 
@@ -150,9 +159,12 @@ class Taints:
             if values:
                 for held in (*self._values(code, policy), *self._inline(code)):
                     best = max(best, held)
-        if values and (self.scalars.held or self.matrices.held):
-            for word in set(_NAME.findall(code)):
+        if values and (self.scalars.any or self.matrices.any):
+            for word, goes_on in set(_NAME.findall(code)):
                 best = max(best, self.scalars.of(word), self.matrices.of(word))
+                if goes_on:
+                    begun = max(self.scalars.of_begun(word), self.matrices.of_begun(word))
+                    best = max(best, begun.at_most(DOUBT))
         return best
 
     def _macros(self, code: str) -> Iterator[Held]:
@@ -190,7 +202,27 @@ class Taints:
                 yield Held(DOUBT, "an element of a matrix that is not made here")
 
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"([A-Za-z_]\w*)([`$]?)")
+
+
+def among(word: str, names: Iterable[str], *, begun: bool = False) -> bool:
+    """Whether a word is one of the names; names that hold macros are known by their beginning.
+
+    Args:
+        word: A name, or the beginning of one.
+        names: Names as a program gives them: ``mean`i'``.
+        begun: Whether the word is only a beginning.
+
+    >>> among("mean2", ["mean`i'"]), among("me", ["mean"]), among("me", ["mean"], begun=True)
+    (True, False, True)
+    """
+    for name in names:
+        head = re.split("[`$]", name, maxsplit=1)[0]
+        if word == name or (begun and head.startswith(word)):
+            return True
+        if head and head != name and word.startswith(head):
+            return True
+    return False
 
 
 def bare_words(code: str) -> list[tuple[int, str]]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from math import floor
 from typing import TYPE_CHECKING
 
 from discreet.output_checking.running.errors import DoError
-from discreet.output_checking.running.expanding import macro_text, one_value
 from discreet.output_checking.running.extended import words_of
 from discreet.output_checking.running.macros import expanded
+from discreet.output_checking.running.single import macro_text, one_value
 from discreet.output_checking.running.values import MISSING
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def numbers_of(text: str) -> list[float]:
 def _counted(first: float, step: float, last: float) -> list[float]:
     if step == 0 or MISSING in (first, step, last):
         raise DoError("invalid numlist", code=121)
-    number = int((last - first) / step + 1e-9) + 1
+    number = floor((last - first) / step + 1e-9) + 1
     if number > _MOST:
         raise DoError("a list of numbers is too long", code=123)
     return [first + at * step for at in range(max(number, 0))]

@@ -72,6 +72,14 @@ class Call:
         """What stands in the brackets of an option; None if it is not given."""
         return self.options.get(option)
 
+    def whole(self, option: str, default: int) -> int:
+        """The whole number in the brackets of an option."""
+        text = self.options.get(option)
+        try:
+            return default if text is None else int(text)
+        except ValueError:
+            raise DoError(f"option {option}() needs a whole number", code=198) from None
+
 
 def _outside(text: str) -> Iterator[tuple[int, str]]:
     """The characters outside quotes and brackets; opening brackets are given, too."""

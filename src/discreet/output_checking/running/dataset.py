@@ -83,6 +83,14 @@ class Variable:
         widths = {"byte": "%8.0g", "int": "%8.0g", "long": "%12.0g", "double": "%10.0g"}
         return widths.get(self.kind, "%9.0g")
 
+    def nothing(self, rows: int) -> Floats | Texts:
+        """Missing values of its kind."""
+        if self.is_text:
+            texts = np.empty(rows, dtype=object)
+            texts[:] = ""
+            return texts
+        return np.full(rows, MISSING)
+
     def taken(self, rows: Any) -> Variable:
         """The same with some observations, or in another order."""
         return replace(self, values=self.values[rows])
@@ -102,6 +110,9 @@ class DataSet:
         sorted_by: Variables that the observations are sorted by.
         panel: The panel and the time variable, where set.
         label: Label of the data.
+        unchanged: The variables as they were last read or saved.
+        hidden: What no command sees and goes with the observations: whom they are about,
+            which were in the sample of a model.
     """
 
     variables: dict[str, Variable] = field(default_factory=dict)
@@ -110,14 +121,30 @@ class DataSet:
     sorted_by: tuple[str, ...] = ()
     panel: tuple[str, str] = ("", "")
     label: str = ""
+    unchanged: tuple[Variable, ...] = ()
+    hidden: dict[str, Variable] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<DataSet (confidential): {len(self.variables)} variables>"
 
+    def settle(self) -> None:
+        """Remember that the data is as it was read or saved."""
+        self.unchanged = tuple(self.variables.values())
+
+    @property
+    def changed(self) -> bool:
+        """Whether it changed since it was read or saved."""
+        return tuple(self.variables.values()) != self.unchanged
+
     def copy(self) -> DataSet:
         """The same, to be kept while this one changes."""
         labels = {name: dict(texts) for name, texts in self.value_labels.items()}
-        return replace(self, variables=dict(self.variables), value_labels=labels)
+        return replace(
+            self,
+            variables=dict(self.variables),
+            value_labels=labels,
+            hidden=dict(self.hidden),
+        )
 
     def find(self, name: str) -> str | None:
         """The full name of a variable, from its name or a unique abbreviation."""
@@ -170,10 +197,15 @@ class DataSet:
 
     def check_new(self, name: str) -> None:
         """Raise an error if a name cannot be a new variable."""
-        if not NAME.match(name) or name in _RESERVED or re.match(r"str\d+\Z", name):
-            raise DoError(f"{name} invalid name", code=198)
+        self.check_name(name)
         if name in self.variables:
             raise DoError(f"variable {name} already defined", code=110)
+
+    @staticmethod
+    def check_name(name: str) -> None:
+        """Raise an error if a name is no legal name of a variable."""
+        if not NAME.match(name) or name in _RESERVED or re.match(r"str\d+\Z", name):
+            raise DoError(f"{name} invalid name", code=198)
 
     def put(self, name: str, variable: Variable) -> None:
         """Set a variable; what is sorted by it is sorted no more."""
@@ -197,9 +229,21 @@ class DataSet:
     def take(self, rows: Any, keep_order: bool = True) -> None:
         """Keep some observations (mask or row numbers), in the order given."""
         self.variables = {name: one.taken(rows) for name, one in self.variables.items()}
+        whole = {name: one for name, one in self.hidden.items() if len(one.values) == self.rows}
+        self.hidden = {name: one.taken(rows) for name, one in whole.items()}
         at = np.asarray(rows)
         self.rows = int(at.sum()) if at.dtype == np.bool_ else len(at)
         if not keep_order:
+            self.sorted_by = ()
+
+    def grow(self, more: int) -> None:
+        """Add observations with missing values at the end."""
+        for table in (self.variables, self.hidden):
+            for name, one in table.items():
+                values = np.concatenate([one.values, one.nothing(more)])
+                table[name] = replace(one, values=values)
+        self.rows += more
+        if more:
             self.sorted_by = ()
 
     def order_of(self, names: Sequence[str], descending: Sequence[bool] = ()) -> IntArray:

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from discreet.output_checking.running.errors import DoError
-from discreet.output_checking.running.expanding import one_value
 from discreet.output_checking.running.formats import is_format, shown, shown_default
+from discreet.output_checking.running.single import one_value
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.session import Session

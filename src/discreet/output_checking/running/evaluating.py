@@ -115,6 +115,7 @@ def _named(name: str, scope: Scope) -> Value:
     if name == "_n":
         return scope.position()
     if name == "_N":
+        scope.names.counted()
         return scope.number()
     if name in _CONSTANTS:
         return _CONSTANTS[name]

@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections import UserDict
 from typing import TYPE_CHECKING
 
-from discreet.output_checking.running.evaluating import evaluate, is_text
 from discreet.output_checking.running.extended import extended_function
-from discreet.output_checking.running.formats import shown_default
 from discreet.output_checking.running.macros import Macros
+from discreet.output_checking.running.single import macro_text, one_value
 
 if TYPE_CHECKING:
-    from discreet.output_checking.running.scope import Value
     from discreet.output_checking.running.session import Session
 
-__all__ = ["TracedMacros", "macro_text", "one_value"]
+__all__ = ["TracedMacros"]
 
 
 class _Followed(UserDict[str, str]):
@@ -47,27 +45,11 @@ class TracedMacros(Macros):
             shared=_Followed(session, session.shared, 0),  # type: ignore[arg-type]
             evaluate=lambda text: macro_text(one_value(session, text)),
             extended=lambda text: extended_function(session, text),
+            result=lambda kind, name: _stored_text(session, kind, name),
         )
 
 
-def one_value(session: Session, expression: str) -> float | str:
-    """One value: of the first observation where the expression depends on them."""
-    value: Value = evaluate(expression, session.scope(scalar=True))
-    if isinstance(value, float | str | int):
-        return value if isinstance(value, str) else float(value)
-    if not len(value):
-        return "" if is_text(value) else 2.0**1023
-    return str(value[0]) if is_text(value) else float(value[0])
-
-
-def macro_text(value: float | str) -> str:
-    """A value as the text of a macro.
-
-    >>> macro_text(3.0), macro_text(0.1), macro_text("a")
-    ('3', '.1', 'a')
-    """
-    if isinstance(value, str):
-        return value
-    if value == int(value) and abs(value) < 1e15:
-        return str(int(value))
-    return shown_default(value, 18)
+def _stored_text(session: Session, kind: str, name: str) -> str:
+    """A stored result as text; empty if there is none."""
+    found = session.scope(scalar=True).names.result(kind, name)
+    return macro_text(found) if isinstance(found, float | str) else ""

@@ -76,6 +76,8 @@ def _label(session: Session, rest: str) -> str:
     if name.startswith("("):
         name = session.data.named(name.strip("() ")).value_label
     texts = session.data.value_labels.get(name, {})
+    if name in session.trace.labels:
+        session.trace.touched = True
     try:
         return texts.get(float(found[2]), found[2])
     except ValueError:

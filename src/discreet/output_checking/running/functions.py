@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import OutputCheckError
 from discreet.output_checking.running.errors import DoError
+from discreet.output_checking.running.functions_chances import CHANCES
 from discreet.output_checking.running.functions_dates import DATES
 from discreet.output_checking.running.functions_texts import TEXTS
 from discreet.output_checking.running.scope import Scope, Value
@@ -183,24 +183,6 @@ def _whole(draw: Any, low: Any, high: Any, *, size: Any) -> Any:
     return np.floor(low + (high - low + 1) * draw.random(size))
 
 
-def _special(module: str, name: str, order: Sequence[int], tail: bool = False) -> FunctionOf:
-    """A function of SciPy, with its arguments in another order."""
-
-    def work(*values: Any) -> Any:
-        try:
-            special = __import__(f"scipy.{module}", fromlist=[name])
-        except ImportError:
-            raise OutputCheckError(
-                "distributions need SciPy, which is not installed",
-                code="missing-package",
-                hint="pip install 'discreet[models]'",
-            ) from None
-        found = getattr(special, name)(*(values[at] for at in order))
-        return 1.0 - found if tail else found
-
-    return _each(work, len(order))
-
-
 _FUNCTIONS: dict[str, FunctionOf] = {
     "abs": _each(np.abs),
     "exp": _each(np.exp),
@@ -228,21 +210,7 @@ _FUNCTIONS: dict[str, FunctionOf] = {
     "logit": _each(lambda p: np.log(p / (1 - p))),
     "invlogit": _each(lambda x: 1 / (1 + np.exp(-x))),
     "autocode": _each(_autocode, 4),
-    "comb": _special("special", "binom", (0, 1)),
-    "lnfactorial": _each(lambda n: __import__("scipy.special").special.gammaln(n + 1)),
-    "lngamma": _special("special", "gammaln", (0,)),
-    "normal": _special("special", "ndtr", (0,)),
-    "invnormal": _special("special", "ndtri", (0,)),
-    "normalden": _each(lambda x: np.exp(-x * x / 2) / np.sqrt(2 * np.pi)),
-    "chi2": _special("special", "chdtr", (0, 1)),
-    "chi2tail": _special("special", "chdtrc", (0, 1)),
-    "invchi2tail": _special("special", "chdtri", (0, 1)),
-    "t": _special("special", "stdtr", (0, 1)),
-    "ttail": _special("special", "stdtr", (0, 1), tail=True),
-    "invttail": _each(lambda df, p: -__import__("scipy.special").special.stdtrit(df, p), 2),
-    "F": _special("special", "fdtr", (0, 1, 2)),
-    "Ftail": _special("special", "fdtrc", (0, 1, 2)),
-    "invFtail": _each(lambda a, b, p: __import__("scipy.special").special.fdtri(a, b, 1 - p), 3),
+    **{name: _each(*chances) for name, chances in CHANCES.items()},
     "min": _extreme(np.minimum, np.inf),
     "max": _extreme(np.maximum, -np.inf),
     "missing": _missing,

@@ -22,18 +22,22 @@ from discreet.output_checking.running.blocks import (
 )
 from discreet.output_checking.running.calls import Call, read_call
 from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.expanding import one_value
 from discreet.output_checking.running.grouping import grouped
+from discreet.output_checking.running.keeping_data import restore_left
 from discreet.output_checking.running.macros import expanded
+from discreet.output_checking.running.masking import holds
 from discreet.output_checking.running.programs import Ended, Program, defined, entered
 from discreet.output_checking.running.registry import Command, find, settle_options
+from discreet.output_checking.running.samples import keep_entity
+from discreet.output_checking.running.single import one_value
 from discreet.output_checking.running.tree import Step, steps_of
+from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 from discreet.output_checking.stata.model import Kind, Statement, Word
 from discreet.output_checking.stata.parsing import parse_do
 from discreet.output_checking.texts import read_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from discreet.output_checking.running.session import Session
 
@@ -83,6 +87,7 @@ class Interpreter:
                 self.steps(steps, echo=True)
             finally:
                 if own_macros:
+                    restore_left(self.session)
                     self.session.leave_program()
 
     @contextmanager
@@ -117,7 +122,7 @@ class Interpreter:
         try:
             self._step(step)
         except (DoError, UnsupportedError) as error:
-            raise error.at(step.line) from None
+            raise untold(error, session).at(step.line) from None
 
     def _step(self, step: Step) -> None:
         if not step.code:
@@ -159,6 +164,11 @@ class Interpreter:
             if rest:
                 raise UnsupportedError("prefixes after by")
             self.plain(one, text, step, by=(name, inside))
+        elif name == "eststo" and find("eststo") is not None:
+            self.prefixed(rest, one, text, step)
+            known = find("eststo")
+            assert known is not None
+            known.run(self.session, Call("eststo", inside, line=step.line))
         elif name in _PASSED:
             self.prefixed(rest, one, text, step)
         else:
@@ -225,8 +235,11 @@ class Interpreter:
             self.taken[-1] = self.taken[-1] if one.prefixes else None
         if step.body is not None:
             self.block(canonical or word, rest, step)
-        elif word == "fdzrun":
+        elif word == "fdzrun" and by is None:
             self.text(rest, step)
+        elif word in ("fdzestimate", "fdzrun") and rest:
+            word, *more = rest.split(None, 1)
+            self.command(word, more[0] if more else "", step, by)
         elif canonical in _FILES:
             self.other_file(canonical, rest)
         elif canonical in ("continue", "exit", "error"):
@@ -272,7 +285,11 @@ class Interpreter:
             call.options["lines"] = "\n".join(step.lines)
         if by is not None:
             self.under_by(known, call, by)
+        touched, names = self.session.trace.touched, set(self.session.data.variables)
         known.run(self.session, call)
+        if touched:
+            doubt_names(self.session, set(self.session.data.variables) - names, step.source)
+        keep_entity(self.session)
 
     def under_by(self, known: Command, call: Call, by: tuple[str, str]) -> None:
         """Give a call its groups."""
@@ -314,6 +331,26 @@ class Interpreter:
                 self.steps(program.body)
             except Ended:
                 return
+
+
+def untold(error: DoError | UnsupportedError, session: Session) -> DoError | UnsupportedError:
+    """The error without the words of the program where they may hold values of the data."""
+    told = error.line is not None
+    if told or not (session.trace.touched or holds(str(error), session.trace.names)):
+        return error
+    if isinstance(error, DoError):
+        return DoError("a command failed whose text rests on values of the data", code=error.rc)
+    return UnsupportedError("a command whose text rests on values of the data")
+
+
+def doubt_names(session: Session, names: Iterable[str], source: str) -> None:
+    """Remember new names that do not stand in the program: they may hold values of the data."""
+    made = {name for name in names if not holds(source, {name})}
+    if made:
+        session.trace.names |= made
+        reason = "a name was made of values of the data; it is not shown"
+        check = Check(rule="names", verdict=Verdict.fail, reason=reason)
+        session.remember(SafeResult(command="names", shown="", checks=[check]))
 
 
 @lru_cache(maxsize=4096)

@@ -18,6 +18,7 @@ _GLOBAL = re.compile(r"\$(?:\{(?P<braced>[^{}]*)\}|(?P<name>[A-Za-z_0-9]+))")
 _SPECIAL = re.compile(r"[`$\\]")
 _LONGEST = 4_000_000
 _DEEPEST = 64
+_STORED = re.compile(r"([resc])\((\w+)\)\Z")
 _COUNTED = re.compile(r"(\+\+|--)?(\w+)(\+\+|--)?\Z")
 
 
@@ -30,12 +31,14 @@ class Macros:
         shared: Global macros.
         evaluate: Gives the text of `` `=exp' ``.
         extended: Gives the text of `` `:function …' ``.
+        result: Gives the text of `` `r(name)' ``, empty if nothing is stored there.
     """
 
     local: dict[str, str] = field(default_factory=dict)
     shared: dict[str, str] = field(default_factory=dict)
     evaluate: Callable[[str], str] = lambda text: text
     extended: Callable[[str], str] = lambda text: text
+    result: Callable[[str, str], str] = lambda kind, name: ""
 
     def value(self, inside: str) -> str:
         """What stands for the text between the quotes of a local macro."""
@@ -46,6 +49,9 @@ class Macros:
             return self.extended(name[1:].strip())
         if name.startswith("."):
             raise DoError("class macros are not supported", code=198)
+        stored = _STORED.match(name)
+        if stored:
+            return self.result(stored[1], stored[2])
         counted = _COUNTED.match(name)
         if counted and (counted[1] or counted[3]):
             return self._counted(counted[2], counted[1], counted[3])
@@ -112,8 +118,8 @@ def _shared(text: str, start: int, macros: Macros, depth: int) -> tuple[str, int
             return "$", start + 1
         name = expanded(text[start + 1 : end + 1], macros, depth + 1)
         return expanded(macros.shared.get(name, ""), macros, depth + 1), end + 1
-    if text.startswith("${", start) and "`" in text[start : text.find("}", start) + 1]:
-        end = text.find("}", start)
+    end = _brace_end(text, start + 1) if text.startswith("${", start) else None
+    if end is not None and re.search(r"[`$]", text[start + 2 : end]):
         name = expanded(text[start + 2 : end], macros, depth + 1)
         return expanded(macros.shared.get(name.strip(), ""), macros, depth + 1), end + 1
     found = _GLOBAL.match(text, start)
@@ -121,6 +127,16 @@ def _shared(text: str, start: int, macros: Macros, depth: int) -> tuple[str, int
         return "$", start + 1
     name = (found["braced"] or found["name"] or "").strip()
     return expanded(macros.shared.get(name, ""), macros, depth + 1), found.end()
+
+
+def _brace_end(text: str, start: int) -> int | None:
+    """Where the brace that opens at `start` is closed."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += (text[at] == "{") - (text[at] == "}")
+        if not depth:
+            return at
+    return None
 
 
 def _closing(text: str, start: int) -> int | None:

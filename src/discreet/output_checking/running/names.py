@@ -99,6 +99,7 @@ class SessionNames:
         if name == "rc":
             return float(self.session.code)
         if name == "N":
+            self.counted()
             return float(self.session.data.rows)
         if name == "k":
             return float(len(self.session.data.variables))
@@ -126,6 +127,12 @@ class SessionNames:
         if not (1 <= row <= values.shape[0] and 1 <= column <= values.shape[1]):
             return MISSING
         return float(values[int(row) - 1, int(column) - 1])
+
+    def counted(self) -> None:
+        """Where one value is wanted, a small number of observations may not be shown."""
+        rows = self.session.data.rows
+        if self.scalar_wanted and 0 < rows < self.session.limits.minimum:
+            self.session.trace.touched = True
 
     def shifted(self, operators: str, name: str) -> Any:
         """A variable under time-series operators: `L.x`, `D.x`, `L2D.x`."""

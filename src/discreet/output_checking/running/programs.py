@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import words_of
+from discreet.output_checking.running.keeping_data import restore_left
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.session import Result, Session
@@ -65,6 +66,7 @@ def entered(session: Session, program: Program, text: str) -> Iterator[None]:
     finally:
         returned: dict[str, Result] = session.returned
         session.returned = before
+        restore_left(session)
         session.leave_program()
         if program.returns:
             session.stored[program.returns] = returned

@@ -37,6 +37,9 @@ class Names(Protocol):
     def element(self, name: str, text: str, at: tuple[float, ...]) -> float:
         """An element of a matrix, or `_b[…]`, `_se[…]`."""
 
+    def counted(self) -> None:
+        """Note that the number of observations is used."""
+
     def shifted(self, operators: str, name: str) -> Any:
         """A variable under time-series operators."""
 

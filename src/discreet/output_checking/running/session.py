@@ -7,7 +7,7 @@ values of the data through macros, scalars and variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,16 @@ import numpy as np
 from discreet.output_checking.running.dataset import DataSet
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.macros import Macros
+from discreet.output_checking.running.masking import masked, masked_result
 from discreet.output_checking.running.names import SessionNames
 from discreet.output_checking.running.scope import Groups, Scope
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 
-__all__ = ["Result", "Session", "Shown", "Trace"]
+__all__ = ["Kept", "Result", "Session", "Shown", "Trace"]
+
+#: What stands in place of an output of which nothing is shown.
+WITHHELD = "(withheld)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,6 +49,8 @@ class Trace:
         macros: Names of local macros (by depth) and global macros that do.
         scalars: Names of scalars and matrices that do.
         variables: Names of variables made from such values.
+        labels: Names of value labels whose texts are values of the data.
+        names: Names of variables and files that hold such values themselves.
         branches: In how many branches or loops, chosen by such values, the run is.
     """
 
@@ -52,6 +58,8 @@ class Trace:
     macros: set[tuple[int, str]] = field(default_factory=set)
     scalars: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
     branches: int = 0
 
     def fresh(self) -> None:
@@ -68,6 +76,14 @@ class Shown:
     result: SafeResult
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Data put aside, with the names of variables that rest on single values (confidential)."""
+
+    data: DataSet
+    variables: frozenset[str]
+
+
 @dataclass
 class Session:
     """Everything a running do-file can see and change (confidential).
@@ -78,6 +94,10 @@ class Session:
         entity: The variable that says which person or firm a record belongs to.
         seed: Where random numbers start.
         tell: Takes each line of the log.
+        sources: Data files that may be read wherever they lie, by their file names.
+        witness: Told of each statistic that is shown: its line and command, whom it is about
+            (None if that is not known), and its variables.
+        here: The folder that the do-file changed to, within its own.
     """
 
     folder: Path
@@ -87,7 +107,11 @@ class Session:
     tell: Callable[[str], None] = lambda line: None
     data: DataSet = field(default_factory=DataSet)
     frames: dict[str, DataSet] = field(default_factory=dict)
-    preserved: list[DataSet] = field(default_factory=list)
+    preserved: list[tuple[int, Kept]] = field(default_factory=list)
+    files: dict[Path, Kept] = field(default_factory=dict)
+    sources: dict[str, Path] = field(default_factory=dict)
+    witness: Callable[[int, str, list[Any] | None, Any], None] | None = None
+    here: str = ""
     locals: list[dict[str, str]] = field(default_factory=lambda: [{}])
     shared: dict[str, str] = field(default_factory=dict)
     scalars: dict[str, float | str] = field(default_factory=dict)
@@ -97,6 +121,7 @@ class Session:
     )
     estimates: dict[str, Any] = field(default_factory=dict)
     model: Any = None
+    fitted: list[SafeResult] = field(default_factory=list)
     programs: dict[str, Any] = field(default_factory=dict)
     returned: dict[str, Result] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
@@ -118,7 +143,7 @@ class Session:
     def write(self, text: str) -> None:
         """Write public text to the log, line by line, unless the program runs quietly."""
         if not self.quiet:
-            for line in text.split("\n"):
+            for line in masked(text, self.trace.names).split("\n"):
                 self.tell(line)
 
     def note(self, text: str) -> None:
@@ -127,17 +152,40 @@ class Session:
 
     def show(self, result: SafeResult) -> None:
         """Show a safe result and remember it with its checks."""
-        if self.trace.branches or self.trace.touched:
+        steered = self.trace.branches or self.trace.touched
+        if steered and result.shown != WITHHELD:
             result = _with_doubt(result)
+        result = masked_result(result, self.trace.names)
         if not self.quiet:
             self.outputs.append(Shown(self.line, result.command, result))
             if result.shown:
                 self.write(result.shown)
 
+    def remember(self, result: SafeResult) -> None:
+        """Remember checks, of what is not shown or is shown elsewhere."""
+        result = masked_result(result, self.trace.names)
+        self.outputs.append(Shown(self.line, result.command, result))
+
     def withhold(self, command: str, rule: str, reason: str) -> None:
         """Say that something is not shown, and remember it."""
         check = Check(rule=rule, verdict=Verdict.fail, reason=reason)
-        self.show(SafeResult(command=command, shown="(withheld)", checks=[check]))
+        self.show(SafeResult(command=command, shown=WITHHELD, checks=[check]))
+
+    # --- data ----------------------------------------------------------------------
+
+    def kept(self) -> Kept:
+        """A copy of the data to put aside."""
+        return Kept(self.data.copy(), frozenset(self.trace.variables))
+
+    def take(self, kept: Kept) -> None:
+        """Work on with data that was put aside."""
+        self.data = kept.data.copy()
+        self.trace.variables |= kept.variables
+
+    def derive(self, name: str, sources: Iterable[str]) -> None:
+        """Remember a variable whose sources rest on single values of the data."""
+        if self.trace.touched or self.trace.variables.intersection(sources):
+            self.trace.variables.add(name)
 
     # --- results and names ---------------------------------------------------------
 
@@ -150,9 +198,9 @@ class Session:
             kind: `r`, `e` or `s`.
             values: True values by name, for the program's own use.
             safe: Those that may be shown, as the safe command gives them; the value is
-                then taken from here.
+                then taken from here. None may be if single values chose what is described.
         """
-        public = dict(safe or {})
+        public = {} if self.trace.touched else dict(safe or {})
         results = {name: Result(value, safe=False) for name, value in values.items()}
         results.update({name: Result(float(value), safe=True) for name, value in public.items()})
         self.stored[kind] = results
@@ -226,7 +274,7 @@ class Session:
         if "://" in text or text.startswith(("~", "\\\\")) or "\x00" in text:
             raise DoError("files outside the folder of the program are not opened", code=603)
         home = self.folder.resolve()
-        path = (home / text.replace("\\", "/")).resolve()
+        path = (home / self.here / text.replace("\\", "/")).resolve()
         if not path.is_relative_to(home):
             raise DoError("files outside the folder of the program are not opened", code=603)
         return path

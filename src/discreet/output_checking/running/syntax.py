@@ -88,6 +88,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+_COEFFICIENTS = frozenset(("_b", "_se", "_coef"))
 _SAME = {"~=": "!=", "~": "!"}
 _COMPARED = frozenset(("==", "!=", ">", "<", ">=", "<="))
 _LEVELS: tuple[frozenset[str], ...] = (
@@ -130,6 +131,11 @@ def _tokens(text: str) -> list[_Token]:
             word = word[1:-1]
         found.append(_Token(kind, _SAME.get(word, word) if kind == "sign" else word, start, stop))
         at = stop
+        close = text.find("]", at)
+        if word == "[" and len(found) > 1 and found[-2].text in _COEFFICIENTS and close > at:
+            # `_b[1.sex#c.age]`: the name of a coefficient is no expression.
+            found.append(_Token("name", text[at:close].strip(), at, close))
+            at = close
     return found
 
 
@@ -254,7 +260,7 @@ class _Reader:
             arguments, text = self.listed("(", ")")
             return Function(token.text, arguments, text)
         if follows.text == "[" and follows.kind == "sign":
-            if token.text in ("_b", "_se", "_coef"):
+            if token.text in _COEFFICIENTS:
                 return Index(token.text, (), self.inside("[", "]"))
             arguments, text = self.listed("[", "]")
             return Index(token.text, arguments, text)

@@ -107,7 +107,7 @@ def levelsof(
     limits = limits or SafeLimits()
     names_of(name, "levelsof")
     records = take(frame, [name], where=where, entity=entity)
-    axis = group(records, name, limits)
+    axis = group(records, name, limits, together=False)
     cases = cases_of(axis.codes, len(axis), records.entities())
     text = records.is_text(name)
     levels = [

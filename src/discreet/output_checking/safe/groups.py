@@ -26,6 +26,8 @@ __all__ = ["Groups", "cases_of", "count_of", "crossed", "group"]
 _DIRECT = 2**16
 #: A variable of so few values can group few cases; the cells are then withheld.
 _FEW = 5
+#: Whole numbers within a smaller range may be codes of categories.
+_CODES = 10
 #: The label of rare values that are put together.
 _OTHER = "(other)"
 
@@ -55,7 +57,14 @@ class Groups:
         return "<Groups: confidential>"
 
 
-def group(records: Records, name: str, limits: SafeLimits, *, missing: bool = False) -> Groups:
+def group(
+    records: Records,
+    name: str,
+    limits: SafeLimits,
+    *,
+    missing: bool = False,
+    together: bool = True,
+) -> Groups:
     """The groups along a variable.
 
     Args:
@@ -63,6 +72,8 @@ def group(records: Records, name: str, limits: SafeLimits, *, missing: bool = Fa
         name: The grouping variable.
         limits: How many values make a person look at it.
         missing: Whether records without a value are a group of their own.
+        together: Whether rare numbers that may be amounts are put together: the label of a
+            withheld row would else tell the largest one. The caller withholds them if not.
     """
     column = records.data.get_column(name)
     if column.dtype.is_decimal() or column.dtype == pl.Int128:
@@ -75,7 +86,7 @@ def group(records: Records, name: str, limits: SafeLimits, *, missing: bool = Fa
     count = int(count_of(codes, 1, records.times, whole=True)[0])
     checks = _checked(count, column, values, name, limits)
     labels = [number_text(value) for value in values]
-    if checks:
+    if checks or (together and _quantity(column, values)):
         labels, values, codes = _without_rare(labels, values, codes, records, limits)
     if missing and column.null_count():
         codes[codes < 0] = len(values)
@@ -186,6 +197,13 @@ def _checked(
 def _refused(what: str, name: str) -> OutputCheckError:
     hint = "make classes first, with whole numbers or texts as codes"
     return OutputCheckError(what, code="group", where=name, hint=hint)
+
+
+def _quantity(column: pl.Series, values: Sequence[Any]) -> bool:
+    """Whether the values may be amounts, not codes: then a rare one is what somebody has."""
+    if not column.dtype.is_numeric() or not len(values):
+        return False
+    return bool(len(values) > _FEW or values[-1] - values[0] >= _CODES)
 
 
 def _without_rare(

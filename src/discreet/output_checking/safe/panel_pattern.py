@@ -63,7 +63,7 @@ def xtdescribe(
     records = take(frame, [time], where=where, entity=entity)
     entities = records.entities()
     assert entities is not None
-    times = group(records, time, limits)
+    times = group(records, time, limits, together=False)
     used = times.codes >= 0
     unique, who = np.unique(entities[used], return_inverse=True)
     found = [Found("minimum", entity)] * (0 < unique.size < limits.minimum)

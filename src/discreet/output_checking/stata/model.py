@@ -50,6 +50,8 @@ class Why(StrEnum):
     CONTINUED_STRING = "continued string"
     #: The line after ``///``, or before ``;``, of a comment that starts with ``*``.
     CONTINUED_COMMENT = "continued comment"
+    #: A line of a ``/* */`` that opens in a comment with ``*``.
+    BLOCK_IN_COMMENT = "block in a comment"
     #: What stands behind ``;`` in a string while ``;`` ends commands.
     AFTER_SEMICOLON = "after a semicolon"
     #: What a ``/*`` that is never closed takes in.

@@ -195,7 +195,9 @@ class Parser:
         end, joins = self.scanner.star_comment_end(start)
         found: tuple[Reading, ...] = ()
         if not self.inner:
-            found = readings.of_star_comment(self, start, end, joins)
+            opened = self.scanner.open_comment
+            stop = end if opened is None else opened
+            found = readings.of_star_comment(self, start, stop, joins)
         self.add(Kind.COMMENT, start, end, spans=(Span("comment", start, end),), found=found)
         self.at = end
         self._check_comment()

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from discreet.output_checking.stata.heads import Head, HeadReader
 from discreet.output_checking.stata.model import Reading, Statement, Why
-from discreet.output_checking.stata.names import canonical, prefix_kind
+from discreet.output_checking.stata.names import canonical, is_community, prefix_kind
 from discreet.output_checking.stata.scanning import Piece
 
 __all__ = ["Again", "of_command", "of_star_comment", "second", "with_readings"]
@@ -80,14 +80,14 @@ def of_star_comment(parser: Again, start: int, end: int, joins: list[int]) -> tu
         line = _LINE_END.search(text, close, end)
         stop = line.start() if line else end
         found += second(parser, close + 2, stop, Why.STRAY_CLOSE)
-    starts = joins
-    if parser.semicolons:
-        starts = [line.end() for line in _NEW_LINE.finditer(text, start, end)]
-    for place in starts:
+    for line in _NEW_LINE.finditer(text, start, end):
+        place = line.end()
         if _starts_with_command(text, place, end):
-            line = _LINE_END.search(text, place, end)
-            stop = line.start() if line else end
-            found += second(parser, place, stop, Why.CONTINUED_COMMENT)
+            after = _LINE_END.search(text, place, end)
+            stop = after.start() if after else end
+            goes_on = parser.semicolons or place in joins
+            why = Why.CONTINUED_COMMENT if goes_on else Why.BLOCK_IN_COMMENT
+            found += second(parser, place, stop, why)
     return tuple(found)
 
 
@@ -98,21 +98,8 @@ def _starts_with_command(text: str, at: int, end: int) -> bool:
 
 def of_command(parser: Again, reader: HeadReader, head: Head, piece: Piece) -> tuple[Reading, ...]:
     """Readings of a command, all reasons but those of comments and blocks."""
-    found: list[Reading] = []
-    command = head.command
-    name = command.canonical if command else None
-    if command is None:
-        pasted = _PASTED.match(parser.text, piece.start, piece.end)
-        if pasted:
-            found += second(parser, pasted.end(), piece.end, Why.PASTED)
-    elif name is None:
-        if command.has_macro:
-            found += _after_macro(parser, reader, command.end, piece.end)
-        colons = piece.colons or piece.deep_colons
-        if colons:
-            found += second(parser, colons[0] + 1, piece.end, Why.AFTER_COLON)
-    elif name in _DEFINERS or name in _RUNNERS or name == "foreach":
-        found += _in_strings(parser, name, command.end, piece)
+    name = head.command.canonical if head.command else None
+    found = list(_of_word(parser, reader, head, piece))
     if name is not None and piece.deep_colons and prefix_kind(name) == "colon":
         found += second(parser, piece.deep_colons[0] + 1, piece.end, Why.AFTER_COLON)
     if piece.inner is not None:
@@ -124,6 +111,27 @@ def of_command(parser: Again, reader: HeadReader, head: Head, piece: Piece) -> t
     if parser.semicolons or head.prefixes:
         found += _among_semicolons(parser, head, piece)
     return tuple(found)
+
+
+def _of_word(parser: Again, reader: HeadReader, head: Head, piece: Piece) -> Iterator[Reading]:
+    """Readings that the command word, or its absence, gives rise to."""
+    command = head.command
+    if command is None:
+        pasted = _PASTED.match(parser.text, piece.start, piece.end)
+        if pasted:
+            yield from second(parser, pasted.end(), piece.end, Why.PASTED)
+        return
+    name = command.canonical
+    if name is None:
+        if command.has_macro:
+            yield from _after_macro(parser, reader, command.end, piece.end)
+        colons = piece.colons or piece.deep_colons
+        if colons:
+            yield from second(parser, colons[0] + 1, piece.end, Why.AFTER_COLON)
+    elif is_community(name) and piece.colons:  # it may be a prefix
+        yield from second(parser, piece.colons[0] + 1, piece.end, Why.AFTER_COLON)
+    elif name in _DEFINERS or name in _RUNNERS or name == "foreach":
+        yield from _in_strings(parser, name, command.end, piece)
 
 
 def _is_mi(head: Head) -> bool:

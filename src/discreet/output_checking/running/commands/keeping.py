@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.output_checking.running.calls import split_outside
-from discreet.output_checking.running.dataset import NAME
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.reporting import cases_note
@@ -124,8 +123,7 @@ def rename(session: Session, call: Call) -> None:
     new = [after for _, after in pairs]
     kept = [name for name in data.variables if name not in {before for before, _ in pairs}]
     for name in new:
-        if not NAME.match(name):
-            raise DoError(f"{name} invalid name", code=198)
+        data.check_name(name)
         if name in kept or new.count(name) > 1:
             raise DoError(f"variable {name} already defined", code=110)
     names = dict(pairs)

@@ -13,16 +13,25 @@ from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import words_of
 from discreet.output_checking.running.formats import is_format
 from discreet.output_checking.running.registry import command
-from discreet.output_checking.running.values import code_of
+from discreet.output_checking.running.values import MISSING, code_of
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
     from discreet.output_checking.running.session import Session
 
-_KINDS = {"variable": 3, "define": 3, "values": 3, "data": 2, "drop": 4, "list": 1, "dir": 3}
+_KINDS = {
+    "variable": 3,
+    "define": 3,
+    "values": 3,
+    "data": 2,
+    "drop": 4,
+    "copy": 4,
+    "list": 1,
+    "dir": 3,
+}
 
 
-@command("label", summary="label variable, define, values, data, drop", raw=True)
+@command("label", summary="label variable, define, values, data, copy, drop, list", raw=True)
 def label(session: Session, call: Call) -> None:
     """`label variable x "…"`, `label define name 1 "…" …`, `label values x name`."""
     word, _, rest = call.text.strip().partition(" ")
@@ -117,12 +126,56 @@ def _list(session: Session, text: str) -> None:
         texts = session.data.value_labels.get(name)
         if texts is None:
             raise DoError(f"value label {name} not found", code=111)
+        if name in session.trace.labels:
+            session.withhold("label list", "single-value", "the labels are texts of the data")
+            continue
         session.write(f"{name}:")
         for number, label_text in sorted(texts.items()):
             session.write(f"{number:>12g} {label_text}")
 
 
-_DO = {"variable": _variable, "define": _define, "values": _values, "data": _data, "drop": _drop}
+def _copy(session: Session, text: str) -> None:
+    before, _, options = text.partition(",")
+    words = before.split()
+    known = session.data.value_labels
+    if len(words) != 2 or options.strip() not in ("", "replace", "modify"):
+        raise DoError("invalid syntax of label copy", code=198)
+    if words[0] not in known:
+        raise DoError(f"value label {words[0]} not found", code=111)
+    if words[1] in known and not options.strip():
+        raise DoError(f"label {words[1]} already defined", code=110)
+    base = known.get(words[1], {}) if options.strip() == "modify" else {}
+    known[words[1]] = {**base, **known[words[0]]}
+    if words[0] in session.trace.labels:
+        session.trace.labels.add(words[1])
+
+
+@command("numlabel", summary="put numbers before the texts of value labels",
+         options="Add Remove force")  # fmt: skip
+def number_labels(session: Session, call: Call) -> None:
+    """`numlabel [names], add` or `remove`."""
+    if call.has("add") == call.has("remove"):
+        raise DoError("give one of add and remove", code=198)
+    known = session.data.value_labels
+    for name in call.head.split() or list(known):
+        if name not in known:
+            raise DoError(f"value label {name} not found", code=111)
+        if call.has("add"):
+            known[name] = {value: f"{value:g}. {text}" if value < MISSING else text
+                           for value, text in known[name].items()}  # fmt: skip
+        else:
+            known[name] = {value: text.removeprefix(f"{value:g}. ")
+                           for value, text in known[name].items()}  # fmt: skip
+
+
+_DO = {
+    "variable": _variable,
+    "define": _define,
+    "values": _values,
+    "data": _data,
+    "drop": _drop,
+    "copy": _copy,
+}
 
 
 @command("format", summary="display format of variables", raw=True)

@@ -9,10 +9,10 @@ import re
 from typing import TYPE_CHECKING
 
 from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.expanding import macro_text, one_value
 from discreet.output_checking.running.extended import extended_function, words_of
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.session import Result
+from discreet.output_checking.running.single import macro_text, one_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ def scalar(session: Session, call: Call) -> None:
         session.withhold("scalar list", "single-value", "scalars may hold single values")
         return
     if words and words[0] == "drop":
-        for name in words[1].split():
+        for name in " ".join(words[1:]).split():
             session.scalars.pop(name, None)
         return
     text = re.sub(r"\Adef(?:ine|in|i)?\s+", "", call.text.strip())

@@ -51,13 +51,16 @@ def generate(session: Session, call: Call) -> None:
         if kind:
             raise DoError("type mismatch", code=109)
         kind = ""
-    variable = _made(value, kind, mask, session.data.rows)
+    default = "" if is_text(value) else session.settings.get("type")
+    variable = _made(value, kind or default, mask, session.data.rows)
     touched = session.trace.touched
     session.data.put(
         name, Variable(variable.values, variable.kind, value_label=found["label"] or "")
     )
     if touched:
         session.trace.variables.add(name)
+    else:
+        session.trace.variables.discard(name)
     _place(session, call, name)
     if not variable.is_text:
         missing_made(session, int((variable.values >= MISSING).sum()))

@@ -207,7 +207,9 @@ def _shown(
         frame=frame_of(design, rows, omitted),
         stored=numbers,
         checks=checking.checks,
-        evidence=request.evidence(checking, covariance=coefficients.covariance),
+        evidence=request.evidence(
+            checking, covariance=coefficients.covariance, values=coefficients.values
+        ),
     )
 
 

@@ -252,7 +252,9 @@ def _shown(
         frame=frame_of(model.design, rows, omitted),
         stored=numbers,
         checks=checking.checks,
-        evidence=request.evidence(checking, covariance=model.coefficients.covariance),
+        evidence=request.evidence(
+            checking, covariance=model.coefficients.covariance, values=model.coefficients.values
+        ),
     )
 
 

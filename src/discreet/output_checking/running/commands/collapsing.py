@@ -1,0 +1,230 @@
+"""`collapse` and `contract`: one observation per group.
+
+In: calls. Out: the session's data replaced by statistics of groups. Nothing is shown here;
+the new data are looked at as all others when they are.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.output_checking.running.combining import missing_values
+from discreet.output_checking.running.dataset import DataSet, Variable
+from discreet.output_checking.running.egen_work import codes_of
+from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.registry import command
+from discreet.output_checking.running.selecting import selected, weights_of
+from discreet.output_checking.running.statistics import statistic_of
+from discreet.output_checking.running.values import Floats, Mask, smallest_type
+from discreet.output_checking.safe.results import Check, SafeResult, Verdict
+
+if TYPE_CHECKING:
+    from discreet.output_checking.running.calls import Call
+    from discreet.output_checking.running.session import Session
+
+_PART = re.compile(r"\(\s*([A-Za-z]\w*)\s*\)")
+_SAME_KIND = frozenset(("min", "max", "first", "last", "firstnm", "lastnm"))
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A new variable: its name, the statistic, the variable it is of."""
+
+    name: str
+    statistic: str
+    source: str
+
+
+@dataclass
+class _Groups:
+    """Rows of each group, in order."""
+
+    rows: list[Any]
+    firsts: Any
+
+
+@command("collapse", summary="statistics of groups as the new data",
+         options="by() cw fast", weights="fweight aweight pweight iweight")  # fmt: skip
+def collapse(session: Session, call: Call) -> None:
+    """`collapse [(stat)] [name=]varlist … [if] [in] [weight] [, by(varlist) cw]`."""
+    data = session.data
+    targets = _targets(session, call)
+    names = data.listed(call.argument("by") or "")
+    for target in targets:
+        if target.name in names:
+            raise DoError(f"variable {target.name} is also in by()", code=198)
+    mask = selected(session, call)
+    weights = weights_of(session, call, mask, default="aweight")
+    kind = "" if call.weight is None else call.weight.kind
+    kind = "aweight" if kind == "weight" else kind
+    if call.has("cw"):
+        for target in targets:
+            mask &= ~missing_values(data.variables[target.source])
+    if not mask.any():
+        raise DoError("no observations", code=2000)
+    groups = _groups(session, names, mask)
+    result = DataSet(rows=len(groups.rows), label=data.label, sorted_by=tuple(names))
+    for name in names:
+        result.variables[name] = data.variables[name].taken(groups.firsts)
+    for target in targets:
+        result.variables[target.name] = _made(session, target, groups, mask, weights, kind)
+        session.derive(target.name, [target.source, *names])
+    used = {one.value_label for one in result.variables.values()} - {""}
+    result.value_labels = {name: texts for name, texts in data.value_labels.items() if name in used}
+    session.data = result
+    _doubt(session, "collapse")
+
+
+def _doubt(session: Session, command_name: str) -> None:
+    """What is shown of the new data counts groups, not those whom the data are about."""
+    reason = "each observation is a group now; minimum cases are counted in groups"
+    check = Check(rule="groups", verdict=Verdict.review, reason=reason)
+    session.remember(SafeResult(command=command_name, shown="", checks=[check]))
+
+
+def _targets(session: Session, call: Call) -> list[_Target]:
+    """What is to be worked out; the mean unless a statistic stands before."""
+    data = session.data
+    found: list[_Target] = []
+    pieces = _PART.split(call.head)
+    parts = [("mean", pieces[0]), *zip(pieces[1::2], pieces[2::2], strict=True)]
+    for statistic, text in parts:
+        for word in re.sub(r"\s*=\s*", "=", text).split():
+            target, sign, source = word.partition("=")
+            names = data.listed(source if sign else word)
+            found.extend(_Target(target if sign else name, statistic, name) for name in names)
+    if not found:
+        raise DoError("varlist required", code=100)
+    if len({one.name for one in found}) < len(found):
+        raise DoError("a name is used for several statistics", code=198)
+    for one in found:
+        text = data.variables[one.source].is_text
+        if text and one.statistic not in ("count", "first", "last", "firstnm", "lastnm"):
+            raise DoError("type mismatch", code=109)
+        if one.statistic not in ("first", "last", "percent") and not statistic_of(one.statistic):
+            raise UnsupportedError(f"collapse with ({one.statistic})")
+        if one.name not in data.variables:
+            data.check_new(one.name)
+    return found
+
+
+def _groups(session: Session, names: list[str], mask: Mask) -> _Groups:
+    codes, _ = codes_of(session, names)
+    rows = np.flatnonzero(mask)
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    cuts = np.flatnonzero(np.diff(codes[rows])) + 1
+    parts = np.split(rows, cuts)
+    return _Groups(parts, np.array([part[0] for part in parts], dtype=np.int64))
+
+
+def _made(
+    session: Session,
+    target: _Target,
+    groups: _Groups,
+    mask: Mask,
+    weights: Floats | None,
+    kind: str,
+) -> Variable:
+    variable = session.data.variables[target.source]
+    label = f"({target.statistic}) {variable.label or target.source}"
+    known = ~missing_values(variable)
+    if target.statistic in ("first", "last", "firstnm", "lastnm"):
+        return replace(variable, values=_ends(variable, target.statistic, groups), label=label)
+    if target.statistic == "percent":
+        counts = [_sized(part[known[part]], weights, kind) for part in groups.rows]
+        total = sum(counts)
+        shares = np.array([100 * count / total if total else 0.0 for count in counts])
+        return Variable(shares, "double", "", label)
+    if variable.is_text:
+        counts = [_sized(part[known[part]], weights, kind) for part in groups.rows]
+        return Variable(np.array(counts), smallest_type(np.array(counts)), "", label)
+    work = statistic_of(target.statistic)
+    if kind == "pweight" and target.statistic in ("sd", "semean"):
+        raise DoError("pweights not allowed with sd and semean", code=135)
+    found = []
+    for part in groups.rows:
+        rows = part[known[part]]
+        given = None if weights is None else weights[rows]
+        found.append(work(variable.values[rows], given, kind))  # type: ignore[misc]
+    values = np.array(found, dtype=np.float64)
+    if target.statistic in _SAME_KIND:
+        return replace(variable, values=values, label=label)
+    if target.statistic == "count":
+        return Variable(values, "long" if kind != "pweight" else "double", "", label)
+    layout = variable.layout if target.statistic != "sum" else ""
+    return Variable(values, "double", layout, label)
+
+
+def _sized(rows: Any, weights: Floats | None, kind: str) -> float:
+    if weights is None or kind == "aweight":
+        return float(len(rows))
+    return float(weights[rows].sum())
+
+
+def _ends(variable: Variable, statistic: str, groups: _Groups) -> Any:
+    """The first or last value of each group; with `nm` the first or last known one."""
+    known = ~missing_values(variable)
+    places = []
+    for part in groups.rows:
+        rows = part[known[part]] if statistic.endswith("nm") else part
+        rows = rows if len(rows) else part
+        places.append(rows[0] if statistic.startswith("first") else rows[-1])
+    return variable.values[np.array(places, dtype=np.int64)]
+
+
+@command("contract", summary="each combination of values once, with its number",
+         options="Freq() CFreq() Percent() CPercent() Zero noMISS Format()",
+         weights="fweight")  # fmt: skip
+def contract(session: Session, call: Call) -> None:
+    """`contract varlist [if] [in] [fweight] [, freq(name) zero nomiss]`."""
+    data = session.data
+    names = data.listed(call.head)
+    if not names:
+        raise DoError("varlist required", code=100)
+    mask = selected(session, call)
+    weights = weights_of(session, call, mask, default="fweight")
+    if call.has("nomiss"):
+        for name in names:
+            mask &= ~missing_values(data.variables[name])
+    if not mask.any():
+        raise DoError("no observations", code=2000)
+    groups = _groups(session, names, mask)
+    counts = np.array([_sized(part, weights, "fweight") for part in groups.rows])
+    result = DataSet(rows=len(counts), sorted_by=tuple(names), label=data.label)
+    for name in names:
+        result.variables[name] = data.variables[name].taken(groups.firsts)
+    if call.has("zero"):
+        counts = _with_zeros(result, names, counts)
+    total = counts.sum()
+    columns = {"freq": counts, "cfreq": np.cumsum(counts), "percent": 100 * counts / total,
+               "cpercent": 100 * np.cumsum(counts) / total}  # fmt: skip
+    for option, values in columns.items():
+        given = call.argument(option)
+        name = (given or ("_freq" if option == "freq" else "")).strip()
+        if name:
+            result.check_new(name)
+            kind = smallest_type(values) if option.endswith("freq") else "float"
+            result.variables[name] = Variable(np.asarray(values, dtype=np.float64), kind)
+    result.value_labels = dict(data.value_labels)
+    session.data = result
+    _doubt(session, "contract")
+
+
+def _with_zeros(result: DataSet, names: list[str], counts: Any) -> Any:
+    """Also the combinations that do not occur."""
+    codes: list[Any] = [
+        np.unique(result.variables[name].values, return_inverse=True) for name in names
+    ]
+    sizes = [len(values) for values, _ in codes]
+    place = np.ravel_multi_index([found for _, found in codes], sizes)
+    every = np.zeros(int(np.prod(sizes)))
+    every[place] = counts
+    indices = np.unravel_index(np.arange(len(every)), sizes)
+    for name, (values, _), at in zip(names, codes, indices, strict=True):
+        result.variables[name] = replace(result.variables[name], values=values[at])
+    result.rows = len(every)
+    return every

@@ -1,0 +1,380 @@
+"""Models: `regress`, `logit`, `probit`, `logistic`, `utest`, and `predict`.
+
+In: calls. Out: safe tables of coefficients in the log; the model for later commands. Of a
+model that is withheld nothing is kept but its sample.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.output_checking import safe
+from discreet.output_checking.running.dataset import Variable
+from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.factors import Terms, terms_of
+from discreet.output_checking.running.modelling import SAMPLE, Model, keep_sample
+from discreet.output_checking.running.registry import command
+from discreet.output_checking.running.reporting import missing_made
+from discreet.output_checking.running.samples import Chosen, choose, quoted, safely, show
+from discreet.output_checking.running.selecting import selected
+from discreet.output_checking.running.session import Result
+from discreet.output_checking.running.values import MISSING, Floats, Mask, limited
+from discreet.output_checking.safe.layout import Grid
+from discreet.output_checking.safe.numbers import general
+from discreet.output_checking.safe.results import Check, SafeResult, Verdict
+
+if TYPE_CHECKING:
+    from discreet.output_checking.running.calls import Call
+    from discreet.output_checking.running.session import Session
+
+_Fit = Callable[..., SafeResult]
+_TYPES = ("byte", "int", "long", "float", "double")
+#: Groups of `by` whose models are withheld together have at least so many observations.
+_TOGETHER = 20
+
+
+@command(
+    "regress",
+    summary="linear regression",
+    options="Robust CLuster() vce() noConstant Level() noHEader",
+    by=True,
+    weights="aweight fweight pweight",
+    group="models",
+)
+def regress(session: Session, call: Call) -> None:
+    """`[by …:] regress y [terms] [if] [in] [weight] [, robust vce(cluster x) noconstant]`."""
+    _model(session, call, safe.regress, "aweight")
+
+
+@command(
+    "logit probit logistic",
+    summary="models of an outcome that is 0 or not; logistic shows odds ratios",
+    options="Robust CLuster() vce() noConstant Level() OR NOLOG",
+    by=True,
+    weights="fweight pweight",
+    group="models",
+)
+def binary(session: Session, call: Call) -> None:
+    """`logit y [terms] [, or vce(…)]`, `probit …`, `logistic …`."""
+    if call.has("or") and call.name == "probit":
+        raise DoError("option or not allowed", code=198)
+    fit = safe.probit if call.name == "probit" else safe.logit
+    _model(session, call, fit, "fweight")
+
+
+@command(
+    "utest",
+    summary="test for a U shape of a variable and its square",
+    options="MIN() MAX()",
+    group="models",
+)
+def utest(session: Session, call: Call) -> None:
+    """`utest x x2`: after `regress y x x2 …`; refitted with the square of x itself."""
+    if quoted(session, call, "min", "max"):
+        return
+    model = session.model
+    names = session.data.listed(call.head)
+    if model is None or model.command != "regress":
+        raise DoError("utest needs the results of regress", code=301)
+    if len(names) != 2:
+        raise DoError("utest takes a variable and its square", code=102)
+    sample = model.sample
+    if sample is None:
+        raise DoError("the sample of the last model is no longer in the data", code=301)
+    rows = sample == 1
+    first, second = (session.data.variables[name].values[rows] for name in names)
+    if not np.allclose(second, first * first, rtol=1e-6):
+        raise UnsupportedError("utest with a second variable that is not the square of the first")
+    controls = [word for word in model.terms.words[1:] if word not in names]
+    if model.terms.shifted:
+        raise UnsupportedError("utest with lagged variables")
+    if "[" in model.result.command or "vce(" in model.result.command:
+        raise UnsupportedError("utest after weights or other standard errors")
+    chosen = choose(session, call, model.terms.needed, mask=rows)
+    low, high = call.argument("min"), call.argument("max")
+    interval = (float(low), float(high)) if low and high else None
+    result = safely(
+        session,
+        "utest",
+        lambda: safe.utest(
+            chosen.frame,
+            model.outcome,
+            names[0],
+            controls,
+            interval=interval,
+            limits=session.limits,
+            entity=chosen.entity,
+        ),
+    )
+    if result is not None:
+        show(session, result, chosen, model.terms.needed)
+        session.store("r", {}, safe=result.stored)
+
+
+def _model(session: Session, call: Call, fit: _Fit, default: str) -> None:
+    words = call.head.split(None, 1)
+    if not words:
+        raise DoError("varlist required", code=100)
+    if words[0].startswith("("):
+        raise UnsupportedError(f"several equations with {call.name}")
+    terms = terms_of(session, call.head)
+    outcome, *right = terms.words
+    if "#" in outcome or outcome.startswith(("i.", "ib")):
+        raise DoError("the outcome may not be a factor variable", code=198)
+    outcome = outcome.removeprefix("c.")
+    if quoted(session, call, "level"):
+        return
+    options = _options(session, call, default)
+    used = selected(session, call)
+    if call.groups is not None:
+        _by_groups(session, call, fit, (terms, outcome, right), options, used)
+        return
+    chosen, result = _fitted(session, call, fit, (terms, outcome, right), options, used)
+    _keep(session, call, terms, outcome, chosen, result)
+    if result is not None:
+        _show(session, call, chosen, terms, result)
+
+
+_Parts = tuple[Terms, str, list[str]]
+
+
+def _fitted(
+    session: Session, call: Call, fit: _Fit, parts: _Parts, options: dict[str, Any], rows: Mask
+) -> tuple[Chosen, SafeResult | None]:
+    """Fit a safe model to some observations."""
+    terms, outcome, right = parts
+    cluster = options.get("cluster")
+    names = [*terms.needed, *([cluster] if cluster else [])]
+    default = "fweight" if fit is not safe.regress else "aweight"
+    chosen = choose(session, call, names, more=terms.more, default=default, repeat=False, mask=rows)
+    extra = {"weights": chosen.weights} if chosen.weights else {}
+    result = safely(
+        session,
+        call.name,
+        lambda: fit(
+            chosen.frame,
+            outcome,
+            right,
+            limits=session.limits,
+            entity=chosen.entity,
+            earlier=session.fitted[-50:],
+            **extra,
+            **options,
+        ),
+    )
+    if result is not None:
+        text = re.sub(r"\[(\w+)=[^\]]*\]", r"[\1=…]", result.command)
+        result = replace(result, command=text)
+    return chosen, result
+
+
+def _options(session: Session, call: Call, default: str) -> dict[str, Any]:
+    """Options of a safe model."""
+    found: dict[str, Any] = {"robust": call.has("robust"), "constant": not call.has("noconstant")}
+    cluster = call.argument("cluster")
+    vce = (call.argument("vce") or "").split()
+    if vce and vce[0] in ("cl", "clu", "clus", "clust", "cluste", "cluster"):
+        cluster = " ".join(vce[1:])
+    elif vce and vce[0] in ("r", "ro", "rob", "robu", "robus", "robust"):
+        found["robust"] = True
+    elif vce and vce[0] not in ("ols", "oim"):
+        raise UnsupportedError(f"vce({vce[0]}) of {call.name}")
+    if cluster is not None:
+        names = session.data.listed(cluster)
+        if len(names) != 1:
+            raise DoError("one variable makes clusters", code=198)
+        found["cluster"] = names[0]
+    if call.has("level"):
+        found["level"] = float(call.argument("level") or 95)
+    if call.weight is not None:
+        kind = call.weight.kind if call.weight.kind != "weight" else default
+        found["weight_kind"] = kind
+    return found
+
+
+def _keep(
+    session: Session,
+    call: Call,
+    terms: Terms,
+    outcome: str,
+    chosen: Chosen,
+    result: SafeResult | None,
+) -> None:
+    """Keep a model for later commands, with its sample."""
+    rows = chosen.mask.copy()
+    for name in {*terms.needed}:
+        if name not in {one for _, one in terms.shifted.values()}:
+            rows &= session.data.variables[name].values < MISSING
+    for values in terms.more.values():
+        rows &= values < MISSING
+    keep_sample(session, SAMPLE, rows)
+    session.model = None
+    if result is None:
+        session.store("e", {})
+        return
+    session.fitted.append(result)
+    session.model = Model.of(session, call.name, outcome, terms, result, SAMPLE)
+    session.store("e", {"N": float(rows.sum())}, safe=result.stored)
+    session.stored["e"]["cmd"] = Result(call.name, safe=True)
+    session.stored["e"]["depvar"] = Result(outcome, safe=True)
+
+
+def _show(session: Session, call: Call, chosen: Chosen, terms: Terms, result: SafeResult) -> None:
+    """Show a model; nothing of it may be used if it is not shown."""
+    odds = call.name == "logistic" or call.has("or")
+    if odds and "values" in result.evidence:
+        result = replace(result, shown=f"{result.shown}\n\n{_odds(result)}")
+    if not show(session, result, chosen, terms.needed):
+        session.model = None
+        session.store("e", {})
+
+
+def _odds(result: SafeResult) -> str:
+    """Odds ratios of a logit model."""
+    assert result.frame is not None
+    rows = []
+    for row in result.frame.filter(result.frame["coefficient"].is_not_null()).to_dicts():
+        ratio = float(np.exp(row["coefficient"]))
+        error = ratio * row["std_err"] if row["std_err"] is not None else None
+        ends = [None if row[end] is None else float(np.exp(row[end])) for end in ("low", "high")]
+        rows.append((row["term"], [general(one) for one in (ratio, error, *ends)]))
+    heads = ["Odds ratio", "Std. err.", "[conf.", "interval]"]
+    return str(Grid(stub="", heads=heads, blocks=[rows]))
+
+
+def _by_groups(
+    session: Session, call: Call, fit: _Fit, parts: _Parts, options: dict[str, Any], used: Mask
+) -> None:
+    """`by …:` one model for each group.
+
+    Where models are withheld, so are others, until those withheld are enough together: the
+    moments of one group are those of all less those of the others.
+    """
+    assert call.groups is not None
+    starts = call.groups.starts
+    fitted: list[tuple[str, Chosen, SafeResult | None]] = []
+    for first, end in itertools.pairwise(starts):
+        rows = np.zeros(session.data.rows, dtype=np.bool_)
+        rows[first:end] = used[first:end]
+        try:
+            chosen, result = _fitted(session, call, fit, parts, options, rows)
+        except DoError as error:
+            if error.rc != 2000:
+                raise
+            continue
+        fitted.append((_title(session, call.by, int(first), chosen), chosen, result))
+        if result is not None:
+            session.fitted.append(result)
+    hidden = _hidden(fitted)
+    for at, (title, chosen, result) in enumerate(fitted):
+        session.write(f"\n-> {title}")
+        if result is None:
+            continue
+        if at in hidden and "values" in result.evidence:
+            reason = "with it, the model of another group could be worked out"
+            session.withhold(result.command, "secondary", reason)
+        else:
+            _show(session, call, chosen, parts[0], result)
+    session.model = None
+    session.store("e", {})
+
+
+def _hidden(fitted: Sequence[tuple[str, Chosen, SafeResult | None]]) -> set[int]:
+    hidden = {
+        at
+        for at, (_, _, result) in enumerate(fitted)
+        if result is None or "values" not in result.evidence
+    }
+    if not hidden:
+        return hidden
+    sizes = [chosen.frame.height for _, chosen, _ in fitted]
+    left = sorted((size, at) for at, size in enumerate(sizes) if at not in hidden)
+    while left and (len(hidden) < 2 or sum(sizes[at] for at in hidden) < _TOGETHER):
+        hidden.add(left.pop(0)[1])
+    return hidden
+
+
+def _title(session: Session, names: Sequence[str], row: int, chosen: Chosen) -> str:
+    """The name of a group; not of a group of few, which are known by it."""
+    entity = chosen.entity
+    cases = chosen.frame.height if entity is None else chosen.frame[entity].n_unique()
+    if cases < session.limits.minimum:
+        return "(withheld)"
+    parts = []
+    for name in names:
+        value = session.data.variables[name].values[row]
+        text = value if isinstance(value, str) else "." if value >= MISSING else f"{value:g}"
+        parts.append(f"{name} = {text}")
+    return ", ".join(parts)
+
+
+@command(
+    "predict",
+    summary="a variable from the last model; it is never listed",
+    options="XB Residuals STDP PR",
+    group="models",
+)
+def predict(session: Session, call: Call) -> None:
+    """`predict [type] name [if] [in] [, xb residuals stdp pr]`."""
+    words = call.head.split()
+    kind = words.pop(0) if words and words[0] in _TYPES else "float"
+    if len(words) != 1:
+        raise DoError("predict takes one new variable", code=198)
+    name = words[0]
+    session.data.check_new(name)
+    model = session.model
+    if model is None:
+        raise DoError("last estimates not found", code=301)
+    binary_model = model.command != "regress"
+    asked = [word for word in ("xb", "residuals", "stdp", "pr") if call.has(word)]
+    if len(asked) > 1:
+        raise DoError("only one statistic may be specified", code=198)
+    what = asked[0] if asked else "pr" if binary_model else "xb"
+    if (what == "pr") != binary_model and what in ("pr", "residuals"):
+        raise UnsupportedError(f"predict, {what} after {model.command}")
+    values = _predicted(session, model, what)
+    rows = selected(session, call)
+    column = np.where(rows & np.isfinite(values), values, MISSING)
+    variable = Variable(limited(column, kind), kind)
+    session.data.put(name, variable)
+    session.derive(name, [model.outcome, *model.terms.needed])
+    missing_made(session, int((variable.values >= MISSING).sum()))
+
+
+def _predicted(session: Session, model: Model, what: str) -> Floats:
+    if what == "stdp":
+        _, covariance = model.fitted()
+        columns = model.columns()
+        squares = np.einsum("ij,jk,ik->i", columns, covariance, columns)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)), dtype=np.float64)
+    linear = model.linear()
+    if what == "pr":
+        if model.command == "probit":
+            from math import erf, sqrt
+
+            shares = [0.5 * (1 + erf(one / sqrt(2))) for one in linear.tolist()]
+            return np.array(shares, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            return np.asarray(1.0 / (1.0 + np.exp(-linear)), dtype=np.float64)
+    if what == "residuals":
+        name = model.outcome
+        if name in model.terms.shifted:
+            raise UnsupportedError("residuals of a lagged outcome")
+        values = session.data.named(name).values
+        return np.asarray(np.where(values >= MISSING, np.nan, values) - linear, dtype=np.float64)
+    return linear
+
+
+def noted(command: str, shown: str, stored: dict[str, float]) -> SafeResult:
+    """Something worked out from coefficients that were shown."""
+    check = Check(rule="model", verdict=Verdict.passed, reason="from a model that is shown")
+    return SafeResult(command=command, shown=shown, stored=stored, checks=[check])
+
+
+__all__ = ["noted"]

@@ -1,0 +1,129 @@
+"""Statistics of groups for `collapse`: means, sums, percentiles, with weights. CONFIDENTIAL.
+
+In: the known values of one group and their weights. Out: a number, missing where there are
+too few values. What weights mean follows Stata: frequency weights are counts, analytic ones
+are scaled to add up to the number of cases.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from discreet.output_checking.running.values import MISSING, Floats
+
+__all__ = ["STATISTICS", "percentile", "statistic_of"]
+
+#: A statistic: of values, weights (or None) and the kind of weights.
+Statistic = Callable[[Floats, Floats | None, str], float]
+
+
+def percentile(values: Floats, share: float, weights: Floats | None = None) -> float:
+    """A percentile as Stata has it: the mean of two neighbours where the place is whole.
+
+    >>> percentile(np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
+    2.5
+    """
+    if not len(values):
+        return MISSING
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    if weights is None:
+        place = round(len(ordered) * share, 9)
+        whole = int(place)
+        if place == whole:
+            low, high = ordered[max(whole - 1, 0)], ordered[min(whole, len(ordered) - 1)]
+            return float((low + high) / 2)
+        return float(ordered[min(whole, len(ordered) - 1)])
+    total = np.cumsum(weights[order])
+    place = total[-1] * share
+    at = int(np.searchsorted(total, place, side="right"))
+    at = min(at, len(ordered) - 1)
+    if at and np.isclose(total[at - 1], place, rtol=1e-12, atol=0):
+        return float((ordered[at - 1] + ordered[at]) / 2)
+    return float(ordered[at])
+
+
+def _count(values: Floats, weights: Floats | None, kind: str) -> float:
+    if weights is None or kind in ("aweight", "pweight"):
+        return float(len(values)) if kind != "pweight" else float(weights.sum())  # type: ignore[union-attr]
+    return float(weights.sum())
+
+
+def _mean(values: Floats, weights: Floats | None, kind: str) -> float:
+    if not len(values):
+        return MISSING
+    if weights is None:
+        return float(values.sum() / len(values))
+    total = weights.sum()
+    return float((weights * values).sum() / total) if total else MISSING
+
+
+def _sum(values: Floats, weights: Floats | None, kind: str) -> float:
+    if weights is None or not len(values):
+        return float(values.sum())
+    scale = len(values) / weights.sum() if kind == "aweight" else 1.0
+    return float((weights * values).sum() * scale)
+
+
+def _rawsum(values: Floats, weights: Floats | None, kind: str) -> float:
+    return float(values.sum())
+
+
+def _deviation(values: Floats, weights: Floats | None, kind: str) -> float:
+    number = _count(values, weights, "aweight" if kind == "pweight" else kind)
+    if number <= 1:
+        return MISSING
+    mean = _mean(values, weights, kind)
+    squares = (values - mean) ** 2
+    if weights is None:
+        return float(np.sqrt(squares.sum() / (number - 1)))
+    scale = len(values) / weights.sum() if kind == "aweight" else 1.0
+    return float(np.sqrt((weights * squares).sum() * scale / (number - 1)))
+
+
+def _error(values: Floats, weights: Floats | None, kind: str) -> float:
+    deviation = _deviation(values, weights, kind)
+    return MISSING if deviation >= MISSING else deviation / _count(values, weights, kind) ** 0.5
+
+
+def _extreme(choose: Callable[[Any], Any]) -> Statistic:
+    def work(values: Floats, weights: Floats | None, kind: str) -> float:
+        return float(choose(values)) if len(values) else MISSING
+
+    return work
+
+
+def _share(share: float) -> Statistic:
+    return lambda values, weights, kind: percentile(values, share, weights)
+
+
+def _iqr(values: Floats, weights: Floats | None, kind: str) -> float:
+    if not len(values):
+        return MISSING
+    return percentile(values, 0.75, weights) - percentile(values, 0.25, weights)
+
+
+STATISTICS: dict[str, Statistic] = {
+    "mean": _mean,
+    "median": _share(0.5),
+    "sd": _deviation,
+    "semean": _error,
+    "sum": _sum,
+    "rawsum": _rawsum,
+    "count": _count,
+    "max": _extreme(np.max),
+    "min": _extreme(np.min),
+    "iqr": _iqr,
+    "firstnm": _extreme(lambda values: values[0]),
+    "lastnm": _extreme(lambda values: values[-1]),
+}
+
+
+def statistic_of(name: str) -> Statistic | None:
+    """The statistic of a name, also `p1` to `p99`; None if there is none."""
+    found = re.fullmatch(r"p([1-9]\d?)", name)
+    return _share(int(found[1]) / 100) if found else STATISTICS.get(name)

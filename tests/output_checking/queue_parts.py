@@ -1,0 +1,41 @@
+"""What the tests of the review queue share: queues and small submissions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet.output_checking.queue import Queue, Settings, Submission, Work, submit, view
+
+LOG = ". tab sex\n\n        sex |      Freq.\n------------+-----------\n      Total |        500\n"
+
+
+def new_queue(folder: Path, **changes: object) -> Queue:
+    """A queue for Anna and Ben."""
+    chosen = {"persons": ("Anna", "Ben"), "rate": 0.0, **changes}
+    return Queue.create(folder / "q", Settings(**chosen))
+
+
+def output_stage(work: Work) -> None:
+    """A stage that makes one output of the log, as it is."""
+    assert work.submission.log is not None
+    folder = work.folder / "outputs"
+    folder.mkdir()
+    target = folder / "a.log"
+    target.write_bytes(work.submission.log.read_bytes())
+    work.outputs.append(target)
+
+
+def hand_in(
+    queue: Queue, folder: Path, text: str = LOG, *, researcher: str = "Weber", stages=None
+) -> int:
+    """Hand in a program and its log, without anything to look at."""
+    program, log = folder / "a.do", folder / "handed.log"
+    program.write_text("tabulate sex\n")
+    log.write_text(text)
+    submission = Submission(program=program, researcher=researcher, log=log)
+    return submit(queue, submission, stages=stages or [output_stage])
+
+
+def version(queue: Queue, number: int) -> int:
+    """The version of a submission."""
+    return view(queue, number).row.standing.version

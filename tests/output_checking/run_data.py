@@ -1,0 +1,64 @@
+"""Runs lines of a do-file on a small frame, for the tests of the runner."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+from discreet.output_checking.running.dataset import DataSet
+from discreet.output_checking.running.interpreter import Interpreter
+from discreet.output_checking.running.samples import keep_entity
+from discreet.output_checking.running.session import Session
+from discreet.output_checking.running.tree import steps_of
+from discreet.output_checking.running.values import MISSING, letter_of
+from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.stata.parsing import parse_do
+
+
+class Run:
+    """What a program left behind: its session and its log."""
+
+    def __init__(self, text, frame=None, folder=None, **settings):
+        self.log = []
+        folder = Path(folder or tempfile.mkdtemp())
+        self.session = Session(folder, SafeLimits(), tell=self.log.append, **settings)
+        if frame is not None:
+            self.session.data = DataSet.of(
+                frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
+            )
+            keep_entity(self.session)
+        self.more(text)
+
+    def more(self, text):
+        """Run further lines."""
+        lines = "\n".join(line.strip() for line in text.strip().splitlines())
+        Interpreter(self.session).steps(steps_of(parse_do(lines)))
+
+    def __getitem__(self, name):
+        """The values of a variable; missing ones as `.`, `.a`, …"""
+        values = self.session.data.variables[name].values
+        return [
+            one if isinstance(one, str) else letter_of(one) if one >= MISSING else float(one)
+            for one in values
+        ]
+
+    def kind(self, name):
+        """The storage type of a variable."""
+        return self.session.data.variables[name].kind
+
+    @property
+    def names(self):
+        """The names of the variables in order."""
+        return list(self.session.data.variables)
+
+    @property
+    def text(self):
+        """The log."""
+        return "\n".join(self.log)
+
+    @property
+    def verdicts(self):
+        """The verdict of each output."""
+        return [str(one.result.verdict) for one in self.session.outputs]

@@ -1,0 +1,19 @@
+"""The page on what the runner knows is what the runner knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet.output_checking.running.listing import markdown
+from discreet.output_checking.running.registry import commands
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "runner.md"
+
+
+def test_the_page_is_that_of_the_program() -> None:
+    written = PAGE.read_text(encoding="utf-8")
+    assert written == markdown(), "run scripts/runner_reference.py"
+
+
+def test_there_are_at_least_sixty_commands() -> None:
+    assert len([one for one in commands() if one.group != "refused"]) >= 60

@@ -1,0 +1,73 @@
+"""Twenty scripts in each language with leaks of every kind, each marked on its line."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from discreet.output_checking.findings import Severity
+from discreet.output_checking.rewriting import Rewriting
+from discreet.output_checking.scripts.python_scripts import rewrite_python
+from discreet.output_checking.scripts.r_scripts import rewrite_r
+from discreet.output_checking.scripts.r_tree import parse_r
+
+FOLDER = Path(__file__).parent / "scripts"
+PYTHON = sorted((FOLDER / "py").glob("*.py"))
+R = sorted((FOLDER / "r").glob("*.R"))
+MARK = re.compile(r"\b(LEAK|SAFE|REVIEW)\b")
+
+
+def rewritten(path: Path) -> Rewriting:
+    text = path.read_text("utf-8")
+    return rewrite_python(text) if path.suffix == ".py" else rewrite_r(text)
+
+
+def lines_of(done: Rewriting, severity: Severity) -> set[int]:
+    return {each.line for each in done.findings if each.severity is severity}
+
+
+def test_there_are_twenty_of_each() -> None:
+    assert (len(PYTHON), len(R)) == (20, 20)
+
+
+@pytest.mark.parametrize("path", [*PYTHON, *R], ids=lambda path: path.name)
+def test_each_leak_is_stopped_and_nothing_else(path: Path) -> None:
+    text = path.read_text("utf-8")
+    done = rewritten(path)
+    wanted: dict[str, set[int]] = {"LEAK": set(), "SAFE": set(), "REVIEW": set()}
+    for number, line in enumerate(text.splitlines(), 1):
+        for found in MARK.finditer(line):
+            wanted[found.group(1)].add(number)
+    refused = lines_of(done, Severity.REFUSED)
+    edited = {edit.line for edit in done.edits}
+    assert not lines_of(done, Severity.ERROR), [str(each) for each in done.findings]
+    assert refused == wanted["LEAK"], (refused - wanted["LEAK"], wanted["LEAK"] - refused)
+    assert wanted["LEAK"] <= edited, wanted["LEAK"] - edited
+    wrapped = {e.line for e in done.edits if e.rule == "command"}
+    assert wrapped == wanted["SAFE"], (wrapped, wanted["SAFE"])
+    assert wanted["REVIEW"] <= lines_of(done, Severity.REVIEW)
+
+
+@pytest.mark.parametrize("path", [*PYTHON, *R], ids=lambda path: path.name)
+def test_what_is_written_is_a_program(path: Path) -> None:
+    done = rewritten(path)
+    if path.suffix == ".py":
+        ast.parse(done.text)
+    else:
+        assert parse_r(done.text)
+
+
+@pytest.mark.parametrize("path", [*PYTHON, *R], ids=lambda path: path.name)
+def test_edits_can_be_taken_back(path: Path) -> None:
+    done = rewritten(path)
+    parts, at, moved = [], 0, 0
+    for edit in done.edits:
+        start = edit.start + moved
+        assert done.text[start : start + len(edit.after)] == edit.after
+        parts += [done.text[at:start], edit.before]
+        at = start + len(edit.after)
+        moved += len(edit.after) - len(edit.before)
+    assert "".join([*parts, done.text[at:]]) == path.read_text("utf-8")

@@ -1,0 +1,276 @@
+"""`discreet fire pre` and `undo` on scripts, and the attacks that a corpus line cannot show."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+from discreet.cli.commands import app
+from discreet.errors import OutputCheckError
+from discreet.output_checking.findings import Severity
+from discreet.output_checking.scripts.documents import chunks_of
+from discreet.output_checking.scripts.files import rewrite_scripts, undo_script
+from discreet.output_checking.scripts.policies import ScriptPolicy
+from discreet.output_checking.scripts.python_scripts import rewrite_python
+from discreet.output_checking.scripts.r_scripts import rewrite_r
+
+PROGRAM = """\
+'''Means of wages.'''
+from __future__ import annotations
+import pandas as pd
+df = pd.read_csv("wages.csv")
+print("cases and wages")
+print(df.describe())
+print(df.wage.max())
+"""
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_a_script_is_rewritten_restored_and_rewritten_again(tmp_path: Path) -> None:
+    script = tmp_path / "a.py"
+    script.write_text(PROGRAM)
+    done = run("fire", "pre", script, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["files"][0]["refused"] == 1
+    assert script.read_text() == PROGRAM
+    before = (tmp_path / "a_FiRe.py").read_bytes()
+    assert "as it was before" in run("fire", "pre", tmp_path / "a_FiRe.py").output
+    assert (tmp_path / "a_FiRe.py").read_bytes() == before
+    script.unlink()
+    assert run("fire", "undo", tmp_path / "a_FiRe.py.json").exit_code == 0
+    assert script.read_text() == PROGRAM
+
+
+def test_the_rewritten_script_runs_and_shows_no_extreme(tmp_path: Path) -> None:
+    (tmp_path / "wages.csv").write_text("wage\n" + "".join(f"{n * 37 % 91}.5\n" for n in range(60)))
+    (tmp_path / "a.py").write_text(PROGRAM)
+    rewrite_scripts([tmp_path / "a.py"])
+    done = subprocess.run(
+        [sys.executable, "a_FiRe.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "cases and wages" in done.stdout
+    assert "wage |         60" in done.stdout
+    assert "90.5" not in done.stdout
+
+
+def test_a_refused_part_stops_the_script_without_a_figure(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import os\nx = os.system('echo 1')\n")
+    rewrite_scripts([tmp_path / "a.py"])
+    done = subprocess.run(
+        [sys.executable, "a_FiRe.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "os.system is not permitted" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("a.py", b"x = (1\n", "not Python"),
+        ("a.py", b"%matplotlib inline\n", "not Python"),
+        ("a.py", b"# coding: utf-7\nprint('+AGE-')\n", "reads this file as utf-7"),
+        ("a.py", "x = 'Löhne'\n".encode("latin-1"), "reads this file as utf-8"),
+        ("a.py", b"x = " + b"(" * 500 + b"1" + b")" * 500, ""),
+        ("a.py", b"x = " + b"-" * 100_000 + b"1", ""),
+        ("a.py", b"x = 1" + b" + 1" * 100_000, ""),
+        ("a.py", b"fdz_safe = 3\n", "belongs to the safe functions"),
+        ("a.py", b"import os as fdz_safe\n", "belongs to the safe functions"),
+        ("a.R", b"x <- c(1,\n", "cannot be parsed"),
+        ("a.R", b'x <- "abc\n', "cannot be parsed"),
+        ("a.R", b"(" * 5000, "nested too deeply"),
+        ("a.R", b"fdz_mean <- print\n", "belongs to the safe functions"),
+    ],
+)
+def test_what_cannot_be_read_is_not_written(
+    tmp_path: Path, name: str, data: bytes, what: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    (outcome,) = rewrite_scripts([tmp_path / name])
+    assert outcome.state == "refused"
+    grave = [each for each in outcome.findings if each.severity is Severity.ERROR]
+    assert any(what in each.what for each in grave), [str(each) for each in grave]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name]
+    assert run("fire", "pre", tmp_path / name).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("a.py", b"\x00\x01"), ("a.ipynb", b"{}"), ("a_FiRe.R", b"1"), ("a.qmd", b"no code\n")],
+)
+def test_what_is_no_script_is_an_error(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert run("fire", "pre", tmp_path / name).exit_code == 2
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_file_of_the_name_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.R").write_text("x <- 1\n")
+    (tmp_path / "a_FiRe.R").write_text("mine\n")
+    assert run("fire", "pre", tmp_path / "a.R").exit_code == 2
+    assert (tmp_path / "a_FiRe.R").read_text() == "mine\n"
+    assert run("fire", "pre", tmp_path / "a.R", "--overwrite").exit_code == 0
+
+
+def test_a_changed_result_cannot_be_undone(tmp_path: Path) -> None:
+    (tmp_path / "a.R").write_text("x <- 1\n")
+    rewrite_scripts([tmp_path / "a.R"])
+    (tmp_path / "a_FiRe.R").write_text("x <- 2\n")
+    with pytest.raises(OutputCheckError, match="changed after"):
+        undo_script(tmp_path / "a_FiRe.R.json")
+
+
+def test_a_folder_gives_scripts_and_do_files(tmp_path: Path) -> None:
+    (tmp_path / "a.R").write_text("x <- 1\n")
+    (tmp_path / "b.do").write_text("su x\n")
+    done = run("fire", "pre", tmp_path, "--json")
+    assert json.loads(done.stdout)["written"] == 2
+    assert json.loads(run("fire", "pre", tmp_path, "--json").stdout)["written"] == 0
+
+
+def test_chunks_of_a_document_are_rewritten_and_the_text_is_not(tmp_path: Path) -> None:
+    text = "Title print(d)\n\n```{r first}\nd <- read.csv('a')\nd\n```\n\nEnd `d`\n"
+    (tmp_path / "a.Rmd").write_text(text)
+    rewrite_scripts([tmp_path / "a.Rmd"])
+    assert (tmp_path / "a_FiRe.Rmd").read_text() == text.replace("\nd\n`", "\ninvisible(d)\n`")
+    python = "```{python}\nimport pandas as pd\ndf = pd.read_csv('a')\ndf.head()\n```\n"
+    (tmp_path / "b.qmd").write_text(python)
+    rewrite_scripts([tmp_path / "b.qmd"])
+    assert "\npass  # FDZ" in (tmp_path / "b_FiRe.qmd").read_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```{r}\nx\n",
+        "```{julia}\nx\n```\n",
+        "```{r, child='b.Rmd'}\nx\n```\n",
+        "```{r}\n1\n```\nIt is `r max(d$x)`.\n",
+        "---\ntitle: !r max(d$x)\n---\n```{r}\n1\n```\n",
+        "```{r}\n1\n```\n```{python}\n1\n```\n",
+    ],
+)
+def test_documents_with_other_code_are_refused(text: str) -> None:
+    with pytest.raises(OutputCheckError):
+        chunks_of(text, "a.Rmd")
+
+
+def test_a_centre_adds_rules(tmp_path: Path) -> None:
+    rules = tmp_path / "ours.toml"
+    rules.write_text('[commands]\n"ourtools.*" = "allowed"\n".peek" = "refused"\n')
+    policy = ScriptPolicy.read("python", rules)
+    done = rewrite_python("import ourtools\nx = ourtools.mean(1)\nx.peek()\n", policy)
+    assert [each.line for each in done.findings if each.severity >= Severity.INFO] == [3]
+    assert policy.digest != ScriptPolicy.default("python").digest
+    rules.write_text('[commands]\nx = "perhaps"\n[other]\n')
+    with pytest.raises(OutputCheckError) as error:
+        ScriptPolicy.read("r", rules)
+    assert len(error.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(x := df.y.max())",
+        "p = (print if 1 else len)\np(df)",
+        "x: print(df) = 1",
+        "class A:\n    print(df)",
+        "[print(v) for v in df.x]",
+        "print(*df.x)",
+        "print(**{'sep': df.x.max()})",
+        "match df.x.max():\n    case y: print(y)",
+        "from discreet.output_checking import safe\nsafe = df\nprint(safe.summarize(df))",
+        "from discreet.output_checking.safe import table\ndef table(x): return x\nprint(table(df))",
+        "def str(x): return df.x.max()\nprint(str(1))",
+        "title = 'a'\ntitle = df.x.max()\nprint(title)",
+        "a = [1]\nb = (a, 2)\nb[0].append(df.x.max())\nprint(a)",
+        "from settings import TITLE\nprint(TITLE)",
+        "ｐrint(df)",
+        "df.ｔo_csv('a')",
+        "raise SystemExit(df.x.max())",
+        "open('a', mode)",
+        "open(*['a', 'w'])",
+        "import logging\nlogging.getLogger().info(df.x.max())",
+        "input(df.x.max())",
+        "with open('a') as f: print(f.read())",
+        "async def f():\n    print(await df)",
+        "print(open('data.csv').read())",
+        "f = df.to_csv\nf('a')",
+        "print('{0.x}'.format(df))",
+        "print('%s' % df.x.max())",
+    ],
+)
+def test_ways_around_in_python_are_seen(line: str) -> None:
+    done = rewrite_python(f"import pandas as pd\ndf = pd.read_csv('a')\n{line}\n")
+    assert any(each.severity is Severity.REFUSED for each in done.findings), done.text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "if (TRUE) { p <- print }; p(d)",
+        "f <- function(x = print) x(d); f()",
+        "list(print)[[1]](d)",
+        "Reduce(function(a, b) cat(a), d$x)",
+        "x <- y <- d; y",
+        "d$x -> z; cat(z)",
+        "l <- list(); l$top <- max(d$x); cat(l$top)",
+        "names(l)[1] <- d$x; print(names(l))",
+        "switch('a', a = d)",
+        "repeat { print(d); break }",
+        'r"(\n)"; print(d)',
+        "d |> (\\(v) print(v))()",
+        "`my print` <- print; `my print`(d)",
+        "with(d, print(x))",
+        "d |> _$x",
+        "paste <- function(x) max(d$x); cat(paste(1))",
+        "-d",
+        "base:::print(d)",
+        "function(x) x; (function() d)()",
+    ],
+)
+def test_ways_around_in_r_are_seen(line: str) -> None:
+    done = rewrite_r(f"d <- read.csv('a')\n{line}\n")
+    assert any(each.severity.rank >= Severity.REFUSED.rank for each in done.findings), done.text
+
+
+def test_clean_programs_stay_as_they_are() -> None:
+    text = 'names = ["a", "b"]\nfor name in names:\n    print(f"{name}: {len(name):d}")\n'
+    done = rewrite_python(text)
+    assert (done.text, done.findings) == (text, ())
+    text = 'x <- c(1, 2)\nfor (v in x) cat("value", v, "\\n")\nx[1] + 2\npaste("a", x)\n'
+    assert (rewrite_r(text).text, rewrite_r(text).findings) == (text, ())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.sampled_from("ab1 .,()[]{}<-=+|>~`'\"\\\n#%:;"), max_size=60))
+def test_any_text_gives_findings_or_a_program(text: str) -> None:
+    for rewriter in (rewrite_python, rewrite_r):
+        done = rewriter(text)
+        assert done.refused or isinstance(done.text, str)
+        assert not done.refused or not done.edits or done.text
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["x <- 1", "print(x)", "d", "f <- function(a) a", "if (x > 1) d else x", "d |> head()"]
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_rewriting_r_twice_changes_nothing_more(lines: list[str]) -> None:
+    once = rewrite_r("\n".join(lines)).text
+    assert rewrite_r(once).text == once
