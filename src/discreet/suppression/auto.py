@@ -58,7 +58,8 @@ def protect_auto(
         seed: Draws in the search; the same seed gives the same pattern.
     """
     watch = WorkTime(time_limit, progress)
-    many = published_from_above(problem, watch, seed)
+    large = 2 * len(problem.primary) > _MANY
+    many = published_from_above(problem, watch, seed) if large else None
     if many is not None:
         return finish(many, "auto", watch)
     base = start(problem, watch, seed)

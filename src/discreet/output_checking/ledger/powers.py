@@ -1,0 +1,101 @@
+"""Power sums: short sketches of sets that tell whether two sets differ by few members.
+
+In: members as keyed 64-bit digests. Out: for each set its sums of powers modulo two primes.
+The sums of a difference of sets are the difference of their sums. With weights +1 and -1
+and d differing members these are ``s_k = w_1 x_1^k + … + w_d x_d^k``, and the Hankel matrix
+``(s_{i+j})`` is ``V' diag(w) V`` with a Vandermonde matrix V: its rank is at most d, whatever
+the digests are. Sets that differ by fewer than `size` members are therefore always found.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MOST", "PRIMES", "Sums", "added", "hankel_ranks", "sums_of"]
+
+Sums = NDArray[np.int64]
+
+#: Two primes below 2^31, so that products fit into 64 bits; each has digests of its own.
+PRIMES = (2**31 - 1, 2**31 - 19)
+#: The largest minimum: work grows with its cube.
+MOST = 50
+
+
+def sums_of(digests: NDArray[np.uint64], size: int) -> Sums:
+    """The power sums of a set, from power 0 to ``2 size - 2``, for both primes.
+
+    Args:
+        digests: The members, each once.
+        size: The smallest number of differing members that is no matter.
+
+    >>> sums_of(np.array([5, 7], dtype=np.uint64), 2)[0].tolist()
+    [2, 14, 100]
+    """
+    found = np.empty((len(PRIMES), 2 * size - 1), dtype=np.int64)
+    halves = (digests & np.uint64(0xFFFFFFFF), digests >> np.uint64(32))
+    for row, (prime, half) in enumerate(zip(PRIMES, halves, strict=True)):
+        members = half.astype(np.int64) % (prime - 1) + 1
+        power = np.ones(len(members), dtype=np.int64)
+        for exponent in range(2 * size - 1):
+            found[row, exponent] = _total(power, prime)
+            power = power * members % prime
+    return found
+
+
+def _total(values: NDArray[np.int64], prime: int) -> int:
+    """A sum modulo a prime; 64 bits hold 2^32 summands."""
+    return int(values.sum(dtype=np.uint64)) % prime
+
+
+def added(*terms: tuple[int, Sums]) -> Sums:
+    """Sums of sets, each taken with a sign.
+
+    Args:
+        terms: A sign, +1 or -1, and sums whose last two dimensions are primes and powers.
+    """
+    total: Sums = np.zeros(1, dtype=np.int64)
+    for sign, sums in terms:
+        total = total + sign * sums
+    result: Sums = total % np.array(PRIMES, dtype=np.int64)[:, None]
+    return result
+
+
+def hankel_ranks(sums: Sums, prime: int) -> NDArray[np.int64]:
+    """How many members stand behind each row of sums: exact if fewer than the size.
+
+    Args:
+        sums: One row for each difference of sets.
+        prime: The prime that they are modulo of.
+
+    Returns:
+        For each row the rank of its Hankel matrix: at most the number of differing members.
+
+    >>> few = np.array([3, 5, 9], dtype=np.uint64)
+    >>> many = np.arange(100, dtype=np.uint64)
+    >>> rows = np.stack([sums_of(few[:2], 4)[0], sums_of(few, 4)[0], sums_of(many, 4)[0]])
+    >>> hankel_ranks(rows, PRIMES[0]).tolist()
+    [2, 3, 4]
+    """
+    size = (sums.shape[1] + 1) // 2
+    places = np.arange(size)[:, None] + np.arange(size)[None, :]
+    matrices = sums[:, places] % prime
+    ranks = np.zeros(len(sums), dtype=np.int64)
+    every = np.arange(len(sums))
+    for column in range(size):
+        # the pivot of each matrix: its first row, not used yet, that is not zero here
+        usable = (matrices[:, :, column] != 0) & (np.arange(size)[None, :] >= ranks[:, None])
+        row = usable.argmax(axis=1)
+        has = usable[every, row]
+        some = every[has]
+        pivot_row, rank = row[has], ranks[has]
+        pivot = matrices[some, pivot_row].copy()
+        matrices[some, pivot_row] = matrices[some, rank]
+        matrices[some, rank] = pivot
+        head = pivot[:, column][:, None, None]
+        factor = matrices[some, :, column][:, :, None]
+        below = np.arange(size)[None, :, None] > rank[:, None, None]
+        reduced = (matrices[some] * head % prime - factor * pivot[:, None, :] % prime) % prime
+        matrices[some] = np.where(below, reduced, matrices[some])
+        ranks[has] += 1
+    return ranks

@@ -1,0 +1,250 @@
+"""A queue: a folder that only the centre can read.
+
+In: the path of the folder. Out: `Queue`, which the other modules work on. CONFIDENTIAL.
+
+    queue.sqlite   the record          queue.key   what it is sealed with
+    queue.lock     who is at work      store/      the files of submissions
+    released/      what was released, unless another place is named
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from discreet.microdata.secret import Secret
+from discreet.output_checking.ledger.units import UnitKey
+from discreet.output_checking.queue import database
+from discreet.output_checking.queue.errors import intact, queue_error, translated
+from discreet.output_checking.queue.record import append
+from discreet.output_checking.queue.settings import Settings, plain_name, same_person
+
+__all__ = ["Queue", "kept_on_disk"]
+
+
+class Queue:
+    """An open queue (confidential).
+
+    >>> import tempfile
+    >>> queue = Queue.create(Path(tempfile.mkdtemp()) / "q", Settings(persons=("Anna",)))
+    >>> queue.settings.persons
+    ('Anna',)
+    >>> queue.close()
+    """
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection, secret: Secret) -> None:
+        self.folder = folder
+        self.connection = connection
+        self.record_key = secret.derive("discreet: record of a review queue")
+        self.units = UnitKey(secret)
+        self._draw_key = secret.derive("discreet: drawing outputs for control")
+        self._held = False
+
+    @classmethod
+    def create(cls, folder: str | os.PathLike[str], settings: Settings) -> Queue:
+        """Make a new queue.
+
+        Args:
+            folder: Where; it does not exist, or is empty.
+            settings: How it works.
+        """
+        place = Path(folder)
+        with translated(str(place)):
+            if place.is_symlink() or (
+                place.exists() and (not place.is_dir() or any(place.iterdir()))
+            ):
+                hint = "name a new folder"
+                raise queue_error("there is something here", "queue-exists", str(place), hint)
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.chmod(0o700)
+            for name in ("store", "released"):
+                (place / name).mkdir(mode=0o700)
+            secret = Secret.generate()
+            secret.write(place / "queue.key")
+            database.lay_out(place / "queue.sqlite")
+            queue = cls(place, database.connect(place / "queue.sqlite"), secret)
+        with queue.writing():
+            first = settings.persons[0]
+            facts = settings.to_dict()
+            queue.append("settings", person=first, reason="the queue was made", payload=facts)
+        return queue
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Queue:
+        """Open a queue as it is; `open_queue` also puts right what an interruption left.
+
+        Args:
+            folder: Where it is.
+        """
+        place = Path(folder)
+        path = place / "queue.sqlite"
+        if not path.is_file():
+            hint = "make one with: discreet fire queue init"
+            raise queue_error("there is no queue here", "queue-missing", str(place), hint)
+        with translated(str(path)), intact(str(path)):
+            secret = Secret.from_file(place / "queue.key")
+            queue = cls(place, database.connect(path), secret)
+            try:
+                _ = queue.settings
+            except BaseException:
+                queue.close()
+                raise
+        return queue
+
+    def close(self) -> None:
+        """Close the database."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "<Queue (confidential)>"
+
+    # --- settings ------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """How the queue works now."""
+        found = None
+        with translated(str(self.folder)):
+            rows = self.connection.execute(
+                "SELECT payload FROM events WHERE kind = 'settings' ORDER BY seq DESC LIMIT 1"
+            ).fetchone()
+        if rows is not None:
+            try:
+                found = Settings.from_dict(json.loads(rows[0]))
+            except (ValueError, TypeError, KeyError):
+                found = None
+        if found is None:
+            what = "the settings of the queue cannot be read"
+            raise queue_error(what, "queue-damaged", str(self.folder))
+        return found
+
+    def add_person(self, name: str, *, by: str, reason: str) -> None:
+        """Let another person decide.
+
+        Args:
+            name: Who.
+            by: A person who decides already.
+            reason: Why.
+        """
+        with self.writing():
+            now = self.settings
+            person = now.person(by)
+            if any(same_person(name, other) for other in now.persons):
+                what = "there is a person of this name"
+                raise queue_error(what, "queue-settings", plain_name(name))
+            facts = {**now.to_dict(), "persons": [*now.persons, plain_name(name)]}
+            self.append("settings", person=person, reason=reason, payload=facts)
+
+    # --- writing -------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A transaction: all or nothing, and on the disk when it ends."""
+        where = str(self.folder)
+        with translated(where), intact(where), database.transaction(self.connection):
+            yield
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Tell others that files of the queue are being written."""
+        with translated(str(self.folder)), database.shared_lock(self.folder / "queue.lock"):
+            yield
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether nobody writes files, and nobody else will until the block ends."""
+        with translated(str(self.folder)), database.sole_lock(self.folder / "queue.lock") as held:
+            yield held
+
+    def append(
+        self,
+        kind: str,
+        *,
+        person: str,
+        reason: str,
+        submission: int | None = None,
+        payload: dict[str, object] | None = None,
+    ) -> str:
+        """Add an entry to the record, within `writing`; its digest."""
+        event = append(
+            self.connection,
+            self.record_key,
+            kind,
+            submission=submission,
+            person=person,
+            reason=_reason(reason),
+            payload=payload,
+        )
+        return event.digest
+
+    def drawn(self, fingerprint: str, rate: float) -> bool:
+        """Whether an output is drawn for control: keyed, and the same each time.
+
+        Args:
+            fingerprint: Digest of what was handed in.
+            rate: Share of outputs.
+        """
+        digest = hmac.new(self._draw_key, fingerprint.encode(), hashlib.sha256).digest()
+        return int.from_bytes(digest[:8], "big") < rate * 2.0**64
+
+    def store(self, token: str) -> Path:
+        """The folder of the files of a submission."""
+        return self.folder / "store" / token
+
+    def sweep(self) -> None:
+        """Remove folders that an interruption left; nobody is at work."""
+        known = {row[0] for row in self.connection.execute("SELECT token FROM submissions")}
+        for path in (self.folder / "store").iterdir():
+            if path.name not in known:
+                shutil.rmtree(path)
+
+    def interrupted(self) -> bool:
+        """Whether there may be something to put right."""
+        (open_ones,) = self.connection.execute(
+            "SELECT coalesce(sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END), 0) FROM events "
+            "WHERE kind IN ('intent', 'released', 'withdrawn')"
+        ).fetchone()
+        (count,) = self.connection.execute("SELECT count(*) FROM submissions").fetchone()
+        return int(open_ones) > 0 or len(list((self.folder / "store").iterdir())) > count
+
+
+def _reason(text: str) -> str:
+    found = text.strip()
+    if not found:
+        raise queue_error("a reason is needed", "reason", "", "say why, with --reason")
+    return found
+
+
+def kept_on_disk(path: Path) -> None:
+    """Make sure that what was written to a file or folder survives a power cut.
+
+    Args:
+        path: The file or folder.
+    """
+    if path.is_dir() and os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

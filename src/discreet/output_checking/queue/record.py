@@ -1,0 +1,128 @@
+"""The record: what happened to submissions, each entry sealed with the one before.
+
+In: entries. Out: a chain of HMAC digests, in which a changed, missing or added entry shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+__all__ = ["START", "Event", "append", "events", "head", "seal"]
+
+#: What the first entry is sealed with.
+START = "0" * 64
+
+_COLUMNS = ("seq", "submission", "kind", "person", "reason", "at", "payload", "previous", "digest")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One entry of the record.
+
+    Args:
+        seq: Its number, from 1 without gaps.
+        submission: What it is about; None for the queue itself.
+        kind: What happened.
+        person: Who did it.
+        reason: Why.
+        at: When, in UTC.
+        payload: Further facts as JSON.
+        previous: Digest of the entry before.
+        digest: Digest of this one.
+    """
+
+    seq: int
+    submission: int | None
+    kind: str
+    person: str
+    reason: str
+    at: str
+    payload: str
+    previous: str
+    digest: str
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The further facts."""
+        found: dict[str, Any] = json.loads(self.payload)
+        return found
+
+
+def seal(key: bytes, event: Event) -> str:
+    """The digest that an entry should have.
+
+    Args:
+        key: Of the queue.
+        event: The entry.
+    """
+    parts = [event.seq, event.submission, event.kind, event.person, event.reason, event.at]
+    text = json.dumps([*parts, event.payload, event.previous], ensure_ascii=False)
+    return hmac.new(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+def append(
+    connection: sqlite3.Connection,
+    key: bytes,
+    kind: str,
+    *,
+    submission: int | None,
+    person: str,
+    reason: str,
+    payload: Mapping[str, Any] | None = None,
+) -> Event:
+    """Add an entry at the end, within a transaction.
+
+    Args:
+        connection: To the database.
+        key: Of the queue.
+        kind: What happened.
+        submission: What it is about.
+        person: Who did it.
+        reason: Why.
+        payload: Further facts.
+    """
+    last, previous = head(connection)
+    event = Event(
+        seq=last + 1,
+        submission=submission,
+        kind=kind,
+        person=person,
+        reason=reason,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        payload=json.dumps(payload or {}, ensure_ascii=False, sort_keys=True),
+        previous=previous,
+        digest="",
+    )
+    digest = seal(key, event)
+    values = (*list(vars(event).values())[:-1], digest)
+    connection.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?)", values)
+    return Event(**{**vars(event), "digest": digest})
+
+
+def head(connection: sqlite3.Connection) -> tuple[int, str]:
+    """Number and digest of the last entry."""
+    row = connection.execute("SELECT seq, digest FROM events ORDER BY seq DESC LIMIT 1").fetchone()
+    return (0, START) if row is None else (int(row[0]), str(row[1]))
+
+
+def events(connection: sqlite3.Connection, submission: int | None = None) -> Iterator[Event]:
+    """Entries in order: all of them, or those about a submission.
+
+    Args:
+        connection: To the database.
+        submission: Its number.
+    """
+    if submission is None:
+        rows = connection.execute("SELECT * FROM events ORDER BY seq")
+    else:
+        query = "SELECT * FROM events WHERE submission = ? ORDER BY seq"
+        rows = connection.execute(query, (submission,))
+    for row in rows:
+        yield Event(**dict(zip(_COLUMNS, row, strict=True)))

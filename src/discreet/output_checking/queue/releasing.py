@@ -1,0 +1,182 @@
+"""Release: approved outputs in a folder of their own, with checksums, all or none.
+
+In: an approved submission. Out: a folder with the outputs, ``manifest.json`` and
+``SHA256SUMS``; nothing in it is confidential. First the record says what will be released,
+then the folder appears under its name in one step, then the record says that it did.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from discreet import __version__
+from discreet.files import TEMPORARY_SUFFIX, check_writable
+from discreet.output_checking.queue.deciding import check_version, conflict_ids, standing_of
+from discreet.output_checking.queue.errors import queue_error
+from discreet.output_checking.queue.folder import Queue, kept_on_disk
+from discreet.output_checking.queue.shelving import conflicts_now, universes_in
+from discreet.output_checking.queue.states import Standing, State
+from discreet.output_checking.queue.submitting import digest_of
+
+__all__ = ["MANIFEST", "SUMS", "folder_problem", "pending_folder", "release"]
+
+MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+
+
+def release(
+    queue: Queue,
+    number: int,
+    *,
+    person: str,
+    reason: str,
+    version: int,
+    out: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Release an approved submission.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        person: Who releases it.
+        reason: Why.
+        version: Of the submission, as it was seen.
+        out: The folder in which the new folder appears; that of the queue if None.
+
+    Returns:
+        The new folder.
+    """
+    parent = queue.folder / "released" if out is None else Path(out)
+    check_writable(parent)
+    if parent.resolve().is_relative_to((queue.folder / "store").resolve()):
+        raise queue_error("nothing is released into the store", "release-folder", str(parent))
+    target = parent.resolve() / f"release-{number:06d}"
+    with queue.at_work():
+        with queue.writing():
+            record = _intend(queue, number, person, reason, version, target)
+        try:
+            _make(queue, number, record, target)
+        except BaseException:
+            _withdraw(queue, number, target)
+            raise
+        with queue.writing():
+            found = standing_of(queue, number)
+            queue.append("released", person=found.releaser, reason=reason, submission=number)
+    return target
+
+
+def _intend(queue: Queue, number: int, person: str, reason: str, version: int, target: Path) -> str:
+    """Take down what will be released, within a transaction; the digest of the entry."""
+    who = queue.settings.person(person)
+    found = standing_of(queue, number)
+    check_version(found, number, version)
+    where = f"submission {number}"
+    if found.state is not State.approved:
+        what = f"only approved submissions are released; this one is {found.state.value}"
+        count = f"{len(found.approvals)} of {found.needed} persons approved"
+        raise queue_error(what, "not-approved", where, count)
+    outputs = _outputs(queue, number)
+    if not outputs:
+        raise queue_error("there is no output to release", "no-output", where)
+    if target.exists():
+        raise queue_error("there is something here", "release-folder", str(target))
+    _check_conflicts(queue, number, found)
+    payload: dict[str, object] = {"folder": str(target), "outputs": outputs}
+    return queue.append("intent", person=who, reason=reason, submission=number, payload=payload)
+
+
+def _check_conflicts(queue: Queue, number: int, found: Standing) -> None:
+    """Refuse conflicts that arose after the approvals, such as by another release."""
+    now = conflict_ids(conflicts_now(queue, universes_in(queue, number), without=number))
+    accepting = [set(accepted) for accepted in found.approvals.values()]
+    new = [one for one in now if sum(one in each for each in accepting) < max(found.needed, 1)]
+    if new:
+        hint = "approve it again with --despite-conflicts, or reject it"
+        raise queue_error("; ".join(new[:5]), "conflict", f"submission {number}", hint)
+
+
+def _outputs(queue: Queue, number: int) -> dict[str, str]:
+    rows = queue.connection.execute(
+        "SELECT name, sha256 FROM files WHERE submission = ? AND role = 'output' ORDER BY name",
+        (number,),
+    )
+    return {str(name): str(digest) for name, digest in rows}
+
+
+def pending_folder(target: Path) -> Path:
+    """Where a release is made before it appears."""
+    return target.with_name(f".{target.name}{TEMPORARY_SUFFIX}")
+
+
+def _make(queue: Queue, number: int, record: str, target: Path) -> None:
+    """Make the folder beside its place, and move it there in one step."""
+    pending = pending_folder(target)
+    if pending.exists():
+        shutil.rmtree(pending)
+    pending.mkdir()
+    token, program = queue.connection.execute(
+        "SELECT token, program FROM submissions WHERE id = ?", (number,)
+    ).fetchone()
+    outputs = _outputs(queue, number)
+    for name, digest in outputs.items():
+        copy = pending / name
+        shutil.copyfile(queue.store(token) / "outputs" / name, copy)
+        if digest_of(copy) != digest:
+            what = "an output is not what was approved"
+            raise queue_error(what, "queue-damaged", f"submission {number}: {name}")
+    manifest = {
+        "made_by": f"discreet {__version__}",
+        "submission": number,
+        "program": program,
+        "outputs": outputs,
+        "record": record,
+    }
+    text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
+    (pending / MANIFEST).write_bytes(text.encode())
+    names = [*outputs, MANIFEST]
+    sums = "".join(f"{digest_of(pending / name)}  {name}\n" for name in names)
+    (pending / SUMS).write_bytes(sums.encode())
+    for path in (*pending.iterdir(), pending):
+        kept_on_disk(path)
+    pending.rename(target)
+    kept_on_disk(target.parent)
+
+
+def _withdraw(queue: Queue, number: int, target: Path) -> None:
+    """Take back a release that failed before its folder appeared.
+
+    Once the folder is there nothing is taken back: the next start completes the record.
+    """
+    if target.exists():
+        return
+    shutil.rmtree(pending_folder(target), ignore_errors=True)
+    with queue.writing():
+        found = standing_of(queue, number)
+        reason = "the release failed; nothing was released"
+        queue.append("withdrawn", person=found.releaser, reason=reason, submission=number)
+
+
+def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:
+    """What is wrong with a released folder; empty if nothing is.
+
+    Args:
+        target: The folder.
+        intent: What the record says about it.
+        record: The digest of that entry.
+    """
+    try:
+        manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
+        lines = (target / SUMS).read_text(encoding="utf-8").splitlines()
+        sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        found = {path.name: digest_of(path) for path in target.iterdir() if path.name != SUMS}
+    except (OSError, ValueError):
+        return "files are missing or cannot be read"
+    if not isinstance(manifest, dict) or manifest.get("record") != record:
+        return "the manifest is not that of the record"
+    if found != sums:
+        return "files and checksums differ"
+    outputs = {name: digest for name, digest in found.items() if name != MANIFEST}
+    return "" if outputs == intent["outputs"] else "the outputs are not those that were approved"

@@ -1,0 +1,104 @@
+"""How a queue works: who decides, how many must agree, what is drawn for control.
+
+In: an officer's choice when the queue is made. Out: `Settings`, kept in the record.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from discreet.output_checking.ledger.powers import MOST
+from discreet.output_checking.queue.errors import queue_error
+
+__all__ = ["Settings", "plain_name", "same_person"]
+
+_LONGEST = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a queue goes by.
+
+    Args:
+        persons: Who may decide.
+        approvals: How many different persons must approve before release: 2 for four eyes.
+        clean_approvals: The same for outputs without anything to look at that were not drawn.
+        rate: Share of clean outputs that are drawn for control by hand.
+        minimum: The smallest number of units by which two universes may differ.
+
+    >>> Settings(persons=("Anna", "Ben"), approvals=2, clean_approvals=1).rate
+    0.1
+    """
+
+    persons: tuple[str, ...]
+    approvals: int = 1
+    clean_approvals: int = 1
+    rate: float = 0.1
+    minimum: int = 10
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "persons", tuple(plain_name(name) for name in self.persons))
+        if not self.persons:
+            raise _wrong("nobody is named who may decide", "name them with --person")
+        for at, name in enumerate(self.persons):
+            if any(same_person(name, other) for other in self.persons[:at]):
+                raise _wrong("a person is named twice", "", name)
+        if not 1 <= self.approvals <= 2:
+            raise _wrong("one or two persons must approve", "", "approvals")
+        if not 0 <= self.clean_approvals <= self.approvals:
+            raise _wrong("clean outputs need no more approvals than others", "", "clean approvals")
+        if not 0 <= self.rate <= 1:
+            raise _wrong("the share that is drawn lies between 0 and 1", "", "rate")
+        if not 2 <= self.minimum <= MOST:
+            raise _wrong(f"the minimum lies between 2 and {MOST}", "", "minimum")
+        if self.approvals > len(self.persons):
+            raise _wrong("four eyes need two persons", "name them with --person")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**asdict(self), "persons": list(self.persons)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Settings:
+        """From plain values."""
+        return cls(**{**plain, "persons": tuple(plain["persons"])})
+
+    def person(self, name: str) -> str:
+        """The person of this name.
+
+        Args:
+            name: As written in the settings.
+        """
+        asked = plain_name(name)
+        if asked not in self.persons:
+            hint = "known: " + ", ".join(self.persons)
+            raise queue_error("nobody of this name decides here", "unknown-person", asked, hint)
+        return asked
+
+
+def plain_name(name: str) -> str:
+    """A name without blanks around it; an error if it is none.
+
+    >>> plain_name(" Anna  Meier ")
+    'Anna Meier'
+    """
+    found = " ".join(unicodedata.normalize("NFC", name).split())
+    if not found or len(found) > _LONGEST or not found.isprintable():
+        raise _wrong("this is no name", "write letters", "name")
+    return found
+
+
+def same_person(one: str, other: str) -> bool:
+    """Whether two names are meant for the same person.
+
+    >>> same_person("Anna", "anna ")
+    True
+    """
+    return plain_name(one).casefold() == plain_name(other).casefold()
+
+
+def _wrong(what: str, hint: str, where: str = "") -> Exception:
+    return queue_error(what, "queue-settings", where, hint)

@@ -1,0 +1,196 @@
+"""Submissions enter the queue: processed first, then taken down in one step.
+
+In: a `Submission`. Out: its number. An interruption leaves either nothing or all of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from discreet.output_checking.findings import Severity
+from discreet.output_checking.ledger import conflicts_within
+from discreet.output_checking.queue.deciding import standing_of
+from discreet.output_checking.queue.errors import queue_error
+from discreet.output_checking.queue.folder import Queue, kept_on_disk
+from discreet.output_checking.queue.processing import (
+    STAGES,
+    Noted,
+    Outcome,
+    Stage,
+    Submission,
+    process,
+)
+from discreet.output_checking.queue.settings import plain_name
+from discreet.output_checking.queue.shelving import conflicts_now, put
+from discreet.output_checking.queue.states import State
+
+__all__ = ["content_digest", "digest_of", "submit"]
+
+#: All that belongs to a submission.
+_CONTENT = {
+    "submissions": "SELECT * FROM submissions WHERE id = ?",
+    "files": "SELECT * FROM files WHERE submission = ? ORDER BY rowid",
+    "findings": "SELECT * FROM findings WHERE submission = ? ORDER BY rowid",
+    "universes": "SELECT * FROM universes WHERE submission = ? ORDER BY rowid",
+}
+
+
+def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] = STAGES) -> int:
+    """Process a submission and put it into the queue.
+
+    Args:
+        queue: The queue.
+        submission: What was handed in.
+        stages: What it goes through.
+
+    Returns:
+        Its number.
+    """
+    researcher = plain_name(submission.researcher)
+    token = secrets.token_hex(16)
+    folder = queue.store(token)
+    size = queue.settings.minimum
+    with queue.at_work():
+        folder.mkdir(mode=0o700)
+        try:
+            outcome = process(submission, folder, key=queue.units, size=size, stages=stages)
+            within = conflicts_within(outcome.universes, size=size)
+            notes = [*outcome.findings, *_conflict_notes(outcome, [str(one) for one in within])]
+            _keep(folder)
+            with queue.writing():
+                return _enter(queue, submission, researcher, token, outcome, notes)
+        except BaseException:
+            known = "SELECT count(*) FROM submissions WHERE token = ?"
+            try:
+                entered = queue.connection.execute(known, (token,)).fetchone()[0]
+            except sqlite3.Error:
+                entered = 1  # not known: what is kept too long is removed at the next start
+            if not entered:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _enter(
+    queue: Queue,
+    submission: Submission,
+    researcher: str,
+    token: str,
+    outcome: Outcome,
+    notes: list[Noted],
+) -> int:
+    """Take the submission down, within a transaction."""
+    connection = queue.connection
+    folder = queue.store(token)
+    files = [
+        ("program", str(path.relative_to(folder / "program")), path)
+        for path in sorted((folder / "program").rglob("*"))
+        if path.is_file()
+    ]
+    files += [("output", path.name, path) for path in outcome.outputs]
+    rows = [(role, name, digest_of(path), path.stat().st_size) for role, name, path in files]
+    fingerprint = _fingerprint(researcher, submission.project, rows)
+    _check_new(queue, fingerprint)
+    settings = queue.settings
+    conflicts = conflicts_now(queue, outcome.universes)
+    notes = [*notes, *_conflict_notes(outcome, [str(one) for one in conflicts])]
+    clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
+    drawn = clean and queue.drawn(fingerprint, settings.rate)
+    needed = settings.clean_approvals if clean and not drawn else settings.approvals
+    number = connection.execute(
+        "INSERT INTO submissions (token, researcher, project, program, fingerprint) "
+        "VALUES (?,?,?,?,?)",
+        (token, researcher, submission.project, outcome.program.name, fingerprint),
+    ).lastrowid
+    assert number is not None
+    connection.executemany("INSERT INTO files VALUES (?,?,?,?,?)", [(number, *row) for row in rows])
+    connection.executemany(
+        "INSERT INTO findings VALUES (?,?,?,?,?,?,?,?)",
+        [
+            (
+                number,
+                one.stage,
+                one.file,
+                one.line,
+                one.severity.value,
+                one.rule,
+                one.what,
+                one.hint,
+            )
+            for one in notes
+        ],
+    )
+    put(queue, number, outcome.universes)
+    facts: dict[str, object] = {"needed": needed, "drawn": drawn, "clean": clean}
+    facts["content"] = content_digest(connection, number)
+    queue.append(
+        "submitted", person=researcher, reason="handed in", submission=number, payload=facts
+    )
+    return int(number)
+
+
+def _conflict_notes(outcome: Outcome, texts: Iterable[str]) -> list[Noted]:
+    return [
+        Noted(
+            stage="ledger",
+            file=outcome.program.name,
+            line=0,
+            severity=Severity.REVIEW,
+            rule="difference",
+            what=text,
+            hint="one of the two is not released, or both for the same units",
+        )
+        for text in texts
+    ]
+
+
+def _check_new(queue: Queue, fingerprint: str) -> None:
+    rows = queue.connection.execute(
+        "SELECT id FROM submissions WHERE fingerprint = ?", (fingerprint,)
+    )
+    for (number,) in rows.fetchall():
+        state = standing_of(queue, number).state
+        if state not in (State.rejected, State.change):
+            raise queue_error(
+                "the same was handed in before", "duplicate", f"submission {number}", "see there"
+            )
+
+
+def _fingerprint(researcher: str, project: str, rows: Iterable[tuple[str, str, str, int]]) -> str:
+    text = json.dumps([researcher.casefold(), project, *rows])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def content_digest(connection: sqlite3.Connection, number: int) -> str:
+    """The digest of all that belongs to a submission, which its entry in the record seals.
+
+    Args:
+        connection: To the database.
+        number: Of the submission.
+    """
+    found = hashlib.sha256()
+    for table, query in _CONTENT.items():
+        rows = connection.execute(query, (number,))
+        for row in rows:
+            plain = [value.hex() if isinstance(value, bytes) else value for value in row]
+            found.update(json.dumps([table, *plain]).encode())
+    return found.hexdigest()
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _keep(folder: Path) -> None:
+    """Make sure that all files are on the disk before the record says so."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        kept_on_disk(path)
+    kept_on_disk(folder)
+    kept_on_disk(folder.parent)

@@ -1,0 +1,101 @@
+"""Is the queue what it was? The record, the files and the released folders.
+
+In: a queue. Out: what is wrong, in words; nothing if all is as it was written.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet.output_checking.queue.errors import intact, translated
+from discreet.output_checking.queue.folder import Queue
+from discreet.output_checking.queue.record import START, Event, events, head, seal
+from discreet.output_checking.queue.releasing import folder_problem
+from discreet.output_checking.queue.states import State, standing
+from discreet.output_checking.queue.submitting import content_digest, digest_of
+
+__all__ = ["head_of", "verify"]
+
+
+def verify(queue: Queue, *, known_head: str | None = None) -> list[str]:
+    """All that is wrong with a queue.
+
+    Args:
+        queue: The queue.
+        known_head: A digest that was noted elsewhere; the record must still hold it.
+
+    Returns:
+        One sentence for each thing; empty if there is none.
+    """
+    with translated(str(queue.folder)), intact(str(queue.folder)):
+        (sound,) = queue.connection.execute("PRAGMA quick_check(1)").fetchone()
+        found = [] if sound == "ok" else ["the database is damaged"]
+        queue.connection.execute("BEGIN")
+        try:
+            entries = list(events(queue.connection))
+            record = _record_problems(queue, entries, known_head)
+            found += record
+            for number in [] if record else _numbers(queue):  # else nothing that it says counts
+                found += _submission_problems(queue, number, entries)
+        finally:
+            queue.connection.execute("ROLLBACK")
+    return found
+
+
+def head_of(queue: Queue) -> str:
+    """The digest of the last entry, to be noted elsewhere."""
+    return head(queue.connection)[1]
+
+
+def _numbers(queue: Queue) -> list[int]:
+    rows = queue.connection.execute(
+        "SELECT id FROM submissions UNION SELECT submission FROM events "
+        "WHERE submission IS NOT NULL ORDER BY 1"
+    )
+    return [int(row[0]) for row in rows]
+
+
+def _record_problems(queue: Queue, entries: list[Event], known_head: str | None) -> list[str]:
+    found, previous = [], START
+    for at, event in enumerate(entries, 1):
+        if event.seq != at or event.previous != previous:
+            found.append(f"record: entries before number {event.seq} are missing or were added")
+            break
+        if seal(queue.record_key, event) != event.digest:
+            found.append(f"record: entry {event.seq} was changed")
+            break
+        previous = event.digest
+    if known_head is not None and all(event.digest != known_head for event in entries):
+        found.append("record: it does not hold the entry that was noted")
+    return found
+
+
+def _submission_problems(queue: Queue, number: int, entries: list[Event]) -> list[str]:
+    own = [event for event in entries if event.submission == number]
+    where = f"submission {number}"
+    if not own or own[0].kind != "submitted":
+        return [f"{where}: the record does not say that it was handed in"]
+    found = []
+    if own[0].facts.get("content") != content_digest(queue.connection, number):
+        found.append(f"{where}: what belongs to it was changed")
+    row = queue.connection.execute(
+        "SELECT token FROM submissions WHERE id = ?", (number,)
+    ).fetchone()
+    if row is not None:
+        rows = queue.connection.execute(
+            "SELECT role, name, sha256 FROM files WHERE submission = ?", (number,)
+        )
+        for role, name, digest in rows.fetchall():
+            path = queue.store(row[0]) / ("program" if role == "program" else "outputs") / name
+            if not path.is_file():
+                found.append(f"{where}: {name} is missing")
+            elif digest_of(path) != digest:
+                found.append(f"{where}: {name} was changed")
+    now = standing(own)
+    if now.state is State.released:
+        problem = folder_problem(Path(str(now.intent["folder"])), now.intent, now.record)
+        if problem:
+            found.append(f"{where}: released folder: {problem}")
+    elif now.state is State.releasing:
+        found.append(f"{where}: a release was begun and not ended")
+    return found
