@@ -1,4 +1,7 @@
-"""Twenty scripts in each language with leaks of every kind, each marked on its line."""
+"""Twenty scripts in each language with leaks of every kind, each marked on its line.
+
+The names of those in Python end in `.txt`, so that nothing ever imports them.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from discreet.output_checking.scripts.r_scripts import rewrite_r
 from discreet.output_checking.scripts.r_tree import parse_r
 
 FOLDER = Path(__file__).parent / "scripts"
-PYTHON = sorted((FOLDER / "py").glob("*.py"))
+PYTHON = sorted((FOLDER / "py").glob("*.py.txt"))
 R = sorted((FOLDER / "r").glob("*.R"))
 MARK = re.compile(r"\b(LEAK|SAFE|REVIEW)\b")
 
 
 def rewritten(path: Path) -> Rewriting:
     text = path.read_text("utf-8")
-    return rewrite_python(text) if path.suffix == ".py" else rewrite_r(text)
+    return rewrite_python(text) if path.parent.name == "py" else rewrite_r(text)
 
 
 def lines_of(done: Rewriting, severity: Severity) -> set[int]:
@@ -54,7 +57,7 @@ def test_each_leak_is_stopped_and_nothing_else(path: Path) -> None:
 @pytest.mark.parametrize("path", [*PYTHON, *R], ids=lambda path: path.name)
 def test_what_is_written_is_a_program(path: Path) -> None:
     done = rewritten(path)
-    if path.suffix == ".py":
+    if path.parent.name == "py":
         ast.parse(done.text)
     else:
         assert parse_r(done.text)

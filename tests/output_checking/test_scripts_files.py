@@ -206,6 +206,9 @@ def test_a_centre_adds_rules(tmp_path: Path) -> None:
         "async def f():\n    print(await df)",
         "print(open('data.csv').read())",
         "f = df.to_csv\nf('a')",
+        "f = pd.DataFrame.to_csv\nf(df, 'a')",
+        "df.to_string('a')",
+        "import numpy as np\nx = np.memmap('a', mode='w+')",
         "print('{0.x}'.format(df))",
         "print('%s' % df.x.max())",
     ],
@@ -233,6 +236,8 @@ def test_ways_around_in_python_are_seen(line: str) -> None:
         "`my print` <- print; `my print`(d)",
         "with(d, print(x))",
         "d |> _$x",
+        "d %>% { print(.) }",
+        "Sys.sleep(max(d$x))",
         "paste <- function(x) max(d$x); cat(paste(1))",
         "-d",
         "base:::print(d)",
@@ -242,6 +247,27 @@ def test_ways_around_in_python_are_seen(line: str) -> None:
 def test_ways_around_in_r_are_seen(line: str) -> None:
     done = rewrite_r(f"d <- read.csv('a')\n{line}\n")
     assert any(each.severity.rank >= Severity.REFUSED.rank for each in done.findings), done.text
+
+
+def test_what_is_refused_stays_out_of_safe_calls() -> None:
+    head = "import os\nimport pandas as pd\ndf = pd.read_csv('a')\n"
+    whole = rewrite_python(head + "print(df.pipe(lambda x: os.system('ls')).describe())\n").text
+    assert whole.splitlines()[-1].startswith("pass  # FDZ")
+    line = "t = df.pipe(lambda x: os.system('ls')).describe()\nprint(t)\n"
+    text = rewrite_python(head + line).text
+    assert "fdz_safe.describe" in text
+    assert "os.system('ls')" not in text
+    text = rewrite_r("d <- read.csv('a')\nsummary(lapply(d, function(x) system('ls')))\n").text
+    assert "fdz_summary" in text
+    assert "system('ls')" not in text
+
+
+@pytest.mark.parametrize("line", ["pd.read_csv('x' + str(df.x.max()))", "a = 'https://a/b'"])
+def test_places_that_tell_are_reviewed(line: str) -> None:
+    done = rewrite_python(f"import pandas as pd\ndf = pd.read_csv('a')\n{line}\n")
+    assert done.needs_review
+    done = rewrite_r("d <- read.csv('a')\ne <- read.csv(paste0('http://a/', max(d$x)))\n")
+    assert {each.rule for each in done.findings} == {"place", "address"}
 
 
 def test_clean_programs_stay_as_they_are() -> None:

@@ -1,0 +1,116 @@
+"""Places in a script where something must change, and what an officer is told.
+
+In: spans in characters. Out: `Edit`s that do not overlap, and `Finding`s.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from discreet.output_checking.findings import Finding, Severity
+from discreet.output_checking.policy_rules import Action
+from discreet.output_checking.rewriting import Edit, Rewriting
+from discreet.output_checking.texts import Lines
+
+__all__ = ["WORDING", "Notes", "comment_words"]
+
+#: What is written in place of code that may not run.
+WORDING = {
+    "en": "FDZ: not permitted in remote execution",
+    "de": "FDZ: in der Datenfernverarbeitung nicht erlaubt",
+}
+
+
+_REST = re.compile(r"[ \t\f]*(?:#|[\r\n]|\Z)")
+
+
+@dataclass(kw_only=True)
+class Notes:
+    """Edits and findings of one text, as they are found.
+
+    Args:
+        text: The whole text.
+        lines: Where its lines start.
+    """
+
+    text: str = field(repr=False)
+    lines: Lines
+    edits: list[Edit] = field(default_factory=list)
+    spans: set[tuple[int, int]] = field(default_factory=set)
+    findings: dict[tuple[int, int, str, str], Finding] = field(default_factory=dict)
+
+    def find(
+        self, rule: str, severity: Severity, what: str, span: tuple[int, int], hint: str = ""
+    ) -> None:
+        """Note a finding, once for each place."""
+        start, end = span
+        line, column = self.lines.place(start)
+        self.findings.setdefault(
+            (start, end, rule, what),
+            Finding(
+                rule=rule,
+                severity=severity,
+                what=what,
+                line=line,
+                column=column,
+                start=start,
+                end=end,
+                hint=hint,
+            ),
+        )
+
+    def last_on_line(self, end: int) -> bool:
+        """Whether nothing but blanks or a comment follows on the line."""
+        return _REST.match(self.text, end) is not None
+
+    def replace(
+        self, span: tuple[int, int], after: str, rule: str, name: str, action: Action, reason: str
+    ) -> None:
+        """Note an edit."""
+        start, end = span
+        self.spans.add(span)
+        self.edits.append(
+            Edit(
+                start=start,
+                end=end,
+                before=self.text[start:end],
+                after=after,
+                rule=rule,
+                command=name,
+                action=action,
+                reason=reason,
+                line=self.lines.place(start)[0],
+            )
+        )
+
+    def rewriting(self) -> Rewriting:
+        """The new text, with the outermost of nested edits; the graver of two in one place."""
+        kept: list[Edit] = []
+        # An insertion goes before what is replaced in the same place.
+        order = sorted(self.edits, key=lambda e: (e.start, e.end > e.start, -e.end, -e.action.rank))
+        for edit in order:
+            if not kept or edit.start >= kept[-1].end:
+                kept.append(edit)
+            elif kept[-1].action is Action.WRAPPED and edit.action is Action.REFUSED:
+                # A safe call holds its arguments as they were written.
+                after = kept[-1].after.replace(edit.before, edit.after) if edit.before else ""
+                kept[-1] = replace(kept[-1], after=after or kept[-1].after)
+        parts = []
+        at = 0
+        for edit in kept:
+            parts += [self.text[at : edit.start], edit.after]
+            at = edit.end
+        parts.append(self.text[at:])
+        found = sorted(self.findings.values(), key=lambda f: (f.start, -f.severity.rank, f.rule))
+        return Rewriting(text="".join(parts), edits=tuple(kept), findings=tuple(found))
+
+
+def comment_words(text: str) -> str:
+    r"""Code as words of a comment in one line.
+
+    >>> comment_words("print(\n    df)\n")
+    'print( df)'
+    """
+    words = " ".join(text.split())
+    return "".join(each if each.isprintable() else "?" for each in words)

@@ -1,0 +1,365 @@
+"""Walk over a Python script: what each statement calls, shows and hands over.
+
+In: the tree and what its names stand for. Out: notes of edits and findings.
+"""
+
+from __future__ import annotations
+
+import ast
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from discreet.output_checking.findings import Severity
+from discreet.output_checking.policy_rules import Action
+from discreet.output_checking.rewriting import newline_of
+from discreet.output_checking.scripts.policies import Rule
+from discreet.output_checking.scripts.python_names import attribute_of
+from discreet.output_checking.scripts.python_noting import Noting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Walker"]
+
+_RUNTIME = "import discreet.output_checking.scripts.runtime as fdz_safe"
+_OPEN_WORDS = frozenset(
+    ("__name__", "__file__", "__init__", "__version__", "__doc__", "__main__", "__all__")
+)
+_SHOWN_HINT = "use a safe function (describe, value_counts, crosstab, corr, summary of a model)"
+
+
+class Walker(Noting):
+    """Visits one script."""
+
+    def run(self) -> None:
+        """Note all that is to be said and changed."""
+        for node in ast.walk(self.tree):
+            name = getattr(node, "asname", None) or getattr(node, "name", None)
+            bound = node.id if isinstance(node, ast.Name) else getattr(node, "arg", name)
+            if bound == "fdz_safe":
+                what = "the name fdz_safe belongs to the safe functions"
+                self.notes.find("own-name", Severity.ERROR, what, self.spans.of(node))
+        self.visit(self.tree)
+        if any("fdz_safe" in edit.after for edit in self.notes.edits):
+            self._insert_import()
+
+    def _insert_import(self) -> None:
+        """Load the safe functions behind the docstring and imports from the future."""
+        body = list(self.tree.body)
+        first = body[0]
+        for position, node in enumerate(body):
+            is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+            first = node
+            if not (future or (position == 0 and is_text)):
+                break
+        start = self.spans.of(first)[0]
+        newline = newline_of(self.notes.text)
+        self.notes.replace(
+            (start, start),
+            _RUNTIME + newline,
+            "runtime",
+            "fdz_safe",
+            Action.WRAPPED,
+            "the safe functions are loaded",
+        )
+
+    # ------------------------------------------------------------ statements
+
+    def visit(self, node: ast.AST) -> None:
+        """Visit a node; the statement it belongs to is known meanwhile."""
+        if not isinstance(node, ast.stmt):
+            super().visit(node)
+            return
+        before, self.statement = self.statement, node
+        super().visit(node)
+        self.statement = before
+
+    def visit_Expr(self, node: ast.Expr) -> None:  # noqa: N802
+        """A bare expression, which notebooks show."""
+        value = node.value
+        self.visit(value)
+        if self.names.clean(value) or isinstance(value, ast.Yield | ast.Await | ast.YieldFrom):
+            return
+        if isinstance(value, ast.Call) and self._says_nothing(value.func):
+            return
+        if self.functions:
+            return
+        safe = self.wrapper.wrapped(value)
+        if self.autoshow and safe is not None:
+            self.wrapper.note(value, f"print({safe})")
+        elif self.autoshow:
+            self.refuse(
+                node, "shown", "expression", "a bare expression shows what derives from data"
+            )
+        elif safe is not None and isinstance(value, ast.Call):
+            self.wrapper.note(value, f"print({safe})")
+        else:
+            what = "a bare expression on data; a notebook would show it"
+            self.notes.find("bare", Severity.INFO, what, self.spans.of(node))
+
+    def _says_nothing(self, function: ast.expr) -> bool:
+        rules = self.names.rules(function)
+        if isinstance(function, ast.Attribute) and function.attr == "info":
+            return True
+        quiet = all(rule.role in ("acts", "shows") for rule in rules if rule.known)
+        return (
+            self.names.is_own(function)
+            or (bool(rules) and quiet)
+            or any(rule.action in (Action.REFUSED, Action.REVIEW) for rule in rules)
+        )
+
+    def visit_Assert(self, node: ast.Assert) -> None:  # noqa: N802
+        """A message of an assertion is shown; that it fails tells something as well."""
+        self.generic_visit(node)
+        if not self.names.clean(node.test):
+            self.review(node, "branch", "whether it fails depends on data")
+        if node.msg is not None and not self.names.clean(node.msg):
+            self.withhold(node.msg, "assert", "its message derives from data")
+
+    def visit_Raise(self, node: ast.Raise) -> None:  # noqa: N802
+        """Exceptions are shown with their arguments."""
+        for value in (node.exc, node.cause):
+            if value is None:
+                continue
+            self.visit(value)
+            hidden = isinstance(value, ast.Name) and value.id in self.names.own
+            if not hidden and not self.names.clean(value):
+                self.withhold(value, "raise", "its message derives from data", "RuntimeError")
+        self._branching(node, "raise")
+
+    def visit_Assign(self, node: ast.Assign) -> None:  # noqa: N802
+        """Modules and the environment must stay as they are."""
+        for target in node.targets:
+            self._judge_target(node, target)
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
+        """As an assignment."""
+        self._judge_target(node, node.target)
+        self.generic_visit(node)
+
+    def visit_Delete(self, node: ast.Delete) -> None:  # noqa: N802
+        """As an assignment."""
+        for target in node.targets:
+            self._judge_target(node, target)
+        self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
+        """As an assignment; annotations are run as well."""
+        self._judge_target(node, node.target)
+        self.visit(node.annotation)
+        if node.value is not None:
+            self.visit(node.value)
+
+    def _judge_target(self, node: ast.stmt, target: ast.AST) -> None:
+        if isinstance(target, ast.Tuple | ast.List):
+            for each in target.elts:
+                self._judge_target(node, each)
+        elif isinstance(target, ast.Attribute | ast.Subscript):
+            full = self.names.resolved(target.value)
+            if full & self._modules() or any("." in name for name in full):
+                what = "changes a module, its functions or the environment"
+                self.refuse(node, "monkeypatch", "assignment", what)
+
+    def _modules(self) -> set[str]:
+        return {name for found in self.names.aliases.values() for name in found} | {"builtins"}
+
+    # ------------------------------------------------------------ control flow
+
+    @contextmanager
+    def _under(self, *conditions: ast.AST | None) -> Iterator[None]:
+        depends = any(each is not None and not self.names.clean(each) for each in conditions)
+        self.deciding += depends
+        yield
+        self.deciding -= depends
+
+    def visit_If(self, node: ast.If | ast.While) -> None:  # noqa: N802
+        """What runs only under a condition tells that it holds."""
+        self.visit(node.test)
+        with self._under(node.test):
+            for each in (*node.body, *node.orelse):
+                self.visit(each)
+
+    visit_While = visit_If  # noqa: N815
+
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:  # noqa: N802
+        """How often it runs tells how many there are."""
+        self._judge_target(node, node.target)
+        self.visit(node.iter)
+        with self._under(node.iter):
+            for each in (*node.body, *node.orelse):
+                self.visit(each)
+
+    visit_AsyncFor = visit_For  # noqa: N815
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:  # noqa: N802
+        """That an error occurred may tell of the data."""
+        self.deciding += 1
+        self.generic_visit(node)
+        self.deciding -= 1
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:  # noqa: N802
+        """The body is read as code that any data may reach."""
+        self.functions += 1
+        special = node.name.startswith("__") and node.name.endswith("__")
+        if special and node.name not in _OPEN_WORDS | {"__call__", "__enter__", "__exit__"}:
+            self.review(node, "special", f"{node.name} runs without being called by name")
+        for each in node.decorator_list:
+            if not self.names.resolved(each) and not self.names.is_own(each):
+                self.review(each, "decorator", "a decorator that no rule knows")
+        self.generic_visit(node)
+        self.functions -= 1
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+
+    # ------------------------------------------------------------ expressions
+
+    def visit_Call(self, node: ast.Call) -> None:  # noqa: N802
+        """A call: of which functions, and with what."""
+        attribute = attribute_of(node.func)
+        is_getattr = isinstance(node.func, ast.Name) and node.func.id == "getattr"
+        if is_getattr:
+            self._judge_getattr(node)
+        rules = self.names.rules(node.func)
+        worst = max(rules, key=lambda rule: rule.action.rank, default=None)
+        if self.names.is_own(node.func) or self.names.is_safe(node):
+            worst = None
+        elif worst is None and attribute is None:
+            self.review(node, "call", "calls what no name tells")
+        self._judge_reading(node)
+        if attribute is not None and attribute[1] is None:
+            what = "calls an attribute whose name cannot be read from the program"
+            self.refuse(node, "getattr", "getattr", what)
+        elif worst is not None:
+            self._judge_call(node, rules, worst)
+        if attribute is not None:
+            self.visit(attribute[0])
+        elif not isinstance(node.func, ast.Name):
+            self.visit(node.func)
+        self._judge_word(node.func)
+        for each in (*node.args, *node.keywords):
+            self.visit(each)
+
+    def _judge_getattr(self, node: ast.Call) -> None:
+        found = attribute_of(node)
+        if found is None or found[1] is None:
+            what = "takes an attribute whose name cannot be read from the program"
+            self.refuse(node, "getattr", "getattr", what)
+            return
+        for rule in self.names.rules(node):
+            if rule.action is Action.REFUSED:
+                self.refuse(node, "getattr", rule.name, rule.reason)
+        if found[1].startswith("__"):
+            self.refuse(node, "dunder", found[1], "reaches the inside of Python")
+
+    def _judge_call(self, node: ast.Call, rules: list[Rule], worst: Rule) -> None:
+        name = worst.name
+        arguments = [*node.args, *(each.value for each in node.keywords)]
+        if worst.action is Action.REFUSED:
+            self.refuse(node, "call", name, worst.reason)
+        elif any(rule.name in ("builtins.open", ".open") for rule in rules):
+            self._judge_open(node)
+        elif name == ".to_string" and (node.args or any(k.arg == "buf" for k in node.keywords)):
+            self.refuse(node, "call", name, "writes to a file, or may")
+        elif any(rule.role == "shows" for rule in rules) or (name == ".info" and arguments):
+            self._judge_shown(node, arguments, name)
+        elif worst.action is Action.REVIEW:
+            what = worst.reason if worst.known else f"no rule for {name}; it may show anything"
+            self.review(node, "call", f"{name}: {what}" if worst.known else what)
+        elif any(rule.safe in ("histogram", "info") for rule in rules):
+            safe = self.wrapper.wrapped(node)
+            if safe is None:
+                self.refuse(node, "call", name, worst.reason)
+            else:
+                self.wrapper.note(node, f"print({safe})")
+
+    def _judge_reading(self, node: ast.Call) -> None:
+        """A place that derives from data tells it to whoever serves the place."""
+        attribute = attribute_of(node.func)
+        name = (attribute[1] if attribute else getattr(node.func, "id", "")) or ""
+        arguments = [*node.args, *(each.value for each in node.keywords)]
+        reads = name.startswith(("read_", "scan_", "load", "genfromtxt", "fromfile"))
+        if reads and not all(map(self.names.clean, arguments)):
+            self.review(node, "place", f"{name}: the place it reads derives from data, or may")
+
+    def visit_Constant(self, node: ast.Constant) -> None:  # noqa: N802
+        """Addresses of the network."""
+        if isinstance(node.value, str) and "://" in node.value:
+            self.review(node, "address", "an address of the network")
+
+    def _judge_open(self, node: ast.Call) -> None:
+        """Files may be read; whatever may write is refused."""
+        is_method = isinstance(node.func, ast.Attribute)
+        modes = [each.value for each in node.keywords if each.arg == "mode"]
+        modes += node.args[0 if is_method else 1 :][:1]
+        starred = any(each.arg is None for each in node.keywords)
+        starred |= any(isinstance(each, ast.Starred) for each in node.args)
+        opener = any(each.arg == "opener" for each in node.keywords)
+        plain = all(
+            isinstance(each, ast.Constant) and each.value in ("r", "rt", "rb", "tr", "br")
+            for each in modes
+        )
+        if starred or opener or not plain:
+            self.refuse(node, "call", "open", "opens a file for writing, or may")
+
+    def _judge_shown(self, node: ast.Call, arguments: list[ast.expr], name: str) -> None:
+        """What is printed is clean, or becomes so by a safe function."""
+        wraps: list[tuple[ast.expr, str]] = []
+        for each in arguments:
+            if self.names.clean(each):
+                continue
+            safe = self.wrapper.wrapped(each)
+            if safe is None:
+                what = "shows what derives from data, or may"
+                self.refuse(node, "shown", name, what, hint=_SHOWN_HINT)
+                return
+            wraps.append((each, safe))
+        for each, safe in wraps:
+            self.wrapper.note(each, safe)
+        self._branching(node, name)
+
+    def _branching(self, node: ast.AST, name: str) -> None:
+        if self.deciding:
+            self.review(node, "branch", f"{name}: whether or how often it runs depends on data")
+
+    def visit_Name(self, node: ast.Name) -> None:  # noqa: N802
+        """A function handed over instead of called."""
+        self._judge_word(node)
+        if isinstance(node.ctx, ast.Load) and not self._is_alias(node):
+            self._judge_value(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:  # noqa: N802
+        """An attribute that is taken, not called."""
+        self._judge_word(node)
+        followed = self._is_alias(node) and bool(self.names.resolved(node))
+        if isinstance(node.ctx, ast.Load) and not followed:
+            self._judge_value(node)
+        if not isinstance(node.value, ast.Name):
+            self.visit(node.value)
+        else:
+            self._judge_word(node.value)
+
+    def _is_alias(self, node: ast.AST) -> bool:
+        """Whether a name is only given another name, which is followed."""
+        statement = self.statement
+        simple = isinstance(statement, ast.Assign) and statement.value is node
+        return simple and all(isinstance(each, ast.Name) for each in statement.targets)  # type: ignore[union-attr]
+
+    def _judge_value(self, node: ast.Name | ast.Attribute) -> None:
+        full = self.names.resolved(node)
+        rules = [self.names.policy.rule(name) for name in full]
+        if isinstance(node, ast.Attribute) and not full:
+            rules = [self.names.policy.rule(f".{node.attr}")]
+        for rule in rules:
+            harmless = rule.name == "builtins.*" or not rule.known
+            if rule.action is Action.REFUSED and not harmless:
+                self.refuse(node, "value", rule.name, rule.reason)
+            elif rule.role == "shows" and full:
+                self.refuse(node, "value", rule.name, "hands over a function that shows")
+
+    def _judge_word(self, node: ast.AST) -> None:
+        word = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+        inside = word.startswith("__") and word.endswith("__") and word not in _OPEN_WORDS
+        if inside:
+            self.refuse(node, "dunder", word, "reaches the inside of Python")

@@ -1,0 +1,9 @@
+d <- read.csv("a.csv")
+p <- print
+p(d) # LEAK
+base::print(d) # LEAK
+print -> q1
+q1(d) # LEAK
+`print`(d) # LEAK
+"print"(d) # LEAK
+(print)(d) # LEAK

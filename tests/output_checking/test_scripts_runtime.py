@@ -1,0 +1,71 @@
+"""What rewritten Python scripts call, against pandas and statsmodels on the same data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+from discreet.output_checking.safe import Verdict
+from discreet.output_checking.scripts import runtime
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    random = np.random.default_rng(11)
+    frame = pd.DataFrame({"g": random.choice(["a", "b"], 120), "x": random.normal(size=120)})
+    return frame.assign(y=2 * frame.x + random.normal(size=120), few=["z"] + ["w"] * 119)
+
+
+def test_a_summary_has_the_coefficients_of_statsmodels(people: pd.DataFrame) -> None:
+    fitted = smf.ols("y ~ x + C(g)", data=people).fit()
+    shown = runtime.summary(fitted)
+    assert shown.verdict is not Verdict.fail
+    assert f"{fitted.params['x']:.6f}" in shown.shown
+    assert shown.stored["r2"] == pytest.approx(fitted.rsquared, rel=1e-6)
+
+
+def test_a_dummy_of_one_case_is_withheld(people: pd.DataFrame) -> None:
+    shown = runtime.summary(smf.ols("y ~ x + C(few)", data=people).fit())
+    assert shown.verdict is Verdict.fail
+    assert "r2" not in shown.stored
+
+
+def test_groups_have_the_means_of_pandas(people: pd.DataFrame) -> None:
+    shown = runtime.statistic(people.groupby("g")["x"], "mean")
+    mean = people.groupby("g")["x"].mean()["b"]
+    assert f"{mean:.7f}".replace("0.", ".") in shown.shown
+    assert runtime.statistic(people.groupby("few")["x"], "mean").verdict is Verdict.fail
+
+
+def test_extremes_are_never_in_a_description(people: pd.DataFrame) -> None:
+    shown = runtime.describe(people)
+    assert {"min", "max"}.isdisjoint(shown.stored)
+    for value in (people.x.min(), people.x.max()):
+        assert f"{abs(value):.4f}".lstrip("0") not in shown.shown
+
+
+def test_a_cell_of_one_case_is_withheld(people: pd.DataFrame) -> None:
+    assert runtime.value_counts(people["few"]).verdict is Verdict.fail
+    assert runtime.crosstab(people["few"], people["g"]).verdict is Verdict.fail
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda d: runtime.crosstab(d.g, d.few[::-1]),
+        lambda d: runtime.crosstab(d.g, d.few, values=d.x, aggfunc="max"),
+        lambda d: runtime.corr(d.x, d.y[5:]),
+        lambda d: runtime.corr(d, method=lambda a, b: max(a)),
+        lambda d: runtime.statistic(d.x, "max"),
+        lambda d: runtime.summary(smf.quantreg("y ~ x", d).fit()),
+        lambda d: runtime.summary(smf.ols("y ~ x", d).fit_regularized()),
+        lambda d: runtime.value_counts(d),
+        lambda d: runtime.describe(object()),
+        lambda d: runtime.histogram(d),
+    ],
+)
+def test_what_has_no_safe_form_stops_without_a_figure(call: object, people: pd.DataFrame) -> None:
+    with pytest.raises(PermissionError, match=r"^FDZ: [A-Za-z_ ]+ is not permitted"):
+        call(people)  # type: ignore[operator]
