@@ -17,6 +17,7 @@ from discreet.suppression.certificate import certify
 from discreet.suppression.checking import certificate_of
 from discreet.suppression.fast import cut_short, protect_fast, published_from_above
 from discreet.suppression.leaves import leaves_of
+from discreet.suppression.patching import patched
 from discreet.suppression.problem import CellState, SuppressionProblem
 from discreet.suppression.projecting import Effort, projected, sums_of
 from discreet.suppression.relations import Relations
@@ -171,6 +172,21 @@ def test_waves_and_linear_programs_agree(large, pattern, monkeypatch):
     proven = unknowns.cells[by_waves].tolist()
     assert open_cells
     assert not open_cells & set(proven)
+    assert len(proven) > 0.8 * (len(large.primary) - len(open_cells))
+
+
+def test_patches_prove_only_what_linear_programs_on_the_whole_prove(large, pattern, monkeypatch):
+    shown = np.flatnonzero(pattern.hidden & (large.state == CellState.free))[::7]
+    spoilt = pattern.hidden.copy()
+    spoilt[shown] = False
+    unknowns = unknowns_of(large, spoilt)
+    none = np.zeros(len(unknowns))
+    low, high, _ = patched(large, unknowns, none, none)
+    proven = set(unknowns.cells[unknowns.sensitive & unknowns.protected(low, high)].tolist())
+    monkeypatch.setattr(certificate, "_PATCHED", len(large))
+    open_cells = set(certify(large, spoilt).unprotected.tolist())
+    assert open_cells
+    assert not open_cells & proven
     assert len(proven) > 0.8 * (len(large.primary) - len(open_cells))
 
 

@@ -29,6 +29,8 @@ _UNIT_MOVED, _MOVED = 1e-2, 1e-8
 #: Hidden cells are moved for so little, as a share of the median price: all cells then
 #: begin where they are, and the solver has only one of them to move.
 _NEARLY_FREE = 1e-4
+#: With fewer cells, hidden ones are free: there is no time to save.
+_FEW = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,8 @@ def least_flow(patch: Patch, room: Room, at: int, distance: float) -> FloatArray
 
 
 def _nearly_free(price: FloatArray) -> FloatArray:
+    if price.size < _FEW:
+        return price
     paid = price[price > 0]
     least = _NEARLY_FREE * (float(np.median(paid)) if paid.size else 1.0)
     nearly: FloatArray = np.maximum(price, least)

@@ -169,10 +169,8 @@ class Hiding:
         at = np.flatnonzero(moved)
         cells, moved = cells[at], moved[at]
         new, fresh = self.take(cells, moved)
-        proven = [fresh]
-        for other in self.variants(cells, moved)[1:]:
-            proven.append(self.take(cells, other)[1])
-        return new, np.concatenate(proven)
+        more = [self.take(cells, other)[1] for other in self.variants(cells, moved)[1:]]
+        return new, np.concatenate([fresh, *more])
 
     def without(self, cells: BoolArray) -> Hiding:
         """The same with some secondaries published, and the proofs that do not need them."""

@@ -98,7 +98,7 @@ def _see(
     moved *= np.min(room[far] / np.abs(moved[far]), initial=1.0)
     links = unknowns.relations
     miss = np.bincount(links.row, links.coef * moved[links.cell], len(links))
-    if np.abs(miss).max(initial=0.0) > _MISSED:
+    if not np.abs(miss).max(initial=0.0) <= _MISSED:  # no number is no proof either
         return 0
     np.minimum(sweep.low, -np.abs(moved), out=sweep.low)
     np.maximum(sweep.high, np.abs(moved), out=sweep.high)
