@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from discreet.cli.failures import FAILURE, WRONG_INPUT
+from discreet.cli.fire_quality import add_quality
 from discreet.cli.fire_queue import add_queue
 from discreet.cli.fire_run import add_run
 from discreet.cli.options import Json, command, group, show
@@ -154,3 +155,4 @@ def post(
 
 add_run(app)
 add_queue(app)
+add_quality(app)

@@ -1,0 +1,162 @@
+"""`RemoteAnalysis`: results of protected microdata, and how far they can be trusted.
+
+In: original and protected records, a secret, a ledger. Out: results of the protected
+records, with noisy classes. Of the original records nothing comes out but these classes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from discreet.errors import OutputCheckError
+from discreet.microdata.frames import eager_columns, open_frame
+from discreet.microdata.secret import Secret
+from discreet.output_checking.quality.answering import AnswerKey, QualityClass, truth_chance
+from discreet.output_checking.quality.budget import BudgetLedger
+from discreet.output_checking.quality.digest import data_digest
+from discreet.output_checking.quality.distances import compare, has_numbers
+from discreet.output_checking.quality.queries import Query
+from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.results import SafeResult
+
+__all__ = ["QualityAnswer", "RemoteAnalysis"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QualityAnswer:
+    """What a researcher gets.
+
+    Args:
+        result: The result of the protected records.
+        quality: How far it lies from the original; true with the chance `chance` only.
+        chance: How likely the class is the true one.
+        left: How many more answers the researcher can have.
+    """
+
+    result: SafeResult
+    quality: QualityClass
+    chance: float
+    left: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer for JSON."""
+        return {
+            "result": self.result.to_dict(),
+            "quality": str(self.quality),
+            "chance": self.chance,
+            "left": self.left,
+        }
+
+    def __str__(self) -> str:
+        sure = f"quality: {self.quality} (a noisy class, true with a chance of {self.chance:.0%})"
+        return f"{self.result}\n{sure}\nanswers left: {self.left}"
+
+
+class RemoteAnalysis:
+    """A data set on which questions are answered (confidential).
+
+    Args:
+        original: The original records.
+        protected: A protected copy with the same columns, as `protect` makes it.
+        secret: The secret of the centre.
+        ledger: Who asked for what.
+        data: Name of the data set; later versions of it keep the name and so the budget.
+        limits: The rules of safe commands.
+        entity: Column of whom a record is about.
+    """
+
+    def __init__(
+        self,
+        original: Any,
+        protected: Any,
+        *,
+        secret: Secret | bytes | str | Path,
+        ledger: BudgetLedger,
+        data: str,
+        limits: SafeLimits | None = None,
+        entity: str | None = None,
+    ) -> None:
+        self._original, self._protected = _records(original), _records(protected)
+        if self._original.schema != self._protected.schema:
+            raise OutputCheckError(
+                "original and protected records have different columns or types",
+                code="remote-analysis",
+                where=data,
+                hint="make the protected ones with discreet.output_checking.quality.protect",
+            )
+        _check_name(data, "data")
+        self._key = AnswerKey(Secret.of(secret))
+        self._ledger, self._data = ledger, data
+        self._fixed = {"limits": limits or SafeLimits(), "entity": entity}
+        self._version = [data_digest(self._original), data_digest(self._protected)]
+
+    def ask(self, researcher: str, command: str, **arguments: Any) -> QualityAnswer:
+        """Answer a question. The charge is written before the answer is given.
+
+        Args:
+            researcher: Who asks.
+            command: A safe command.
+            arguments: Its arguments by name.
+        """
+        _check_name(researcher, "researcher")
+        query = Query.of(command, **arguments)
+        question = self._question(query)
+        ledger, name = self._ledger, self._data
+        known = ledger.known(name, researcher, question)
+        if known is None:
+            ledger.check(name, researcher, question)
+        result = query.run(self._protected, **self._fixed)
+        if not has_numbers(result):
+            raise OutputCheckError(
+                "nothing of the protected result may be shown, so there is nothing to compare",
+                code="nothing-shown",
+                where=command,
+                hint="ask about more cases; this question cost nothing",
+            )
+        if known is None:
+            epsilon = ledger.budget.answer
+            noisy = self._key.answer(self._true_class(query, result, question), question, epsilon)
+            known = ledger.charge(name, researcher, question, noisy)
+        return QualityAnswer(
+            result=result,
+            quality=known,
+            chance=truth_chance(ledger.budget.answer),
+            left=ledger.usage(name, researcher).left,
+        )
+
+    def _question(self, query: Query) -> str:
+        text = json.dumps([self._data, *self._version, query.text])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _true_class(self, query: Query, result: SafeResult, question: str) -> QualityClass:
+        """The true class; whatever fails on the original is far: an error would be an answer."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they would tell of the original
+                original = query.run(self._original, **self._fixed)
+                return compare(original, result, stretch=self._key.stretch(question))
+        except Exception:
+            return QualityClass.far
+
+    def __repr__(self) -> str:
+        return "<RemoteAnalysis (confidential)>"
+
+
+def _records(frame: Any) -> pl.DataFrame:
+    opened = open_frame(frame)
+    whole = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+    return eager_columns(whole, whole.columns)
+
+
+def _check_name(name: str, where: str) -> None:
+    if not isinstance(name, str) or not name.strip() or name != name.strip():
+        what = "a name is a text, without blanks at its ends"
+        raise OutputCheckError(what, code="remote-analysis", where=where)
