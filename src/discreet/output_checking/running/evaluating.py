@@ -223,6 +223,7 @@ def _indexed(node: Index, scope: Scope) -> Value:
     if not scope.rows:
         nothing: Value = column
         return nothing
+    scope.names.referred(np.minimum(at, scope.rows - 1), inside)
     found = column[np.minimum(at, scope.rows - 1)]
     if scope.sequential == node.name and scope.renewed is not None:
         earlier = at < np.arange(scope.rows)

@@ -139,6 +139,7 @@ def _running(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     """The running sum, within groups; missing values count as 0."""
     value = _numbers(values, least=1, most=1)[0]
     known = np.where(np.greater_equal(value, MISSING), 0.0, value)
+    scope.names.added(known, scope.groups)
     total = np.cumsum(np.broadcast_to(known, (scope.rows,)))
     if scope.groups is not None and scope.rows:
         before = np.concatenate([[0.0], total])[scope.groups.first]

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.spreading import dominated, spreads
 from discreet.output_checking.running.values import MISSING, Floats
 
 if TYPE_CHECKING:
+    from discreet.output_checking.running.scope import Groups
     from discreet.output_checking.running.session import Session
 
 __all__ = ["SessionNames", "shifted_rows"]
@@ -132,6 +134,21 @@ class SessionNames:
         """Where one value is wanted, a small number of observations may not be shown."""
         rows = self.session.data.rows
         if self.scalar_wanted and 0 < rows < self.session.limits.minimum:
+            self.session.trace.touched = True
+
+    def referred(self, rows: Any, inside: Any) -> None:
+        """Note from which observations values are taken: one for many is a single value."""
+        if self.session.data.rows and spreads(self.session, rows, inside):
+            self.session.trace.touched = True
+
+    def added(self, values: Any, groups: Groups | None) -> None:
+        """Note what a running sum adds up: one may make up nearly all of it."""
+        rows = self.session.data.rows
+        group = np.zeros(rows, dtype=np.int64)
+        if groups is not None:
+            group = np.repeat(np.arange(groups.sizes.size, dtype=np.int64), groups.sizes)
+        column = np.broadcast_to(np.asarray(values, dtype=np.float64), (rows,))
+        if rows and dominated(self.session, column, group):
             self.session.trace.touched = True
 
     def shifted(self, operators: str, name: str) -> Any:

@@ -43,6 +43,12 @@ class Names(Protocol):
     def shifted(self, operators: str, name: str) -> Any:
         """A variable under time-series operators."""
 
+    def referred(self, rows: Any, inside: Any) -> None:
+        """Note from which observations values are taken."""
+
+    def added(self, values: Any, groups: Groups | None) -> None:
+        """Note what a running sum adds up."""
+
 
 @dataclass(frozen=True)
 class Groups:

@@ -18,6 +18,7 @@ from discreet.output_checking.running.egen_work import codes_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.selecting import selected, weights_of
+from discreet.output_checking.running.spreading import rests_on_one
 from discreet.output_checking.running.statistics import statistic_of
 from discreet.output_checking.running.values import Floats, Mask, smallest_type
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
@@ -70,9 +71,15 @@ def collapse(session: Session, call: Call) -> None:
     result = DataSet(rows=len(groups.rows), label=data.label, sorted_by=tuple(names))
     for name in names:
         result.variables[name] = data.variables[name].taken(groups.firsts)
+    code = np.full(data.rows, -1, dtype=np.int64)
+    for number, rows in enumerate(groups.rows):
+        code[rows] = number
     for target in targets:
         result.variables[target.name] = _made(session, target, groups, mask, weights, kind)
         session.derive(target.name, [target.source, *names])
+        values = data.variables[target.source].values
+        if rests_on_one(session, target.statistic, code, values.__array__):
+            session.trace.variables.add(target.name)
     used = {one.value_label for one in result.variables.values()} - {""}
     result.value_labels = {name: texts for name, texts in data.value_labels.items() if name in used}
     session.data = result

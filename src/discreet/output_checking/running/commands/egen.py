@@ -19,6 +19,7 @@ from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.reporting import missing_made
 from discreet.output_checking.running.selecting import selected
+from discreet.output_checking.running.spreading import hands_over
 from discreet.output_checking.running.values import MISSING, limited
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def egen(session: Session, call: Call) -> None:
     group, groups = _groups(session, call)
     work = Work(session, called["inside"].strip(), mask, group, groups, call, name)
     result, default = function(work)
+    if hands_over(called["function"], work):
+        session.trace.touched = True
     if isinstance(result, Variable):
         session.data.put(name, result)
         session.derive(name, ())
