@@ -19,6 +19,7 @@ from discreet.output_checking.deciding import Change, Decider, Decision, Note
 from discreet.output_checking.findings import Finding, Severity
 from discreet.output_checking.following import Following
 from discreet.output_checking.parts import statements_of
+from discreet.output_checking.pausing import uncollected
 from discreet.output_checking.policy import Action, Policy
 from discreet.output_checking.stata.model import DoFile, Statement
 from discreet.output_checking.stata.parsing import parse_do
@@ -87,6 +88,7 @@ class Rewriting:
         return any(finding.severity is Severity.REVIEW for finding in self.findings)
 
 
+@uncollected()
 def rewrite(
     text: str,
     policy: Policy | None = None,

@@ -21,6 +21,7 @@ from discreet.output_checking.following import Following
 from discreet.output_checking.headers import MARK, header
 from discreet.output_checking.manifest import manifest, manifest_text, read_manifest, restored
 from discreet.output_checking.parts import statements_of
+from discreet.output_checking.pausing import uncollected
 from discreet.output_checking.policy import Policy
 from discreet.output_checking.rewriting import Language, Rewriting, newline_of, rewrite_parsed
 from discreet.output_checking.stata.model import DoFile
@@ -92,6 +93,7 @@ class _File:
     rewriting: Rewriting | None = None
 
 
+@uncollected()
 def rewrite_files(
     paths: Iterable[str | os.PathLike[str]],
     *,
