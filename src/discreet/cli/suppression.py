@@ -57,6 +57,13 @@ def suppress(
     repair: Annotated[
         bool, typer.Option("--repair", help="Add up totals anew that are no sum of their parts.")
     ] = False,
+    differences: Annotated[
+        Path | None,
+        typer.Option(help="List totals of a problem that are no sum, in CSV. CONFIDENTIAL."),
+    ] = None,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Forget the secondary suppressions that a .jj file has.")
+    ] = False,
     picture: Drawn = None,
     view: View = None,
     language: Annotated[
@@ -72,6 +79,7 @@ def suppress(
         words = f"a programme is carried out with: discreet protect {table} --out DIR"
         raise typer.BadParameter(words)
     _check_places(table, metadata, out, picture)
+    _check_list(differences, {table, out, metadata, picture})
     if view is not None and picture is None:
         raise typer.BadParameter("--view says what is drawn: name --picture FILE too")
 
@@ -88,6 +96,8 @@ def suppress(
             method=method,
             time_limit=time_limit,
             repair=repair,
+            differences=differences,
+            anew=anew,
             progress=lambda line: report(0, 1, line),
             write=publish,
         )
@@ -118,6 +128,15 @@ def _check_places(table: Path, metadata: Path | None, out: Path, picture: Path |
             raise typer.BadParameter("--picture names a file that is used otherwise")
         check_picture_place(picture)
         check_writable(picture.parent)
+
+
+def _check_list(differences: Path | None, used: set[Path | None]) -> None:
+    """Refuse a place for the list of differences that is used otherwise."""
+    if differences is None:
+        return
+    if differences.resolve() in {place.resolve() for place in used if place is not None}:
+        raise typer.BadParameter("--differences names a file that is used otherwise")
+    check_writable(differences.parent)
 
 
 def _draw(safe: ProtectedTable, picture: Path, view: str, language: str) -> None:

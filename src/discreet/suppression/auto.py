@@ -1,21 +1,32 @@
 """The method `auto`: a good pattern, proven, with a bound on how much better one could be.
 
-In: a `SuppressionProblem` (CONFIDENTIAL). Out: a `Pattern`. Several covers in different
-orders, one of them led by a cutting-plane relaxation; pruning; a search around the best.
+In: a `SuppressionProblem` (CONFIDENTIAL). Out: a `Pattern`. A quick pattern first; then cuts
+that raise the bound and lead to better patterns; branching, within limits that do not
+depend on the clock; and where that proves nothing, a search around the best.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.suppression.fast import cut_short, finish, published_from_above, start
+from discreet.suppression.branching import Branching
+from discreet.suppression.covering import cover
+from discreet.suppression.fast import (
+    cut_short,
+    finish,
+    price_factor,
+    published_from_above,
+    start,
+)
 from discreet.suppression.feasibility import cover_all
 from discreet.suppression.hiding import Hiding
-from discreet.suppression.pattern import Pattern
+from discreet.suppression.lower_bounds import near_relaxation
+from discreet.suppression.pattern import Pattern, certified
 from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.pruning import drop_unused, prune
 from discreet.suppression.relaxation import Relaxation
@@ -26,19 +37,20 @@ __all__ = ["protect_auto"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
-#: With more tasks than these there is one cover only, and no relaxation.
+#: With more tasks than these the relaxation looks at single relations only.
 _MANY = 3_000
-#: Rounds of the relaxation.
-_ROUNDS = 40
-#: Orders drawn at random.
-_DRAWN = 2
-#: Patterns that are pruned.
-_PRUNED = 3
+#: Rounds of cuts, how often they lead to a pattern, rounds of branching and their nodes.
+_ROUNDS, _PAUSE, _BRANCHINGS, _NODES = 60, 5, 20, 500
+#: Steps of the solver after which branching ends.
+_WORK = 300_000
+#: Branching goes on while so many rounds leave at most this share of the gap.
+_LAST, _CLOSED = 4, 0.9
+#: Cells that the relaxation hides by more are hidden.
+_SURE = 0.9
 #: Linear programs per task for pruning, and for the search.
 _PRUNE_SHARE, _SEARCH_SHARE, _LEAST = 10, 10, 1_000
-#: The price of a cell that the relaxation hides in full, as a share of its cost.
-_SURE = 0.02
 
 
 def protect_auto(
@@ -63,27 +75,23 @@ def protect_auto(
     if many is not None:
         return finish(many, "auto", watch)
     base = start(problem, watch, seed)
-    draw = np.random.default_rng([seed, 2])
-    tasks = base.open
-    found = [_covered(base, tasks[np.argsort(-base.target[tasks], kind="stable")], watch)]
-    if len(found[0].open):
+    near = near_relaxation(problem, watch.over)
+    first = _covered(base, watch, None if near is None else price_factor(base, near))
+    if len(first.open):
         return finish(cut_short(problem, watch, seed), "auto", watch)
-    bound = None
-    if len(tasks) <= _MANY:
-        orders = [tasks[np.argsort(base.target[tasks], kind="stable")]]
-        orders += [draw.permutation(tasks) for _ in range(_DRAWN)]
-        found += [_covered(base, order, watch) for order in orders]
-        bound, guided = _relaxed(problem, base, watch)
-        found += guided
-    best = _improved([one for one in found if not len(one.open)], watch, draw)
-    return finish(best, "auto", watch, bound=bound)
+    draw = np.random.default_rng([seed, 2])
+    if large or near is None:
+        best = _covered(base, watch, None) if large else first
+        best = first if len(best.open) or best.spent > first.spent else best
+        bound = None if near is None else near.bound
+        return finish(best, "auto", watch, bound=bound)
+    return _closed(base, near, first, watch, draw)
 
 
-def _covered(
-    base: Hiding, order: IntArray, watch: WorkTime, factor: FloatArray | None = None
-) -> Hiding:
-    """A pattern by covering tasks in an order; tasks are open if time is up."""
+def _covered(base: Hiding, watch: WorkTime, factor: FloatArray | None) -> Hiding:
+    """A pattern by covering all tasks, farthest first; tasks are open if time is up."""
     hiding = base.without(base.hidden)
+    order = hiding.open[np.argsort(-hiding.target[hiding.open], kind="stable")]
     cover_all(hiding, order, watch.over, factor=factor)
     drop_unused(hiding)
     if not len(hiding.open):
@@ -92,33 +100,94 @@ def _covered(
     return hiding
 
 
-def _relaxed(
-    problem: SuppressionProblem, base: Hiding, watch: WorkTime
-) -> tuple[int, list[Hiding]]:
-    """A bound, and the pattern that the relaxation leads to."""
-    relaxation = Relaxation(problem)
-    for at in range(_ROUNDS):
-        if relaxation.complete or watch.over():
+def _closed(
+    base: Hiding, near: Relaxation, first: Hiding, watch: WorkTime, draw: np.random.Generator
+) -> Pattern:
+    """The best pattern after closing the gap from both sides."""
+    _pruned(first, watch)
+    search = Branching(near, _NODES)
+    search.keep(_chosen(search, first))
+    _cut(search, watch)
+    _branched(search, watch)
+    if not search.proven and not watch.over():
+        best = _within(base, search, first, watch)
+        best = searched(best, watch.over, _budget(best, _SEARCH_SHARE), draw)
+        _pruned(best, watch)
+        if search.keep(_chosen(search, best)):
+            _branched(search, watch)
+    problem = base.problem
+    hidden = search.movable.hidden(problem, search.best)
+    cost = problem.cost_of(hidden)
+    watch.tell("audit")
+    return certified(
+        problem,
+        hidden,
+        "auto",
+        bound=cost if search.proven else min(max(near.bound, search.proven_bound), cost),
+        complete=not watch.struck,
+        seconds=watch.seconds,
+        notes=("stopped by the time limit",) if watch.struck else (),
+    )
+
+
+def _cut(search: Branching, watch: WorkTime) -> None:
+    """Raise the bound by cuts, and follow where they lead."""
+    relaxation = search.relaxation
+    for at in range(1, _ROUNDS + 1):
+        if relaxation.complete or search.proven or watch.over():
             break
-        relaxation.round(math.inf)
-        watch.tell(f"bound: round {at + 1}")
-    hint = np.zeros(len(problem))
-    hint[relaxation.movable.unknowns.cells] = relaxation.x
-    share = hint[base.unknowns.cells]
-    factor = np.maximum(1.0 - share, _SURE)
-    order = base.open[np.argsort(-base.target[base.open], kind="stable")]
-    return relaxation.bound, [_covered(base, order, watch, factor)]
+        relaxation.round(_until(watch))
+        if at % _PAUSE == 0 or relaxation.complete:
+            search.complete(relaxation.x > _SURE, _until(watch))
+            watch.tell(_line(search))
 
 
-def _improved(found: list[Hiding], watch: WorkTime, draw: np.random.Generator) -> Hiding:
-    """The best of the patterns after pruning and a search around it."""
-    found = sorted(found, key=lambda one: one.spent)[:_PRUNED]
-    tasks = int((found[0].target > 0).sum())
-    for hiding in found:
-        prune(hiding, watch.over, max(_LEAST, _PRUNE_SHARE * tasks))
-        watch.tell(f"prune: {int(hiding.hidden.sum()):,} cells hidden")
-    best = min(found, key=lambda one: one.spent)
-    if tasks <= _MANY:
-        best = searched(best, watch.over, max(_LEAST, _SEARCH_SHARE * tasks), draw)
-        prune(best, watch.over, max(_LEAST, _PRUNE_SHARE * tasks))
-    return best
+def _branched(search: Branching, watch: WorkTime) -> None:
+    """Branch as long as that closes the gap noticeably."""
+    gaps: list[float] = []
+    end = search.work + _WORK
+    for _ in range(_BRANCHINGS):
+        gaps.append(search.gap)
+        slow = len(gaps) > _LAST and gaps[-1] > _CLOSED * gaps[-1 - _LAST]
+        if search.proven or slow or search.work > end or watch.over():
+            break
+        if not search.round(_until(watch)):
+            break
+        watch.tell(_line(search))
+
+
+def _within(base: Hiding, search: Branching, first: Hiding, watch: WorkTime) -> Hiding:
+    """The best pattern with flows as proofs: covered anew by its own cells."""
+    allowed = search.movable.hidden(base.problem, search.best)[base.unknowns.cells]
+    hiding = base.without(base.hidden)
+    order = hiding.open[np.argsort(hiding.target[hiding.open], kind="stable")]
+    failed = cover(hiding, order, watch.over, allowed=allowed)
+    if failed or len(hiding.open):
+        return first
+    drop_unused(hiding)
+    return hiding if hiding.spent < first.spent else first
+
+
+def _chosen(search: Branching, hiding: Hiding) -> BoolArray:
+    return hiding.mask()[search.movable.unknowns.cells]
+
+
+def _pruned(hiding: Hiding, watch: WorkTime) -> None:
+    prune(hiding, watch.over, _budget(hiding, _PRUNE_SHARE))
+    watch.tell(f"prune: {int(hiding.hidden.sum()):,} cells hidden")
+
+
+def _budget(hiding: Hiding, share: int) -> int:
+    return max(_LEAST, share * int((hiding.target > 0).sum()))
+
+
+def _until(watch: WorkTime) -> float:
+    """When time will be up, by the monotonic clock."""
+    return math.inf if watch.left is None else time.monotonic() + watch.left
+
+
+def _line(search: Branching) -> str:
+    problem = search.relaxation.problem
+    best = problem.cost_of(problem.hidden) + search.cost
+    bound = max(search.relaxation.bound, search.proven_bound)
+    return f"best {best:,}, bound {bound:,}, {search.rounds:,} branchings"

@@ -38,9 +38,10 @@ class Branching:
 
     Args:
         relaxation: Its cuts; more are added to it.
+        nodes: At how many nodes a round gives up; without, at none.
     """
 
-    def __init__(self, relaxation: Relaxation) -> None:
+    def __init__(self, relaxation: Relaxation, nodes: int | None = None) -> None:
         import highspy
 
         self._highspy: Any = highspy
@@ -53,11 +54,19 @@ class Branching:
         self.cost = self.movable.paid(self.best)
         self.bound = 0.0
         self.rounds = 0
+        #: Steps of the solver so far.
+        self.work = 0
+        self._nodes = nodes
 
     @property
     def proven(self) -> bool:
         """Whether no pattern is cheaper than the best one found."""
         return self.movable.whole(max(self.bound, self.relaxation.objective)) >= self.cost
+
+    @property
+    def gap(self) -> float:
+        """By how much the best pattern is dearer than what is proven."""
+        return self.cost - max(self.bound, self.relaxation.objective)
 
     @property
     def proven_bound(self) -> int:
@@ -83,12 +92,16 @@ class Branching:
         problem = self.relaxation.problem
         return certify(problem, self.movable.hidden(problem, chosen)).unprotected
 
-    def round(self, until: float) -> None:
-        """Solve the 0/1 program, then look for cuts that its solution violates."""
+    def round(self, until: float) -> bool:
+        """Solve the 0/1 program, then look for cuts that its solution violates.
+
+        Returns:
+            Whether it came to something; if not, it is proven, or its limits struck.
+        """
         self.rounds += 1
         found = self._solved(until)
         if found is None:
-            return
+            return False
         cuts = self._cuts_at(found, until)
         if not cuts and len(self._unprotected(found)):
             cuts = self._last_cuts(found)
@@ -97,6 +110,7 @@ class Branching:
             self.complete(found, until)
         else:
             self.keep(found)
+        return True
 
     def _cuts_at(self, chosen: BoolArray, until: float) -> list[Cut]:
         x = chosen.astype(np.float64)
@@ -123,10 +137,11 @@ class Branching:
         solver.run()
         status, known = solver.getModelStatus(), solver.getInfo()
         statuses = self._highspy.HighsModelStatus
+        self.work += max(0, int(known.simplex_iteration_count))
         if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
             self.bound = self.movable.below(self.cost) + 1.0
             return None
-        if status not in (statuses.kOptimal, statuses.kTimeLimit):
+        if status not in (statuses.kOptimal, statuses.kTimeLimit, statuses.kSolutionLimit):
             raise SuppressionError(
                 "the solver could not decide on a cheapest pattern",
                 code="solver",
@@ -135,7 +150,7 @@ class Branching:
         self.bound = max(
             self.bound, min(float(known.mip_dual_bound), self.cost + self.movable.tiny)
         )
-        if not math.isfinite(known.objective_function_value) or status != statuses.kOptimal:
+        if status == statuses.kTimeLimit or not math.isfinite(known.objective_function_value):
             return None
         return np.array(solver.getSolution().col_value) > 0.5
 
@@ -150,6 +165,8 @@ class Branching:
             ("time_limit", max(0.1, min(until - time.monotonic(), 1e9))),
         ):
             solver.setOptionValue(option, setting)
+        if self._nodes is not None:
+            solver.setOptionValue("mip_max_nodes", self._nodes)
         number = len(self.movable)
         low, high = self._ranges()
         solver.addVars(number, low, high)

@@ -271,20 +271,39 @@ def _reach_of(
 
 def relation_cuts(movable: Movable, aims: Aims) -> list[Cut]:
     """The cuts of single relations: what moves a cell stands beside it in each of them."""
-    links = movable.unknowns.relations
-    start, order = links.by_cell
+    start, order = movable.unknowns.relations.by_cell
     cuts = []
     for at in range(len(aims)):
         cell = int(aims.cell[at])
         for entry in order[start[cell] : start[cell + 1]]:
-            alone = np.zeros(len(links))
-            # Multipliers that take the cell itself out of its side of the equation.
-            alone[links.row[entry]] = 1.0 / links.coef[entry]
-            sides = tuple(alone * side for side in aims.sides(at))
-            cut = capacity_cut(movable, aims, at, sides)
+            cut = _relation_cut(movable, aims, at, int(entry))
             if cut is not None:
                 cuts.append(cut)
     return cuts
+
+
+def _relation_cut(movable: Movable, aims: Aims, at: int, entry: int) -> Cut | None:
+    """What the other cells of one relation must let the cell of an aim move."""
+    links, side, level = movable.unknowns.relations, int(aims.side[at]), aims.level[at]
+    row = links.row[entry]
+    others = np.arange(links.start[row], links.start[row + 1])
+    others = others[others != entry]
+    cells = links.cell[others].astype(np.int64)
+    weight = -links.coef[others] / links.coef[entry]
+    low, high = weight * movable.low[cells], weight * movable.high[cells]
+    above, below = np.maximum(low, high), np.maximum(-low, -high)
+    room = (above if side > 0 else below if side < 0 else above + below) / level
+    if not np.isfinite(room).all():
+        return None
+    forced = movable.forced[cells]
+    asked = 1.0 - float(room[forced].sum()) - TOLERANCE / level - _SLACK
+    if asked <= _SLACK:
+        return None
+    free = ~forced & (room > _NOTHING)
+    inner = np.argsort(cells[free], kind="stable")
+    coef = np.minimum(room[free] / asked, 1.0)
+    # Too little even if all are hidden: no pattern protects the cell, which others tell.
+    return Cut(cells=cells[free][inner], coef=coef[inner]) if coef.sum() >= 1.0 else None
 
 
 def bridge_cuts(movable: Movable, x: FloatArray) -> list[Cut]:

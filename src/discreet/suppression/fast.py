@@ -3,7 +3,8 @@
 In: a `SuppressionProblem`. Out: a `Pattern`. Where many cells are sensitive, everything is
 hidden and what can be is published again. Else hidden cells prove what they can; each
 sensitive cell left gets the cheapest flow through a patch around it; superfluous
-secondaries are published again. An audit ends the work.
+secondaries are published again. A relaxation over single relations leads the way, and
+bounds the cost from below. An audit ends the work.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.suppression.certificate import Certificate, certify
 from discreet.suppression.checking import certificate_of
@@ -18,14 +20,25 @@ from discreet.suppression.covering import cover, prove_hidden
 from discreet.suppression.feasibility import check_bounds, check_possible, cover_all
 from discreet.suppression.from_above import protected_from_above
 from discreet.suppression.hiding import Hiding
+from discreet.suppression.lower_bounds import near_relaxation
 from discreet.suppression.pattern import Pattern, certified
 from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.pruning import drop_unused, prune
+from discreet.suppression.relaxation import Relaxation
 from discreet.suppression.search import refitted
 from discreet.suppression.worktime import WorkTime
 
-__all__ = ["audited", "cut_short", "finish", "protect_fast", "published_from_above", "start"]
+__all__ = [
+    "audited",
+    "cut_short",
+    "finish",
+    "price_factor",
+    "protect_fast",
+    "published_from_above",
+    "start",
+]
 
+FloatArray = npt.NDArray[np.float64]
 
 #: With more hidden cells than these, stored proofs are checked instead of new attacks.
 _ATTACK_LIMIT = 4_000
@@ -35,6 +48,8 @@ _PRUNE_SHARE, _PRUNE_LEAST = 2, 2_000
 #: those, the pattern is not covered anew from its own cells either.
 _PRUNE_TASKS, _REFIT_TASKS = 3_000, 100_000
 _REPAIRS = 5
+#: The price of a cell that the relaxation hides in full, as a share of its cost.
+_SURE = 0.02
 
 
 def protect_fast(
@@ -58,10 +73,13 @@ def protect_fast(
     if many is not None:
         return finish(many, "fast", watch)
     hiding = start(problem, watch, seed)
+    near = near_relaxation(problem, watch.over)
     if len(hiding.open):
         watch.tell("cover")
         order = hiding.open[np.argsort(-hiding.target[hiding.open], kind="stable")]
-        cover_all(hiding, order, watch.over, lambda share: watch.tell(f"cover: {share:.0%}"))
+        factor = None if near is None else price_factor(hiding, near)
+        tell = lambda share: watch.tell(f"cover: {share:.0%}")  # noqa: E731
+        cover_all(hiding, order, watch.over, tell, factor)
     if len(hiding.open):
         return finish(cut_short(problem, watch, seed), "fast", watch)
     drop_unused(hiding)
@@ -72,7 +90,12 @@ def protect_fast(
     if tasks <= _PRUNE_TASKS:
         watch.tell("prune")
         prune(hiding, watch.over, max(_PRUNE_LEAST, _PRUNE_SHARE * hiding.solved))
-    return finish(hiding, "fast", watch)
+    return finish(hiding, "fast", watch, None if near is None else near.bound)
+
+
+def price_factor(hiding: Hiding, relaxation: Relaxation) -> FloatArray:
+    """By how much each cell gets cheaper: the more, the more of it the relaxation hides."""
+    return np.maximum(1.0 - relaxation.guide[hiding.unknowns.cells], _SURE)
 
 
 def published_from_above(

@@ -23,7 +23,8 @@ from discreet.suppression.foreign import Blanks, audit_published
 from discreet.suppression.formats import CellFile, read_rda, read_tab
 from discreet.suppression.jj import read_jj, write_jj
 from discreet.suppression.methods import Method, Progress, find_pattern
-from discreet.suppression.problem import SuppressionProblem
+from discreet.suppression.problem import CellState, SuppressionProblem
+from discreet.suppression.repairing import repaired, write_differences
 from discreet.suppression.report import described_pattern, pattern_lines
 from discreet.suppression.suppressing import Suppression
 from discreet.tables import ProtectedTable
@@ -52,6 +53,8 @@ def suppress_file(
     method: Method = "auto",
     time_limit: float | None = None,
     repair: bool = False,
+    differences: str | os.PathLike[str] | None = None,
+    anew: bool = False,
     progress: Progress | None = None,
     write: Writer | None = None,
 ) -> Done:
@@ -64,12 +67,16 @@ def suppress_file(
         metadata: The `.rda` file that describes a file of cells.
         method: As for `discreet.suppress`.
         time_limit: Seconds.
-        repair: Add up totals of a file of cells anew.
+        repair: Add up totals anew that are no sum of their parts.
+        differences: Where to list the totals of a problem that are not, and by how much
+            they differ; CONFIDENTIAL, readable by its owner only.
+        anew: Forget the secondary suppressions that a problem has, instead of keeping them.
         progress: Is told what is being done.
         write: Writes published tables.
     """
     place, target = Path(source), Path(out)
     check_writable(target.parent)
+    changed = 0
     search: dict[str, Any] = {"time_limit": time_limit, "progress": progress}
     if _is_jj(place):
         if not _is_jj(target) or target.suffix == ".gz":
@@ -79,9 +86,16 @@ def suppress_file(
                 where=str(target),
                 hint="name it NAME.jj",
             )
-        problem = read_jj(place)
+        problem, changed = _problem(place, repair, differences, anew)
         pattern = find_pattern(problem, method, **search)
         write_jj(problem.with_hidden(pattern.hidden), target)
+    elif differences is not None or anew:
+        raise SuppressionError(
+            "only problems (.jj) list differences and have secondaries to forget",
+            code="option",
+            where=str(place),
+            hint="leave out --differences and --anew",
+        )
     else:
         cells = _cells(place, metadata)
         options: dict[str, Any] = {"decimals": cells.decimals, "value": cells.value}
@@ -94,7 +108,25 @@ def suppress_file(
             write(done.tables[0], target)
     told = described_pattern(pattern)
     lines = [*pattern_lines(told), f"Written: {target}"]
+    if changed:
+        told["repaired"] = changed
+        lines.insert(0, f"{changed:,} totals were added up anew.")
     return Done("\n".join(lines), {"table": place.name, **told, "out": str(target)})
+
+
+def _problem(
+    place: Path, repair: bool, differences: str | os.PathLike[str] | None, anew: bool
+) -> tuple[SuppressionProblem, int]:
+    """The problem to solve, and how many of its totals were added up anew."""
+    problem = read_jj(place)
+    if anew:
+        problem = problem.with_hidden(problem.state == CellState.primary)
+    if differences is not None:
+        write_differences(problem, differences)
+    if not repair:
+        return problem, 0
+    whole, changed = repaired(problem)
+    return whole, int(np.count_nonzero(changed))
 
 
 def audit_file(

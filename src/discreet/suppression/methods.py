@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, get_args
 
 from discreet.errors import SuppressionError
+from discreet.suppression.lower_bounds import bound_of
 from discreet.suppression.pattern import Pattern
 from discreet.suppression.problem import SuppressionProblem
 
@@ -47,7 +49,7 @@ def find_pattern(
         seed: For methods that draw; the same seed gives the same pattern.
 
     Returns:
-        A pattern that protects every sensitive cell.
+        A pattern that protects every sensitive cell, with a bound on what others cost.
 
     >>> find_pattern(None, "magic")
     Traceback (most recent call last):
@@ -68,6 +70,8 @@ def find_pattern(
     protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
     pattern = protect(problem, time_limit=time_limit, progress=progress, seed=seed)
     _refuse_unsafe(problem, pattern)
+    if pattern.bound is None:
+        pattern = replace(pattern, bound=min(bound_of(problem), pattern.cost))
     return pattern
 
 

@@ -130,7 +130,9 @@ class SuppressionProblem:
         ]
 
     def _not_additive(self) -> list[Problem]:
-        hint = "correct the cells, or ask for totals to be added up anew"
+        hint = (
+            "correct the cells, or have totals added up anew (--repair); --differences lists them"
+        )
         rows = np.flatnonzero(self.relations.residuals(self.value))
         problems = []
         for row in rows:

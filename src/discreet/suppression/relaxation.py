@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ class Relaxation:
         self.rounds = 0
         self.complete = not len(self.separator.aims)
         self._blur = 0
+        self._begun = False
         self._rows: list[Cut] = []
         self._age: IntArray = np.zeros(0, dtype=np.int64)
         self._aside: list[Cut] = []
@@ -100,9 +101,7 @@ class Relaxation:
     def round(self, until: float = math.inf) -> None:
         """Find violated cuts and solve the program with them."""
         self.rounds += 1
-        if self.rounds == 1:
-            self.add(relation_cuts(self.movable, self.separator.aims))
-            self.solve()
+        self._begin()
         found = [cut for cut in self._aside if cut.missing(self.x) > 1e-6]
         found += bridge_cuts(self.movable, self.x)
         found += self.separator.cuts(self.x, _BLURS[self._blur], until)
@@ -112,6 +111,25 @@ class Relaxation:
             self._blur += 1
             self.complete = self._blur == len(_BLURS)
             self._blur = min(self._blur, len(_BLURS) - 1)
+
+    def near(self, rounds: int, over: Callable[[], bool]) -> None:
+        """Take in what single relations ask for, without any attack: quick at any size.
+
+        Args:
+            rounds: How often relations are looked at.
+            over: Whether to stop, asked before each round.
+        """
+        self._begin()
+        for _ in range(rounds):
+            if over() or not self.add(bridge_cuts(self.movable, self.x)):
+                break
+            self.solve()
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self.add(relation_cuts(self.movable, self.separator.aims))
+            self.solve()
 
     def add(self, cuts: Iterable[Cut]) -> int:
         """Take in cuts; how many were not there yet."""

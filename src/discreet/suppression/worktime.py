@@ -38,6 +38,11 @@ class WorkTime:
         """Whether there is a limit at all."""
         return self._limit is not None
 
+    @property
+    def left(self) -> float | None:
+        """Seconds until the limit, 0 if it has struck; None without a limit."""
+        return None if self._limit is None else max(0.0, self._limit - self.seconds)
+
     def over(self) -> bool:
         """Whether the limit has struck; remembered once asked."""
         if self._limit is not None and self.seconds >= self._limit:
