@@ -39,8 +39,9 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-#: With more tasks than these the relaxation looks at single relations only.
-_MANY = 3_000
+#: With more tasks than these the relaxation looks at single relations only; with more
+#: than those, secondaries are not pruned one by one.
+_MANY, _PRUNABLE = 3_000, 30_000
 #: Rounds of cuts, how often they lead to a pattern, rounds of branching and their nodes.
 _ROUNDS, _PAUSE, _BRANCHINGS, _NODES = 60, 5, 20, 500
 #: Steps of the solver after which branching ends.
@@ -79,12 +80,12 @@ def protect_auto(
     first = _covered(base, watch, None if near is None else price_factor(base, near))
     if len(first.open):
         return finish(cut_short(problem, watch, seed), "auto", watch)
-    draw = np.random.default_rng([seed, 2])
     if large or near is None:
-        best = _covered(base, watch, None) if large else first
-        best = first if len(best.open) or best.spent > first.spent else best
+        if int((first.target > 0).sum()) <= _PRUNABLE:
+            _pruned(first, watch, 1)
         bound = None if near is None else near.bound
-        return finish(best, "auto", watch, bound=bound)
+        return finish(first, "auto", watch, bound=bound)
+    draw = np.random.default_rng([seed, 2])
     return _closed(base, near, first, watch, draw)
 
 
@@ -104,7 +105,7 @@ def _closed(
     base: Hiding, near: Relaxation, first: Hiding, watch: WorkTime, draw: np.random.Generator
 ) -> Pattern:
     """The best pattern after closing the gap from both sides."""
-    _pruned(first, watch)
+    _pruned(first, watch, _PRUNE_SHARE)
     search = Branching(near, _NODES)
     search.keep(_chosen(search, first))
     _cut(search, watch)
@@ -112,7 +113,7 @@ def _closed(
     if not search.proven and not watch.over():
         best = _within(base, search, first, watch)
         best = searched(best, watch.over, _budget(best, _SEARCH_SHARE), draw)
-        _pruned(best, watch)
+        _pruned(best, watch, _PRUNE_SHARE)
         if search.keep(_chosen(search, best)):
             _branched(search, watch)
     problem = base.problem
@@ -172,8 +173,8 @@ def _chosen(search: Branching, hiding: Hiding) -> BoolArray:
     return hiding.mask()[search.movable.unknowns.cells]
 
 
-def _pruned(hiding: Hiding, watch: WorkTime) -> None:
-    prune(hiding, watch.over, _budget(hiding, _PRUNE_SHARE))
+def _pruned(hiding: Hiding, watch: WorkTime, share: int) -> None:
+    prune(hiding, watch.over, _budget(hiding, share))
     watch.tell(f"prune: {int(hiding.hidden.sum()):,} cells hidden")
 
 
