@@ -65,6 +65,7 @@ class Patches:
         self._total[relations.row[negative]] = relations.cell[negative]
         self._cell_seen = np.zeros(relations.cells, dtype=np.int64)
         self._row_seen = np.zeros(len(relations), dtype=np.int64)
+        self._near = (np.zeros(relations.cells), np.zeros(relations.cells, dtype=np.int64))
         self._number = np.zeros(max(len(relations), 1), dtype=np.int64)
         self._stamp = 0
 
@@ -84,7 +85,7 @@ class Patches:
         cells, whole = _grown(
             seeds, limit, price, self._mobile, links.start, links.cell, self._cell_start,
             self._cell_row, self._total if totals else self._none, self._cell_seen,
-            self._row_seen, self._stamp,
+            self._row_seen, self._near, self._stamp,
         )  # fmt: skip
         return self._among(np.sort(cells), bool(whole))
 
@@ -124,12 +125,13 @@ def _add_totals(
 @numba.njit(cache=True, nogil=True)
 def _grown(
     seeds: Any, limit: int, price: Any, mobile: Any, start: Any, cell: Any, cell_start: Any,
-    cell_row: Any, total: Any, cell_seen: Any, row_seen: Any, stamp: int,
+    cell_row: Any, total: Any, cell_seen: Any, row_seen: Any, near: Any, stamp: int,
 ) -> Any:  # fmt: skip
     """Cells in order of their distance; each relation is crossed once, by its nearest cell.
 
     If `total` names the totals of relations, they come with their parts.
     """
+    nearest, seen = near
     heap = [(0.0, seeds[0])]
     for k in range(1, seeds.size):
         heapq.heappush(heap, (0.0, seeds[k]))
@@ -151,8 +153,14 @@ def _grown(
             row_seen[row] = stamp
             for k in range(start[row], start[row + 1]):
                 other = np.int64(cell[k])
-                if mobile[other] and cell_seen[other] != -stamp and price[other] < np.inf:
-                    heapq.heappush(heap, (far + price[other], other))
+                if not mobile[other] or cell_seen[other] == -stamp or price[other] == np.inf:
+                    continue
+                away = far + price[other]
+                # What was noted from nearer by need not be noted again.
+                if seen[other] != stamp or away < nearest[other]:
+                    seen[other] = stamp
+                    nearest[other] = away
+                    heapq.heappush(heap, (away, other))
     return np.array(found), len(heap) == 0
 
 
