@@ -11,9 +11,10 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
+from drawn import columns, kinds, records
 
 import discreet as dc
-from discreet.assessment.pictures import Picture, hidden_by_code, hidden_by_part, hidden_cells
+from discreet.assessment.pictures import hidden_by_code, hidden_by_part, hidden_cells
 from discreet.assessment.pictures.hidden.look import LOOKS
 from discreet.assessment.pictures.palette import luminance
 from discreet.errors import PublicationError
@@ -64,41 +65,6 @@ def firms() -> Suppression:
     table = dc.tabulate(records, [region, "branch", "size"], values=["turnover"], contributions=2)
     rules = [dc.rules.MinimumFrequency(3), dc.rules.PPercent(10)]
     return Suppression.of((table, dc.primary(table, rules, value="turnover")), method="fast")
-
-
-def records(picture: Picture, key: str) -> list[dict[str, Any]]:
-    """All records of a picture that have a key, in order."""
-    found: list[dict[str, Any]] = []
-
-    def collect(part: Any) -> None:
-        if isinstance(part, dict):
-            values = part.get("data", {}).get("values", [])
-            found.extend(each for each in values if key in each)
-            for inner in part.values():
-                collect(inner)
-        elif isinstance(part, list):
-            for inner in part:
-                collect(inner)
-
-    collect(picture.description)
-    return found
-
-
-def kinds(picture: Picture) -> dict[tuple[str, str], str]:
-    return {(each["row"], each["column"]): each["kind"] for each in records(picture, "row")}
-
-
-def columns(picture: Picture) -> dict[str, list[str]]:
-    """The columns of numbers: heading → number of each line."""
-    layers = picture.description["vconcat"][0]["vconcat"][0]["layer"]
-    numbers, found = [], {}
-    for layer in layers:
-        values = layer["data"]["values"]
-        if "number" in values[0] and "from" not in values[0]:
-            numbers = [each["number"] for each in values]
-        if "head" in values[0]:
-            found[values[0]["head"]] = numbers
-    return found
 
 
 def texts(svg: str) -> list[str]:

@@ -7,37 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from cell_files import CELLS, METADATA
 from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
 
-CELLS = """\
-Total;Total;100;12;S
-Total;a;40;5;S
-Total;b;60;7;S
-m;Total;45;6;S
-m;a;10;1;U
-m;b;35;5;S
-w;Total;55;6;S
-w;a;30;4;S
-w;b;25;2;S
-"""
-METADATA = """\
-<SEPARATOR> ";"
-<SAFE> S
-<UNSAFE> U
-<PROTECT> P
-sex
- <RECODEABLE>
-branch
- <RECODEABLE>
-turnover
- <NUMERIC>
-n
- <FREQUENCY>
-state
- <STATUS>
-"""
 TAB = ("cells.tab", "--metadata", "cells.rda", "--method", "fast")
 
 
