@@ -1,52 +1,26 @@
-"""Safe models beside plain ones: `regress` and `logit` against statsmodels, and acro.
+"""Safe models beside plain ones: `regress`, `logit` and `probit` against statsmodels.
 
 ``python bench/output_checking_models.py --rows 1000000`` takes turns between both in one
-process and prints medians and ratios, of processor time too. With ``--acro PYTHON``, an
-interpreter of an environment that has acro (its pins and ours exclude each other), the same
-regression runs there on its own commands.
+process and prints medians and ratios, of processor time too. The promise is at most 1.3
+for `regress`. ``bench/output_checking_acro.py`` compares with acro.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import statsmodels.api as sm
 
-from discreet.output_checking.safe.models import logit, regress
+from discreet.output_checking.safe.models import logit, probit, regress
 
 NUMBERS = [f"x{i}" for i in range(5)]
 DUMMIES = [f"d{i}" for i in range(4)]
-
-ACRO = """
-import sys, time, json, statistics, os, tempfile
-import numpy as np, pandas as pd
-table = np.load(sys.argv[1])
-os.chdir(tempfile.mkdtemp())
-import logging; logging.disable(logging.CRITICAL)
-from acro import ACRO
-import statsmodels.api as sm
-session = ACRO(suppress=False)
-data = pd.DataFrame(table).add_prefix("v")
-y, x = data.iloc[:, 0], data.iloc[:, 1:]
-def timed(run):
-    wall, cpu = time.perf_counter(), time.process_time()
-    run()
-    return [time.perf_counter() - wall, time.process_time() - cpu]
-plain = lambda: sm.OLS(y, x).fit().summary()
-checked = lambda: session.ols(y, x)
-plain(), checked()
-both = [timed(run) for _ in range(3) for run in (plain, checked)]
-print(json.dumps(both))
-"""
 
 
 def records(rows: int) -> pl.DataFrame:
@@ -56,7 +30,8 @@ def records(rows: int) -> pl.DataFrame:
     columns |= {name: draw.integers(0, 2, rows) for name in DUMMIES}
     columns["y"] = 10 + columns["x0"] + 0.3 * columns["d0"] + draw.normal(size=rows)
     columns["two"] = (columns["x0"] + draw.logistic(size=rows) > 0).astype(np.int64)
-    return pl.DataFrame(columns)
+    columns["weight"] = draw.lognormal(0, 0.5, rows)
+    return pl.DataFrame(columns).with_columns(person=pl.int_range(pl.len()) // 3)
 
 
 def timed(run: Callable[[], object]) -> tuple[float, float]:
@@ -88,19 +63,55 @@ def compare(
 
 def fitted(model: object) -> None:
     """What a table needs: errors, probabilities, fit."""
-    result = model.fit(disp=0) if isinstance(model, sm.Logit) else model.fit()  # type: ignore[attr-defined]
-    result.summary()
+    model.fit(disp=0).summary()  # type: ignore[attr-defined]
 
 
-def beside_acro(python: str, table: np.ndarray) -> None:
-    """The overhead of acro over statsmodels, in its own environment."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "table.npy"
-        np.save(path, table)
-        command = [python, "-c", ACRO, str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    times = json.loads(done.stdout.splitlines()[-1])
-    report("ols: statsmodels, acro", list(zip(times[::2], times[1::2], strict=True)))
+def linear(frame: pl.DataFrame, rounds: int) -> None:
+    """`regress` of all kinds."""
+    table = frame.select("y", *NUMBERS, *DUMMIES).to_numpy()
+    x, y = np.column_stack([np.ones(len(table)), table[:, 1:]]), table[:, 0]
+    person, weight = frame["person"].to_numpy(), frame["weight"].to_numpy()
+    words = " ".join(NUMBERS + DUMMIES)
+    factors = " ".join(NUMBERS + [f"i.{name}" for name in DUMMIES])
+    clusters = {"cov_type": "cluster", "cov_kwds": {"groups": person}}
+
+    def plain(**options: Any) -> Callable[[], object]:
+        return lambda: sm.OLS(y, x).fit(**options).summary()
+
+    def checked(terms: str = factors, **options: Any) -> Callable[[], object]:
+        return lambda: regress(frame, "y", terms, **options)
+
+    compare("regress", plain(), checked(words), rounds)
+    compare("regress with factor variables", plain(), checked(), rounds)
+    robust, clustered = plain(cov_type="HC1"), plain(**clusters)
+    compare("regress, robust", robust, checked(robust=True), rounds)
+    compare("regress, clustered", clustered, checked(cluster="person"), rounds)
+    compare("regress, robust, one variable", narrow(frame), narrow_checked(frame), rounds)
+    compare("regress, three rows of each person", plain(), checked(entity="person"), rounds)
+    compare(
+        "regress, analytic weights",
+        lambda: sm.WLS(y, x, weights=weight).fit().summary(),
+        checked(weights="weight", weight_kind="aweight"),
+        rounds,
+    )
+    compare(
+        "regress, sampling weights",
+        lambda: sm.WLS(y, x, weights=weight).fit(cov_type="HC1").summary(),
+        checked(weights="weight", weight_kind="pweight"),
+        rounds,
+    )
+
+
+def narrow(frame: pl.DataFrame) -> Callable[[], object]:
+    """Statsmodels on a single variable, where checks weigh most."""
+    x = np.column_stack([np.ones(frame.height), frame["x0"].to_numpy()])
+    y = frame["y"].to_numpy()
+    return lambda: sm.OLS(y, x).fit(cov_type="HC1").summary()
+
+
+def narrow_checked(frame: pl.DataFrame) -> Callable[[], object]:
+    """The same, checked."""
+    return lambda: regress(frame, "y", "x0", robust=True)
 
 
 def main() -> None:
@@ -108,40 +119,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--acro", help="interpreter of an environment with acro")
     options = parser.parse_args()
     frame = records(options.rows)
-    table = frame.select("y", *NUMBERS, *DUMMIES).to_numpy()
-    x, y = np.column_stack([np.ones(len(table)), table[:, 1:]]), table[:, 0]
-    words = " ".join(NUMBERS + DUMMIES)
-    factors = " ".join(NUMBERS + [f"i.{name}" for name in DUMMIES])
-    robust = {"cov_type": "HC1"}
-    rounds = options.rounds
     print(f"{options.rows:,} rows, 10 columns; statsmodels, then discreet with all checks")
-    compare("regress", lambda: fitted(sm.OLS(y, x)), lambda: regress(frame, "y", words), rounds)
-    compare(
-        "regress with factor variables",
-        lambda: fitted(sm.OLS(y, x)),
-        lambda: regress(frame, "y", factors),
-        rounds,
-    )
-    compare(
-        "regress, robust",
-        lambda: sm.OLS(y, x).fit(**robust).summary(),
-        lambda: regress(frame, "y", factors, robust=True),
-        rounds,
-    )
-    entity = frame.with_columns(person=pl.int_range(pl.len()) // 3)
-    compare(
-        "regress, three rows of each person",
-        lambda: fitted(sm.OLS(y, x)),
-        lambda: regress(entity, "y", factors, entity="person"),
-        rounds,
-    )
+    linear(frame, options.rounds)
+    words = " ".join(NUMBERS + DUMMIES)
+    x = np.column_stack([np.ones(frame.height), frame.select(*NUMBERS, *DUMMIES).to_numpy()])
     two = frame["two"].to_numpy()
     compare("logit", lambda: fitted(sm.Logit(two, x)), lambda: logit(frame, "two", words), 3)
-    if options.acro:
-        beside_acro(options.acro, np.column_stack([y, x]))
+    compare("probit", lambda: fitted(sm.Probit(two, x)), lambda: probit(frame, "two", words), 3)
 
 
 if __name__ == "__main__":

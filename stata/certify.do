@@ -1,6 +1,7 @@
 * certify.do: run by a centre in Stata before these commands are used
 * NOT YET RUN IN STATA. It stops with an error at the first rule that does not hold.
-* Uses only data that it makes itself; needs fdz_parameters.txt with minimum 3, cases 3, df 10, k 85.
+* Uses only data that it makes itself; needs fdz_parameters.txt with minimum 3, cases 3, df 10, k 85,
+* and fdz_policy.txt, made by: discreet fire policy --out fdz_policy.txt
 version 14
 clear all
 set more off
@@ -80,6 +81,32 @@ quietly log close certify
 fdz_holds, file("`seen'") text(" 28 ") absent(1)
 fdz_holds, file("`seen'") text(" 70 ") absent(0)
 
+* The names of withheld rows are not shown either, with numbers and with texts
+label define g 1 "Rarest" 2 "Second" 3 "Common"
+label values g g
+decode g, generate(s)
+generate h = mod(_n, 2)
+quietly log using "`seen'", text replace name(certify)
+fdztabulate g
+fdztabulate s
+fdztabulate g h
+fdztabulate g in 1/2
+quietly log close certify
+fdz_holds, file("`seen'") text("Rarest") absent(1)
+fdz_holds, file("`seen'") text("Second") absent(1)
+fdz_holds, file("`seen'") text("Common") absent(0)
+fdz_holds, file("`seen'") text("(withheld)") absent(0)
+
+* A table of two ways that is safe has the names of its columns
+generate k = mod(_n, 5)
+label define k 0 "Nought"
+label values k k
+quietly log using "`seen'", text replace name(certify)
+fdztabulate h k
+quietly log close certify
+fdz_holds, file("`seen'") text("Nought") absent(0)
+fdz_holds, file("`seen'") text("the inside of the table is withheld") absent(1)
+
 * --- regress: a dummy with one observation, nine degrees of freedom, a model that is fine ------
 clear
 set obs 60
@@ -95,6 +122,57 @@ fdzregress y z
 assert e(N) == 60
 fdzregress y z, vce(robust)
 assert e(N) == 60
+
+* --- other models: enough degrees of freedom, nine, weights that count one case as many ----------
+generate byte d = _n > 30
+generate byte c = mod(_n, 3)
+generate w = 10
+fdzestimate logit d z
+assert e(N) == 60
+assert "`e(cmd)'" == "logit"
+quietly log using "`seen'", text replace name(certify)
+fdzestimate poisson c z in 1/11
+quietly log close certify
+assert missing(e(N))
+fdz_holds, file("`seen'") text("_cons") absent(1)
+fdz_holds, file("`seen'") text("withheld for confidentiality") absent(0)
+fdzestimate poisson c z [fweight=w] in 1/11
+assert missing(e(N))
+quietly svyset _n
+fdzestimate svy: logit d z
+assert e(N) == 60
+capture fdzestimate logit d nosuchvariable
+assert _rc == 111
+assert missing(e(N))
+
+* --- commands named by a macro: safe ones run, others do not, results stay ------------------------
+clear
+set obs 300
+generate x = 1000 + _n
+quietly count
+local command generate
+fdzrun `command' counted = r(N)
+assert counted == 300
+local command "quietly su"
+fdzrun `command' x
+assert r(N) == 300
+quietly log using "`seen'", text replace name(certify)
+local command su
+fdzrun `command' x
+foreach command in list "list x in 1/3" "noisily list" nosuchcommand "display x[300]" "!dir" {
+    fdzrun `command'
+}
+quietly log close certify
+fdz_holds, file("`seen'") text("1300") absent(1)
+fdz_holds, file("`seen'") text("1001") absent(1)
+fdz_holds, file("`seen'") text("1150.5") absent(0)
+fdz_holds, file("`seen'") text("command not permitted in remote execution") absent(0)
+local command logit
+generate byte e = mod(_n, 2)
+fdzrun `command' e x
+assert e(N) == 300
+fdzrun `command' e x in 1/11
+assert missing(e(N))
 
 * --- xtsum, xtdescribe, inspect: nothing of single entities -----------------------------------
 clear

@@ -4,7 +4,8 @@
 * Rules:   one way: a small count is withheld, with it the next smallest ones until two counts
 *          and the minimum together are withheld. Two ways: with a small count inside, all
 *          counts inside are withheld; totals follow the rule for one way. With weights nothing
-*          is shown if a cell has too few cases.
+*          is shown if a cell has too few cases. The names of withheld rows are not shown, nor
+*          how many there are: a name that few cases have tells a rare value.
 program fdztabulate, byable(recall)
     version 14
     syntax varlist(min=1 max=2) [if] [in] [fweight] [, MISSing CRItical(string) *]
@@ -63,9 +64,15 @@ program fdztabulate, byable(recall)
     matrix `below' = (`ones' * `counts')'
     if !`small' {
         display
+        display as text %20s abbrev("`1'", 20) " {c |}" _continue
+        forvalues j = 1/`across' {
+            local name : label (`columns') `j'
+            display as text %11s abbrev(`"`name'"', 10) _continue
+        }
+        display as text " {c |}      Total"
         forvalues i = 1/`down' {
             local name : label (`rows') `i'
-            display as text %20s abbrev("`name'", 20) " {c |}" _continue
+            display as text %20s abbrev(`"`name'"', 20) " {c |}" _continue
             forvalues j = 1/`across' {
                 display as result %11.0fc `counts'[`i', `j'] _continue
             }
@@ -120,19 +127,19 @@ program fdztabulate_rows
     display as text _col(21) " {c |}      Freq.     Percent"
     display as text "{hline 21}{c +}{hline 23}"
     forvalues i = 1/`down' {
-        local name : label (`names') `i'
-        if `closed`i'' | `total' < `minimum' {
-            display as text %20s abbrev("`name'", 20) " {c |}" %11s "." %12s "."
-        }
-        else {
-            display as text %20s abbrev("`name'", 20) " {c |}" as result ///
+        if !`closed`i'' & `total' >= `minimum' {
+            local name : label (`names') `i'
+            display as text %20s abbrev(`"`name'"', 20) " {c |}" as result ///
                 %11.0fc `count`i'' %12.2f 100 * `count`i'' / `total'
         }
+    }
+    if `hidden' | `total' < `minimum' {
+        display as text %20s "(withheld)" " {c |}" %11s "." %12s "."
     }
     if `total' >= `minimum' {
         display as text %20s "Total" " {c |}" as result %11.0fc `total' %12.2f 100
     }
-    if `hidden' {
+    if `hidden' | `total' < `minimum' {
         display as text "FDZ: . withheld for confidentiality"
     }
 end

@@ -9,7 +9,7 @@ import polars as pl
 
 from discreet.output_checking.running.dataset import DataSet
 from discreet.output_checking.running.interpreter import Interpreter
-from discreet.output_checking.running.samples import keep_entity
+from discreet.output_checking.running.isolating import mark_real
 from discreet.output_checking.running.session import Session
 from discreet.output_checking.running.tree import steps_of
 from discreet.output_checking.running.values import MISSING, letter_of
@@ -28,7 +28,7 @@ class Run:
             self.session.data = DataSet.of(
                 frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
             )
-            keep_entity(self.session)
+            mark_real(self.session, self.session.data)
         self.more(text)
 
     def more(self, text):

@@ -81,4 +81,26 @@ def test_every_command_of_the_certification_exists() -> None:
     called = set(re.findall(r"^(fdz\w+)", text, re.MULTILINE)) - {"fdz_holds"}
     assert called <= {path.stem for path in ADO}
     assert {"fdzsummarize", "fdztabulate", "fdzregress", "fdzxtsum", "fdzcodebook"} <= called
+    assert {"fdzrun", "fdzestimate"} <= called
     assert text.count("assert ") + text.count("fdz_holds,") >= 15
+
+
+def test_names_of_withheld_rows_are_not_shown() -> None:
+    """In the list of counts a name stands only where its row is open."""
+    text = (STATA / "fdztabulate.ado").read_text()
+    body = [one for one in commands(STATA / "fdztabulate.ado") if one.start > text.index("_rows\n")]
+    named = [one for one in body if one.canonical == "display" and "`name'" in one.text]
+    assert len(named) == 1
+    inside = [one for one in body if one.start < named[0].start and one.depth < named[0].depth]
+    assert inside[-1].text.startswith("if !`closed`i'' & `total' >= `minimum'")
+    withheld = [one for one in body if "(withheld)" in one.text]
+    assert [one.depth for one in withheld] == [1]
+    assert not any("`i'" in one.text for one in withheld)
+
+
+def test_the_certification_looks_at_names_and_at_commands_named_by_a_macro() -> None:
+    text = (STATA / "certify.do").read_text()
+    assert 'text("Rarest") absent(1)' in text
+    assert 'text("(withheld)") absent(0)' in text
+    for part in ("fdzrun `command'", "fdzestimate svy:", "[fweight=w]"):
+        assert part in text

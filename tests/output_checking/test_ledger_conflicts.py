@@ -23,6 +23,7 @@ from discreet.output_checking.ledger import (
     universe,
     universes_of,
 )
+from discreet.output_checking.ledger.marks import MOST_MARKS, MarkIndex, marks_of, mixed
 from discreet.output_checking.ledger.powers import PRIMES, hankel_ranks, sums_of
 
 KEY = UnitKey(Secret(bytes(range(32))))
@@ -34,12 +35,7 @@ def of(units, name: str = "new", size: int = SIZE) -> Universe:
 
 
 def shelf(*universes: Universe) -> Shelf:
-    return Shelf(
-        names=[one.name for one in universes],
-        releases=np.arange(1, len(universes) + 1),
-        counts=np.array([one.count for one in universes]),
-        sums=np.stack([one.sums for one in universes]),
-    )
+    return Shelf.of(universes, range(1, len(universes) + 1))
 
 
 @settings(max_examples=60, deadline=None)
@@ -56,7 +52,7 @@ def test_exactly_the_sets_that_differ_by_fewer_units_are_found(
     units = range(start, start + kept + left + new)
     old = of(units[: kept + left], "old", size)
     now = of([*units[:kept], *units[kept + left :]], "new", size)
-    found = conflicts_with([now], shelf(old), size=size, pairs=False)
+    found = conflicts_with([now], shelf(old), size=size, unions=False)
     assert bool(found) == (0 < left + new < size)
     assert bool(conflicts_within([old, now], size=size)) == bool(found)
 
@@ -161,8 +157,22 @@ def released(number: int, seed: int = 7) -> tuple[Shelf, np.ndarray, np.ndarray,
     ends = prefix[:, :, starts + counts].transpose(2, 0, 1)
     sums = (ends - prefix[:, :, starts].transpose(2, 0, 1)) % modulus
     names = [f"table {at}" for at in range(number)]
-    whole = Shelf(names=names, releases=np.arange(number), counts=counts, sums=sums)
+    mixed_ones = mixed(digests)
+    order = np.argsort(mixed_ones)
+    marks = []
+    for start, end in zip(starts.tolist(), (starts + counts).tolist(), strict=True):
+        inside = order[: 80 * MOST_MARKS * 100_000 // (end - start) // 20]
+        inside = inside[(inside >= start) & (inside < end)]
+        marks.append(np.unique(mixed_ones[inside])[:MOST_MARKS])
+    index = MarkIndex.of(marks)
+    whole = Shelf(names=names, releases=np.arange(number), counts=counts, sums=sums, marks=index)
     return whole, digests, starts, counts
+
+
+def drawn(digests: np.ndarray, name: str) -> Universe:
+    return Universe(
+        table=name, count=len(digests), sums=sums_of(digests, SIZE), marks=marks_of(digests)
+    )
 
 
 def test_ten_thousand_released_tables_are_searched_in_under_a_second() -> None:
@@ -170,24 +180,24 @@ def test_ten_thousand_released_tables_are_searched_in_under_a_second() -> None:
     start, end = int(starts[4711]), int(starts[4711] + counts[4711])
     assert (sums_of(digests[start:end], SIZE) == whole.sums[4711]).all()  # the trick is exact
     units = np.concatenate([digests[start + 5 : end], digests[end : end + 4]])
-    near = Universe(table="near", count=len(units), sums=sums_of(units, SIZE))
-    same = Universe(table="same", count=end - start, sums=whole.sums[4711])
-    far_units = digests[start + 5 : end - 5]
-    far = Universe(table="far", count=len(far_units), sums=sums_of(far_units, SIZE))
+    assert (marks_of(digests[start:end]) == whole.marks.at(4711)).all()
+    near, far = drawn(units, "near"), drawn(digests[start + 5 : end - 5], "far")
+    same = drawn(digests[start:end], "same")
     before = time.process_time()
-    found = conflicts_with([near], whole, size=SIZE, pairs=False)
+    found = conflicts_with([near], whole, size=SIZE, unions=False)
     single = time.process_time() - before
     assert [one.earlier for one in found] == [("table 4711",)]
-    assert conflicts_with([same, far], whole, size=SIZE, pairs=False) == []
+    assert conflicts_with([same, far], whole, size=SIZE, unions=False) == []
     # the worst case: every table has as many units as the new one
     even = Shelf(
         names=whole.names,
         releases=whole.releases,
         counts=np.full(10_000, near.count),
         sums=whole.sums,
+        marks=whole.marks,
     )
     before = time.process_time()
-    assert len(conflicts_with([near], even, size=SIZE, pairs=False)) == 1
+    assert len(conflicts_with([near], even, size=SIZE, unions=False)) == 1
     worst = time.process_time() - before
     assert single < 1.0
     assert worst < 2.0, "under a second on a quiet machine; see bench/output_queue.py"

@@ -191,6 +191,18 @@ def test_what_the_original_withholds_is_far() -> None:
         ("x == 1 or (y == 2 or x == 1)", "y == 2.0 or x == 1", True),
         ("x == 1 and y == 2 or z == 3", "x == 1 and (y == 2 or z == 3)", False),
         ("not x == 1", "x == 1", False),
+        ("not x == 1", "x != 1", True),
+        ("not not x == 1", "x == 1", True),
+        ("not (x > 5 or y <= 2)", "y > 2 and x <= 5", True),
+        ("not 1 < x <= 5", "x > 5 or x <= 1", True),
+        ("x in (1,)", "x == 1", True),
+        ("x in (1, 2) or y == 3", "y == 3 or x == 2 or x == 1", True),
+        ("x not in (1, 2)", "not (x == 2.0 or x == 1)", True),
+        ("not (x not in (1, 2))", "x in [2, 1]", True),
+        ("not x is null", "x is not null", True),
+        ("x in (1, 2)", "x == 1 and x == 2", False),
+        ("x < y", "y < x", False),
+        ("not b", "b", False),
         ("x == 1", "x == '1'", False),
         ("`my x` > 1 and `o` < 2", "`o` < 2 and `my x` > 1", True),
         ("x is null", "x is not null", False),
@@ -211,6 +223,11 @@ def test_arguments_in_other_words() -> None:
     assert Query.of("tabulate", row="g", column="h").text == Query.of(
         "tabulate", row="h", column="g", missing=False
     ).text  # fmt: skip
+    terms = [["i.sex##c.age", "pay"], "pay age i.sex c.age#i.sex", "pay c.age##sex"]
+    assert len({Query.of("regress", outcome="y", terms=one).text for one in terms}) == 1
+    bases = ["ib3.sex", "i.sex", "c.sex", "i(1 2).sex"]
+    assert len({Query.of("regress", outcome="y", terms=one).text for one in bases}) == 4
+    assert Query.of("tabstat", names="x", by=["g"]).arguments["by"] == "g"
     assert Query.of("count").text != Query.of("count", where="x > 1").text
 
 
@@ -222,7 +239,13 @@ def test_arguments_in_other_words() -> None:
         ("count", {"colour": 1}, "is no argument"),
         ("regress", {"terms": ["x"]}, "is missing"),
         ("count", {"where": "import os"}, "filter"),
-        ("centile", {"names": "x", "centiles": {1: 2}}, "an argument is a text"),
+        ("centile", {"names": "x", "centiles": {1: 2}}, "each is a number"),
+        ("centile", {"names": "x", "centiles": [[1], [2]]}, "each is a number"),
+        ("centile", {"names": "x", "level": "95"}, "not a number"),
+        ("tabulate", {"row": 5}, "not a text"),
+        ("tabulate", {"row": "g", "missing": "yes"}, "not true or false"),
+        ("tabulate", {"row": ["g", "h"]}, "not a text"),
+        ("tabstat", {"names": "x", "by": ["g", "h"]}, "not a text"),
     ],
 )
 def test_wrong_queries_are_told(command: str, arguments: dict, text: str) -> None:
@@ -314,9 +337,9 @@ def test_a_session(tmp_path) -> None:
     assert answer.left == 2
     with pytest.raises(DiscreetError):
         desk.ask("Weber", "correlate", names=["x", "nothing"])
-    with pytest.raises(OutputCheckError, match="nothing to compare"):
-        desk.ask("Weber", "summarize", names="x", where="pid == 3")
-    assert ledger.usage("panel", "Weber").left == 2  # what fails costs nothing
+    with pytest.raises(DiscreetError, match="no such statistic"):
+        desk.ask("Weber", "tabstat", names="x", statistics="colour")
+    assert ledger.usage("panel", "Weber").left == 2  # a slip costs nothing
 
 
 def test_secrets_stay_inside(tmp_path) -> None:

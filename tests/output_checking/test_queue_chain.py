@@ -281,9 +281,11 @@ def test_cells_of_tables_and_samples_of_statistics_are_universes(tmp_path: Path)
     people = {"pid": np.arange(800), "a": rng.integers(1, 3, 800), "b": rng.integers(1, 3, 800)}
     frame = pl.DataFrame({**people, "x": rng.normal(size=800).round(3)})
     frame.write_csv(tmp_path / "d.csv")
-    (tmp_path / "first.do").write_text("tabulate a b\nsummarize x\n")
-    left_out = frame.filter((pl.col("a") == 1) & (pl.col("b") == 2))["pid"][0]
-    (tmp_path / "second.do").write_text(f"tabulate a b if pid != {left_out}\n")
+    inside = (pl.col("a") == 1) & (pl.col("b") == 2) & (pl.col("pid") > 90)
+    left_out = frame.filter(inside)["pid"][0]
+    first = f"tabulate a b if pid >= {left_out}\nsummarize x\n"
+    (tmp_path / "first.do").write_text(first)
+    (tmp_path / "second.do").write_text(f"tabulate a b if pid > {left_out}\n")
     (tmp_path / "third.do").write_text("summarize x if a == 1\ncount\n")
     words = {"researcher": "Weber", "data": (tmp_path / "d.csv",), "unit": "pid"}
     with new_queue(tmp_path, clean_approvals=0) as queue:

@@ -129,7 +129,9 @@ def test_a_release_that_ends_at_any_step_is_whole_or_not_there(
         found = view(queue, number)
         assert found.row.standing.state is (State.released if step == "after" else State.approved)
         if step != "after":
-            assert found.history[-1].kind == "withdrawn"
+            begun = step not in ("mkdir", "kept_on_disk")  # these fail before the record says so
+            assert found.history[-1].kind == ("withdrawn" if begun else "approved")
+            assert not list((queue.folder / "released").glob(".*"))
             release(queue, number, version=found.row.standing.version, **WORDS)
     check_sound(tmp_path)
 
@@ -163,7 +165,7 @@ def test_a_full_database_decides_nothing(tmp_path: Path) -> None:
         number = hand_in(queue, tmp_path)
         (pages,) = queue.connection.execute("PRAGMA page_count").fetchone()
         queue.connection.execute(f"PRAGMA max_page_count = {pages}")
-        words = {"person": "Anna", "reason": "long " * 10_000, "version": version(queue, number)}
+        words = {"person": "Anna", "reason": "long " * 1_900, "version": version(queue, number)}
         with pytest.raises(OutputCheckError) as caught:
             approve(queue, number, **words)
         assert caught.value.code == "disk-full"

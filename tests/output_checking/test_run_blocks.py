@@ -107,6 +107,8 @@ def test_other_do_files_run_inside_the_folder_only(tmp_path):
     (tmp_path / "b.do").write_text("local k 6\ndisplay `k'\n")
     run = Run("do a\ndisplay \"`k'|\"\ninclude b.do\ndisplay `k'\nrun b", DATA, tmp_path)
     assert [line for line in run.log if not line.startswith(".")] == ["1", "|", "6", "6"]
+    (tmp_path / "c.do").write_text("display \"`1'-`2'-`3'\"\n")
+    assert Run('do c x "y z"', DATA, tmp_path).log[-1] == "x-y z-"
     for text in ("do ../a", "do /etc/passwd", "do nothing"):
         with pytest.raises(DoError):
             Run(text, DATA, tmp_path)

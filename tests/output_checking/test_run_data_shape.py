@@ -172,16 +172,18 @@ def test_duplicates():
     with pytest.raises(DoError, match="force"):
         Run("duplicates drop a", data)
     run = Run("duplicates report a", data)
-    assert [line.split()[-2:] for line in run.log[2:]] == [[".", "."], [".", "."], ["6", "5"]]
+    assert [line.split()[-2:] for line in run.log[2:]] == [["6", "5"], [".", "."]]
+    assert "(other)" in run.log[-1]
     run = Run("duplicates list", data)
     assert run.log == ["(withheld)"]
 
 
-def test_copies_come_last_and_are_a_finding():
+def test_copies_come_last_and_make_no_cases():
     run = Run("expand w, generate(new)", DATA)
     assert run["g"] == [2, 1, 1, 2, 2, 2, 1]
     assert run["new"] == [0, 0, 0, 0, 1, 1, 1]
-    assert "review" in run.verdicts
+    two = Run("expand 50\nsummarize x", {"x": [1.5, 2.5]})
+    assert two.log == ["(. observations created)", "(withheld)"]
     run = Run("expand 2 if g == 1", DATA, entity="w")
     assert [float(one) for one in run.session.data.hidden["entity"].values] == [3, 1, 2, 1, 1, 2]
     assert "review" not in run.verdicts

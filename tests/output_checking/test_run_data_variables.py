@@ -66,7 +66,8 @@ def test_small_numbers_of_deleted_observations_are_withheld():
     run = Run("drop in 1", DATA)
     assert run.log == ["(. observations deleted)"]
     assert run.verdicts == ["fail"]
-    assert Run("drop if id == 99", DATA).log == ["(0 observations deleted)"]
+    assert Run("drop if id == 99", DATA).log == ["(. observations deleted)"]
+    assert Run("drop if id == .", DATA).log == ["(0 observations deleted)"]
 
 
 def test_sorting_is_stable_and_falls():

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from discreet.errors import OutputCheckError
 from discreet.output_checking import safe
 from discreet.output_checking.safe import SafeLimits, Verdict
-from discreet.output_checking.safe.facts import Holding
 from discreet.output_checking.safe.grid import lines_of
+from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import broken
 
 

@@ -60,7 +60,7 @@ def test_a_message_across_a_wrap_and_across_markup() -> None:
     wrapped = ". replace x = 1\n" + "note: " + "z" * 58 + " (1 real chang\n> e made)\n"
     assert clean_log(wrapped).text.endswith(" (# real changes made)\n> \n")
     smcl = "{smcl}\n{com}. replace x = 1\n{txt}({res}1{txt} real change made)\n"
-    assert "{txt}(# real changes made){res}" in clean_log(smcl).text
+    assert "{txt}({res}# real changes{txt} made)" in clean_log(smcl).text
 
 
 def test_summarize() -> None:

@@ -186,7 +186,7 @@ MAYBE = {
     'if x == "a { list y }': (Why.OPEN_QUOTE, "list"),
     'local x "a b ///\nlist y"': (Why.CONTINUED_STRING, "list"),
     "* su x ///\nlist y": (Why.CONTINUED_COMMENT, "list"),
-    "#delimit ;\n* remark\nlist y;\n": (Why.CONTINUED_COMMENT, "list"),
+    "#delimit ;\n* remark\nlist y;\n": (Why.COMMENT_TO_SEMICOLON, "list"),
     '#delimit ;\nnote: 5" pipe; list x; di "a";': (Why.AFTER_SEMICOLON, "list"),
     "su x; list y": (Why.AFTER_SEMICOLON, "list"),
     "* a /* \n list x */ su": (Why.BLOCK_IN_COMMENT, "list"),

@@ -123,9 +123,12 @@ def ask(
     from discreet.output_checking.safe.limits import SafeLimits
 
     found = {key: _value(key, text) for key, text in pairs(arguments, "NAME=VALUE").items()}
+    records, copy = _read(original), _read(protected)
+    if records.equals(copy):
+        raise typer.BadParameter("these are the original records", param_hint="--protected")
     analysis = RemoteAnalysis(
-        _read(original),
-        _read(protected),
+        records,
+        copy,
         secret=Secret.from_file(desk / _SECRET),
         ledger=BudgetLedger(desk / _LEDGER),
         data=data,
@@ -148,6 +151,9 @@ def usage(
     """Say how many answers a researcher had and can still have."""
     from discreet.output_checking.quality import BudgetLedger
 
+    for name, text in (("--data", data), ("--researcher", researcher)):
+        if not text.strip():
+            raise typer.BadParameter("a name is needed", param_hint=name)
     found = BudgetLedger(desk / _LEDGER).usage(data, researcher)
     plain = {"data": data, "researcher": researcher, "answers": found.answers, "left": found.left}
     text = f"{researcher} had {found.answers} answers on {data}; {found.left} are left."

@@ -61,13 +61,13 @@ def classifications_of(place: Geography) -> dict[str, Classification]:
     """
     trees = {
         "region": _region(place),
-        "state": _state(place),
+        "state": state_of(place),
         "sex": _flat("sex", SEX),
         "age5": _numbers("age5", AGE5_BOUNDS, column="age"),
         "legal_age": _numbers("legal_age", LEGAL_AGE_BOUNDS, column="age"),
-        "nationality": _grouped("nationality", CONTINENTS, NATIONALITY),
+        "nationality": grouped("nationality", CONTINENTS, NATIONALITY),
         "marital_status": _flat("marital_status", MARITAL_STATUS),
-        "education": _grouped("education", EDUCATION_GROUPS, EDUCATION),
+        "education": grouped("education", EDUCATION_GROUPS, EDUCATION),
         "occupation": _occupation(),
         "household_type": _flat("household_type", HOUSEHOLD_TYPE),
         "tenure": _flat("tenure", TENURE),
@@ -112,7 +112,7 @@ def _tree(
     return Classification(name=name, codes=tuple(at), parents=tuple(parents), labels=labels)
 
 
-def _grouped(
+def grouped(
     name: str, groups: tuple[Code, ...], members: Mapping[str, tuple[Code, ...]]
 ) -> Classification:
     """Two levels; members of a group that is not listed stand directly below the total."""
@@ -133,7 +133,7 @@ def _occupation() -> Classification:
     return _tree("occupation", pairs, Code(MISSING, "not working", "nicht erwerbstätig"))
 
 
-def _state(place: Geography) -> Classification:
+def state_of(place: Geography) -> Classification:
     entries = zip(place.states, place.state_names, strict=True)
     return _flat("state", tuple(Code(code, name, name) for code, name in entries))
 

@@ -16,6 +16,7 @@ from discreet.output_checking.policy import Action, Policy, Verdict
 from discreet.output_checking.policy_rules import strictest
 from discreet.output_checking.stata.model import Kind, Reading, Statement, Why, Word
 from discreet.output_checking.stata.parsing import parse_do
+from discreet.output_checking.stata.readings import TEXT_RUNNERS
 
 __all__ = ["Change", "Decider", "Decision", "Note"]
 
@@ -25,6 +26,9 @@ _DEPTH = 30
 _PROGRAM = re.compile(r"\s*(?:def\w*\s+)?(\w+)")
 _RESERVED = re.compile(r"\s+(?:(?:drop|define|shift)\s+)?(?i:fdz)")
 _PROGRAM_WORDS = ("drop", "dir", "list")
+
+#: Prefixes that run the command as it is; with braces they are looked at by themselves.
+_AROUND = ("break", "nobreak")
 
 #: Safe commands that run another command.
 _RUNNERS = ("fdzrun", "fdzestimate")
@@ -126,7 +130,7 @@ class Decider:
     def _reading(self, reading: Reading, outer: Statement) -> Iterator[Decision]:
         for decision in self.decide(reading.statement):
             if reading.why in UNTOUCHED:
-                yield self._untouched(decision, reading)
+                yield self._untouched(decision, reading, outer)
             elif decision.refused and reading.why in (Why.AFTER_MACRO, Why.AFTER_COLON):
                 whole = Decision(statement=outer)
                 whole.refuse(*decision.refused)
@@ -134,19 +138,20 @@ class Decider:
             else:
                 yield decision
 
-    def _untouched(self, decision: Decision, reading: Reading) -> Decision:
+    def _untouched(self, decision: Decision, reading: Reading, outer: Statement) -> Decision:
         """A text that may be run as a command: it is told, and stays."""
         told = Decision(statement=decision.statement)
         if decision.refused or decision.changes:
             command = decision.refused[1] if decision.refused else decision.changes[0].command
-            later = reading.why is Why.IN_STRING
             what = f"a text that starts with the command {command}"
-            hint = (
-                "if it is run, fdzrun applies the policy to it" if later else "look at what is run"
-            )
-            told.note(
-                "command-in-text", Severity.INFO if later else Severity.REVIEW, what, None, hint
-            )
+            severity, hint = Severity.REVIEW, "look at what is run"
+            if reading.why is Why.IN_STRING and outer.canonical in TEXT_RUNNERS:
+                hint = f"{outer.canonical} runs it as it stands; write the command behind a colon"
+            elif reading.why is Why.IN_STRING:
+                severity, hint = Severity.INFO, "if it is run, fdzrun applies the policy to it"
+            elif reading.why is Why.COMMENT_TO_SEMICOLON:
+                severity, hint = Severity.INFO, "a comment that starts with * ends at ;"
+            told.note("command-in-text", severity, what, None, hint)
         return told
 
     def _command(self, statement: Statement) -> Decision:
@@ -171,8 +176,20 @@ class Decider:
         elif verdict.action is Action.REVIEW:
             rule = "command" if verdict.known else "unknown-command"
             decision.note(rule, Severity.REVIEW, f"{verdict.name}: {verdict.reason}", command)
-        self._options(decision, name)
+        for prefix in statement.prefixes:
+            self._prefix(decision, prefix)
+        self._options(decision, name, (statement.body, statement.end), command)
         return decision
+
+    def _prefix(self, decision: Decision, prefix: Word) -> None:
+        """A prefix that does something with what the command behind it shows."""
+        verdict = self.policy.verdict(prefix.canonical or prefix.text)
+        if verdict.action is Action.REFUSED:
+            decision.refuse("command", verdict.name, verdict.reason)
+        elif verdict.action is Action.REVIEW and prefix.canonical not in _AROUND:
+            decision.note("command", Severity.REVIEW, f"{verdict.name}: {verdict.reason}", prefix)
+        if prefix.arguments is not None:
+            self._options(decision, verdict.name, prefix.arguments, prefix)
 
     def _verdict(self, statement: Statement, name: str) -> Verdict:
         if not self.policy.has_words(name):
@@ -197,6 +214,10 @@ class Decider:
             what = "a macro stands where a command opens a block; it cannot be looked up"
             decision.note("macro-block", Severity.REVIEW, what, command)
             return
+        for prefix in decision.statement.prefixes:
+            if self._runs_model(prefix, decision.statement):
+                what = f"{prefix.canonical} with fdzrun may not run in Stata"
+                decision.note("prefix", Severity.REVIEW, what, prefix)
         reason = "the command is known at run time only"
         decision.changes.append(
             Change(start=command.start, end=command.start, after="fdzrun ", rule="macro-command",
@@ -236,6 +257,8 @@ class Decider:
         command = decision.statement.command
         assert command is not None
         rest = decision.statement.source[command.end : decision.statement.end]
+        if decision.statement.semicolons:
+            rest = f"#delimit ;\n{rest}"
         inner = [one for one in parse_do(rest).statements if one.command is not None]
         if len(inner) != 1 or inner[0].command is None:
             decision.refuse("inner-command", name, "it runs no command that can be recognised")
@@ -261,22 +284,22 @@ class Decider:
             what = f"the program {name} has the name of a command that may not run as it is"
             decision.note("program-name", Severity.REVIEW, what, None, "choose another name")
 
-    def _options(self, decision: Decision, name: str) -> None:
+    def _options(self, decision: Decision, name: str, within: tuple[int, int], word: Word) -> None:
         """Options that show more than the command itself."""
         statement = decision.statement
-        if statement.source.find(",", statement.body, statement.end) < 0:
+        if statement.source.find(",", *within) < 0:
             return
-        outside, _ = pieces(statement, statement.body, statement.end)
+        outside, _ = pieces(statement, *within)
         for _ in range(_DEPTH):
             outside, count = _INNER_BRACKETS.subn("", outside)
             if not count:
                 break
-        for word in _WORDS.findall(outside.partition(",")[2]):
-            verdict = self.policy.option(name, word)
+        for option in _WORDS.findall(outside.partition(",")[2]):
+            verdict = self.policy.option(name, option)
             if verdict is None:
                 continue
             if verdict.action is Action.REFUSED:
                 decision.refuse("option", verdict.name, verdict.reason)
             elif verdict.action is Action.REVIEW:
                 what = f"{verdict.name}: {verdict.reason}"
-                decision.note("option", Severity.REVIEW, what, statement.command)
+                decision.note("option", Severity.REVIEW, what, word)

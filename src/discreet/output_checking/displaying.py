@@ -1,21 +1,43 @@
 """What `display` and lists of matrices show: which names are scalars, and which hold records.
 
-In: a statement with what is known of names. Out: what is held by what it shows.
+In: a statement with what is known of names. Out: what is held by what it shows, as `Shown`.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from discreet.output_checking.parts import Part
+from discreet.output_checking.policy import Action
+from discreet.output_checking.stata.model import Statement
 from discreet.output_checking.taints import BAD, CLEAN, DOUBT, Held, Taints, among, bare_words
 
-__all__ = ["MACRO_ONLY", "displayed", "listed"]
+__all__ = ["MACRO_ONLY", "Shown", "displayed", "listed"]
 
 #: A word that is nothing but a macro.
 MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
 _COMPOSED = re.compile(r"(?<![\w`'(\[.])([A-Za-z_]\w*)(?:`\w+'\w*)+(?![\w(\[`'])")
+_SCALAR = re.compile(r"\bscalar\(\s*([A-Za-z_]\w*)\s*\)")
 _MACROS = re.compile(r"`[^']*'|\$\{?\w+\}?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """A statement that would show a figure.
+
+    Args:
+        statement: The statement.
+        action: Whether it is refused or goes to review.
+        what: What it would show.
+        scalars: Places of bare names that can only be meant as scalars; they are safe once
+            they are written ``scalar(name)``.
+    """
+
+    statement: Statement
+    action: Action
+    what: str = ""
+    scalars: tuple[tuple[int, int], ...] = ()
 
 
 def displayed(part: Part, names: set[str], taints: Taints, scalars: list[tuple[int, int]]) -> Held:
@@ -39,6 +61,9 @@ def displayed(part: Part, names: set[str], taints: Taints, scalars: list[tuple[i
             scalars.append((part.start + start, part.start + end))
             held = max(held, taints.scalars.of_begun(found.group(1)))
             code = code[:start] + " " * (end - start) + code[end:]
+    for name in _SCALAR.findall(code):
+        if not among(name, taints.known_scalars):
+            held = max(held, Held(DOUBT, f"the scalar {name}, which is not made here"))
     plain = _MACROS.sub(lambda macro: " " * len(macro.group()), code)
     for start, word in bare_words(plain):
         if among(word, taints.known_scalars):

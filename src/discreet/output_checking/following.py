@@ -11,20 +11,31 @@ in: a name that holds such a figure anywhere is taken to hold it everywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
-from discreet.output_checking.displaying import MACRO_ONLY, displayed, listed
+from discreet.output_checking.displaying import MACRO_ONLY, Shown, displayed, listed
+from discreet.output_checking.macro_names import known_names
 from discreet.output_checking.parts import Part, statements_of
-from discreet.output_checking.policy import Action, Policy
+from discreet.output_checking.policy import Policy
 from discreet.output_checking.stata.model import DoFile, Statement
-from discreet.output_checking.taints import BAD, CLEAN, DOUBT, Held, Taints, bare_words, expansions
+from discreet.output_checking.taints import (
+    BAD,
+    CLEAN,
+    DOUBT,
+    GIVEN_BY_OPTION,
+    Held,
+    Names,
+    Taints,
+    bare_words,
+    expansions,
+    name_ends,
+)
 
 __all__ = ["Following", "Shown"]
 
 _MOST_ROUNDS = 40
 _NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
 _FIRST = re.compile(r"\s*([\w`'$]+)")
+_ONE_MACRO = re.compile(r"`(\w+)'")
 _COUNTING = re.compile(
     r":\s*(?:word\s+count|list\s+sizeof|length|type|format|(?:variable|value)\s+label)\b"
 )
@@ -34,36 +45,12 @@ _EXTREMES = re.compile(r"\((?:max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
 _GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
 _OPTION = re.compile(r"\b(local|matcell|matrow|matcol|matrix)\s*\(\s*([\w`'$]+)\s*\)")
 _CHARACTERISTIC = re.compile(r"^\s*(?:def\w*\s+)?[\w`'$]+\[[^\]]*\]")
-_CONDITION = re.compile(r"\b(?:if|in)\b[^,]*")
+_CONDITION = re.compile(r"\b(?:if|in)\b(?:[^,()]|\((?:[^()]|\([^()]*+\))*+\))*+")
+#: The record before or after: another figure in each record.
+_SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
 
 _GATHERING = ("statsby", "simulate", "rolling")
 _CONTROL = ("foreach", "forvalues", "if", "while", "else")
-
-#: What options put into macros and matrices.
-_GIVEN_BY_OPTION = {
-    "levelsof": Held(DOUBT, "the distinct values of a variable"),
-    "mkmat": Held(BAD, "values of records"),
-    "tabulate": Held(DOUBT, "the cells of a table"),
-    "glevelsof": Held(DOUBT, "the distinct values of a variable"),
-}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
-    """A statement that would show a figure.
-
-    Args:
-        statement: The statement.
-        action: Whether it is refused or goes to review.
-        what: What it would show.
-        scalars: Places of bare names that can only be meant as scalars; they are safe once
-            they are written ``scalar(name)``.
-    """
-
-    statement: Statement
-    action: Action
-    what: str = ""
-    scalars: tuple[tuple[int, int], ...] = ()
 
 
 class Following:
@@ -80,6 +67,8 @@ class Following:
         self.taints = taints
         self.parts = [Part(one) for one in statements_of(dofile)]
         self.givers = [part for part in self.parts if _may_give(part)]
+        #: Local macros that hold nothing but known names.
+        self.known = known_names(self.parts)
         #: Local macros whose text may be the name of a variable.
         self.names: set[str] = set()
         #: From which place on a variable holds a figure.
@@ -106,14 +95,12 @@ class Following:
         give = _GIVERS.get(part.name)
         if give is not None:
             give(self, part)
-        held = _GIVEN_BY_OPTION.get(part.name)
+        held = GIVEN_BY_OPTION.get(part.name)
         for kind, name in _OPTION.findall(part.outside) if held is not None else ():
             if kind == "local":
                 self.taints.local.give(name, held or CLEAN)
             else:
-                self._note(
-                    name, held or CLEAN, self.taints.matrices.give, self.taints.known_matrices
-                )
+                self._note(name, held or CLEAN, "matrices", self.taints.known_matrices)
         for prefix in part.statement.prefixes:
             if prefix.canonical in _GATHERING and prefix.arguments:
                 self._gathered(part, part.statement.source[slice(*prefix.arguments)])
@@ -171,7 +158,7 @@ class Following:
         held = self._held(right, part.inside)
         if held.rank < DOUBT and self._unknown_words(right):
             held = Held(DOUBT, "a name that may be a variable's first value")
-        self._note(words[0], held, self.taints.scalars.give, self.taints.known_scalars)
+        self._note(words[0], held, "scalars", self.taints.known_scalars)
 
     def _give_matrix(self, part: Part) -> None:
         left, equals, right = part.outside.partition("=")
@@ -180,24 +167,38 @@ class Following:
             listed_names, _, options = left.partition(",")
             names = [] if "mat" in options else _CONDITION.sub(" ", listed_names).split()
             for name in filter(str.isidentifier, names):
-                self.taints.matrices.give(name, _GIVEN_BY_OPTION["mkmat"])
+                self.taints.matrices.give(name, GIVEN_BY_OPTION["mkmat"])
         elif equals and words:
             name = re.split(r"[\[(]", words[-1])[0]
             held = self._held(right, part.inside)
-            self._note(name, held, self.taints.matrices.give, self.taints.known_matrices)
+            self._note(name, held, "matrices", self.taints.known_matrices)
         elif words and words[0].startswith(("row", "col")) and len(words) > 1:
             self.taints.matrices.give(words[1], self._held(part.outside, part.inside))
         elif len(words) > 2 and words[0] in ("accum", "vecaccum", "glsaccum", "svd", "symeigen"):
             self.taints.known_matrices.add(words[1])
 
-    def _note(
-        self, name: str, held: Held, give: Callable[[str, Held], bool], known: set[str]
-    ) -> None:
+    def _note(self, name: str, held: Held, kind: str, known: set[str]) -> None:
         """Note a scalar or matrix; one named by a macro makes the macro hold its value."""
-        known.add(name)
-        give(name, held)
-        if macro := re.fullmatch(r"`(\w+)'", name):
-            self.taints.local.give(macro.group(1), held)
+        if macro := _ONE_MACRO.fullmatch(name):
+            self.taints.local.give(macro[1], held)
+        known |= {name, *self._give(kind, name, held)}
+
+    def _give(self, kind: str, name: str, held: Held) -> frozenset[str]:
+        """Note what a name holds, or all names that a macro can stand for; these."""
+        table: Names = getattr(self.taints, kind)
+        macro = _ONE_MACRO.fullmatch(name)
+        words = self.known.get(macro[1]) if macro is not None else None
+        if words is None and name_ends(name) != ("", ""):
+            table.give(name, held)
+            return frozenset()
+        if held.rank:
+            table.give_temporary(name, held)
+        if words is None and held.rank:
+            doubt = held.at_most(DOUBT)
+            self.taints.unnamed[kind] = max(self.taints.without_name(kind), doubt)
+        for word in words or ():
+            table.give(word, held)
+        return words or frozenset()
 
     def _give_variable(self, part: Part) -> None:
         """A variable that is nothing but a figure shows it with any statistic."""
@@ -207,15 +208,17 @@ class Following:
         if condition is not None and part.name == "replace":
             return  # the other values stay, and are many
         right = right[: condition.start()] if condition else right
+        if part.name == "generate":  # `replace x = x[_n-1]` hands the first value to all
+            right = _SHIFT.sub("", right)
         if equals and words and not self._unknown_words(re.sub(r"\b[rse]\(\w+\)", "0", right)):
             self._note_variable(part, words[-1], self._held(right, ""))
 
     def _note_variable(self, part: Part, name: str, held: Held) -> None:
         """Note a variable; it holds the figure from here on, in loops and programs anywhere."""
-        self.taints.variables.give(name, held.at_most(DOUBT))
         statement = part.statement
         start = -1 if statement.depth or statement.in_program else statement.start
-        self.since[name] = min(start, self.since.get(name, start))
+        for word in (name, *self._give("variables", name, held.at_most(DOUBT))):
+            self.since[word] = min(start, self.since.get(word, start))
 
     def _give_collapsed(self, part: Part) -> None:
         held = Held(DOUBT, "the smallest or largest values of groups")
@@ -301,6 +304,10 @@ class Following:
                     return Shown(statement=statement, action=held.action, what=held.what)
         if not part.name or part.name in _CONTROL:
             return None
+        if part.name in self.policy.gather:  # the old form: ``bootstrap "su x" "r(max)"``
+            held = self._held(statement.source[part.start : statement.end], "")
+            if held.rank:
+                return Shown(statement=statement, action=held.action, what=held.what)
         if self.policy.may_show(part.name) and self.policy.shows(part.name, part.word):
             return self._judge_showing(part, around)
         held = CLEAN
@@ -308,7 +315,8 @@ class Following:
             held = self._held(_CONDITION.sub(" ", part.outside), part.inside)
         elif part.expands() and not self.policy.uses(part.name, part.word):
             held = self._in_other(part)
-        if self.taints.variables.any and self.policy.verdict(part.name).action.rank > 0:
+        variables = self.taints.variables.any or self.taints.unnamed
+        if variables and self.policy.verdict(part.name).action.rank > 0:
             held = max(held, self._in_variables(part))
         return Shown(statement=statement, action=held.action, what=held.what) if held.rank else None
 
@@ -334,7 +342,8 @@ class Following:
 
     def _in_other(self, part: Part) -> Held:
         """Any other command: titles are shown, conditions are not, the rest is a doubt."""
-        held = self.taints.within(part.inside, self.policy) if part.inside else CLEAN
+        inside = part.inside_without(_CONDITION)
+        held = self.taints.within(inside, self.policy) if inside else CLEAN
         if held.rank == 0:
             code = expansions(_CONDITION.sub(" ", part.outside))
             held = self.taints.within(code, self.policy).at_most(DOUBT)
@@ -342,10 +351,11 @@ class Following:
 
     def _in_variables(self, part: Part) -> Held:
         """A command that shows statistics of a variable which is one figure throughout."""
-        words = set(re.findall(r"[A-Za-z_]\w*", _CONDITION.sub(" ", part.outside)))
+        words = set(re.findall(r"`\w+'|[A-Za-z_]\w*", _CONDITION.sub(" ", part.outside)))
         start = part.statement.start
         later = [word for word in words if self.since.get(word, -1) < start]
-        return max([CLEAN, *(self.taints.variables.of(word) for word in later)])
+        known = (self.taints.variables.of(word) for word in later)
+        return max([CLEAN, *known, self.taints.without_name("variables") if words else CLEAN])
 
 
 _GIVERS = {
@@ -372,4 +382,4 @@ _GIVERS = {
 def _may_give(part: Part) -> bool:
     """Whether a statement gives anything to a name."""
     gathers = any(prefix.canonical in _GATHERING for prefix in part.statement.prefixes)
-    return part.name in _GIVERS or part.name in _GIVEN_BY_OPTION or gathers
+    return part.name in _GIVERS or part.name in GIVEN_BY_OPTION or gathers

@@ -15,9 +15,10 @@ from discreet.output_checking.taints import expansions
 __all__ = ["UNTOUCHED", "Part", "pieces", "statements_of"]
 
 #: Readings that stay as they are: what they may run is told, and not changed.
-UNTOUCHED = frozenset(
-    (Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING, Why.BLOCK_IN_COMMENT)
-)
+UNTOUCHED = frozenset((
+    Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING, Why.BLOCK_IN_COMMENT,
+    Why.COMMENT_TO_SEMICOLON,
+))  # fmt: skip
 
 _FIRST = re.compile(r"\s*([\w`'$]+)")
 
@@ -96,6 +97,23 @@ class Part:
     def inside(self) -> str:
         """What the strings expand."""
         return self._split()[1]
+
+    def inside_without(self, left_out: re.Pattern[str]) -> str:
+        """What the strings expand, but for those within some parts of the code.
+
+        Args:
+            left_out: What to leave out of the code, such as conditions.
+        """
+        if not self.inside:
+            return ""
+        gone = [found.span() for found in left_out.finditer(self.outside)]
+        source = self.statement.source
+        return " ".join(
+            expansions(source[first:last])
+            for kind, first, last in self.statement.spans
+            if kind == "string" and first >= self.start
+            if not any(start <= first - self.start < end for start, end in gone)
+        )
 
     @property
     def word(self) -> str:

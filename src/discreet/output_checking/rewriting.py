@@ -163,7 +163,7 @@ def _stop_shown(
         decision = decisions.get((statement.start, statement.end))
         if decision is None:
             continue
-        name = statement.canonical or "command"
+        name = statement.canonical or (statement.command.text if statement.command else "command")
         if shown.action is Action.REFUSED:
             decision.refuse("shown", name, f"it shows {shown.what}")
         elif shown.action is Action.REVIEW:

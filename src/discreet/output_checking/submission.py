@@ -26,7 +26,7 @@ from discreet.output_checking.policy import Policy
 from discreet.output_checking.rewriting import Language, Rewriting, newline_of, rewrite_parsed
 from discreet.output_checking.stata.model import DoFile
 from discreet.output_checking.stata.parsing import parse_do
-from discreet.output_checking.taints import Taints
+from discreet.output_checking.taints import Names, Taints
 from discreet.output_checking.texts import SourceText, decode_source, read_source
 
 __all__ = ["Outcome", "rewrite_files", "undo"]
@@ -206,10 +206,12 @@ def _read(paths: list[Path], root: Path, policy: Policy, language: Language) -> 
     return list(files.values())
 
 
-def _run_by(file: _File, root: Path) -> Iterator[Path]:
+def _run_by(file: _File, root: Path, only: str = "") -> Iterator[Path]:
     """The files that a file runs, as far as they are in the submission."""
     folder = Folder(root, file.path)
     for statement in statements_of(file.dofile):
+        if only and statement.canonical != only:
+            continue
         call = called(statement, file.dofile)
         if call is not None and (target := folder.place(call).target) is not None:
             yield target
@@ -218,13 +220,14 @@ def _run_by(file: _File, root: Path) -> Iterator[Path]:
 def _follow(files: list[_File], root: Path, policy: Policy, language: Language) -> None:
     """Rewrite the files; globals, scalars and programs are known to all of them."""
     programs = frozenset(name for file in files for name in file.dofile.programs)
-    # What `include` runs shares the local macros of the file that runs it.
-    scope = any(one.canonical == "include" for file in files for one in file.dofile.commands)
     shared = Taints()
-    followings = [Following(file.dofile, policy, shared.beginning(local=scope)) for file in files]
+    followings = [
+        Following(file.dofile, policy, shared.beginning(local))
+        for file, local in zip(files, _locals(files, root), strict=True)
+    ]
     size = -1
     for _ in range(_MOST_ROUNDS):
-        if size == (size := shared.size()):
+        if size == (size := sum(following.taints.size() for following in followings)):
             break
         for following in followings:
             following.learn()
@@ -239,6 +242,17 @@ def _follow(files: list[_File], root: Path, policy: Policy, language: Language) 
             programs=programs,
             place_call=Folder(root, file.path).place,
         )
+
+
+def _locals(files: list[_File], root: Path) -> list[Names]:
+    """The local macros of each file: what `include` runs shares those of the file that runs it."""
+    found = {file.path.resolve(): Names() for file in files}
+    for file in files:
+        for target in _run_by(file, root, only="include"):
+            one, other = found[file.path.resolve()], found.get(target.resolve())
+            if other is not None and other is not one:
+                found.update({path: one for path, names in found.items() if names is other})
+    return [found[file.path.resolve()] for file in files]
 
 
 def _target(path: Path) -> Path:

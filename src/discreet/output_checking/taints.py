@@ -10,16 +10,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from discreet.output_checking.policy import Action, Policy
 
-__all__ = ["CLEAN", "Held", "Taints", "bare_words", "expansions"]
+__all__ = [
+    "CLEAN",
+    "GIVEN_BY_OPTION",
+    "Held",
+    "Names",
+    "Taints",
+    "bare_words",
+    "expansions",
+    "name_ends",
+]
+
+_Key = TypeVar("_Key")
 
 #: Names with brackets that are estimates and no variables.
 _ESTIMATES = re.compile(r"_(?:b|se|coef|r_\w+)$")
 _RESULT = re.compile(r"\b([rse])\s*\(\s*(\w*)\s*(\)|[`$])")
-_OLD_RESULT = re.compile(r"\b_result\s*\(|\$S_")
+#: Results as Stata kept them once: `_result(5)`, `$S_1`, `$S_E_depv`; not `$S_DATE`.
+_OLD_RESULT = re.compile(r"\b_result\s*\(|\$\{?S_(?:E_|[\d`$])")
 _SUBSCRIPT = re.compile(r"([A-Za-z_]\w*|['})])\[([^\[\]]*)\]")
 _WEIGHT = re.compile(r"\s*[a-z]+\s*=(?!=)")
 _LOCAL = re.compile(r"`(?:\+\+|--|macval\()?(\w*)([`$']|(?:\+\+|--|\))')")
@@ -54,6 +66,13 @@ class Held(NamedTuple):
 CLEAN = Held(0)
 DOUBT = 1
 BAD = 2
+#: What options put into macros and matrices.
+GIVEN_BY_OPTION = {
+    "levelsof": Held(DOUBT, "the distinct values of a variable"),
+    "mkmat": Held(BAD, "values of records"),
+    "tabulate": Held(DOUBT, "the cells of a table"),
+    "glevelsof": Held(DOUBT, "the distinct values of a variable"),
+}
 _RANKS = {Action.ALLOWED: 0, Action.WRAPPED: 0, Action.REVIEW: DOUBT, Action.REFUSED: BAD}
 
 
@@ -62,19 +81,21 @@ class Names:
     """Names of one kind with what they hold, such as all local macros."""
 
     held: dict[str, Held] = field(default_factory=dict)
-    #: Beginnings of names that end in a macro: ``max`i'``.
-    begun: dict[str, Held] = field(default_factory=dict)
+    #: Beginnings and ends of names with a macro in them: ``max`i'`` and ```v'_max``.
+    begun: dict[tuple[str, str], Held] = field(default_factory=dict)
 
     def give(self, name: str, held: Held) -> bool:
         """Note what a name holds; whether that is news."""
         if held.rank == 0:
             return False
-        head = re.split("[`$]", name, maxsplit=1)[0]
-        table = self.held if head == name else self.begun
-        if table.get(head, CLEAN).rank >= held.rank:
-            return False
-        table[head] = held
-        return True
+        ends = name_ends(name)
+        if ends is None:
+            return _put(self.held, name, held)
+        return _put(self.begun, ends, held if any(ends) else held.at_most(DOUBT))
+
+    def give_temporary(self, macro: str, held: Held) -> None:
+        """Note what the name holds that stands in a macro, ```m'``; no word is that name."""
+        _put(self.held, macro, held)
 
     @property
     def any(self) -> bool:
@@ -88,20 +109,39 @@ class Names:
     def of(self, name: str) -> Held:
         """What a name holds."""
         found = self.held.get(name, CLEAN)
-        for head, held in self.begun.items():
-            if held.rank > found.rank and name.startswith(head):
+        for (head, tail), held in self.begun.items():
+            if held.rank <= found.rank or not name.startswith(head) or not name.endswith(tail):
+                continue
+            if len(name) >= len(head) + len(tail):
                 found = held
         return found
 
     def of_begun(self, head: str) -> Held:
         """What a name with this beginning may hold; without any beginning it is a doubt."""
         found = CLEAN
-        for table in (self.held, self.begun):
-            for name, held in table.items():
-                fits = name.startswith(head) or (table is self.begun and head.startswith(name))
-                if fits and held.rank > found.rank:
-                    found = held
+        for name, held in self.held.items():
+            if held.rank > found.rank and name.startswith(head):
+                found = held
+        for (name, _), held in self.begun.items():
+            if held.rank > found.rank and (name.startswith(head) or head.startswith(name)):
+                found = held
         return found if head else found.at_most(DOUBT)
+
+
+def _put(table: dict[_Key, Held], key: _Key, held: Held) -> bool:
+    if table.get(key, CLEAN).rank >= held.rank:
+        return False
+    table[key] = held
+    return True
+
+
+def name_ends(name: str) -> tuple[str, str] | None:
+    """What stands before and behind the macros of a name; None if it has none."""
+    head = re.split("[`$]", name, maxsplit=1)[0]
+    if head == name:
+        return None
+    tail = name.rpartition("'")[2] if "`" in name else ""
+    return head, "" if "$" in tail else tail
 
 
 @dataclass
@@ -114,18 +154,20 @@ class Taints:
     matrices: Names = field(default_factory=Names)
     variables: Names = field(default_factory=Names)
     results: dict[tuple[str, str], Held] = field(default_factory=dict)
+    #: What names hold of which nothing is known, in this file: scalars, matrices, variables.
+    unnamed: dict[str, Held] = field(default_factory=dict)
     #: Names that the files give to scalars and matrices at all.
     known_scalars: set[str] = field(default_factory=set)
     known_matrices: set[str] = field(default_factory=set)
 
-    def beginning(self, *, local: bool) -> Taints:
+    def beginning(self, local: Names) -> Taints:
         """What another file of the same run may know.
 
         Args:
-            local: Whether local macros are among it, which only `include` shares.
+            local: The local macros of the files that `include` each other, which share them.
         """
         return Taints(
-            local=self.local if local else Names(),
+            local=local,
             globals=self.globals,
             scalars=self.scalars,
             matrices=self.matrices,
@@ -138,11 +180,15 @@ class Taints:
     def size(self) -> int:
         """How much is noted; it only grows."""
         names = (self.local, self.globals, self.scalars, self.matrices, self.variables)
-        noted = [*self.results.values()]
+        noted = [*self.results.values(), *self.unnamed.values()]
         for each in names:
             noted += each.all()
         known = len(self.known_scalars) + len(self.known_matrices)
         return sum(held.rank for held in noted) + known
+
+    def without_name(self, kind: str) -> Held:
+        """What any name of a kind may hold, since some are named in ways that are not known."""
+        return self.unnamed.get(kind, CLEAN)
 
     def within(self, code: str, policy: Policy, *, values: bool = True) -> Held:
         """What a piece of code holds.
@@ -159,8 +205,9 @@ class Taints:
             if values:
                 for held in (*self._values(code, policy), *self._inline(code)):
                     best = max(best, held)
-        if values and (self.scalars.any or self.matrices.any):
+        if values and (self.scalars.any or self.matrices.any or self.unnamed):
             for word, goes_on in set(_NAME.findall(code)):
+                best = max(best, self.without_name("scalars"), self.without_name("matrices"))
                 best = max(best, self.scalars.of(word), self.matrices.of(word))
                 if goes_on:
                     begun = max(self.scalars.of_begun(word), self.matrices.of_begun(word))
@@ -202,7 +249,8 @@ class Taints:
                 yield Held(DOUBT, "an element of a matrix that is not made here")
 
 
-_NAME = re.compile(r"([A-Za-z_]\w*)([`$]?)")
+#: Words that are no names of macros themselves.
+_NAME = re.compile(r"(?<![`$\w])(?<!\$\{)([A-Za-z_]\w*)([`$]?)")
 
 
 def among(word: str, names: Iterable[str], *, begun: bool = False) -> bool:
@@ -215,12 +263,14 @@ def among(word: str, names: Iterable[str], *, begun: bool = False) -> bool:
 
     >>> among("mean2", ["mean`i'"]), among("me", ["mean"]), among("me", ["mean"], begun=True)
     (True, False, True)
+    >>> among("age_mean", ["`v'_mean"]), among("age", ["`v'"])
+    (True, False)
     """
     for name in names:
-        head = re.split("[`$]", name, maxsplit=1)[0]
+        head, tail = name_ends(name) or (name, "")
         if word == name or (begun and head.startswith(word)):
             return True
-        if head and head != name and word.startswith(head):
+        if head != name and (head or tail) and word.startswith(head) and word.endswith(tail):
             return True
     return False
 

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.output_checking.ledger.powers import PRIMES, Sums, added, hankel_ranks
+from discreet.output_checking.ledger.covering import Effort, covers
+from discreet.output_checking.ledger.marks import MarkIndex, Relation
+from discreet.output_checking.ledger.powers import PRIMES, Sums, added, few_members, hankel_ranks
 from discreet.output_checking.ledger.universes import Universe
 
 __all__ = ["Conflict", "Shelf", "conflicts_with", "conflicts_within"]
 
 #: Most pairs of released universes that are looked at for one new universe.
 _MOST_PAIRS = 200_000
+#: Universes of a submission, the largest ones, that are held against unions.
+_MOST_UNIONS = 500
 #: Differences whose ranks are found at once; more need more memory.
 _AT_ONCE = 20_000
 
@@ -28,7 +33,8 @@ class Conflict:
     """Two figures whose difference is about fewer units than the minimum.
 
     Args:
-        kind: ``difference``, ``sum`` (of two earlier ones) or ``pairs`` (too many to look at).
+        kind: ``difference``, ``sum`` (of earlier ones), ``rest`` (of the first, without the
+            others) or ``pairs`` (too many to look at).
         universe: The new one.
         earlier: Those that it stands against.
         releases: The submissions that these are of; empty if it is the same one.
@@ -42,9 +48,12 @@ class Conflict:
     def __str__(self) -> str:
         if self.kind == "pairs":
             return f"{self.universe}: too many pairs of released tables to look at all of them"
-        joined = " and ".join(self.earlier)
+        meant = " and ".join(self.earlier)
+        if self.kind == "sum":
+            meant = f"{meant} together"
+        elif self.kind == "rest":
+            meant = f"{self.earlier[0]} without {' and '.join(self.earlier[1:])}"
         place = f", released as {' and '.join(map(str, self.releases))}" if self.releases else ""
-        meant = f"{joined} together" if self.kind == "sum" else joined
         return f"{self.universe} differs from {meant} by fewer units than the minimum{place}"
 
 
@@ -57,15 +66,49 @@ class Shelf:
         releases: The submission of each.
         counts: How many units each has.
         sums: Their power sums.
+        marks: Their marks.
     """
 
     names: Sequence[str]
     releases: NDArray[np.int64]
     counts: NDArray[np.int64]
     sums: Sums
+    marks: MarkIndex
+
+    @classmethod
+    def of(cls, universes: Sequence[Universe], releases: Sequence[int] = ()) -> Shelf:
+        """Universes side by side.
+
+        Args:
+            universes: One at least.
+            releases: The submission of each.
+        """
+        return cls(
+            names=[one.name for one in universes],
+            releases=np.array(releases or [0] * len(universes), dtype=np.int64),
+            counts=np.array([one.count for one in universes], dtype=np.int64),
+            sums=np.stack([one.sums for one in universes]),
+            marks=MarkIndex.of([one.marks for one in universes]),
+        )
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def distinct(self) -> Shelf:
+        """The same shelf with each set of units once."""
+        flat = np.ascontiguousarray(self.sums).reshape(len(self), -1)
+        rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))).ravel()
+        places = np.sort(np.unique(rows, return_index=True)[1])
+        if len(places) == len(self):
+            return self
+        return Shelf(
+            names=[self.names[int(at)] for at in places],
+            releases=self.releases[places],
+            counts=self.counts[places],
+            sums=self.sums[places],
+            marks=self.marks.taken(places),
+        )
 
     def conflict(self, kind: str, new: Universe, *places: int) -> Conflict:
         """A conflict with some of them."""
@@ -78,7 +121,7 @@ class Shelf:
 
 
 def conflicts_with(
-    new: Sequence[Universe], shelf: Shelf, *, size: int, pairs: bool = True
+    new: Sequence[Universe], shelf: Shelf, *, size: int, unions: bool = True
 ) -> list[Conflict]:
     """Conflicts of new universes with released ones.
 
@@ -86,20 +129,44 @@ def conflicts_with(
         new: The universes of a submission.
         shelf: The released ones.
         size: The minimum.
-        pairs: Whether sums of two released ones are looked at, too.
+        unions: Whether unions of released ones are looked at, too.
     """
     found: list[Conflict] = []
     if len(shelf) == 0:
         return found
-    different = _distinct(shelf) if pairs else shelf
-    for one in _each_once(new):
-        # sets that differ by fewer units than the minimum have counts that do, too
-        near = np.flatnonzero(np.abs(shelf.counts - one.count) < size)
-        places = near[_few(added((1, shelf.sums[near]), (-1, one.sums)), size)]
+    effort = Effort()
+    once = list(_each_once(new))
+    largest = {id(one) for one in sorted(once, key=lambda one: -one.count)[:_MOST_UNIONS]}
+    for one in once:
+        places = _near_places(one, shelf, size)
         found += [shelf.conflict("difference", one, int(at)) for at in places]
-        if pairs:
-            found += _pair_conflicts(one, different, size)
+        if unions and id(one) in largest:
+            relation = shelf.distinct.marks.relation(one.marks)
+            sums = list(_pair_conflicts(one, shelf.distinct, relation, size))
+            found += sums
+            if not sums and not len(places):  # else it is known already
+                found += _cover_conflicts(one, shelf.distinct, relation, size, effort)
     return found
+
+
+def _near_places(one: Universe, shelf: Shelf, size: int) -> NDArray[np.int64]:
+    """Released universes that differ by some, but fewer units than the minimum.
+
+    Such sets have counts that differ by fewer, and share all marks but fewer.
+    """
+    close = np.flatnonzero(np.abs(shelf.counts - one.count) < size)
+    least = np.minimum(shelf.marks.sizes[close], len(one.marks)) - size + 1
+    near = close[shelf.marks.shared(one.marks, close) >= least]
+    near = _once_each_release(near, shelf)
+    return near[_few(added((1, shelf.sums[near]), (-1, one.sums)), size)]
+
+
+def _once_each_release(places: NDArray[np.int64], shelf: Shelf) -> NDArray[np.int64]:
+    """Places without those of the same units in the same release as one before."""
+    first: dict[tuple[int, bytes], int] = {}
+    for at in places.tolist():
+        first.setdefault((int(shelf.releases[at]), shelf.sums[at].tobytes()), at)
+    return np.array(list(first.values()), dtype=np.int64)
 
 
 def conflicts_within(new: Sequence[Universe], *, size: int) -> list[Conflict]:
@@ -109,19 +176,15 @@ def conflicts_within(new: Sequence[Universe], *, size: int) -> list[Conflict]:
         new: The universes of a submission.
         size: The minimum.
     """
-    ordered = sorted(new, key=lambda one: one.count)
-    found = []
-    for at, one in enumerate(ordered):
-        rest = []
-        for other in ordered[at + 1 :]:
-            if other.count - one.count >= size:
-                break
-            rest.append(other)
-        if rest:
-            sums = np.stack([other.sums for other in rest])
-            few = _few(added((1, sums), (-1, one.sums)), size)
-            found += [_within(one, other) for other, yes in zip(rest, few, strict=True) if yes]
-    return sorted(set(found))
+    if not new:
+        return []
+    once = list(_each_once(new))
+    shelf = Shelf.of(once)
+    found = set()
+    for at, one in enumerate(once):
+        places = _near_places(one, shelf, size)
+        found |= {_within(one, once[int(other)]) for other in places if other > at}
+    return sorted(found)
 
 
 def _each_once(new: Sequence[Universe]) -> Iterator[Universe]:
@@ -131,19 +194,6 @@ def _each_once(new: Sequence[Universe]) -> Iterator[Universe]:
         if (sketch := one.sums.tobytes()) not in seen:
             seen.add(sketch)
             yield one
-
-
-def _distinct(shelf: Shelf) -> Shelf:
-    """The same shelf with each set of units once."""
-    flat = np.ascontiguousarray(shelf.sums).reshape(len(shelf), -1)
-    rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))).ravel()
-    places = np.sort(np.unique(rows, return_index=True)[1])
-    return Shelf(
-        names=[shelf.names[int(at)] for at in places],
-        releases=shelf.releases[places],
-        counts=shelf.counts[places],
-        sums=shelf.sums[places],
-    )
 
 
 def _within(one: Universe, other: Universe) -> Conflict:
@@ -161,32 +211,95 @@ def _few(sums: Sums, size: int) -> NDArray[np.bool_]:
         open_ones = np.flatnonzero(few)
         for start in range(0, len(open_ones), _AT_ONCE):
             some = open_ones[start : start + _AT_ONCE]
-            few[some] = hankel_ranks(sums[some, row], prime) < size
+            maybe = some[few_members(sums[some, row], prime)]
+            few[some] = False
+            few[maybe] = hankel_ranks(sums[maybe, row], prime) < size
     return few
 
 
-def _pair_conflicts(one: Universe, shelf: Shelf, size: int) -> Iterator[Conflict]:
-    """New = B + C, or B = new + C, up to fewer units than the minimum."""
-    order = np.argsort(shelf.counts, kind="stable")
-    counts = shelf.counts[order]
-    for sign in (1, -1):
-        # sign +1: count of the partner is new - B; sign -1: it is B - new
-        wanted = sign * (one.count - counts)
-        low = np.searchsorted(counts, wanted - size + 1, side="left")
-        high = np.searchsorted(counts, wanted + size - 1, side="right")
-        low = np.where(wanted >= size, low, high)  # partners of fewer units are no partners
-        if sign == 1:  # each pair once
-            low = np.minimum(np.maximum(low, np.arange(len(counts)) + 1), high)
-        width = high - low
-        if (total := int(width.sum())) == 0:
-            continue
-        if total > _MOST_PAIRS:
+def _pair_conflicts(
+    one: Universe, shelf: Shelf, relation: Relation, size: int
+) -> Iterator[Conflict]:
+    """New = B + C, or B = new + C, up to fewer units than the minimum.
+
+    Parts have few marks that the whole has not, and parts of one whole share few.
+    """
+    parts = np.flatnonzero(relation.other - relation.shared < size)
+    wholes = np.flatnonzero(relation.own - relation.shared < size)
+    others = np.flatnonzero(relation.shared < size)
+    for kind, sign, left, right in (("sum", 1, parts, parts), ("rest", -1, wholes, others)):
+        first, second = _by_counts(one.count, sign, shelf.counts, left, right, size)
+        if len(first) > _MOST_PAIRS:
             yield Conflict(kind="pairs", universe=one.name, earlier=())
             continue
-        first = np.repeat(np.arange(len(counts)), width)
-        start = np.repeat(np.cumsum(width) - width, width)
-        second = np.repeat(low, width) + np.arange(total) - start
-        first, second = order[first], order[second]
         terms = ((1, shelf.sums[first]), (sign, shelf.sums[second]), (-1, one.sums))
         for at in np.flatnonzero(_few(added(*terms), size)):
-            yield shelf.conflict("sum", one, int(first[at]), int(second[at]))
+            yield shelf.conflict(kind, one, int(first[at]), int(second[at]))
+
+
+def _by_counts(
+    count: int,
+    sign: int,
+    counts: NDArray[np.int64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    size: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs whose counts fit: the sum, or the difference, is near a count."""
+    right = right[np.argsort(counts[right], kind="stable")]
+    ordered = counts[right]
+    # sign +1: the partner has new - B units; sign -1: it has B - new
+    wanted = sign * (count - counts[left])
+    low = np.searchsorted(ordered, np.maximum(wanted - size + 1, 1), side="left")
+    high = np.searchsorted(ordered, wanted + size - 1, side="right")
+    width = np.where(wanted >= size, high - low, 0)  # partners of fewer units are no partners
+    total = int(width.sum())
+    if total > 8 * _MOST_PAIRS:
+        return np.empty(total, dtype=np.int64), right[:0]
+    first = np.repeat(left, width)
+    start = np.repeat(low - (np.cumsum(width) - width), width)
+    second = right[start + np.arange(total)]
+    once = first < second if sign == 1 else first != second
+    return first[once], second[once]
+
+
+def _cover_conflicts(
+    one: Universe, shelf: Shelf, relation: Relation, size: int, effort: Effort
+) -> Iterator[Conflict]:
+    """Unions of three and more: new = B + C + D + …, or B = new + C + D + …"""
+    ways = covers(one.marks, one.count, shelf.counts, shelf.marks, relation, size, effort)
+    yield from _sound("sum", one, shelf, [(-1, way) for way in ways], size)
+    wholes = np.flatnonzero(
+        (relation.own - relation.shared < size) & (shelf.counts >= one.count + 2 * size)
+    )
+    for at in wholes[np.argsort(shelf.counts[wholes], kind="stable")].tolist():
+        if not effort.begin():
+            return
+        marks = shelf.marks.at(at)
+        rest = covers(
+            marks,
+            int(shelf.counts[at]),
+            shelf.counts,
+            shelf.marks,
+            shelf.marks.relation(marks),
+            size,
+            effort,
+            given=(one.marks, one.count),
+        )
+        yield from _sound("rest", one, shelf, [(at, way) for way in rest], size)
+
+
+def _sound(
+    kind: str, one: Universe, shelf: Shelf, ways: list[tuple[int, tuple[int, ...]]], size: int
+) -> Iterator[Conflict]:
+    """Those unions that differ indeed by some, but few units."""
+    modulus = np.array(PRIMES, dtype=np.int64)[:, None]
+    totals = []
+    for whole, way in ways:
+        total = shelf.sums[list(way)].sum(axis=0)
+        totals.append(total + one.sums - shelf.sums[whole] if whole >= 0 else total - one.sums)
+    if not totals:
+        return
+    for at in np.flatnonzero(_few(np.stack(totals) % modulus, size)).tolist():
+        whole, way = ways[at]
+        yield shelf.conflict(kind, one, *([whole] if whole >= 0 else []), *way)

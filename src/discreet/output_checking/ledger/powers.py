@@ -12,7 +12,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST", "PRIMES", "Sums", "added", "hankel_ranks", "sums_of"]
+__all__ = [
+    "MOST",
+    "PRIMES",
+    "Sums",
+    "added",
+    "few_members",
+    "hankel_ranks",
+    "sums_of",
+    "sums_of_groups",
+]
 
 Sums = NDArray[np.int64]
 
@@ -32,20 +41,32 @@ def sums_of(digests: NDArray[np.uint64], size: int) -> Sums:
     >>> sums_of(np.array([5, 7], dtype=np.uint64), 2)[0].tolist()
     [2, 14, 100]
     """
-    found = np.empty((len(PRIMES), 2 * size - 1), dtype=np.int64)
+    if not len(digests):
+        return np.zeros((len(PRIMES), 2 * size - 1), dtype=np.int64)
+    found: Sums = sums_of_groups(digests, np.zeros(1, dtype=np.int64), size)[0]
+    return found
+
+
+def sums_of_groups(
+    digests: NDArray[np.uint64], starts: NDArray[np.int64], size: int
+) -> NDArray[np.int64]:
+    """The power sums of sets that follow each other.
+
+    Args:
+        digests: The members of the sets.
+        starts: Where each set begins; none is empty.
+        size: The smallest number of differing members that is no matter.
+    """
+    found = np.empty((len(starts), len(PRIMES), 2 * size - 1), dtype=np.int64)
     halves = (digests & np.uint64(0xFFFFFFFF), digests >> np.uint64(32))
     for row, (prime, half) in enumerate(zip(PRIMES, halves, strict=True)):
         members = half.astype(np.int64) % (prime - 1) + 1
         power = np.ones(len(members), dtype=np.int64)
         for exponent in range(2 * size - 1):
-            found[row, exponent] = _total(power, prime)
+            # 63 bits hold 2^32 summands
+            found[:, row, exponent] = np.add.reduceat(power, starts) % prime
             power = power * members % prime
     return found
-
-
-def _total(values: NDArray[np.int64], prime: int) -> int:
-    """A sum modulo a prime; 64 bits hold 2^32 summands."""
-    return int(values.sum(dtype=np.uint64)) % prime
 
 
 def added(*terms: tuple[int, Sums]) -> Sums:
@@ -99,3 +120,44 @@ def hankel_ranks(sums: Sums, prime: int) -> NDArray[np.int64]:
         matrices[some] = np.where(below, reduced, matrices[some])
         ranks[has] += 1
     return ranks
+
+
+def few_members(sums: Sums, prime: int) -> NDArray[np.bool_]:
+    """Behind which rows of sums there may be fewer members than the size; the ranks tell.
+
+    The length of the shortest recurrence that gives the sums, by the algorithm of Berlekamp
+    and Massey without divisions: fewer members have a shorter one, and nearly no others.
+
+    Args:
+        sums: One row for each difference of sets.
+        prime: The prime that they are modulo of.
+
+    >>> few, many = np.array([3, 5, 9], dtype=np.uint64), np.arange(100, dtype=np.uint64)
+    >>> rows = np.stack([sums_of(few, 4)[0], sums_of(many, 4)[0]])
+    >>> few_members(rows, PRIMES[0]).tolist()
+    [True, False]
+    """
+    size = (sums.shape[1] + 1) // 2
+    found = np.zeros(len(sums), dtype=np.bool_)
+    open_ones = np.arange(len(sums))
+    length = np.zeros(len(sums), dtype=np.int64)
+    recurrence = np.zeros((len(sums), size + 1), dtype=np.int64)
+    recurrence[:, 0] = 1
+    before, last = recurrence.copy(), np.ones(len(sums), dtype=np.int64)
+    for step in range(sums.shape[1]):
+        width = min(step, size) + 1
+        seen = sums[open_ones, step - width + 1 : step + 1][:, ::-1]
+        miss = (recurrence[:, :width] * seen % prime).sum(axis=1) % prime
+        before[:, 1:] = before[:, :-1].copy()
+        before[:, 0] = 0
+        after = recurrence * last[:, None] % prime - miss[:, None] * before % prime
+        longer = (miss != 0) & (2 * length <= step)
+        before[longer], last[longer] = recurrence[longer], miss[longer]
+        recurrence = np.where((miss != 0)[:, None], after % prime, recurrence)
+        length[longer] = step + 1 - length[longer]
+        kept = length < size
+        if not kept.all():
+            open_ones, length, recurrence = open_ones[kept], length[kept], recurrence[kept]
+            before, last = before[kept], last[kept]
+    found[open_ones] = True
+    return found

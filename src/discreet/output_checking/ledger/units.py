@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ from discreet.microdata.secret import Secret
 __all__ = ["UnitKey"]
 
 _CONTEXT = "discreet: units of the release ledger"
+#: Digests that are kept in memory between statistics.
+_MOST_KNOWN = 5_000_000
+#: Whole numbers as some programs write them to text files.
+_WHOLE = re.compile(r"\A(-?\d+)\.0*\Z")
 
 
 class UnitKey:
@@ -29,37 +34,50 @@ class UnitKey:
     (3, <UnitKey>)
     """
 
-    __slots__ = ("_key",)
+    __slots__ = ("_key", "_known")
 
     def __init__(self, secret: Secret) -> None:
         self._key = secret.derive(_CONTEXT)
+        self._known: dict[Any, int] = {}
 
     def digests(self, units: Sequence[Any] | NDArray[Any]) -> NDArray[np.uint64]:
         """The digests of the units, each once, in order.
 
         Args:
             units: Identifiers, as often as they come. A whole number is the same unit
-                however it is stored: ``12``, ``12.0`` and ``"12"``.
+                however it is stored: ``12``, ``12.0``, ``"12"`` and ``"12.0"``.
+        """
+        return np.unique(self.of_each(units))
+
+    def of_each(self, units: Sequence[Any] | NDArray[Any]) -> NDArray[np.uint64]:
+        """The digest of each unit, as often as it comes.
+
+        Args:
+            units: Identifiers.
         """
         values = units.tolist() if isinstance(units, np.ndarray) else units
-        data = b"".join(self._digest(text) for text in _texts(values))
-        return np.unique(np.frombuffer(data, dtype="<u8")).astype(np.uint64)
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+        known = self._known
+        for value in set(values):
+            if value.__class__ is bool or value not in known:
+                known[value] = self._digest(_text(value))
+        return np.array([known[value] for value in values], dtype=np.uint64)
 
-    def _digest(self, text: str) -> bytes:
-        return hashlib.blake2b(text.encode(), digest_size=8, key=self._key).digest()
+    def _digest(self, text: str) -> int:
+        data = text.encode("utf-8", "surrogatepass")
+        found = hashlib.blake2b(data, digest_size=8, key=self._key).digest()
+        return int.from_bytes(found, "little")
 
     def __repr__(self) -> str:
         return "<UnitKey>"
 
 
-def _texts(values: Iterable[Any]) -> set[str]:
-    return {_text(value) for value in set(values)}
-
-
 def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if value is None or (isinstance(value, float) and not math.isfinite(value)) or value == "":
+    text = str(value).strip()
+    if value is None or (isinstance(value, float) and not math.isfinite(value)) or not text:
         raise OutputCheckError(
             "a record says of no unit whom it is about",
             code="ledger-units",
@@ -69,4 +87,4 @@ def _text(value: Any) -> str:
         raise OutputCheckError(
             f"identifiers are numbers or texts, not {type(value).__name__}", code="ledger-units"
         )
-    return str(value)
+    return _WHOLE.sub(r"\1", text) if isinstance(value, str) else text

@@ -6,22 +6,30 @@ and one for each category that it shows.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.ledger.powers import Sums, sums_of
+from discreet.output_checking.ledger.marks import Marks, marks_of, marks_of_groups
+from discreet.output_checking.ledger.powers import Sums, sums_of, sums_of_groups
 
 if TYPE_CHECKING:
     from discreet.output_checking.ledger.units import UnitKey
 
 __all__ = ["Universe", "read_universe", "universe", "universes_of"]
+
+#: A column that no variable can be called.
+_DIGEST = "the digest"
+#: Tables of more variables have margins of single variables and of all of them only.
+_MOST_MARGINS = 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -33,12 +41,14 @@ class Universe:
         label: The category, such as ``sex = 1``; empty for the whole table.
         count: How many units.
         sums: Their power sums.
+        marks: Their marks.
     """
 
     table: str
     label: str = ""
     count: int = field(repr=False)
     sums: Sums = field(repr=False)
+    marks: Marks = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -61,8 +71,17 @@ def universe(
         table: The output.
         label: The category.
     """
-    digests = key.digests(units)
-    return Universe(table=table, label=label, count=len(digests), sums=sums_of(digests, size))
+    return _universe(key.digests(units), size, table, label)
+
+
+def _universe(digests: NDArray[np.uint64], size: int, table: str, label: str) -> Universe:
+    return Universe(
+        table=table,
+        label=label,
+        count=len(digests),
+        sums=sums_of(digests, size),
+        marks=marks_of(digests),
+    )
 
 
 def universes_of(
@@ -75,9 +94,9 @@ def universes_of(
     table: str,
     cells: bool = False,
 ) -> list[Universe]:
-    """The universes of a table: of all its records, of each category, and of each cell.
+    """The universes of a table: of all its records, of each category, of cells and margins.
 
-    Categories of fewer units than the minimum are withheld in output and left out here.
+    Cells of fewer units than the minimum are left out: any two differ by few units.
 
     Args:
         frame: The records that are in the table.
@@ -93,27 +112,43 @@ def universes_of(
             raise OutputCheckError(
                 "the records have no such column", code="ledger-units", where=name
             )
-    whole = universe(frame[unit].to_list(), key=key, size=size, table=table)
-    return [whole, *_parts(frame, unit, by, key, size, table, cells=cells)]
+    digests = pl.Series(_DIGEST, key.of_each(frame[unit].to_list()), dtype=pl.UInt64)
+    whole = _universe(np.unique(digests.to_numpy()), size, table, "")
+    inner = range(2, len(by)) if len(by) <= _MOST_MARGINS else []
+    wanted = dict.fromkeys([1, *inner, len(by)] if cells and by else [1])
+    groups = [list(names) for width in wanted for names in itertools.combinations(by, width)]
+    parts = [_parts(frame.select(names), digests, size, table) for names in groups]
+    return [whole, *itertools.chain.from_iterable(parts)]
 
 
-def _parts(
-    frame: pl.DataFrame,
-    unit: str,
-    by: Sequence[str],
-    key: UnitKey,
-    size: int,
-    table: str,
-    *,
-    cells: bool,
-) -> Iterator[Universe]:
-    groups = [[name] for name in by] + ([list(by)] if cells and len(by) > 1 else [])
-    for names in groups:
-        for codes, rows in frame.group_by(names, maintain_order=True):
-            label = ", ".join(f"{a} = {b}" for a, b in zip(names, codes, strict=True))
-            found = universe(rows[unit].to_list(), key=key, size=size, table=table, label=label)
-            if found.count >= size:
-                yield found
+def _parts(spans: pl.DataFrame, digests: pl.Series, size: int, table: str) -> Iterator[Universe]:
+    """The universes of all cells that some variables span, in the order of their values."""
+    names = spans.columns
+    rows = spans.with_columns(digests).unique().sort([*names, _DIGEST], nulls_last=True)
+    if not rows.height:
+        return
+    first = rows.select(pl.struct(names).ne_missing(pl.struct(names).shift(1)))
+    new = first.to_series().to_numpy().copy()
+    new[0] = True
+    starts = np.flatnonzero(new)
+    ends = np.append(starts[1:], rows.height)
+    members = rows[_DIGEST].to_numpy()
+    sums, marks = sums_of_groups(members, starts, size), marks_of_groups(members, starts)
+    labels = rows[starts].select(names).rows()
+    for at in np.flatnonzero(ends - starts >= size).tolist():
+        yield Universe(
+            table=table,
+            label=", ".join(map(_category, names, labels[at])),
+            count=int(ends[at] - starts[at]),
+            sums=sums[at],
+            marks=marks[at],
+        )
+
+
+def _category(name: str, value: Any) -> str:
+    shown = int(value) if isinstance(value, float) and value.is_integer() else value
+    text = "." if value is None else str(shown)
+    return f"{name} = {''.join(one if one.isprintable() else '?' for one in text)}"
 
 
 def read_universe(

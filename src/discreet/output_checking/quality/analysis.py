@@ -16,7 +16,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from discreet.errors import OutputCheckError
+from discreet.errors import DiscreetError, OutputCheckError
 from discreet.microdata.frames import eager_columns, open_frame
 from discreet.microdata.secret import Secret
 from discreet.output_checking.quality.answering import AnswerKey, QualityClass, truth_chance
@@ -24,10 +24,19 @@ from discreet.output_checking.quality.budget import BudgetLedger
 from discreet.output_checking.quality.digest import data_digest
 from discreet.output_checking.quality.distances import compare, has_numbers
 from discreet.output_checking.quality.queries import Query
+from discreet.output_checking.queue.settings import look_of
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.results import SafeResult
 
 __all__ = ["QualityAnswer", "RemoteAnalysis"]
+
+#: Errors of how a question is asked, whatever the data hold; they cost nothing.
+_FREE = frozenset(
+    [
+        *("centile", "columns", "column-type", "correlate", "filter-columns"),
+        *("filter-types", "not-numeric", "statistic", "table", "tabulate", "terms"),
+    ]
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,19 +117,21 @@ class RemoteAnalysis:
         """
         _check_name(researcher, "researcher")
         query = Query.of(command, **arguments)
+        self._check_columns(query)
         question = self._question(query)
         ledger, name = self._ledger, self._data
+        ledger.bind(name, self._key.known_by(self._version[0]))
         known = ledger.known(name, researcher, question)
         if known is None:
             ledger.check(name, researcher, question)
-        result = query.run(self._protected, **self._fixed)
-        if not has_numbers(result):
-            raise OutputCheckError(
-                "nothing of the protected result may be shown, so there is nothing to compare",
-                code="nothing-shown",
-                where=command,
-                hint="ask about more cases; this question cost nothing",
-            )
+        try:
+            result = self._shown(query)
+        except DiscreetError as error:
+            if error.code in _FREE:
+                raise
+            # what cannot be shown tells something of the copy, and may not be asked for ever
+            ledger.charge(name, researcher, question, QualityClass.far)
+            raise
         if known is None:
             epsilon = ledger.budget.answer
             noisy = self._key.answer(self._true_class(query, result, question), question, epsilon)
@@ -132,8 +143,28 @@ class RemoteAnalysis:
             left=ledger.usage(name, researcher).left,
         )
 
+    def _check_columns(self, query: Query) -> None:
+        """Refuse what names no column before anything is charged."""
+        for name in query.columns:
+            if name not in self._protected.columns:
+                hint = f"columns: {', '.join(self._protected.columns)}"
+                what = "there is no such column"
+                raise OutputCheckError(what, code="missing-column", where=name, hint=hint)
+
+    def _shown(self, query: Query) -> SafeResult:
+        """The result of the protected records."""
+        result = query.run(self._protected, **self._fixed)
+        if not has_numbers(result):
+            raise OutputCheckError(
+                "nothing of the protected result may be shown, so there is nothing to compare",
+                code="nothing-shown",
+                where=query.command,
+                hint="ask about more cases; this question is charged, once",
+            )
+        return result
+
     def _question(self, query: Query) -> str:
-        text = json.dumps([self._data, *self._version, query.text])
+        text = json.dumps([*self._version, query.text])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _true_class(self, query: Query, result: SafeResult, question: str) -> QualityClass:
@@ -157,6 +188,7 @@ def _records(frame: Any) -> pl.DataFrame:
 
 
 def _check_name(name: str, where: str) -> None:
-    if not isinstance(name, str) or not name.strip() or name != name.strip():
-        what = "a name is a text, without blanks at its ends"
+    plain = isinstance(name, str) and name.isprintable() and name == name.strip()
+    if not plain or not look_of(name):
+        what = "a name is a text of letters, without blanks at its ends"
         raise OutputCheckError(what, code="remote-analysis", where=where)

@@ -65,6 +65,14 @@ class AnswerKey:
         others = [one for one in _CLASSES if one is not true]
         return others[int(self._uniform("other", question) * len(others))]
 
+    def known_by(self, digest: str) -> str:
+        """A keyed digest of records, by which they are known again.
+
+        Args:
+            digest: Their digest.
+        """
+        return hmac.digest(self._key, f"known by\0{digest}".encode(), "sha256").hex()
+
     def _uniform(self, purpose: str, question: str) -> float:
         text = f"{purpose}\0{question}".encode()
         drawn = hmac.digest(self._key, text, "sha256")

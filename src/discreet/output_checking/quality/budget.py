@@ -1,7 +1,8 @@
 """What researchers may still ask: a ledger in SQLite that survives any interruption.
 
 In: a new file and a budget. Out: charges, each written before its answer is given. An
-answer that was given once is given again, without a charge for who had it before.
+answer that was given once is given again, without a charge for who had it before. Names that
+look the same are the same: another spelling is no new budget.
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ from pathlib import Path
 from discreet.errors import OutputCheckError
 from discreet.output_checking.quality.answering import QualityClass, truth_chance
 from discreet.output_checking.queue.database import transaction
+from discreet.output_checking.queue.settings import look_of
 
 __all__ = ["Budget", "BudgetLedger", "Usage"]
 
 #: What tells a ledger from other databases: the letters "DiQb".
 _APPLICATION = 0x44695162
-_VERSION = 1
+_VERSION = 2
 _PATIENCE = 120.0
 _TABLES = {
     "budget": "answer REAL NOT NULL, each REAL NOT NULL, everyone REAL NOT NULL",
     "charges": "id INTEGER PRIMARY KEY, researcher TEXT NOT NULL, data TEXT NOT NULL, "
     "question TEXT NOT NULL, answer TEXT NOT NULL, at TEXT NOT NULL, "
     "UNIQUE (researcher, data, question)",
+    "known": "digest TEXT PRIMARY KEY, data TEXT NOT NULL",
 }
 
 
@@ -131,12 +134,28 @@ class BudgetLedger:
         with self._opened() as connection:
             return self._usage(connection, data, researcher)
 
+    def bind(self, data: str, digest: str) -> None:
+        """Keep under which name records are known; under another one they have no new budget.
+
+        Args:
+            data: Name of the data set.
+            digest: Keyed digest of the records.
+        """
+        name = look_of(data)
+        with self._opened() as connection, transaction(connection):
+            connection.execute("INSERT OR IGNORE INTO known VALUES (?, ?)", (digest, name))
+            query = "SELECT data FROM known WHERE digest = ?"
+            (before,) = connection.execute(query, (digest,)).fetchone()
+        if before != name:
+            hint = "use the name that they had; versions of a data set share it"
+            raise _error("these records are known by another name", "data-name", data, hint)
+
     def known(self, data: str, researcher: str, question: str) -> QualityClass | None:
         """The answer, if the researcher has it already."""
         with self._opened() as connection:
             found = connection.execute(
                 "SELECT answer FROM charges WHERE data = ? AND researcher = ? AND question = ?",
-                (data, researcher, question),
+                (look_of(data), look_of(researcher), question),
             ).fetchone()
         return None if found is None else QualityClass(found[0])
 
@@ -154,17 +173,17 @@ class BudgetLedger:
         with self._opened() as connection, transaction(connection):
             before = connection.execute(
                 "SELECT researcher, answer FROM charges WHERE data = ? AND question = ?",
-                (data, question),
+                (look_of(data), question),
             ).fetchall()
             given = QualityClass(before[0][1]) if before else answer
-            if researcher in {row[0] for row in before}:
+            if look_of(researcher) in {row[0] for row in before}:
                 return given
             self._check(connection, data, researcher, new=not before)
             now = datetime.now(UTC).isoformat(timespec="seconds")
             connection.execute(
                 "INSERT INTO charges (researcher, data, question, answer, at) "
                 "VALUES (?, ?, ?, ?, ?)",
-                (researcher, data, question, str(given), now),
+                (look_of(researcher), look_of(data), question, str(given), now),
             )
         return given
 
@@ -172,7 +191,8 @@ class BudgetLedger:
         """Refuse a question that there is no budget for."""
         with self._opened() as connection:
             before = connection.execute(
-                "SELECT 1 FROM charges WHERE data = ? AND question = ?", (data, question)
+                "SELECT 1 FROM charges WHERE data = ? AND question = ?",
+                (look_of(data), question),
             ).fetchone()
             self._check(connection, data, researcher, new=before is None)
 
@@ -187,14 +207,15 @@ class BudgetLedger:
 
     def _usage(self, connection: sqlite3.Connection, data: str, researcher: str) -> Usage:
         (answers,) = connection.execute(
-            "SELECT count(*) FROM charges WHERE data = ? AND researcher = ?", (data, researcher)
+            "SELECT count(*) FROM charges WHERE data = ? AND researcher = ?",
+            (look_of(data), look_of(researcher)),
         ).fetchone()
         left = self.budget.most_answers - answers
         return Usage(researcher=researcher, data=data, answers=answers, left=left)
 
     def _left_for_all(self, connection: sqlite3.Connection, data: str) -> int:
         (different,) = connection.execute(
-            "SELECT count(DISTINCT question) FROM charges WHERE data = ?", (data,)
+            "SELECT count(DISTINCT question) FROM charges WHERE data = ?", (look_of(data),)
         ).fetchone()
         return self.budget.affordable(self.budget.everyone) - int(different)
 

@@ -7,7 +7,6 @@ since being told that they are the same would be an answer too.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
 from collections.abc import Callable, Mapping
@@ -17,8 +16,10 @@ from typing import Any
 
 from discreet.errors import OutputCheckError
 from discreet.output_checking import safe
+from discreet.output_checking.quality.conditions import condition_text, plain_value
+from discreet.output_checking.safe.models.terms import Term, parse_terms
 from discreet.output_checking.safe.results import SafeResult
-from discreet.tabulation.filters import Filter, parse_filter
+from discreet.tabulation.filters import parse_filter
 
 __all__ = ["COMMANDS", "Query"]
 
@@ -43,7 +44,8 @@ COMMANDS: Mapping[str, Callable[..., SafeResult]] = MappingProxyType(
 _FIXED = frozenset({"frame", "limits", "entity", "earlier"})
 #: Lists in which the order says nothing.
 _SETS = frozenset({"names", "terms", "statistics", "percent", "centiles", "of", "by"})
-_FLIPPED: Mapping[type[ast.cmpop], str] = MappingProxyType({ast.Gt: "Lt", ast.GtE: "LtE"})
+#: Arguments that name columns, beside conditions and terms.
+_COLUMNS = frozenset({"names", "of", "by", "row", "column", "outcome", "weights", "cluster"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,7 @@ class Query:
         command: The safe command.
         arguments: What it is called with.
         text: The canonical form.
+        columns: The columns that it names.
 
     >>> one = Query.of("regress", outcome="y", terms=["x", "z"], where="age>17 and sex == 1.0")
     >>> two = Query.of("regress", outcome="y", terms=["z", "x"], where="1 == sex and 17 < age")
@@ -64,6 +67,7 @@ class Query:
     command: str
     arguments: Mapping[str, Any]
     text: str
+    columns: frozenset[str]
 
     @classmethod
     def of(cls, command: str, **arguments: Any) -> Query:
@@ -78,7 +82,8 @@ class Query:
             raise OutputCheckError(
                 "the command cannot be asked for", code="query", where=str(command), hint=hint
             )
-        defaults = _defaults(command)
+        parameters = _parameters(command)
+        defaults = {name: one.default for name, one in parameters.items()}
         for name in arguments:
             if name in _FIXED or name not in defaults:
                 hint = f"{command} takes: {', '.join(sorted(defaults.keys() - _FIXED))}"
@@ -89,20 +94,33 @@ class Query:
             if name not in arguments and name not in _FIXED:
                 what = "the argument is missing"
                 raise OutputCheckError(what, code="query", where=name)
-        plain = {name: _plain(name, value) for name, value in arguments.items()}
+        plain = {
+            name: _checked(name, _plain(name, value, parameters[name]), parameters[name])
+            for name, value in arguments.items()
+        }
         changed = {
             name: value
             for name, value in plain.items()
-            if defaults[name] is inspect.Parameter.empty or value != _plain(name, defaults[name])
+            if defaults[name] is inspect.Parameter.empty
+            or value != _plain(name, defaults[name], parameters[name])
         }
         if command == "tabulate" and "column" in changed and "percent" not in changed:
             first, second = sorted([str(changed["row"]), str(changed["column"])])
             changed |= {"row": first, "column": second}
-        form = dict(changed)
+        form, columns = dict(changed), []
         if "where" in form:
-            form["where"] = _condition(parse_filter(form["where"]))
+            condition = parse_filter(form["where"])
+            form["where"] = condition_text(condition)
+            columns += sorted(condition.columns)
+        if "terms" in form:
+            terms = parse_terms(form["terms"])
+            form["terms"] = sorted({_term_text(one) for one in terms})
+            columns += [factor.name for one in terms for factor in one.factors]
+        for name in _COLUMNS & form.keys():
+            columns += form[name] if isinstance(form[name], list) else [form[name]]
         text = json.dumps([command, form], sort_keys=True, ensure_ascii=False)
-        return cls(command=command, arguments=MappingProxyType(changed), text=text)
+        asked = MappingProxyType(changed)
+        return cls(command=command, arguments=asked, text=text, columns=frozenset(columns))
 
     def run(self, frame: Any, **fixed: Any) -> SafeResult:
         """The result on some records.
@@ -114,80 +132,54 @@ class Query:
         return COMMANDS[self.command](frame, **self.arguments, **fixed)
 
 
-def _defaults(command: str) -> dict[str, Any]:
-    """Arguments with their defaults; models share those of `regress`."""
+def _parameters(command: str) -> dict[str, inspect.Parameter]:
+    """Arguments of a command; models share those of `regress`."""
     source = "regress" if command in ("logit", "probit") else command
-    found = {
-        name: one.default for name, one in inspect.signature(COMMANDS[source]).parameters.items()
-    }
+    found = dict(inspect.signature(COMMANDS[source]).parameters)
     if source != command:
-        found["weight_kind"] = "pweight"
+        found["weight_kind"] = found["weight_kind"].replace(default="pweight")
     return found
 
 
-def _plain(name: str, value: Any) -> Any:
-    """Lists sorted, whole numbers as such."""
-    if name in _SETS and isinstance(value, str):
-        value = value.split() if name == "statistics" else [value]
-    if isinstance(value, list | tuple | set | frozenset):
-        items = [_plain("", one) for one in value]
-        return sorted(set(items), key=_in_order) if name in _SETS else items
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if value is None or isinstance(value, bool | int | float | str):
+def _plain(name: str, value: Any, parameter: inspect.Parameter) -> Any:
+    """Lists sorted, whole numbers as such, lists of one where one is meant without list."""
+    many = "Sequence" in str(parameter.annotation)
+    if many and isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list | tuple | set | frozenset):
+        return plain_value(value)
+    items = [plain_value(one) for one in value]
+    if name == "statistics" and all(isinstance(one, str) for one in items):
+        items = [word for one in items for word in one.split()]
+    if not many and len(items) == 1:
+        return items[0]
+    simple = all(isinstance(one, str | int | float) for one in items)
+    return sorted(set(items), key=_in_order) if simple and name in _SETS else items
+
+
+def _checked(name: str, value: Any, parameter: inspect.Parameter) -> Any:
+    """The argument, if it is of the kind that the command takes."""
+    kind = str(parameter.annotation)
+    items = value if isinstance(value, list) else [value]
+    many = isinstance(value, list)
+    number = all(isinstance(one, int | float) and not isinstance(one, bool) for one in items)
+    if kind == "bool":
+        good, what = isinstance(value, bool), "true or false"
+    elif "float" in kind:
+        good, what = number and many is ("Sequence" in kind), "a number"
+    else:
+        good = all(isinstance(one, str) for one in items) and many is ("Sequence" in kind)
+        what = "a text"
+    if good or (value is None and parameter.default is None):
         return value
-    what = "an argument is a text, a number, or a list of them"
-    raise OutputCheckError(what, code="query", where=name)
+    what = f"a list of which each is {what}" if "Sequence" in kind else what
+    raise OutputCheckError(f"the argument is not {what}", code="query", where=name)
+
+
+def _term_text(term: Term) -> str:
+    factors = [(one.name, one.levels, str(one.base), one.only) for one in term.factors]
+    return json.dumps(sorted(factors))
 
 
 def _in_order(value: Any) -> tuple[bool, Any]:
     return isinstance(value, str), value
-
-
-def _condition(parsed: Filter) -> str:
-    return _form(parsed._tree, parsed)
-
-
-def _form(node: ast.expr, parsed: Filter) -> str:
-    """A condition in prefix form; operands sorted where the order says nothing."""
-    if isinstance(node, ast.BoolOp):
-        kind = type(node.op).__name__
-        return _joined(kind, [_form(one, parsed) for one in _flat(node, type(node.op))])
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return f"(Not {_form(node.operand, parsed)})"
-    if isinstance(node, ast.Compare):
-        sides = [node.left, *node.comparators]
-        steps = [
-            _step(left, operator, right, parsed)
-            for left, operator, right in zip(sides, node.ops, node.comparators, strict=False)
-        ]
-        return _joined("And", steps)
-    if parsed._is_column(node):
-        return f"[{json.dumps(parsed._name(node))}]"
-    if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return f"{{{' '.join(sorted({_form(one, parsed) for one in node.elts}))}}}"
-    value = ast.literal_eval(node) if not isinstance(node, ast.Name) else node.id.lower()
-    return json.dumps(_plain("where", value))
-
-
-def _flat(node: ast.BoolOp, kind: type[ast.boolop]) -> list[ast.expr]:
-    found: list[ast.expr] = []
-    for one in node.values:
-        inside = isinstance(one, ast.BoolOp) and isinstance(one.op, kind)
-        found += _flat(one, kind) if inside and isinstance(one, ast.BoolOp) else [one]
-    return found
-
-
-def _joined(kind: str, parts: list[str]) -> str:
-    unique = sorted(set(parts))
-    return unique[0] if len(unique) == 1 else f"({kind} {' '.join(unique)})"
-
-
-def _step(left: ast.expr, operator: ast.cmpop, right: ast.expr, parsed: Filter) -> str:
-    one, other = _form(left, parsed), _form(right, parsed)
-    kind = type(operator).__name__
-    if type(operator) in _FLIPPED:
-        return f"({_FLIPPED[type(operator)]} {other} {one})"
-    if kind in ("Eq", "NotEq"):
-        one, other = sorted([one, other])
-    return f"({kind} {one} {other})"

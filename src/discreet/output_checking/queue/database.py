@@ -14,7 +14,7 @@ from discreet.output_checking.queue.errors import queue_error
 
 __all__ = ["VERSION", "connect", "lay_out", "shared_lock", "sole_lock", "transaction"]
 
-VERSION = 1
+VERSION = 2
 #: What tells a queue from other databases: the letters "DiQu".
 _APPLICATION = 0x44695175
 #: Seconds that one waits for others; looking through a large ledger takes some.
@@ -34,7 +34,7 @@ _TABLES = {
     "file TEXT NOT NULL, line INTEGER NOT NULL, severity TEXT NOT NULL, rule TEXT NOT NULL, "
     "what TEXT NOT NULL, hint TEXT NOT NULL",
     "universes": "submission INTEGER NOT NULL REFERENCES submissions, name TEXT NOT NULL, "
-    "label TEXT NOT NULL, count INTEGER NOT NULL, sums BLOB NOT NULL",
+    "label TEXT NOT NULL, count INTEGER NOT NULL, sums BLOB NOT NULL, marks BLOB NOT NULL",
 }
 
 

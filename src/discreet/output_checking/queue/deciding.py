@@ -7,6 +7,7 @@ version it is about; if the submission changed since, nothing is decided.
 from __future__ import annotations
 
 from discreet.output_checking.ledger import Conflict
+from discreet.output_checking.queue.contents import check_contents
 from discreet.output_checking.queue.errors import intact, queue_error
 from discreet.output_checking.queue.folder import Queue
 from discreet.output_checking.queue.record import events
@@ -38,6 +39,7 @@ def approve(
     """
     with queue.writing():
         who = _allowed(queue, number, person, version)
+        check_contents(queue, number)
         conflicts = conflicts_now(queue, universes_in(queue, number), without=number)
         if conflicts and not despite_conflicts:
             raise queue_error(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import os
 import shutil
 import sqlite3
@@ -21,14 +20,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from discreet.files import TEMPORARY_SUFFIX
 from discreet.microdata.secret import Secret
 from discreet.output_checking.ledger.units import UnitKey
 from discreet.output_checking.queue import database
 from discreet.output_checking.queue.errors import intact, queue_error, translated
-from discreet.output_checking.queue.record import append
-from discreet.output_checking.queue.settings import Settings, plain_name, same_person
+from discreet.output_checking.queue.record import append, last_settings, seal
+from discreet.output_checking.queue.settings import Settings, plain_name, plain_text, same_person
 
-__all__ = ["Queue", "kept_on_disk"]
+__all__ = ["MANIFEST", "RESERVED", "SUMS", "Queue", "kept_on_disk", "left_over"]
+
+#: Files of a release beside the outputs.
+MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+RESERVED = frozenset((MANIFEST.casefold(), SUMS.casefold()))
 
 
 class Queue:
@@ -125,17 +129,16 @@ class Queue:
         """How the queue works now."""
         found = None
         with translated(str(self.folder)):
-            rows = self.connection.execute(
-                "SELECT payload FROM events WHERE kind = 'settings' ORDER BY seq DESC LIMIT 1"
-            ).fetchone()
-        if rows is not None:
+            last = last_settings(self.connection)
+        if last is not None and seal(self.record_key, last) == last.digest:
             try:
-                found = Settings.from_dict(json.loads(rows[0]))
+                found = Settings.from_dict(last.facts)
             except (ValueError, TypeError, KeyError):
                 found = None
         if found is None:
             what = "the settings of the queue cannot be read"
-            raise queue_error(what, "queue-damaged", str(self.folder))
+            hint = "is queue.key the key that the queue was made with?"
+            raise queue_error(what, "queue-damaged", str(self.folder), hint)
         return found
 
     def add_person(self, name: str, *, by: str, reason: str) -> None:
@@ -150,7 +153,7 @@ class Queue:
             now = self.settings
             person = now.person(by)
             if any(same_person(name, other) for other in now.persons):
-                what = "there is a person of this name"
+                what = "there is a person whose name is the same or looks so"
                 raise queue_error(what, "queue-settings", plain_name(name))
             facts = {**now.to_dict(), "persons": [*now.persons, plain_name(name)]}
             self.append("settings", person=person, reason=reason, payload=facts)
@@ -201,7 +204,7 @@ class Queue:
         """Whether an output is drawn for control: keyed, and the same each time.
 
         Args:
-            fingerprint: Digest of what was handed in.
+            fingerprint: Digest of the output.
             rate: Share of outputs.
         """
         digest = hmac.new(self._draw_key, fingerprint.encode(), hashlib.sha256).digest()
@@ -225,14 +228,19 @@ class Queue:
             "WHERE kind IN ('intent', 'released', 'withdrawn')"
         ).fetchone()
         (count,) = self.connection.execute("SELECT count(*) FROM submissions").fetchone()
-        return int(open_ones) > 0 or len(list((self.folder / "store").iterdir())) > count
+        more = len(list((self.folder / "store").iterdir())) > count
+        return int(open_ones) > 0 or more or bool(left_over(self.folder / "released"))
+
+
+def left_over(folder: Path) -> list[Path]:
+    """Folders of releases that were begun and never appeared."""
+    return sorted(folder.glob(f".release-*{TEMPORARY_SUFFIX}"))
 
 
 def _reason(text: str) -> str:
-    found = text.strip()
-    if not found:
+    if not text.strip():
         raise queue_error("a reason is needed", "reason", "", "say why, with --reason")
-    return found
+    return plain_text(text, "reason")
 
 
 def kept_on_disk(path: Path) -> None:

@@ -7,7 +7,6 @@ names that hide something and files too large for programs are refused.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from pathlib import Path
 
@@ -19,6 +18,7 @@ __all__ = ["copied", "taken"]
 #: Programs and logs are small; what is larger is data.
 LARGEST_FILE = 50_000_000
 MOST_FILES = 500
+_PIECE = 1 << 20
 
 
 def taken(source: Path, target: Path, main: str | None = None) -> Path:
@@ -61,21 +61,27 @@ def copied(source: Path, target: Path) -> Path:
         what = f"the file cannot be read ({error.strerror})"
         raise queue_error(what, "submission", source.name) from None
     with os.fdopen(handle, "rb") as opened, target.open("xb") as copy:
-        shutil.copyfileobj(opened, copy)
+        status, left = os.fstat(opened.fileno()), LARGEST_FILE  # it may be another one by now
+        while stat.S_ISREG(status.st_mode) and left >= 0 and (data := opened.read(_PIECE)):
+            left -= copy.write(data)
+        if not stat.S_ISREG(status.st_mode) or left < 0:
+            what = "the file was changed while it was taken"
+            raise queue_error(what, "submission", source.name, "hand it in again")
         copy.flush()
         os.fsync(copy.fileno())
     return target
 
 
 def _folder(source: Path, target: Path, main: str | None) -> Path:
-    files, problems = [], []
+    files, problems, seen = [], [], 0
     for place, folders, names in os.walk(source):
         folders.sort()
         here = Path(place)
         inside = [here / name for name in sorted([*names, *folders])]
         problems += [one for path in inside if (one := _wrong(path, source)) is not None]
         files += [here / name for name in sorted(names)]
-        if len(files) > MOST_FILES:
+        seen += len(inside)
+        if seen > MOST_FILES:
             what = f"the folder holds more than {MOST_FILES} files"
             raise queue_error(what, "submission", str(source), "hand in programs only")
     if problems:

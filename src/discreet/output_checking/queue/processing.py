@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from discreet.output_checking.findings import Finding, Severity
-from discreet.output_checking.ledger import UnitKey, Universe, read_universe, universes_of
+from discreet.output_checking.ledger import UnitKey, Universe, read_universe
 from discreet.output_checking.policy import Policy
 from discreet.output_checking.queue.errors import queue_error
 from discreet.output_checking.queue.intake import copied, taken
+from discreet.output_checking.queue.noting import take_down
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.sanitising import CleaningRules, clean_log_file
 from discreet.output_checking.submission import rewrite_files
@@ -92,9 +91,14 @@ class Noted:
             line=int(plain["line"]),
             severity=Severity(plain["severity"]),
             rule=str(plain["rule"]),
-            what=str(plain["what"]),
-            hint=str(plain.get("hint", "")),
+            what=_printable(str(plain["what"])),
+            hint=_printable(str(plain.get("hint", ""))),
         )
+
+
+def _printable(text: str) -> str:
+    """A text that cannot command the officer's screen, whatever a program holds."""
+    return "".join(one if one.isprintable() else "?" for one in text)
 
 
 @dataclass(kw_only=True, repr=False)
@@ -134,19 +138,11 @@ class Work:
                 line=0,
                 severity=severity,
                 rule=rule,
-                what=what,
+                what=_printable(what),
                 hint=hint,
             )
         )
 
-
-#: Column of whom a record is about; no variable can be called that.
-_UNIT = "who is it"
-#: Variables of more values span no table that is shown.
-_MOST_CATEGORIES = 100
-#: Commands that show all their variables together, in cells; of how many cells at most.
-_CROSSING = ("tabulate", "table")
-_MOST_CELLS = 1000
 
 Stage = Callable[[Work], None]
 
@@ -197,42 +193,10 @@ def run(work: Work) -> None:
         limits=submission.limits,
         entity=submission.unit,
         seconds=submission.seconds,
-        witness=lambda *told: _take_down(work, *told),
+        witness=lambda told: take_down(work, told),
     )
     work.findings += [Noted.of("run", work.program.name, one) for one in result.findings]
     work.log = write_run(result, target)["log"]
-
-
-def _take_down(
-    work: Work, line: int, command: str, units: list[Any] | None, frame: pl.DataFrame
-) -> None:
-    """Whom one statistic is about: all its records, and each category it may show."""
-    table = f"line {line}, {command.split(',')[0].split()[0]}"
-    if units is None:
-        what = f"{table}: whom it is about is not known; differences to others are not checked"
-        work.note("ledger", "no-universe", Severity.REVIEW, what, "name the variable with --entity")
-        return
-    column = pl.Series(_UNIT, units, strict=False)
-    whole = frame.with_columns(column) if frame.width else pl.DataFrame([column])
-    if table.endswith(_CROSSING) and frame.width > 1:
-        used = whole.drop_nulls()
-        few = used.select(frame.columns).n_unique() <= _MOST_CELLS
-        by = frame.columns if few else []
-        work.universes += universes_of(
-            used, unit=_UNIT, by=by, key=work.key, size=work.size, table=table, cells=True
-        )
-        return
-    for name in frame.columns or [_UNIT]:
-        used = whole.filter(pl.col(name).is_not_null() & pl.col(_UNIT).is_not_null())
-        few = name != _UNIT and used[name].n_unique() <= _MOST_CATEGORIES
-        work.universes += universes_of(
-            used,
-            unit=_UNIT,
-            by=[name] if few else [],
-            key=work.key,
-            size=work.size,
-            table=table if frame.width <= 1 else f"{table} {name}",
-        )
 
 
 def clean(work: Work) -> None:
@@ -241,7 +205,7 @@ def clean(work: Work) -> None:
         return
     target = work.folder / "outputs"
     target.mkdir(mode=0o700)
-    name = work.log.name.replace("_FiRe", "")
+    name = work.log.with_stem(work.log.stem.removesuffix("_FiRe") or work.log.stem).name
     done = clean_log_file(work.log, rules=work.submission.rules, out=target / name)
     found = done.described["findings"]
     work.findings += [

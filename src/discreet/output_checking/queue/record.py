@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["START", "Event", "append", "events", "head", "seal"]
+__all__ = ["START", "Event", "append", "events", "head", "last_settings", "seal"]
 
 #: What the first entry is sealed with.
 START = "0" * 64
@@ -126,3 +126,10 @@ def events(connection: sqlite3.Connection, submission: int | None = None) -> Ite
         rows = connection.execute(query, (submission,))
     for row in rows:
         yield Event(**dict(zip(_COLUMNS, row, strict=True)))
+
+
+def last_settings(connection: sqlite3.Connection) -> Event | None:
+    """The entry with the settings that hold now."""
+    query = "SELECT * FROM events WHERE kind = 'settings' ORDER BY seq DESC LIMIT 1"
+    row = connection.execute(query).fetchone()
+    return None if row is None else Event(**dict(zip(_COLUMNS, row, strict=True)))

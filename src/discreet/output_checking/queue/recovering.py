@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from pathlib import Path
 
 from discreet.output_checking.queue.deciding import standing_of
 from discreet.output_checking.queue.errors import intact, translated
-from discreet.output_checking.queue.folder import Queue
-from discreet.output_checking.queue.releasing import folder_problem, pending_folder
+from discreet.output_checking.queue.folder import Queue, left_over
+from discreet.output_checking.queue.releasing import (
+    clear,
+    folder_problem,
+    pending_folder,
+    target_of,
+)
 from discreet.output_checking.queue.states import State
 
 __all__ = ["open_queue", "recover"]
@@ -53,7 +57,10 @@ def recover(queue: Queue) -> list[int]:
         rows = queue.connection.execute(
             "SELECT DISTINCT submission FROM events WHERE kind = 'intent' ORDER BY submission"
         ).fetchall()
-        return [number for (number,) in rows if _settled(queue, number)]
+        found = [number for (number,) in rows if _settled(queue, number)]
+        for path in left_over(queue.folder / "released"):
+            shutil.rmtree(path)
+        return found
 
 
 def _settled(queue: Queue, number: int) -> bool:
@@ -62,13 +69,19 @@ def _settled(queue: Queue, number: int) -> bool:
         found = standing_of(queue, number)
         if found.state is not State.releasing:
             return False
-        target = Path(str(found.intent["folder"]))
-        if target.exists() and not folder_problem(target, found.intent, found.record):
-            kind, reason = "released", "completed after an interruption"
-        elif target.exists():
+        target = target_of(queue, found)
+        pending = pending_folder(target)
+        if not target.parent.is_dir():
+            return False  # the place is not there just now, such as a drive
+        if target.exists() and folder_problem(target, found.intent, found.record):
             return False  # somebody changed it: `verify` tells, and a person decides
-        else:
-            shutil.rmtree(pending_folder(target), ignore_errors=True)
+        if target.exists():
+            kind, reason = "released", "completed after an interruption"
+        elif pending.exists():
+            clear(target)
             kind, reason = "withdrawn", "interrupted; nothing was released"
+        else:
+            kind, reason = "released", "interrupted; the folder was there, and was taken away"
         queue.append(kind, person=found.releaser, reason=reason, submission=number)
-        return True
+    shutil.rmtree(pending, ignore_errors=True)
+    return True

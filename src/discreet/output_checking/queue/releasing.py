@@ -10,21 +10,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from discreet import __version__
+from discreet.errors import OutputCheckError
 from discreet.files import TEMPORARY_SUFFIX, check_writable
+from discreet.output_checking.queue.contents import check_contents, digest_of
 from discreet.output_checking.queue.deciding import check_version, conflict_ids, standing_of
 from discreet.output_checking.queue.errors import queue_error
-from discreet.output_checking.queue.folder import Queue, kept_on_disk
+from discreet.output_checking.queue.folder import MANIFEST, SUMS, Queue, kept_on_disk
 from discreet.output_checking.queue.shelving import conflicts_now, universes_in
 from discreet.output_checking.queue.states import Standing, State
-from discreet.output_checking.queue.submitting import digest_of
 
-__all__ = ["MANIFEST", "SUMS", "folder_problem", "pending_folder", "release"]
-
-MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+__all__ = ["clear", "folder_problem", "pending_folder", "release", "target_of"]
 
 
 def release(
@@ -57,15 +57,26 @@ def release(
     with queue.at_work():
         with queue.writing():
             record = _intend(queue, number, person, reason, version, target)
+            _begin(target)
         try:
             _make(queue, number, record, target)
         except BaseException:
             _withdraw(queue, number, target)
             raise
+        _complete(queue, number, reason, target)
+    return target
+
+
+def _complete(queue: Queue, number: int, reason: str, target: Path) -> None:
+    """Say in the record that the folder is there."""
+    try:
         with queue.writing():
             found = standing_of(queue, number)
             queue.append("released", person=found.releaser, reason=reason, submission=number)
-    return target
+    except OutputCheckError as error:
+        what = f"the folder is released, but the record is not complete yet ({error.what})"
+        hint = "the next command completes it; make room, or wait for others"
+        raise queue_error(what, error.code, str(target), hint) from None
 
 
 def _intend(queue: Queue, number: int, person: str, reason: str, version: int, target: Path) -> str:
@@ -83,8 +94,12 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
         raise queue_error("there is no output to release", "no-output", where)
     if target.exists():
         raise queue_error("there is something here", "release-folder", str(target))
+    check_contents(queue, number)
     _check_conflicts(queue, number, found)
-    payload: dict[str, object] = {"folder": str(target), "outputs": outputs}
+    # a place within the queue is found again when the queue was moved
+    home = queue.folder.resolve()
+    folder = target.relative_to(home) if target.is_relative_to(home) else target
+    payload: dict[str, object] = {"folder": str(folder), "outputs": outputs}
     return queue.append("intent", person=who, reason=reason, submission=number, payload=payload)
 
 
@@ -111,12 +126,30 @@ def pending_folder(target: Path) -> Path:
     return target.with_name(f".{target.name}{TEMPORARY_SUFFIX}")
 
 
-def _make(queue: Queue, number: int, record: str, target: Path) -> None:
-    """Make the folder beside its place, and move it there in one step."""
+def target_of(queue: Queue, found: Standing) -> Path:
+    """The folder of a release that was begun or done."""
+    return queue.folder.resolve() / str(found.intent["folder"])
+
+
+def _begin(target: Path) -> None:
+    """Make the pending folder before the record says so: it is gone only if it was moved."""
     pending = pending_folder(target)
     if pending.exists():
         shutil.rmtree(pending)
     pending.mkdir()
+    kept_on_disk(target.parent)
+
+
+def clear(target: Path) -> None:
+    """Take all files out of a pending folder; the folder stays until the record says so."""
+    pending = pending_folder(target)
+    for path in pending.iterdir() if pending.is_dir() else ():
+        path.unlink()
+
+
+def _make(queue: Queue, number: int, record: str, target: Path) -> None:
+    """Fill the folder beside its place, and move it there in one step."""
+    pending = pending_folder(target)
     token, program = queue.connection.execute(
         "SELECT token, program FROM submissions WHERE id = ?", (number,)
     ).fetchone()
@@ -152,11 +185,13 @@ def _withdraw(queue: Queue, number: int, target: Path) -> None:
     """
     if target.exists():
         return
-    shutil.rmtree(pending_folder(target), ignore_errors=True)
+    with suppress(OSError):
+        clear(target)
     with queue.writing():
         found = standing_of(queue, number)
         reason = "the release failed; nothing was released"
         queue.append("withdrawn", person=found.releaser, reason=reason, submission=number)
+    shutil.rmtree(pending_folder(target), ignore_errors=True)
 
 
 def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.output_checking.ledger import Conflict, Shelf, Universe, conflicts_with
+from discreet.output_checking.ledger.marks import MarkIndex, Marks
 from discreet.output_checking.queue.errors import intact
 from discreet.output_checking.queue.folder import Queue
 
@@ -17,7 +18,7 @@ __all__ = ["conflicts_now", "put", "released_shelf", "universes_in"]
 
 #: Universes that are released, or about to be: of an intent that was not withdrawn.
 _OUT = """
-SELECT submission, name, label, count, sums FROM universes
+SELECT submission, name, label, count, sums, marks FROM universes
 WHERE submission IS NOT ? AND submission IN (
     SELECT submission FROM events WHERE kind IN ('intent', 'withdrawn') GROUP BY submission
     HAVING sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END) > 0
@@ -35,9 +36,16 @@ def put(queue: Queue, number: int, universes: Sequence[Universe]) -> None:
         universes: Whom its outputs are about.
     """
     queue.connection.executemany(
-        "INSERT INTO universes VALUES (?,?,?,?,?)",
+        "INSERT INTO universes VALUES (?,?,?,?,?,?)",
         [
-            (number, one.table, one.label, one.count, one.sums.astype("<i8").tobytes())
+            (
+                number,
+                one.table,
+                one.label,
+                one.count,
+                one.sums.astype("<i8").tobytes(),
+                one.marks.astype("<u4").tobytes(),
+            )
             for one in universes
         ],
     )
@@ -51,7 +59,8 @@ def universes_in(queue: Queue, number: int) -> list[Universe]:
         number: The submission.
     """
     rows = queue.connection.execute(
-        "SELECT name, label, count, sums FROM universes WHERE submission = ?", (number,)
+        "SELECT name, label, count, sums, marks FROM universes WHERE submission = ? ORDER BY rowid",
+        (number,),
     )
     with intact(f"submission {number}"):
         return [_universe(*row) for row in rows]
@@ -72,6 +81,7 @@ def released_shelf(queue: Queue, without: int | None = None) -> Shelf:
         releases=np.array([row[0] for row in rows], dtype=np.int64),
         counts=np.array([row[3] for row in rows], dtype=np.int64),
         sums=np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(-1, 2, 2 * size - 1),
+        marks=MarkIndex.of([_marks(row[5]) for row in rows]),
     )
 
 
@@ -90,6 +100,15 @@ def conflicts_now(
     return sorted(set(conflicts_with(universes, shelf, size=queue.settings.minimum)))
 
 
-def _universe(table: str, label: str, count: int, blob: bytes) -> Universe:
-    sums = np.frombuffer(blob, dtype="<i8").astype(np.int64).reshape(2, -1)
-    return Universe(table=table, label=label, count=count, sums=sums)
+def _universe(table: str, label: str, count: int, sums: bytes, marks: bytes) -> Universe:
+    return Universe(
+        table=table,
+        label=label,
+        count=count,
+        sums=np.frombuffer(sums, dtype="<i8").astype(np.int64).reshape(2, -1),
+        marks=_marks(marks),
+    )
+
+
+def _marks(data: bytes) -> Marks:
+    return np.frombuffer(data, dtype="<u4").astype(np.uint32)

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from discreet.output_checking.findings import Severity
 from discreet.output_checking.ledger import conflicts_within
+from discreet.output_checking.queue.contents import content_digest, digest_of
 from discreet.output_checking.queue.deciding import standing_of
 from discreet.output_checking.queue.errors import queue_error
-from discreet.output_checking.queue.folder import Queue, kept_on_disk
+from discreet.output_checking.queue.folder import RESERVED, Queue, kept_on_disk
 from discreet.output_checking.queue.processing import (
     STAGES,
     Noted,
@@ -26,19 +29,14 @@ from discreet.output_checking.queue.processing import (
     Submission,
     process,
 )
-from discreet.output_checking.queue.settings import plain_name
+from discreet.output_checking.queue.settings import plain_name, plain_text
 from discreet.output_checking.queue.shelving import conflicts_now, put
 from discreet.output_checking.queue.states import State
 
-__all__ = ["content_digest", "digest_of", "submit"]
+__all__ = ["submit"]
 
-#: All that belongs to a submission.
-_CONTENT = {
-    "submissions": "SELECT * FROM submissions WHERE id = ?",
-    "files": "SELECT * FROM files WHERE submission = ? ORDER BY rowid",
-    "findings": "SELECT * FROM findings WHERE submission = ? ORDER BY rowid",
-    "universes": "SELECT * FROM universes WHERE submission = ? ORDER BY rowid",
-}
+#: Lines of a log that repeat the program or name it.
+_ECHO = re.compile(rb"(?:\{com\})?[.>](?: |$)|\s+(?:\{txt\})?(?:name|log|log type|opened on):")
 
 
 def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] = STAGES) -> int:
@@ -53,6 +51,8 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] = ST
         Its number.
     """
     researcher = plain_name(submission.researcher)
+    project = plain_text(submission.project, "project") if submission.project else ""
+    submission = replace(submission, researcher=researcher, project=project)
     token = secrets.token_hex(16)
     folder = queue.store(token)
     size = queue.settings.minimum
@@ -64,7 +64,7 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] = ST
             notes = [*outcome.findings, *_conflict_notes(outcome, [str(one) for one in within])]
             _keep(folder)
             with queue.writing():
-                return _enter(queue, submission, researcher, token, outcome, notes)
+                return _enter(queue, submission, token, outcome, notes)
         except BaseException:
             known = "SELECT count(*) FROM submissions WHERE token = ?"
             try:
@@ -79,14 +79,14 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] = ST
 def _enter(
     queue: Queue,
     submission: Submission,
-    researcher: str,
     token: str,
     outcome: Outcome,
     notes: list[Noted],
 ) -> int:
     """Take the submission down, within a transaction."""
-    connection = queue.connection
+    connection, researcher = queue.connection, submission.researcher
     folder = queue.store(token)
+    _check_names(outcome.outputs)
     files = [
         ("program", str(path.relative_to(folder / "program")), path)
         for path in sorted((folder / "program").rglob("*"))
@@ -100,7 +100,7 @@ def _enter(
     conflicts = conflicts_now(queue, outcome.universes)
     notes = [*notes, *_conflict_notes(outcome, [str(one) for one in conflicts])]
     clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
-    drawn = clean and queue.drawn(fingerprint, settings.rate)
+    drawn = clean and queue.drawn(_figures(outcome.outputs), settings.rate)
     needed = settings.clean_approvals if clean and not drawn else settings.approvals
     number = connection.execute(
         "INSERT INTO submissions (token, researcher, project, program, fingerprint) "
@@ -149,6 +149,20 @@ def _conflict_notes(outcome: Outcome, texts: Iterable[str]) -> list[Noted]:
     ]
 
 
+def _check_names(outputs: Sequence[Path]) -> None:
+    """Refuse names that a release cannot hold beside its own files and list in one line."""
+    for path in outputs:
+        name = path.name
+        if name.casefold() in RESERVED or name.startswith(".") or not _plain(name):
+            hint = "rename the log, and hand it in again"
+            what = "an output of this name cannot be released"
+            raise queue_error(what, "submission", ascii(name), hint)
+
+
+def _plain(name: str) -> bool:
+    return name.isprintable() and "\\" not in name and name == name.strip()
+
+
 def _check_new(queue: Queue, fingerprint: str) -> None:
     rows = queue.connection.execute(
         "SELECT id FROM submissions WHERE fingerprint = ?", (fingerprint,)
@@ -161,31 +175,19 @@ def _check_new(queue: Queue, fingerprint: str) -> None:
             )
 
 
+def _figures(outputs: Sequence[Path]) -> str:
+    """Of results alone: a remark, a name or another researcher is no second draw."""
+    lines = [line for path in outputs for line in path.read_bytes().splitlines()]
+    return _digest([line.hex() for line in lines if not _ECHO.match(line)])
+
+
 def _fingerprint(researcher: str, project: str, rows: Iterable[tuple[str, str, str, int]]) -> str:
-    text = json.dumps([researcher.casefold(), project, *rows])
+    return _digest([researcher.casefold(), project, *rows])
+
+
+def _digest(plain: list[object]) -> str:
+    text = json.dumps(plain)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def content_digest(connection: sqlite3.Connection, number: int) -> str:
-    """The digest of all that belongs to a submission, which its entry in the record seals.
-
-    Args:
-        connection: To the database.
-        number: Of the submission.
-    """
-    found = hashlib.sha256()
-    for table, query in _CONTENT.items():
-        rows = connection.execute(query, (number,))
-        for row in rows:
-            plain = [value.hex() if isinstance(value, bytes) else value for value in row]
-            found.update(json.dumps([table, *plain]).encode())
-    return found.hexdigest()
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _keep(folder: Path) -> None:

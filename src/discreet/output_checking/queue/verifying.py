@@ -5,14 +5,14 @@ In: a queue. Out: what is wrong, in words; nothing if all is as it was written.
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections import defaultdict
 
+from discreet.output_checking.queue.contents import content_problems
 from discreet.output_checking.queue.errors import intact, translated
 from discreet.output_checking.queue.folder import Queue
 from discreet.output_checking.queue.record import START, Event, events, head, seal
-from discreet.output_checking.queue.releasing import folder_problem
+from discreet.output_checking.queue.releasing import folder_problem, target_of
 from discreet.output_checking.queue.states import State, standing
-from discreet.output_checking.queue.submitting import content_digest, digest_of
 
 __all__ = ["head_of", "verify"]
 
@@ -35,8 +35,12 @@ def verify(queue: Queue, *, known_head: str | None = None) -> list[str]:
             entries = list(events(queue.connection))
             record = _record_problems(queue, entries, known_head)
             found += record
+            of_each = defaultdict(list)
+            for event in entries:
+                if event.submission is not None:
+                    of_each[event.submission].append(event)
             for number in [] if record else _numbers(queue):  # else nothing that it says counts
-                found += _submission_problems(queue, number, entries)
+                found += _submission_problems(queue, number, of_each[number])
         finally:
             queue.connection.execute("ROLLBACK")
     return found
@@ -70,30 +74,15 @@ def _record_problems(queue: Queue, entries: list[Event], known_head: str | None)
     return found
 
 
-def _submission_problems(queue: Queue, number: int, entries: list[Event]) -> list[str]:
-    own = [event for event in entries if event.submission == number]
+def _submission_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
     where = f"submission {number}"
+    problems = content_problems(queue, number, own)
+    found = [f"{where}: {one}" for one in problems]
     if not own or own[0].kind != "submitted":
-        return [f"{where}: the record does not say that it was handed in"]
-    found = []
-    if own[0].facts.get("content") != content_digest(queue.connection, number):
-        found.append(f"{where}: what belongs to it was changed")
-    row = queue.connection.execute(
-        "SELECT token FROM submissions WHERE id = ?", (number,)
-    ).fetchone()
-    if row is not None:
-        rows = queue.connection.execute(
-            "SELECT role, name, sha256 FROM files WHERE submission = ?", (number,)
-        )
-        for role, name, digest in rows.fetchall():
-            path = queue.store(row[0]) / ("program" if role == "program" else "outputs") / name
-            if not path.is_file():
-                found.append(f"{where}: {name} is missing")
-            elif digest_of(path) != digest:
-                found.append(f"{where}: {name} was changed")
+        return found
     now = standing(own)
     if now.state is State.released:
-        problem = folder_problem(Path(str(now.intent["folder"])), now.intent, now.record)
+        problem = folder_problem(target_of(queue, now), now.intent, now.record)
         if problem:
             found.append(f"{where}: released folder: {problem}")
     elif now.state is State.releasing:

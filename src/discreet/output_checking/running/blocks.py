@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.extended import words_of
 from discreet.output_checking.running.macros import expanded
+from discreet.output_checking.running.masking import holds
 from discreet.output_checking.running.single import macro_text, one_value
+from discreet.output_checking.running.steering import steered
 from discreet.output_checking.running.values import MISSING
 
 if TYPE_CHECKING:
@@ -43,7 +45,16 @@ def for_each(interpreter: Interpreter, text: str, body: Sequence[Step]) -> None:
     if not found:
         raise DoError("invalid syntax of foreach", code=198)
     items = _items(interpreter.session, found["kind"], found["list"].strip())
-    _over(interpreter, found["name"], items, body)
+    _over(interpreter, found["name"], items, body, _known_words(interpreter.session, found))
+
+
+def _known_words(session: Session, found: re.Match[str]) -> frozenset[str]:
+    """Of a list that rests on values of the data, the words that may be known."""
+    kind, name = found["kind"] or "", found["list"].strip()
+    if kind.startswith(("loc", "glo")):
+        depth = len(session.locals) if kind.startswith("loc") else 0
+        return session.trace.levels.get((depth, name), frozenset())
+    return frozenset()
 
 
 def _items(session: Session, kind: str | None, text: str) -> list[str]:
@@ -54,6 +65,8 @@ def _items(session: Session, kind: str | None, text: str) -> list[str]:
         source = macros.local if kind.startswith("loc") else macros.shared
         return words_of(source.get(text, ""))
     if kind in ("varlist", "var"):
+        wild = any(sign in text for sign in "*?~-") or "_all" in text
+        session.trace.touch(wild and "shape" in session.trace.whole)
         return session.data.listed(text)
     if kind in ("numlist", "num"):
         return [macro_text(number) for number in numbers_of(text)]
@@ -119,40 +132,63 @@ def for_values(interpreter: Interpreter, text: str, body: Sequence[Step]) -> Non
     _over(interpreter, found["name"], items, body)
 
 
-def _over(interpreter: Interpreter, name: str, items: Iterable[str], body: Sequence[Step]) -> None:
+def _over(
+    interpreter: Interpreter,
+    name: str,
+    items: Sequence[str],
+    body: Sequence[Step],
+    known: frozenset[str] = frozenset(),
+) -> None:
+    """Run a block for each item; unseen for those that are values of the data."""
     session = interpreter.session
-    touched = session.trace.touched
-    session.trace.branches += touched
-    try:
-        for item in items:
-            session.trace.touched = touched
+    trace = session.trace
+    touched = trace.touched or trace.branches > 0
+
+    def turns(chosen: Iterable[str], *, hidden: bool) -> None:
+        for item in chosen:
+            trace.touched = hidden or holds(item, trace.names)
             session.set_local(name, item)
             if not _turn(interpreter, body):
                 return
+
+    try:
+        if touched:
+            turns([item for item in items if item in known], hidden=False)
+            others = [item for item in items if item not in known]
+            steered(session, [], [body], lambda: turns(others, hidden=True))
+        else:
+            turns(items, hidden=False)
     finally:
-        session.trace.branches -= touched
         session.local.pop(name, None)
 
 
 def while_loop(interpreter: Interpreter, condition: str, body: Sequence[Step]) -> None:
-    """`while EXP`: macros in the condition are expanded each time."""
+    """`while EXP`: macros in the condition are expanded each time.
+
+    From where the condition rests on values of the data, the turns are not seen.
+    """
     session = interpreter.session
     line = session.line
-    while True:
+
+    def holding() -> bool:
         session.line = line
         session.trace.fresh()
         value = one_value(session, expanded(condition, session.macros()))
         if isinstance(value, str):
             raise DoError("type mismatch", code=109)
-        if value == 0:
+        return value != 0
+
+    def turns() -> None:
+        while _turn(interpreter, body) and holding():
+            pass
+
+    while True:
+        held = holding()
+        if session.trace.touched and not session.trace.branches:
+            steered(session, [condition], [body], turns if held else None)
             return
-        touched = session.trace.touched
-        session.trace.branches += touched
-        try:
-            if not _turn(interpreter, body):
-                return
-        finally:
-            session.trace.branches -= touched
+        if not held or not _turn(interpreter, body):
+            return
 
 
 def _turn(interpreter: Interpreter, body: Sequence[Step]) -> bool:

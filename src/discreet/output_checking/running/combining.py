@@ -70,6 +70,7 @@ def combined(
     keys: Sequence[str] = (),
     names: Sequence[str] | None = None,
     force: bool = False,
+    labels: bool = True,
 ) -> DataSet:
     """Both data sets, row by row: where both have a variable, the master's values count.
 
@@ -80,6 +81,7 @@ def combined(
         keys: Variables that both agree on.
         names: Variables to take from the other data; all unless given.
         force: Whether a variable that is text in one and numeric in the other is let pass.
+        labels: Whether value labels of the other data are taken.
     """
     rows, others = (np.asarray(one, dtype=np.int64) for one in pairs)
     wanted = [*keys, *(using.variables if names is None else names)]
@@ -98,7 +100,11 @@ def combined(
             result.variables[name] = _with(one, values, one.kind)
     for name, kept in master.hidden.items():
         result.hidden[name] = _joined(kept, using.hidden.get(name), rows, others)
-    result.value_labels = {**using.value_labels, **master.value_labels}
+    for name, kept in using.hidden.items():
+        if name not in master.hidden:
+            values = np.where(others >= 0, _at(kept, others), kept.nothing(len(others)))
+            result.hidden[name] = _with(kept, values, kept.kind)
+    result.value_labels = {**(using.value_labels if labels else {}), **master.value_labels}
     return result
 
 

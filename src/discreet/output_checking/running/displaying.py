@@ -31,6 +31,8 @@ _DIRECTIVE = re.compile(
 _NEXT = re.compile(
     r"\s(?=as\s+(?:text|txt|result|res|error|err|input|inp)\b|_n(?:ewline)?\b(?!\[)|_s(?:kip)?\(|_col(?:umn)?\(|_dup\(|%|\"|`\"|_c(?:ont)?\b)"
 )
+#: What ends an expression, a blank, and what can only begin another.
+_OPERANDS = re.compile(r"[\w.)\]] +[A-Za-z0-9_.(]")
 _MARKUP = re.compile(
     r"\{(?:txt|res|err|inp|bf|it|sf|hline(?: \d+)?|cmd|text|result|\.\.\.)(?::([^{}]*))?\}"
 )
@@ -113,6 +115,8 @@ def _expression_end(text: str, start: int) -> int:
                 raise DoError("quotes do not match", code=132)
         elif not depth:
             if one == "," or (one == '"' and text[start:at].strip()[-1:] not in "=<>+(,&|"):
+                return at
+            if one.isspace() and _OPERANDS.match(f"{text[start:at].rstrip()[-1:]} {text[at:]}"):
                 return at
             if one.isspace() and text[start:at].strip() and _NEXT.match(text, at):
                 before, after = text[start:at].rstrip()[-1:], text[at:].lstrip()[:1]

@@ -13,8 +13,9 @@ import numpy as np
 from discreet.output_checking.running.blocks import numbers_of
 from discreet.output_checking.running.dataset import DataSet, Variable
 from discreet.output_checking.running.egen_work import Result, Work, codes_of
-from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.evaluating import evaluate, is_text, whole_column
+from discreet.output_checking.running.formats import shown_default
 from discreet.output_checking.running.single import macro_text
 from discreet.output_checking.running.statistics import percentile
 from discreet.output_checking.running.values import MISSING, Floats, Mask, tidy
@@ -176,8 +177,10 @@ def _sequence(given: Work) -> Result:
 
 
 def _cut(given: Work) -> Result:
-    """`cut(x), at(…)` or `group(#)`, also with icodes."""
+    """`cut(x), at(…)` or `group(#)`, also with icodes and label."""
     options, values = given.call.options, given.values()
+    if (options.get("group") is None) == (options.get("at") is None):
+        raise DoError("give one of at() and group()", code=198)
     known = values < MISSING
     if options.get("group") is not None:
         parts = int(given.number("group", 2.0))
@@ -185,21 +188,34 @@ def _cut(given: Work) -> Result:
             raise DoError("group() is at least 1", code=198)
         ordered = np.sort(values[known])
         shares = [at / parts for at in range(1, parts)]
-        cuts = np.array([percentile(ordered, share) for share in shares])
-        place = np.searchsorted(cuts, values, side="right").astype(np.float64)
-        return np.where(known, place, MISSING), "float"
-    if options.get("at") is None:
-        raise UnsupportedError("egen cut() without at() and group()")
-    cuts = np.array(numbers_of(str(options["at"])))
+        inner = [percentile(ordered, share) for share in shares]
+        cuts = np.array([ordered.min(initial=np.inf), *inner, np.inf])
+    else:
+        cuts = np.array(numbers_of(str(options["at"])))
+        if (np.diff(cuts) <= 0).any():
+            raise DoError("the numbers of at() must rise", code=198)
     at = np.searchsorted(cuts, values, side="right") - 1
     inside_cuts = (at >= 0) & (at < len(cuts) - 1) & known
-    result = at.astype(np.float64) if "icodes" in options else cuts[np.clip(at, 0, len(cuts) - 1)]
-    return np.where(inside_cuts, result, MISSING), "float"
+    codes = {"icodes", "label", "group"} & options.keys()
+    result = at.astype(np.float64) if codes else cuts[np.clip(at, 0, len(cuts) - 1)]
+    found = np.where(inside_cuts, result, MISSING)
+    if "label" in options:
+        return _named_classes(given, found, cuts), ""
+    return found, "float"
+
+
+def _named_classes(given: Work, found: Floats, cuts: Floats) -> Variable:
+    """Classes with their lower ends as labels; percentiles are values of the data."""
+    texts = {float(at): f"{shown_default(float(cut), 9)}-" for at, cut in enumerate(cuts[:-1])}
+    given.session.data.value_labels[given.target] = texts
+    if given.call.has("group") or given.session.trace.touched:
+        given.session.trace.labels.add(given.target)
+    return Variable(found, "float", "", "", given.target)
 
 
 def _standard(given: Work) -> Result:
     """`std(x), mean(#) std(#)`."""
-    mean, scale = given.number("mean", 0.0), given.number("std", 1.0)
+    mean, scale = given.number("mean", 0.0), given.number("sd", given.number("std", 1.0))
 
     def scaled(values: Floats) -> Any:
         deviation = _deviation(values)

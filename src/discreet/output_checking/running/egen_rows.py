@@ -15,7 +15,7 @@ from discreet.output_checking.running.combining import missing_values
 from discreet.output_checking.running.dataset import Variable
 from discreet.output_checking.running.egen_work import Result, Work
 from discreet.output_checking.running.errors import DoError
-from discreet.output_checking.running.single import macro_text
+from discreet.output_checking.running.formats import shown_default
 from discreet.output_checking.running.statistics import percentile
 from discreet.output_checking.running.values import MISSING
 
@@ -64,12 +64,12 @@ def _row_total(given: Work) -> Result:
 
 
 def _concat(given: Work) -> Result:
-
+    """Values one after the other; numbers as `string()` writes them."""
     data, sign = given.session.data, (given.call.argument("punct") or "").strip('"')
     columns = [data.variables[name] for name in given.names()]
     texts = np.empty(data.rows, dtype=object)
     texts[:] = [
-        sign.join(one if isinstance(one, str) else macro_text(float(one)) for one in row)
+        sign.join(one if isinstance(one, str) else shown_default(float(one), 9) for one in row)
         for row in zip(*(column.values for column in columns), strict=True)
     ]
     texts[~given.mask] = ""
@@ -90,14 +90,15 @@ def _row_known(given: Work) -> Result:
 
 
 def _row_missing(given: Work) -> Result:
-    return (~_known_cells(given)).sum(axis=1).astype(np.float64), "float"
+    return (~_known_cells(given, texts=True)).sum(axis=1).astype(np.float64), "float"
 
 
-def _known_cells(given: Work) -> Any:
+def _known_cells(given: Work, *, texts: bool = False) -> Any:
     variables = [given.session.data.variables[name] for name in given.names()]
     if not variables:
         raise DoError("varlist required", code=100)
-    if any(one.is_text for one in variables) and not given.call.has("strok"):
+    texts = texts or given.call.has("strok")
+    if any(one.is_text for one in variables) and not texts:
         raise DoError("type mismatch", code=109)
     return np.column_stack([~missing_values(one) for one in variables])
 

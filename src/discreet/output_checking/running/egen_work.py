@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.output_checking.running.depending import hangs_on_few
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.evaluating import evaluate, is_text, whole_column
 from discreet.output_checking.running.values import MISSING, Floats, Mask
@@ -48,7 +49,10 @@ class Work:
 
     def values(self, expression: str = "") -> Floats:
         """The expression in brackets, missing where an observation is not chosen."""
-        value = evaluate(expression or self.inside, self.session.scope(self.call.groups))
+        scope = self.session.scope(self.call.groups)
+        value = evaluate(expression or self.inside, scope)
+        text = expression or self.inside
+        self.session.trace.touch(hangs_on_few(self.session, text, scope, value, self.mask))
         if is_text(value):
             raise DoError("type mismatch", code=109)
         column = np.asarray(whole_column(value, self.session.data.rows), dtype=np.float64)

@@ -32,6 +32,9 @@ class DoError(OutputCheckError):
     [do-file] line 3: variable x not found; r(111)
     """
 
+    #: Whether single values of the data decided that it happens: then its line tells, too.
+    untold = False
+
     def __init__(self, what: str, *, code: int, line: int | None = None) -> None:
         self.rc = code
         self.line = line
@@ -62,6 +65,8 @@ class UnsupportedError(OutputCheckError):
     [unsupported] line 7: not supported by the runner: command xtabond
       Hint: see the table of supported commands, or run the program in Stata
     """
+
+    untold = False
 
     def __init__(self, what: str, *, line: int | None = None) -> None:
         self.unknown = what

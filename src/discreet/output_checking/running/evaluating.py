@@ -29,7 +29,7 @@ from discreet.output_checking.running.syntax import (
 )
 from discreet.output_checking.running.values import MISSING, Floats, Mask, tidy
 
-__all__ = ["evaluate", "is_text", "number_of", "truth", "whole_column"]
+__all__ = ["DRAWN", "evaluate", "is_text", "number_of", "truth", "whole_column"]
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -46,7 +46,10 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
     ">=": operator.ge,
 }
+#: The longest text that copies may make.
+_LONGEST = 1_000_000
 _CONSTANTS = {"_pi": np.pi}
+_TRUTHS = frozenset((*_COMPARISONS, "&", "|"))
 
 
 def is_text(value: Any) -> bool:
@@ -101,7 +104,11 @@ def _value(node: Node, scope: Scope) -> Value:
     if isinstance(node, Name):
         return _named(node.name, scope)
     if isinstance(node, Binary):
-        return _joined(node.sign, _value(node.left, scope), _value(node.right, scope))
+        left, right = _value(node.left, scope), _value(node.right, scope)
+        joined = _joined(node.sign, left, right)
+        if node.sign in _TRUTHS and not (_gap(node.left) or _gap(node.right)):
+            scope.names.told_apart(joined, node.sign in _COMPARISONS and _gaps(left, right))
+        return joined
     if isinstance(node, Unary):
         return _signed(node.sign, _value(node.inner, scope))
     if isinstance(node, Function):
@@ -109,6 +116,19 @@ def _value(node: Node, scope: Scope) -> Value:
     if isinstance(node, Index):
         return _indexed(node, scope)
     raise UnsupportedError("this kind of expression")
+
+
+def _gap(node: Node) -> bool:
+    """Whether a missing value is written out."""
+    return isinstance(node, Number) and node.value >= MISSING
+
+
+def _gaps(left: Value, right: Value) -> Any:
+    """How far two sides of a comparison are apart; False if they are no numbers."""
+    if is_text(left) or is_text(right):
+        return False
+    missing = np.greater_equal(left, MISSING) | np.greater_equal(right, MISSING)
+    return np.where(missing, np.inf, np.abs(np.subtract(left, right)))
 
 
 def _named(name: str, scope: Scope) -> Value:
@@ -146,6 +166,8 @@ def _joined(sign: str, left: Value, right: Value) -> Value:
         )
         return _plain(held)
     if texts[0] != texts[1]:
+        if sign == "*":
+            return _copied(*((left, right) if texts[0] else (right, left)))
         raise DoError("type mismatch", code=109)
     if sign in _COMPARISONS:
         return _plain(_COMPARISONS[sign](left, right))
@@ -158,6 +180,21 @@ def _joined(sign: str, left: Value, right: Value) -> Value:
         return MISSING if missing else float(tidy(_ARITHMETIC[sign](np.float64(left), right)))
     found = tidy(_ARITHMETIC[sign](left, right))
     return np.where(missing, MISSING, found) if missing.any() else found
+
+
+def _copied(text: Value, times: Value) -> Value:
+    """A text as often as a number says: `"ab" * 2`."""
+
+    def several(one: Any, number: Any) -> str:
+        size = int(number) if number < MISSING else 0
+        if size * len(one) > _LONGEST:
+            raise DoError("a text is too long", code=198)
+        return str(one) * max(size, 0)
+
+    if isinstance(text, str) and isinstance(times, float):
+        return several(text, times)
+    found: Value = np.frompyfunc(several, 2, 1)(text, times)
+    return found
 
 
 def _plain(held: Any) -> Value:
@@ -192,7 +229,7 @@ def _called(node: Function, scope: Scope) -> Value:
         if scope.names.column(node.name) is not None:
             raise DoError(f"{node.name} is no function", code=133)
         raise UnsupportedError(f"function {node.name}()")
-    if node.name in _ONCE:
+    if node.name in DRAWN:
         if id(node) not in scope.drawn:
             arguments = [_value(argument, scope) for argument in node.arguments]
             scope.drawn[id(node)] = function(scope, node.text, arguments)
@@ -202,7 +239,10 @@ def _called(node: Function, scope: Scope) -> Value:
 
 
 #: Functions whose draws are the same however often an expression is looked at.
-_ONCE = frozenset(("runiform", "uniform", "rnormal", "runiformint", "rbinomial", "rpoisson"))
+DRAWN = frozenset(
+    ("runiform", "uniform", "rnormal", "runiformint", "rbinomial", "rpoisson", "rchi2", "rt",
+     "rgamma", "rbeta", "rexponential")
+)  # fmt: skip
 
 
 def _indexed(node: Index, scope: Scope) -> Value:

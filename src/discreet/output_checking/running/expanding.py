@@ -29,9 +29,15 @@ class _Followed(UserDict[str, str]):
         self._depth = depth
 
     def get(self, name: str, default: str = "") -> str:  # type: ignore[override]
-        if (self._depth, name) in self._session.trace.macros:
-            self._session.trace.touched = True
+        trace = self._session.trace
+        trace.touch((self._depth, name) in trace.macros or "macros" in trace.whole)
         return self.data.get(name, default)
+
+    def __setitem__(self, name: str, text: str) -> None:
+        if self._depth:
+            self._session.set_local(name, text)
+        else:
+            self._session.set_global(name, text)
 
 
 class TracedMacros(Macros):

@@ -14,7 +14,7 @@ from discreet.output_checking.running.errors import DoError, UnsupportedError
 if TYPE_CHECKING:
     from discreet.output_checking.running.session import Session
 
-__all__ = ["extended_function", "words_of"]
+__all__ = ["EXTENDED", "extended_function", "words_of"]
 
 
 def words_of(text: str) -> list[str]:
@@ -35,7 +35,7 @@ def words_of(text: str) -> list[str]:
 def extended_function(session: Session, text: str) -> str:
     """The text of a macro function."""
     name, _, rest = text.strip().partition(" ")
-    function = _FUNCTIONS.get(name)
+    function = EXTENDED.get(name)
     if function is None:
         raise UnsupportedError(f"macro function {name}")
     return function(session, rest.strip())
@@ -50,13 +50,11 @@ def _word(session: Session, rest: str) -> str:
     words = words_of(found[2])
     if found[1] == "count":
         return str(len(words))
-    at = int(float(found[1]))
+    try:
+        at = int(float(found[1]))
+    except (ValueError, OverflowError):
+        raise DoError("invalid syntax in a macro function", code=198) from None
     return words[at - 1] if 1 <= at <= len(words) else ""
-
-
-def _count(session: Session, rest: str) -> str:
-    found = re.match(r"(words?|chars?)\s*(.*)\Z", rest, re.DOTALL)
-    return str(len(words_of(found[2]))) if found else ""
 
 
 def _variable(session: Session, rest: str) -> str:
@@ -85,10 +83,12 @@ def _label(session: Session, rest: str) -> str:
 
 
 def _type(session: Session, rest: str) -> str:
+    session.trace.touch(session.data.full(rest) in session.trace.sized)
     return session.data.named(rest).kind
 
 
 def _format(session: Session, rest: str) -> str:
+    session.trace.touch(session.data.full(rest) in session.trace.sized)
     return session.data.named(rest).format
 
 
@@ -100,7 +100,7 @@ def _display(session: Session, rest: str) -> str:
 
 def _list(session: Session, rest: str) -> str:
     """Set operations on lists of words in macros."""
-    found = re.match(r"(uniq|sizeof|retokenize|sort|dups)\s+(.*)\Z", rest)
+    found = re.match(r"(uniq|sizeof|retokenize|clean|sort|dups)\s+(.*)\Z", rest)
     macros = session.macros()
     if found:
         words = words_of(_macro(macros.local.get, macros.shared.get, found[2]))
@@ -111,7 +111,12 @@ def _list(session: Session, rest: str) -> str:
         if found[1] == "dups":
             words = [word for at, word in enumerate(words) if word in words[:at]]
         return " ".join(sorted(words) if found[1] == "sort" else words)
-    found = re.match(r"(\S+?)\s*(\||&|-|==|===|in)\s*(\S+)\Z", rest)
+    found = re.match(r"posof\s+(\".*\"|`\".*\"')\s+in\s+(\S+)\Z", rest)
+    if found:
+        words = words_of(_macro(macros.local.get, macros.shared.get, found[2]))
+        sought = words_of(found[1])
+        return str(words.index(sought[0]) + 1 if sought and sought[0] in words else 0)
+    found = re.match(r"(\S+?)\s*(\||&|-|===|==|\bin\b)\s*(\S+)\Z", rest)
     if not found:
         raise UnsupportedError("this list function")
     left = words_of(_macro(macros.local.get, macros.shared.get, found[1]))
@@ -153,9 +158,8 @@ def _length(session: Session, rest: str) -> str:
     return str(len((macros.local if kind == "local" else macros.shared).get(name.strip(), "")))
 
 
-_FUNCTIONS = {
+EXTENDED = {
     "word": _word,
-    "count": _count,
     "variable": _variable,
     "value": _value,
     "label": _label,

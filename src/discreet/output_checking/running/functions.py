@@ -16,7 +16,7 @@ from discreet.output_checking.running.functions_chances import CHANCES
 from discreet.output_checking.running.functions_dates import DATES
 from discreet.output_checking.running.functions_texts import TEXTS
 from discreet.output_checking.running.scope import Scope, Value
-from discreet.output_checking.running.values import MISSING, tidy
+from discreet.output_checking.running.values import MISSING, limited, tidy
 
 __all__ = ["FunctionOf", "function_names", "function_of"]
 
@@ -38,7 +38,7 @@ def _numbers(arguments: Sequence[Value], *, least: int, most: int | None = None)
     if len(arguments) < least or (most is not None and len(arguments) > most):
         raise DoError("invalid syntax: wrong number of arguments", code=198)
     for value in arguments:
-        if isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object):
+        if _is_text(value):
             raise DoError("type mismatch", code=109)
     return list(arguments)
 
@@ -77,16 +77,27 @@ def _extreme(choose: Callable[[Any, Any], Any], nothing: float) -> FunctionOf:
         best: Any = np.full((), nothing)
         for value in given:
             best = choose(best, np.where(np.greater_equal(value, MISSING), nothing, value))
+        _note_bounds(scope, given, best)
         result: Value = tidy(best if best.ndim else float(best))
         return result
 
     return call
 
 
+def _note_bounds(scope: Scope, given: Sequence[Any], best: Any) -> None:
+    """A bound, as in `min(x, 5000)`, asks who lies beyond it, as a comparison does."""
+    columns = [one for one in given if np.ndim(one)]
+    bounds = [one for one in given if not np.ndim(one)]
+    if len(columns) == 1 and bounds:
+        gaps = np.min([np.abs(columns[0] - bound) for bound in bounds], axis=0)
+        known = np.less(columns[0], MISSING)
+        scope.names.told_apart((best == columns[0]) | ~known, np.where(known, gaps, np.inf))
+
+
 def _missing(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     found: Any = np.zeros((), dtype=np.bool_)
     for value in values:
-        if isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object):
+        if _is_text(value):
             found = found | np.equal(value, "")
         else:
             found = found | np.greater_equal(value, MISSING)
@@ -102,6 +113,7 @@ def _cond(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     if len(values) not in (3, 4):
         raise DoError("invalid syntax: cond() takes 3 or 4 arguments", code=198)
     test = _numbers(values[:1], least=1)[0]
+    _alike(values[1:])
     chosen = np.where(np.not_equal(test, 0), values[1], values[2])
     if len(values) == 4:
         chosen = np.where(np.greater_equal(test, MISSING), values[3], chosen)
@@ -110,17 +122,33 @@ def _cond(scope: Scope, text: str, values: Sequence[Value]) -> Value:
 
 def _typed(found: Any, like: Value) -> Value:
     """An array of texts as objects, a single value as itself."""
-    text = isinstance(like, str) or (isinstance(like, np.ndarray) and like.dtype == object)
+    text = _is_text(like)
     if found.ndim == 0:
         return str(found) if text else float(found)
     result: Value = found.astype(object) if text else found.astype(np.float64)
     return result
 
 
+def _is_text(value: Value) -> bool:
+    return isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object)
+
+
+def _alike(values: Sequence[Value]) -> bool:
+    """Whether values are texts; an error unless all of them are, or none."""
+    kinds = {_is_text(value) for value in values}
+    if len(kinds) > 1:
+        raise DoError("type mismatch", code=109)
+    return kinds == {True}
+
+
 def _inrange(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    """Whether a value is in a range; a missing end leaves the range open."""
+    if len(values) != 3:
+        raise DoError("invalid syntax: inrange() takes 3 arguments", code=198)
     value, low, high = values
-    if isinstance(low, str) or isinstance(high, str):
-        return _plain(np.greater_equal(value, low) & np.less_equal(value, high))
+    if _alike(values):
+        below = np.equal(high, "") | np.less_equal(value, high)
+        return _plain(np.greater_equal(value, low) & below & np.not_equal(value, ""))
     above = np.greater_equal(low, MISSING) | np.greater_equal(value, low)
     below = np.greater_equal(high, MISSING) | np.less_equal(value, high)
     return _plain(above & below & np.less(value, MISSING))
@@ -129,6 +157,7 @@ def _inrange(scope: Scope, text: str, values: Sequence[Value]) -> Value:
 def _inlist(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     if len(values) < 2:
         raise DoError("invalid syntax: inlist() takes at least 2 arguments", code=198)
+    _alike(values)
     found: Any = np.zeros((), dtype=np.bool_)
     for other in values[1:]:
         found = found | np.equal(values[0], other)
@@ -158,8 +187,23 @@ def _irecode(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     return _number(np.where(np.greater_equal(value, MISSING), MISSING, found))
 
 
+def _float(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    """A number rounded as a variable of type float keeps it."""
+    value = _numbers(values, least=1, most=1)[0]
+    return _number(np.asarray(limited(np.asarray(value, dtype=np.float64), "float")))
+
+
+def _recode(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    """The first of the cuts that is not below a value; the last cut beyond them."""
+    value, *cuts = _numbers(values, least=2)
+    found: Any = np.broadcast_to(cuts[-1], np.shape(value))
+    for cut in reversed(cuts[:-1]):
+        found = np.where(np.less_equal(value, cut), cut, found)
+    return _number(np.where(np.greater_equal(value, MISSING), value, found))
+
+
 def _number(found: Any) -> Value:
-    return found if found.ndim else float(found)
+    return found if np.ndim(found) else float(found)
 
 
 def _draw(kind: Callable[..., Any], least: int, most: int) -> FunctionOf:
@@ -184,6 +228,11 @@ def _whole(draw: Any, low: Any, high: Any, *, size: Any) -> Any:
     return np.floor(low + (high - low + 1) * draw.random(size))
 
 
+def _of(kind: str) -> Callable[..., Any]:
+    """Draws of a distribution of numpy."""
+    return lambda draw, *given, size: getattr(draw, kind)(*given, size=size)
+
+
 _FUNCTIONS: dict[str, FunctionOf] = {
     "abs": _each(np.abs),
     "exp": _each(np.exp),
@@ -200,7 +249,19 @@ _FUNCTIONS: dict[str, FunctionOf] = {
     "acos": _each(np.arccos),
     "atan": _each(np.arctan),
     "atan2": _each(np.arctan2, 2),
+    "sinh": _each(np.sinh),
+    "cosh": _each(np.cosh),
     "tanh": _each(np.tanh),
+    "asinh": _each(np.arcsinh),
+    "acosh": _each(np.arccosh),
+    "atanh": _each(np.arctanh),
+    "cloglog": _each(lambda p: np.log(-np.log1p(-p))),
+    "invcloglog": _each(lambda x: -np.expm1(-np.exp(x))),
+    "ln1m": _each(lambda x: np.log1p(-x)),
+    "reldif": _each(lambda x, y: np.abs(x - y) / (np.abs(y) + 1.0), 2),
+    "clip": _each(lambda x, low, high: np.where(low > high, MISSING, np.clip(x, low, high)), 3),
+    "float": _float,
+    "recode": _recode,
     "floor": _each(np.floor),
     "ceil": _each(np.ceil),
     "int": _each(np.trunc),
@@ -225,6 +286,13 @@ _FUNCTIONS: dict[str, FunctionOf] = {
     "uniform": _draw(_uniform, 0, 0),
     "rnormal": _draw(_normal, 0, 2),
     "runiformint": _draw(_whole, 2, 2),
+    "rbinomial": _draw(_of("binomial"), 2, 2),
+    "rpoisson": _draw(_of("poisson"), 1, 1),
+    "rchi2": _draw(_of("chisquare"), 1, 1),
+    "rt": _draw(_of("standard_t"), 1, 1),
+    "rgamma": _draw(_of("gamma"), 2, 2),
+    "rbeta": _draw(_of("beta"), 2, 2),
+    "rexponential": _draw(_of("exponential"), 1, 1),
     **TEXTS,
     **DATES,
 }

@@ -90,6 +90,11 @@ def _first_of_month(months: Any) -> Any:
     return (start.astype("datetime64[D]") - _EPOCH_64).astype(np.int64)
 
 
+def _first_of_week(weeks: Any) -> Any:
+    year = np.floor(weeks / 52)
+    return _first_of_month(year * 12) + 7 * (np.floor(weeks) - year * 52)
+
+
 def _months(days: Any) -> Any:
     year, month, _, _ = _parts(days)
     return (year - 1960) * 12 + month - 1
@@ -107,8 +112,23 @@ def _week(days: Any) -> Any:
     return np.minimum((_parts(days)[3] - 1) // 7 + 1, 52)
 
 
-def _read(text: str, order: str) -> float:
-    """A date written with its parts in an order such as `DMY`."""
+def _year(text: str, century: str, top: float) -> str | None:
+    """A year of four digits, or of two with its century or the latest year it may be."""
+    if not text.isdigit() or len(text) == 4:
+        return text if text.isdigit() else None
+    if len(text) != 2:
+        return None
+    if century:
+        return f"{century}{text}"
+    if top >= MISSING:
+        return None
+    year = int(top) // 100 * 100 + int(text)
+    return f"{year if year <= top else year - 100:04d}"
+
+
+def _read(text: str, order: str, top: float = MISSING) -> float:
+    """A date written with its parts in an order such as `DMY` or `MD20Y`."""
+    century = "".join(re.findall(r"\d\d(?=Y)", order.upper()))
     wanted = [part for part in order.upper() if part in "DMY"]
     parts = re.findall(r"[A-Za-z]+|\d+", text)
     if len(parts) == 1 and parts[0].isdigit() and len(parts[0]) == 8:
@@ -126,20 +146,51 @@ def _read(text: str, order: str) -> float:
         if short not in MONTHS:
             return MISSING
         month = str(MONTHS.index(short) + 1)
-    if not (found["Y"].isdigit() and found["D"].isdigit()) or len(found["Y"]) != 4:
+    year = _year(found["Y"], century, top)
+    if year is None or not found["D"].isdigit():
         return MISSING
-    return day_number(int(found["Y"]), int(month), int(found["D"]))
+    return day_number(int(year), int(month), int(found["D"]))
 
 
-def _date(scope: Scope, written: str, values: Sequence[Value]) -> Value:
-    if len(values) not in (2, 3) or not isinstance(values[1], str):
-        raise DoError("type mismatch", code=109)
-    text, order = values[0], values[1]
-    if isinstance(text, str):
-        return _read(text, order)
-    if not isinstance(text, np.ndarray) or text.dtype != object:
-        raise DoError("type mismatch", code=109)
-    return np.array([_read(one, order) for one in text], dtype=np.float64)
+def _read_period(letter: str, parts: int) -> Callable[[str, str, float], float]:
+    """A month, quarter, week or half-year written with its year, in an order such as `YM`."""
+
+    def read(text: str, order: str, top: float) -> float:
+        century = "".join(re.findall(r"\d\d(?=Y)", order.upper()))
+        wanted = [part for part in order.upper() if part in "YMQHW"]
+        found = re.findall(r"[A-Za-z]+|\d+", text)
+        if len(found) == 3 and not found[1].isdigit() and found[1].lower() == letter:
+            found = [found[0], found[2]]
+        if sorted(wanted) != sorted({"Y", letter.upper()}) or len(found) != len(wanted):
+            return MISSING
+        given = dict(zip(wanted, found, strict=True))
+        year = _year(given["Y"], century, top)
+        part = given[letter.upper()] if parts > 1 else "1"
+        if letter == "m" and part[:3].lower() in MONTHS:
+            part = str(MONTHS.index(part[:3].lower()) + 1)
+        if year is None or not part.isdigit() or not 1 <= int(part) <= parts:
+            return MISSING
+        return float((int(year) - 1960) * parts + int(part) - 1 if parts > 1 else int(year))
+
+    return read
+
+
+def _written(read: Callable[[str, str, float], float]) -> _Function:
+    """`date(text, order)`, also with the latest year that two digits may mean."""
+
+    def call(scope: Scope, written: str, values: Sequence[Value]) -> Value:
+        if len(values) not in (2, 3) or not isinstance(values[1], str):
+            raise DoError("type mismatch", code=109)
+        text, order, top = values[0], values[1], (*values, MISSING)[2]
+        if not isinstance(top, float):
+            raise DoError("type mismatch", code=109)
+        if isinstance(text, str):
+            return read(text, order, top)
+        if not isinstance(text, np.ndarray) or text.dtype != object:
+            raise DoError("type mismatch", code=109)
+        return np.array([read(one, order, top) for one in text], dtype=np.float64)
+
+    return call
 
 
 def _literal(scope: Scope, written: str, values: Sequence[Value]) -> Value:
@@ -184,9 +235,25 @@ DATES: dict[str, _Function] = {
     "yq": _of_numbers(
         lambda y, q: np.where((q >= 1) & (q <= 4), (y - 1960) * 4 + q - 1, MISSING), 2
     ),
-    "date": _date,
-    "daily": _date,
+    "wofd": _of_days(lambda days: (_parts(days)[0] - 1960) * 52 + _week(days) - 1),
+    "hofd": _of_days(lambda days: np.floor(_months(days) / 6)),
+    "dofh": _of_numbers(lambda halves: _first_of_month(np.floor(halves) * 6), 1),
+    "dofw": _of_numbers(_first_of_week, 1),
+    "yh": _of_numbers(
+        lambda y, h: np.where((h >= 1) & (h <= 2), (y - 1960) * 2 + h - 1, MISSING), 2
+    ),
+    "yw": _of_numbers(
+        lambda y, w: np.where((w >= 1) & (w <= 52), (y - 1960) * 52 + w - 1, MISSING), 2
+    ),
+    **dict.fromkeys(("date", "daily"), _written(_read)),
+    "monthly": _written(_read_period("m", 12)),
+    "quarterly": _written(_read_period("q", 4)),
+    "halfyearly": _written(_read_period("h", 2)),
+    "weekly": _written(_read_period("w", 52)),
+    "yearly": _written(_read_period("y", 1)),
     "td": _literal,
     "tm": _period("m", 12),
     "tq": _period("q", 4),
+    "th": _period("h", 2),
+    "tw": _period("w", 52),
 }

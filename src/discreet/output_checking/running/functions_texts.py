@@ -70,17 +70,57 @@ def _part(data: Any, start: float, length: float) -> Any:
 
 
 def _position(text: str, part: str) -> float:
-    return float(text.encode().find(part.encode()) + 1) if part else 0.0
+    return float(text.encode().find(part.encode()) + 1)
 
 
 def _last_position(text: str, part: str) -> float:
     return float(text.encode().rfind(part.encode()) + 1) if part else 0.0
 
 
+def _plain_case(text: str, change: Callable[[str], str]) -> str:
+    """Change ASCII letters only, as the functions do whose names do not begin with `u`."""
+    return re.sub("[A-Za-z]+", lambda found: change(found[0]), text)
+
+
+def _words(text: str) -> list[str]:
+    """Words between blanks; other white space is part of a word."""
+    return [word for word in text.split(" ") if word]
+
+
 def _replaced(text: str, old: str, new: str, times: float = MISSING) -> str:
     if not old:
         return text
     return text.replace(old, new, -1 if times >= MISSING else max(int(times), 0))
+
+
+def _upper(text: str) -> str:
+    return _plain_case(text, str.upper)
+
+
+def _lower(text: str) -> str:
+    return _plain_case(text, str.lower)
+
+
+def _proper(text: str) -> str:
+    return _plain_case(text, str.capitalize)
+
+
+def _reversed(text: str) -> str:
+    if not text.isascii():
+        raise DoError("strreverse() is for ASCII texts; use ustrreverse()", code=198)
+    return text[::-1]
+
+
+def _in_words(text: str, old: str, new: str, times: float) -> str:
+    """Replace words between blanks."""
+    most = 0 if times >= MISSING else max(int(times), 0)
+    if times < MISSING and not most:
+        return text
+    return re.sub(rf"(?<![^ ]){re.escape(old)}(?![^ ])", lambda _: new, text, count=most)
+
+
+def _index_not(text: str, signs: str) -> float:
+    return float(next((at for at, one in enumerate(text, 1) if one not in signs), 0))
 
 
 def _string(value: float, layout: str | None = None) -> str:
@@ -95,7 +135,7 @@ def _real(text: str) -> float:
 
 
 def _word(text: str, number: float) -> str:
-    words = text.split()
+    words = _words(text)
     at = int(number) if number < MISSING else 0
     if at == 0 or abs(at) > len(words):
         return ""
@@ -167,12 +207,18 @@ TEXTS: dict[str, _Function] = {
     "strrpos": _over(_last_position, "ss", False),
     "subinstr": _over(_replaced, "sssn", True, 1),
     "usubinstr": _over(_replaced, "sssn", True, 1),
-    "upper": _over(lambda text: text.upper(), "s", True),
-    "strupper": _over(lambda text: text.upper(), "s", True),
-    "lower": _over(lambda text: text.lower(), "s", True),
-    "strlower": _over(lambda text: text.lower(), "s", True),
-    "proper": _over(lambda text: text.title(), "s", True),
-    "strproper": _over(lambda text: text.title(), "s", True),
+    **dict.fromkeys(("upper", "strupper"), _over(_upper, "s", True)),
+    **dict.fromkeys(("lower", "strlower"), _over(_lower, "s", True)),
+    **dict.fromkeys(("proper", "strproper"), _over(_proper, "s", True)),
+    "ustrupper": _over(lambda text: text.upper(), "s", True),
+    "ustrlower": _over(lambda text: text.lower(), "s", True),
+    "ustrtrim": _over(lambda text: text.strip(), "s", True),
+    "ustrpos": _over(lambda text, part: float(text.find(part) + 1), "ss", False),
+    "ustrrpos": _over(lambda text, part: float(text.rfind(part) + 1) if part else 0.0, "ss", False),
+    "ustrreverse": _over(lambda text: text[::-1], "s", True),
+    "subinword": _over(_in_words, "sssn", True),
+    "indexnot": _over(_index_not, "ss", False),
+    "plural": _over(lambda number, word: word if abs(number) == 1 else f"{word}s", "ns", True),
     "trim": _over(lambda text: text.strip(" "), "s", True),
     "strtrim": _over(lambda text: text.strip(" "), "s", True),
     "ltrim": _over(lambda text: text.lstrip(" "), "s", True),
@@ -181,12 +227,12 @@ TEXTS: dict[str, _Function] = {
     "strrtrim": _over(lambda text: text.rstrip(" "), "s", True),
     "itrim": _over(lambda text: re.sub(" +", " ", text), "s", True),
     "stritrim": _over(lambda text: re.sub(" +", " ", text), "s", True),
-    "strreverse": _over(lambda text: text[::-1], "s", True),
+    "strreverse": _over(_reversed, "s", True),
     "string": _over(_string, "ns", True, 1),
     "strofreal": _over(_string, "ns", True, 1),
     "real": _over(_real, "s", False),
     "word": _over(_word, "sn", True),
-    "wordcount": _over(lambda text: float(len(text.split())), "s", False),
+    "wordcount": _over(lambda text: float(len(_words(text))), "s", False),
     "char": _over(lambda code: chr(int(code)) if 0 < code < 128 else "", "n", True),
     "abbrev": _over(_abbreviated, "sn", True),
     "strmatch": _over(_matches, "ss", False),

@@ -22,28 +22,34 @@ from discreet.output_checking.running.blocks import (
 )
 from discreet.output_checking.running.calls import Call, read_call
 from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.executing import Before, untold
+from discreet.output_checking.running.extended import words_of
 from discreet.output_checking.running.grouping import grouped
 from discreet.output_checking.running.keeping_data import restore_left
 from discreet.output_checking.running.macros import expanded
 from discreet.output_checking.running.masking import holds
 from discreet.output_checking.running.programs import Ended, Program, defined, entered
-from discreet.output_checking.running.registry import Command, find, settle_options
+from discreet.output_checking.running.registry import Command, find, layout_notes, settle_options
 from discreet.output_checking.running.samples import keep_entity
 from discreet.output_checking.running.single import one_value
+from discreet.output_checking.running.steering import steered
 from discreet.output_checking.running.tree import Step, steps_of
-from discreet.output_checking.safe.results import Check, SafeResult, Verdict
+from discreet.output_checking.running.unstored import settle_results
 from discreet.output_checking.stata.model import Kind, Statement, Word
 from discreet.output_checking.stata.parsing import parse_do
 from discreet.output_checking.texts import read_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
+
+    _Inside = tuple[Sequence[str], Sequence[Sequence[Step]]]
 
     from discreet.output_checking.running.session import Session
 
 __all__ = ["Interpreter", "TimeUp"]
 
 _DEEPEST = 64
+_CODES = 10_000
 _SILENT = frozenset(("quietly", "noisily", "capture"))
 _PASSED = frozenset(("version", "xi"))
 _FILES = frozenset(("do", "run", "include"))
@@ -73,16 +79,19 @@ class Interpreter:
         self.session = session
         self.depth = 0
         self.taken: list[bool | None] = [None]
+        self.doubted: list[bool] = [False]
         self._end = None if seconds is None else time.monotonic() + seconds
 
     # --- files and steps -----------------------------------------------------------
 
-    def file(self, path: Path, *, own_macros: bool = True) -> None:
-        """Run a do-file; `include` shares the local macros of the caller."""
+    def file(self, path: Path, *, own_macros: bool = True, words: Sequence[str] = ()) -> None:
+        """Run a do-file with words as its numbered macros; `include` shares the caller's."""
         with self.deeper():
             steps = steps_of(parse_do(read_source(path).text))
             if own_macros:
                 self.session.locals.append({})
+                for number, word in enumerate(words, 1):
+                    self.session.set_local(str(number), word)
             try:
                 self.steps(steps, echo=True)
             finally:
@@ -104,13 +113,16 @@ class Interpreter:
     def steps(self, steps: Sequence[Step], *, echo: bool = False) -> None:
         """Run steps in order."""
         self.taken.append(None)
+        self.doubted.append(False)
         try:
             for step in steps:
+                self.session.trace.fresh()
                 if echo and step.source:
                     self.session.write(echoed(step.source))
                 self.step(step)
         finally:
             self.taken.pop()
+            self.doubted.pop()
 
     def step(self, step: Step) -> None:
         """Run one step; errors learn the line."""
@@ -122,7 +134,9 @@ class Interpreter:
         try:
             self._step(step)
         except (DoError, UnsupportedError) as error:
-            raise untold(error, session).at(step.line) from None
+            raise untold(error, session, step.line) from None
+        finally:
+            session.trace.seen |= session.trace.touched
 
     def _step(self, step: Step) -> None:
         if not step.code:
@@ -133,9 +147,12 @@ class Interpreter:
             while_loop(self, step.code[len(first) :], step.body)
             return
         text = expanded(step.code, self.session.macros())
-        if not text.strip():
-            return
-        self.text(text, step)
+        trace = self.session.trace
+        trace.touch(holds(text, trace.names))
+        if trace.touched and not trace.branches and _put_together(step.code):
+            raise DoError("which command this is may not be a value of the data", code=198)
+        if text.strip():
+            self.text(text, step)
 
     def text(self, text: str, step: Step) -> None:
         """Run the text of a command after expansion."""
@@ -156,10 +173,14 @@ class Interpreter:
         inside = text[slice(*prefix.arguments)].strip() if prefix.arguments else ""
         if name in _SILENT:
             self.silently(name, lambda: self.prefixed(rest, one, text, step))
-        elif name == "if":
-            self.branch(inside, lambda: self.prefixed(rest, one, text, step))
-        elif name == "else":
-            self.otherwise(lambda: self.prefixed(rest, one, text, step))
+        elif name in ("if", "else"):
+            chosen = ([inside, text[prefix.end :]], [step.body or ()])
+            if name == "if":
+                behind = prefix.arguments[1] if prefix.arguments else prefix.end
+                chosen = ([inside, text[behind:]], chosen[1])
+                self.branch(inside, lambda: self.prefixed(rest, one, text, step), chosen)
+            else:
+                self.otherwise(lambda: self.prefixed(rest, one, text, step), chosen)
         elif name in ("by", "bysort"):
             if rest:
                 raise UnsupportedError("prefixes after by")
@@ -174,22 +195,32 @@ class Interpreter:
         else:
             raise UnsupportedError(f"prefix {name}")
 
-    def silently(self, name: str, run: object) -> None:
+    def silently(self, name: str, run: Callable[[], object]) -> None:
         """Run something quietly, noisily or with its error caught."""
         session, quiet = self.session, self.session.quiet
         session.quiet = 0 if name == "noisily" else quiet + (name in ("quietly", "capture"))
         try:
-            run()  # type: ignore[operator]
             if name == "capture":
-                session.code = 0
-        except DoError as error:
-            if name != "capture":
-                raise
-            session.code = error.rc
+                self.captured(run)
+            else:
+                run()
         finally:
             session.quiet = quiet
 
-    def branch(self, condition: str, run: object) -> None:
+    def captured(self, run: Callable[[], object]) -> None:
+        """Run something; its return code may tell about single values."""
+        session, trace = self.session, self.session.trace
+        before, trace.seen = trace.seen, False
+        try:
+            run()
+            session.code = 0
+        except DoError as error:
+            session.code = error.rc
+        finally:
+            trace.code = trace.seen or trace.touched or "shape" in trace.whole
+            trace.seen |= before
+
+    def branch(self, condition: str, run: Callable[[], object], inside: _Inside) -> None:
         """`if`: run something where an expression holds."""
         session = self.session
         value = one_value(session, condition)
@@ -197,28 +228,28 @@ class Interpreter:
             raise DoError("type mismatch", code=109)
         held = value != 0
         self.taken[-1] = held
-        if held:
-            self.followed(run, session.trace.touched)
+        self.doubted[-1] = session.trace.touched
+        self.followed(run, inside, held=held)
 
-    def otherwise(self, run: object) -> None:
+    def otherwise(self, run: Callable[[], object], inside: _Inside) -> None:
         """`else`: run something where the `if` before did not hold."""
         taken = self.taken[-1]
         if taken is None:
             raise DoError("else does not follow if", code=198)
-        if not taken:
+        doubted = self.doubted[-1]
+        if not taken or doubted:
             self.taken[-1] = None
-            self.followed(run, self.session.trace.touched)
+            self.followed(run, inside, held=not taken)
             if self.taken[-1] is None:
                 self.taken[-1] = True
+            self.doubted[-1] |= doubted
 
-    def followed(self, run: object, touched: bool) -> None:
-        """Run what values of the data may have chosen; the trace remembers that."""
-        trace = self.session.trace
-        trace.branches += touched
-        try:
-            run()  # type: ignore[operator]
-        finally:
-            trace.branches -= touched
+    def followed(self, run: Callable[[], object], inside: _Inside, *, held: bool) -> None:
+        """Run what a condition has chosen; unseen if it rests on values of the data."""
+        if self.doubted[-1]:
+            steered(self.session, *inside, run if held else None)
+        elif held:
+            run()
 
     # --- commands ------------------------------------------------------------------
 
@@ -255,9 +286,9 @@ class Interpreter:
         """Run a command that has a block."""
         body = step.body or ()
         if name == "if":
-            self.branch(rest, lambda: self.steps(body))
+            self.branch(rest, lambda: self.steps(body), ([step.code], [body]))
         elif name == "else":
-            self.otherwise(lambda: self.steps(body))
+            self.otherwise(lambda: self.steps(body), ([], [body]))
         elif name in _SILENT:
             self.silently(name, lambda: self.steps(body))
         elif name == "foreach":
@@ -281,14 +312,16 @@ class Interpreter:
         )
         if not known.raw:
             settle_options(known, call)
+            for note in layout_notes(known, call):
+                self.session.write(note)
         if step.lines:
             call.options["lines"] = "\n".join(step.lines)
         if by is not None:
             self.under_by(known, call, by)
-        touched, names = self.session.trace.touched, set(self.session.data.variables)
+        before, results = Before.of(self.session, known, call), dict(self.session.stored)
         known.run(self.session, call)
-        if touched:
-            doubt_names(self.session, set(self.session.data.variables) - names, step.source)
+        settle_results(self.session, known.name, results)
+        before.after(known, call, step.source)
         keep_entity(self.session)
 
     def under_by(self, known: Command, call: Call, by: tuple[str, str]) -> None:
@@ -299,7 +332,7 @@ class Interpreter:
 
     def other_file(self, name: str, rest: str) -> None:
         """`do`, `run` and `include`."""
-        words = rest.split() if not rest.startswith('"') else [rest.split('"')[1]]
+        words = words_of(rest)
         if not words:
             raise DoError("invalid file specification", code=198)
         path = self.session.path_of(words[0], ".do")
@@ -308,7 +341,7 @@ class Interpreter:
         quiet = self.session.quiet
         self.session.quiet += name == "run"
         try:
-            self.file(path, own_macros=name != "include")
+            self.file(path, own_macros=name != "include", words=words[1:])
         except Ended:
             pass
         finally:
@@ -319,9 +352,13 @@ class Interpreter:
         if name == "continue":
             raise LoopSteering(leave="break" in rest)
         code, _, _ = rest.partition(",")
-        number = int(float(code)) if code.strip() else 0
+        number = one_value(self.session, code) if code.strip() else 0.0
+        if self.session.trace.touched or isinstance(number, str) or not 0 <= number < _CODES:
+            raise DoError(
+                "a return code is a number from 0 to 9999, no value of the data", code=198
+            )
         if name == "error" or number:
-            raise DoError("the program ended itself with a return code", code=number)
+            raise DoError("the program ended itself with a return code", code=int(number))
         raise Ended
 
     def program(self, program: Program, rest: str) -> None:
@@ -333,24 +370,12 @@ class Interpreter:
                 return
 
 
-def untold(error: DoError | UnsupportedError, session: Session) -> DoError | UnsupportedError:
-    """The error without the words of the program where they may hold values of the data."""
-    told = error.line is not None
-    if told or not (session.trace.touched or holds(str(error), session.trace.names)):
-        return error
-    if isinstance(error, DoError):
-        return DoError("a command failed whose text rests on values of the data", code=error.rc)
-    return UnsupportedError("a command whose text rests on values of the data")
-
-
-def doubt_names(session: Session, names: Iterable[str], source: str) -> None:
-    """Remember new names that do not stand in the program: they may hold values of the data."""
-    made = {name for name in names if not holds(source, {name})}
-    if made:
-        session.trace.names |= made
-        reason = "a name was made of values of the data; it is not shown"
-        check = Check(rule="names", verdict=Verdict.fail, reason=reason)
-        session.remember(SafeResult(command="names", shown="", checks=[check]))
+@lru_cache(maxsize=4096)
+def _put_together(code: str) -> bool:
+    """Whether macros decide which command a statement is."""
+    one = _parsed(code, False)
+    words = [] if one is None else [one.command, *one.prefixes]
+    return one is None or any(word is not None and word.has_macro for word in words)
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,17 @@ In: the registry. Out: Markdown, written by `scripts/runner_reference.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from discreet.output_checking.running.commands.egen import EGEN_OPTIONS, FUNCTIONS, NO_GROUPS
+from discreet.output_checking.running.evaluating import DRAWN
+from discreet.output_checking.running.extended import EXTENDED
+from discreet.output_checking.running.functions import function_names
+from discreet.output_checking.running.functions_chances import CHANCES
+from discreet.output_checking.running.functions_dates import DATES
+from discreet.output_checking.running.functions_texts import TEXTS
 from discreet.output_checking.running.registry import Command, Option, commands
+from discreet.output_checking.running.statistics import STATISTICS
 
 __all__ = ["markdown"]
 
@@ -23,7 +33,9 @@ _HEAD = """\
 the run at its line. [How to run do-files](../how-to/run-do-files.md) says how it works.
 
 Capital letters are the shortest form of an option, `()` means that something stands in brackets,
-`()?` that something may. This page is written by `scripts/runner_reference.py` from the program.
+`()?` that something may. Options that only change how output looks in Stata are taken as well; the
+log says that they change nothing here. This page is written by `scripts/runner_reference.py` from
+the program.
 
 ## Language
 
@@ -43,26 +55,64 @@ Capital letters are the shortest form of an option, `()` means that something st
 """
 
 
+_COLUMNS = """\
+| command | what it does | options | by | weights | taken without effect |
+|---|---|---|---|---|---|"""
+
+
 def markdown() -> str:
     """The page."""
     known = commands()
     parts = [_HEAD]
     for group, title in _GROUPS.items():
         rows = [one for one in known if one.group == group]
-        parts.append(f"\n## {title}\n\n| command | what it does | options | by | weights |")
-        parts.append("|---|---|---|---|---|")
+        parts.append(f"\n## {title}\n\n{_COLUMNS}")
         parts += [_row(one) for one in rows]
     parts.append(f"\n{len(known)} commands.\n")
-    return "\n".join(parts)
+    parts.append("## Functions\n\n| where | functions |\n|---|---|")
+    parts += [f"| {where} | {_names(names)} |" for where, names in _functions().items()]
+    parts += ["\n## Functions of egen\n\n| function | options |\n|---|---|"]
+    parts += [f"| `{name}` | {_egen_options(name)} |" for name in sorted(FUNCTIONS)]
+    return "\n".join(parts) + "\n"
+
+
+def _functions() -> dict[str, Iterable[str]]:
+    """Names of functions by where they are used."""
+    special = {*TEXTS, *DATES, *CHANCES}
+    draws = {name for name in function_names() if name in DRAWN}
+    return {
+        "numbers and conditions": set(function_names()) - special - draws,
+        "texts": TEXTS,
+        "dates": DATES,
+        "distributions": CHANCES,
+        "random draws": draws,
+        "`collapse`, also `p1` to `p99`": [*STATISTICS, "first", "last", "percent"],
+        "macros, after a colon": EXTENDED,
+    }
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names, key=lambda one: (one.lower(), one)))
+
+
+def _egen_options(name: str) -> str:
+    options = sorted({*EGEN_OPTIONS.get(name, ()), *(() if name in NO_GROUPS else ("by()",))})
+    return ", ".join(f"`{option}`" for option in options)
 
 
 def _row(one: Command) -> str:
-    options = ", ".join(f"`{_written(option)}`" for option in one.options)
-    if one.raw:
+    options = _listed(option for option in one.options if not option.effect)
+    without = _listed(option for option in one.options if option.effect)
+    if one.raw and not options:
         options = "reads its own text"
     weights = ", ".join(sorted(one.weights))
     summary = one.summary.replace("|", "\\|")
-    return f"| `{one.name}` | {summary} | {options} | {'yes' if one.by else ''} | {weights} |"
+    by = "yes" if one.by else ""
+    return f"| `{one.name}` | {summary} | {options} | {by} | {weights} | {without} |"
+
+
+def _listed(options: Iterable[Option]) -> str:
+    return ", ".join(f"`{_written(option)}`" for option in options)
 
 
 def _written(option: Option) -> str:

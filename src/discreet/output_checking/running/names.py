@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.spreading import dominated, spreads
+from discreet.output_checking.running.isolating import cases, few, near
+from discreet.output_checking.running.spreading import dominated, leading, spreads
+from discreet.output_checking.running.unstored import refuse_known
 from discreet.output_checking.running.values import MISSING, Floats
 
 if TYPE_CHECKING:
@@ -57,14 +59,22 @@ class SessionNames:
     def __init__(self, session: Session, *, scalar: bool) -> None:
         self.session = session
         self.scalar_wanted = scalar
+        self.used = False
+        self.columns: set[str] = set()
+        self.shaken: tuple[str, Any] | None = None
 
     def column(self, name: str) -> Any:
         """The values of a variable, or None."""
         found = self.session.data.find(name)
         if found is None:
             return None
-        if self.scalar_wanted or found in self.session.trace.variables:
-            self.session.trace.touched = True
+        if found not in self.session.trace.own:
+            self.used = True
+            self.columns.add(found)
+        if self.shaken is not None and self.shaken[0] == found:
+            return self.shaken[1]
+        trace = self.session.trace
+        trace.touch(self.scalar_wanted or found in trace.variables)
         values = self.session.data.variables[found].values
         if self.scalar_wanted and not len(values):
             return MISSING
@@ -78,8 +88,8 @@ class SessionNames:
             if len(matches) != 1:
                 return None
             name = matches[0]
-        if name in self.session.trace.scalars:
-            self.session.trace.touched = True
+        trace = self.session.trace
+        trace.touch(name in trace.scalars or "scalars" in trace.whole)
         return known[name]
 
     def result(self, kind: str, name: str) -> float | str | None:
@@ -87,23 +97,28 @@ class SessionNames:
         name = name.strip()
         if kind == "c":
             return self._system(name)
+        self.session.trace.touch(f"{kind}()" in self.session.trace.whole)
         found = self.session.stored[kind].get(name)
         if found is None and kind == "e" and name == "sample":
             sample: float | str | None = self._sample()
             return sample
         if found is None:
+            refuse_known(self.session, kind, name)
             return None
         if not found.safe:
             self.session.trace.touched = True
         return found.value
 
     def _system(self, name: str) -> float | str | None:
+        trace = self.session.trace
         if name == "rc":
+            trace.touch(trace.code)
             return float(self.session.code)
         if name == "N":
             self.counted()
             return float(self.session.data.rows)
         if name == "k":
+            trace.touch("shape" in trace.whole)
             return float(len(self.session.data.variables))
         return _SYSTEM.get(name)
 
@@ -117,13 +132,14 @@ class SessionNames:
             model = self.session.model
             if model is None:
                 raise DoError("last estimates not found", code=301)
+            self.session.trace.touch("e()" in self.session.trace.whole)
             part = "se" if name == "_se" else "b"
             return float(model.coefficient(part, text.strip()))
         matrix = self.session.matrices.get(name)
         if matrix is None:
             raise DoError(f"{name} not found", code=111)
-        if name in self.session.trace.scalars:
-            self.session.trace.touched = True
+        trace = self.session.trace
+        trace.touch(name in trace.matrices or "scalars" in trace.whole)
         values = np.atleast_2d(np.asarray(matrix, dtype=np.float64))
         row, column = (*at, 1.0)[:2] if len(at) == 1 and values.shape[1] == 1 else (1.0, *at)[-2:]
         if not (1 <= row <= values.shape[0] and 1 <= column <= values.shape[1]):
@@ -132,9 +148,21 @@ class SessionNames:
 
     def counted(self) -> None:
         """Where one value is wanted, a small number of observations may not be shown."""
+        data, trace = self.session.data, self.session.trace
+        everyone = np.ones(data.rows, dtype=np.bool_)
+        small = bool(data.variables) and cases(self.session, everyone) < self.session.limits.minimum
+        trace.touch(trace.rests(()) or (self.scalar_wanted and small))
+
+    def told_apart(self, held: Any, gaps: Any) -> None:
+        """Note a comparison that holds for a few only, or for all but a few."""
         rows = self.session.data.rows
-        if self.scalar_wanted and 0 < rows < self.session.limits.minimum:
-            self.session.trace.touched = True
+        if self.scalar_wanted or np.ndim(held) == 0 or len(held) != rows:
+            return
+        trace, chosen = self.session.trace, held != 0
+        trace.few |= few(self.session, chosen)
+        trace.rest |= few(self.session, ~chosen)
+        if np.ndim(gaps) and (chosen.all() or not chosen.any()) and near(self.session, gaps):
+            trace.few = True
 
     def referred(self, rows: Any, inside: Any) -> None:
         """Note from which observations values are taken: one for many is a single value."""
@@ -148,7 +176,10 @@ class SessionNames:
         if groups is not None:
             group = np.repeat(np.arange(groups.sizes.size, dtype=np.int64), groups.sizes)
         column = np.broadcast_to(np.asarray(values, dtype=np.float64), (rows,))
-        if rows and dominated(self.session, column, group):
+        whole, first = leading(self.session, group)
+        flags = bool(np.isin(column, (0.0, 1.0)).all())
+        parts = [whole] if flags else [whole, first]
+        if any(dominated(self.session, column, one) for one in parts):
             self.session.trace.touched = True
 
     def shifted(self, operators: str, name: str) -> Any:

@@ -57,11 +57,11 @@ def entered(session: Session, program: Program, text: str) -> Iterator[None]:
     """The macros that a program sees: `0` is all of its text, `1`, `2`, … are its words."""
     touched = session.trace.touched
     session.locals.append({})
-    session.set_local("0", text)
-    for number, word in enumerate(words_of(text.replace(",", " , ")), 1):
-        session.set_local(str(number), word)
     before, session.returned = session.returned, {}
     try:
+        session.set_local("0", text)
+        for number, word in enumerate(words_of(text.replace(",", " , ")), 1):
+            session.set_local(str(number), word)
         yield
     finally:
         returned: dict[str, Result] = session.returned
@@ -70,4 +70,5 @@ def entered(session: Session, program: Program, text: str) -> Iterator[None]:
         session.leave_program()
         if program.returns:
             session.stored[program.returns] = returned
+            session.origin[program.returns] = ""
         session.trace.touched = touched

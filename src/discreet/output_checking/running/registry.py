@@ -21,7 +21,7 @@ from discreet.output_checking.stata.names import canonical
 if TYPE_CHECKING:
     from discreet.output_checking.running.session import Session
 
-__all__ = ["Command", "Option", "command", "commands", "find", "settle_options"]
+__all__ = ["Command", "Option", "command", "commands", "find", "layout_notes", "settle_options"]
 
 _Run = Callable[["Session", Call], None]
 _KNOWN: dict[str, Command] = {}
@@ -30,12 +30,22 @@ _DECLARED = re.compile(r"(?P<name>[A-Za-z_0-9]+)(?P<brackets>\(\))?(?P<may>\?)?\
 
 @dataclass(frozen=True)
 class Option:
-    """An option: full name, shortest form, and whether it takes something in brackets."""
+    """An option: full name, shortest form, and whether it takes something in brackets.
+
+    Args:
+        name: Full name.
+        least: How many letters the shortest form has.
+        argument: Whether something may stand in brackets.
+        optional: Whether the brackets may be left out.
+        effect: Whether it has none: "layout" would change how output looks, which is said
+            in the log; "idle" would not change anything that can be seen. Else empty.
+    """
 
     name: str
     least: int
     argument: bool
     optional: bool
+    effect: str = ""
 
     def matches(self, word: str) -> bool:
         """Whether a word is this option or a legal abbreviation."""
@@ -74,6 +84,8 @@ def command(
     *,
     summary: str,
     options: str = "",
+    layout: str = "",
+    idle: str = "",
     by: bool = False,
     weights: str = "",
     expression: bool = False,
@@ -87,6 +99,9 @@ def command(
         summary: What it does, one line.
         options: Options with their shortest form in capitals, `()` where something stands
             in brackets, `()?` where it may: `"Detail SEParator() noFORmat"`.
+        layout: Options that only change how output looks in Stata: taken, and the log says
+            that they change nothing here.
+        idle: Options that change no result in Stata either: taken without a word.
         by: Whether `by` may stand before it; the function then sees all groups at once.
         weights: Weights it takes, such as `"fweight aweight"`.
         expression: Whether `= exp` is part of its syntax.
@@ -101,7 +116,11 @@ def command(
             _KNOWN[one] = Command(
                 one,
                 run,
-                tuple(_declared(word) for word in options.split()),
+                (
+                    *(_declared(word) for word in options.split()),
+                    *(_declared(word, "layout") for word in layout.split()),
+                    *(_declared(word, "idle") for word in idle.split()),
+                ),
                 summary,
                 by,
                 frozenset(weights.split()),
@@ -114,7 +133,7 @@ def command(
     return marked
 
 
-def _declared(text: str) -> Option:
+def _declared(text: str, effect: str = "") -> Option:
     found = _DECLARED.match(text)
     if not found:
         raise ValueError(f"not an option: {text}")
@@ -122,7 +141,7 @@ def _declared(text: str) -> Option:
     least = len(word)
     if any(one.isupper() for one in word):
         least = max(at for at, one in enumerate(word) if one.isupper()) + 1
-    return Option(word.lower(), least, bool(found["brackets"]), bool(found["may"]))
+    return Option(word.lower(), least, bool(found["brackets"]), bool(found["may"]), effect)
 
 
 @cache
@@ -168,3 +187,12 @@ def settle_options(known: Command, call: Call) -> None:
             raise UnsupportedError(f"{kind}s with {known.name}")
         if not known.weights:
             raise UnsupportedError(f"weights with {known.name}")
+
+
+def layout_notes(known: Command, call: Call) -> list[str]:
+    """What the log says of options that only change how output looks in Stata."""
+    return [
+        f"(option {one.name} of {known.name} has no effect here)"
+        for one in known.options
+        if one.effect == "layout" and call.has(one.name)
+    ]

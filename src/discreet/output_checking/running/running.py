@@ -20,11 +20,12 @@ from discreet.output_checking.findings import Finding, Severity
 from discreet.output_checking.running.blocks import LoopSteering
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.interpreter import Interpreter
+from discreet.output_checking.running.isolating import mark_real
 from discreet.output_checking.running.programs import Ended
 from discreet.output_checking.running.reading import read_data
-from discreet.output_checking.running.samples import keep_entity
 from discreet.output_checking.running.session import Session, Shown
 from discreet.output_checking.running.tree import steps_of
+from discreet.output_checking.running.witnessing import Told
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.results import Verdict, worst
 from discreet.output_checking.stata.parsing import parse_do
@@ -89,7 +90,7 @@ def run_do(
     entity: str | None = None,
     seed: int = 0,
     seconds: float | None = None,
-    witness: Callable[[int, str, list[Any] | None, Any], None] | None = None,
+    witness: Callable[[Told], None] | None = None,
 ) -> RunResult:
     """Run a do-file with safe commands in place of Stata's.
 
@@ -101,8 +102,7 @@ def run_do(
         entity: The variable that says whom a record is about.
         seed: Where random numbers start.
         seconds: How long it may take.
-        witness: Told whom each statistic that is shown is about: line, command, units (None
-            if not known), and a frame of its variables. CONFIDENTIAL.
+        witness: Told whom each statistic that is or can be shown is about. CONFIDENTIAL.
 
     >>> import tempfile, polars
     >>> folder = Path(tempfile.mkdtemp())
@@ -126,8 +126,12 @@ def run_do(
     if files:
         session.data = read_data(files[0])
         _check_entity(session, files[0])
-        keep_entity(session)
+        mark_real(session, session.data)
     error = _worked(source, session, seconds)
+    if error is not None and (getattr(error, "untold", False) or session.trace.branches):
+        lines.clear()
+        session.outputs.clear()
+        error = _unseen()
     if error is not None:
         lines += ["", f"*** {'; '.join(_told(error))}"]
     return RunResult(
@@ -178,6 +182,15 @@ def _worked(source: SourceText, session: Session, seconds: float | None) -> Disc
         what = f"internal error, please report: {type(error).__name__}"
         return _InternalError(what, session.line)
     return None
+
+
+def _unseen() -> DiscreetError:
+    """What is said of a stop that single values decided about: its place would tell them."""
+    return OutputCheckError(
+        "the program stopped where single values of the data decide; nothing of it is shown",
+        code="do-file",
+        hint="look for a statement that uses a maximum, x[17] or a condition on few cases",
+    )
 
 
 class _InternalError(OutputCheckError):

@@ -15,10 +15,19 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import DiscreetError
+from discreet.output_checking.running.categories import grouping
+from discreet.output_checking.running.differencing import conflicting
 from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.isolating import (
+    all_but_few,
+    cases,
+    copies,
+    differing_few,
+    owners,
+)
 from discreet.output_checking.running.selecting import selected, weights_of
 from discreet.output_checking.running.values import MISSING, Floats, Mask
-from discreet.output_checking.safe.numbers import number_text
+from discreet.output_checking.running.witnessing import Told
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 
 if TYPE_CHECKING:
@@ -62,19 +71,16 @@ def keep_entity(session: Session) -> None:
         data.hidden[_KEPT] = data.variables[name]
 
 
+def named_owners(session: Session) -> bool:
+    """Whether it is known by an entity whom the observations are about."""
+    kept = session.data.hidden.get(_KEPT)
+    return session.entity is not None and kept is not None and len(kept.values) == session.data.rows
+
+
 def entity_codes(session: Session) -> Any:
     """For each observation whom it is about, as whole numbers, -1 where that is not known."""
-    if session.entity is None:
-        return None
     keep_entity(session)
-    kept = session.data.hidden.get(_KEPT)
-    if kept is None or len(kept.values) != session.data.rows:
-        return None
-    unknown = kept.values == "" if kept.is_text else kept.values >= MISSING
-    values = kept.values.astype(str) if kept.is_text else kept.values
-    codes = np.unique(values, return_inverse=True)[1].astype(np.int64)
-    codes[np.asarray(unknown, dtype=np.bool_)] = -1
-    return codes
+    return owners(session) if named_owners(session) else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,6 +94,8 @@ class Chosen:
         weights: Column of weights.
         weight: The weights of the chosen observations, where there are any.
         checks: What has to be said about them.
+        groups: Variables that span the output.
+        missing: Whether missing values are a group of their own.
     """
 
     frame: pl.DataFrame
@@ -96,6 +104,8 @@ class Chosen:
     weights: str | None
     weight: Floats | None
     checks: tuple[Check, ...] = ()
+    groups: tuple[str, ...] = ()
+    missing: bool = False
 
     @property
     def options(self) -> dict[str, Any]:
@@ -128,30 +138,34 @@ def choose(
     """
     rows = selected(session, call) if mask is None else mask.copy()
     weight = weights_of(session, call, rows, default)
+    if weight is not None and differing_few(session, weight, rows):
+        session.trace.touch()
     frame = pl.DataFrame({_ROW: np.ones(int(rows.sum()), dtype=np.int64)})
     if names:
         frame = session.data.frame(list(dict.fromkeys(names)), rows)
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     frame = frame.with_columns(pl.col(name).replace("", None) for name in texts)
+    codes = owners(session)
     for name in groups:
-        frame = frame.with_columns(labelled(session, name, frame[name]))
+        frame = frame.with_columns(grouping(session, name, frame[name], codes[rows]))
     for name, values in (more or {}).items():
         column = np.where(values[rows] >= MISSING, np.nan, values[rows])
         frame = frame.with_columns(pl.Series(name, column, nan_to_null=True))
     entity, checks = None, []
-    codes = entity_codes(session)
-    if codes is not None:
+    if named_owners(session) or copies(session):
         entity = ENTITY
         who = pl.Series(ENTITY, codes[rows])
         frame = frame.with_columns(who.set(who < 0, None))
-    elif session.entity is not None:
+    if session.entity is not None and not named_owners(session):
         reason = "nothing in the data says whom an observation is about; each counts as a case"
         checks.append(Check(rule="entity", verdict=Verdict.review, reason=reason))
     kind = "" if call.weight is None else call.weight.kind
     kind = default if kind == "weight" else kind
+    of = None if weight is None else weight[rows]
+    told = tuple(groups), call.has("missing")
+    chosen = Chosen(frame, rows, entity, None, of, tuple(checks), *told)
     if weight is None:
-        return Chosen(frame, rows, entity, None, None, tuple(checks))
-    chosen = Chosen(frame, rows, entity, None, weight[rows], tuple(checks))
+        return chosen
     if kind == "fweight" and repeat:
         return _repeated(chosen)
     return replace(
@@ -172,21 +186,6 @@ def _repeated(chosen: Chosen) -> Chosen:
     return replace(chosen, frame=frame, entity=ENTITY)
 
 
-def labelled(session: Session, name: str, column: pl.Series) -> pl.Series:
-    """A column with its value labels in place of numbers, in the order of the numbers."""
-    label = session.data.variables[name].value_label
-    texts = {} if label in session.trace.labels else session.data.value_labels.get(label, {})
-    values = column.drop_nulls().unique().sort().to_list()
-    if not texts or column.dtype == pl.String or any(value != int(value) for value in values):
-        return column
-    labels = [texts.get(float(value)) or number_text(int(value)) for value in values]
-    if len(set(labels)) < len(labels):
-        labels = [f"{label} ({int(value)})" for label, value in zip(labels, values, strict=True)]
-    if len(set(labels)) < len(labels):
-        return column
-    return column.replace_strict(values, labels, return_dtype=pl.Enum(labels))
-
-
 def numeric(session: Session, names: Sequence[str]) -> list[str]:
     """The same names; an error if one is a text."""
     for name in names:
@@ -197,7 +196,7 @@ def numeric(session: Session, names: Sequence[str]) -> list[str]:
 
 def touched(session: Session, names: Sequence[str]) -> bool:
     """Whether a variable was made from single values that may not be shown."""
-    return any(name in session.trace.variables for name in names)
+    return session.trace.rests(names)
 
 
 def safely(session: Session, command: str, work: Callable[[], _Value]) -> _Value | None:
@@ -214,6 +213,10 @@ def safely(session: Session, command: str, work: Callable[[], _Value]) -> _Value
         if error.code in _WITHHELD:
             session.withhold(command, error.code, error.what)
             return None
+        plain = session.trace.plain and session.data.rows
+        if error.code == "no-observations" and not plain:
+            session.withhold(command, "minimum", "it is about too few cases")
+            return None
         raise DoError(error.what, code=_CODES.get(error.code, 198)) from None
 
 
@@ -223,27 +226,73 @@ def show(session: Session, result: SafeResult, chosen: Chosen, names: Sequence[s
     Returns:
         Whether it was shown.
     """
-    if touched(session, names):
+    session.trace.hidden = True
+    if _too_few(session, result, chosen):
+        reason = "it is about too few cases, or about all but a few"
+        session.withhold(result.command.split()[0], "minimum", reason)
+        return False
+    if touched(session, names) or session.trace.touched:
         reason = "a variable was made from single values of the data, such as a maximum"
         session.withhold(result.command.split()[0], "single-value", reason)
         return False
+    if conflicting(session, counted(chosen), names):
+        reason = "it differs from an earlier output by a few cases"
+        session.withhold(result.command.split()[0], "difference", reason)
+        return False
     if chosen.checks:
         result = replace(result, checks=[*result.checks, *chosen.checks])
+    session.trace.hidden = False
     session.show(result)
     _tell_whom(session, result, chosen, names)
     return True
 
 
+def counted(chosen: Chosen) -> Mask:
+    """The observations that an output is about; of a count all are given, with who is inside."""
+    mask = chosen.mask
+    if INSIDE in chosen.frame.columns:
+        mask = mask.copy()
+        mask[mask] = (chosen.frame[INSIDE] == 1).to_numpy()
+    return mask
+
+
 def _tell_whom(session: Session, result: SafeResult, chosen: Chosen, names: Sequence[str]) -> None:
-    """Tell whom an output is about to whoever keeps a ledger of that."""
-    if session.witness is None or session.quiet:
+    """Tell whom an output is about to whoever keeps a ledger of that.
+
+    Also if the program runs quietly: `display` can show the result later.
+    """
+    if session.witness is None:
         return
+    mask = counted(chosen)
     kept = session.data.hidden.get(_KEPT)
-    known = kept is not None and len(kept.values) == session.data.rows
-    units = kept.values[chosen.mask].tolist() if kept is not None and known else None
+    units = None
+    if kept is not None and len(kept.values) == session.data.rows:
+        unknown = kept.values == "" if kept.is_text else kept.values >= MISSING
+        whom = kept.values[mask].astype(object)
+        whom[np.asarray(unknown, dtype=np.bool_)[mask]] = None
+        units = whom.tolist()
     listed = [name for name in dict.fromkeys(names) if name in session.data.variables]
-    frame = session.data.frame(listed, chosen.mask) if listed else pl.DataFrame()
-    session.witness(session.line, result.command, units, frame)
+    frame = session.data.frame(listed, mask) if listed else pl.DataFrame()
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    frame = frame.with_columns(pl.col(name).replace("", None) for name in texts)
+    command, groups = result.command, tuple(one for one in chosen.groups if one in listed)
+    session.witness(Told(session.line, command, units, frame, groups, chosen.missing))
+
+
+#: Models look themselves at what is left out.
+_MODELS = frozenset(("regress", "logit", "probit", "logistic", "utest"))
+
+
+def _too_few(session: Session, result: SafeResult, chosen: Chosen) -> bool:
+    """Whether a condition chose too few cases, nobody included, or all but a few."""
+    name, trace, mask = result.command.split()[0], session.trace, chosen.mask
+    if trace.few:
+        return True
+    if name == "count":
+        return False
+    if (mask.all() or not trace.plain) and cases(session, mask) < session.limits.minimum:
+        return True
+    return name not in _MODELS and all_but_few(session, mask)
 
 
 def quoted(session: Session, call: Call, *options: str, always: bool = False) -> bool:

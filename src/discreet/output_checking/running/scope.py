@@ -25,6 +25,12 @@ IntArray = npt.NDArray[np.int64]
 class Names(Protocol):
     """Where the values of names come from."""
 
+    #: Whether a variable was asked for that rests on data, and which were asked for.
+    used: bool
+    columns: set[str]
+    #: A variable with other values, to see what hangs on it.
+    shaken: tuple[str, Any] | None
+
     def column(self, name: str) -> Any:
         """The values of a variable (abbreviations allowed), or None."""
 
@@ -39,6 +45,9 @@ class Names(Protocol):
 
     def counted(self) -> None:
         """Note that the number of observations is used."""
+
+    def told_apart(self, held: Any, gaps: Any) -> None:
+        """Note for whom a comparison holds, and how far its sides are apart."""
 
     def shifted(self, operators: str, name: str) -> Any:
         """A variable under time-series operators."""

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.output_checking.running.depending import hangs_on_few
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.evaluating import evaluate, is_text, truth, whole_column
+from discreet.output_checking.running.isolating import asks_by_function, cases, plain
 from discreet.output_checking.running.values import MISSING, Floats, Mask
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
+    from discreet.output_checking.running.scope import Scope
     from discreet.output_checking.running.session import Session
 
 __all__ = ["selected", "weights_of"]
@@ -23,20 +26,41 @@ __all__ = ["selected", "weights_of"]
 _PLACE = re.compile(r"(-?\d+|f|l)(?:/(-?\d+|f|l))?\Z", re.IGNORECASE)
 
 
-def selected(session: Session, call: Call) -> Mask:
-    """Observations for which `if` holds and that are in the range of `in`."""
+def selected(session: Session, call: Call, scope: Scope | None = None) -> Mask:
+    """Observations for which `if` holds and that are in the range of `in`.
+
+    Args:
+        session: The session.
+        call: The call.
+        scope: Where the expression of the command is evaluated afterwards: it may refer to
+            what a pattern of `if` has matched.
+    """
     rows = session.data.rows
     mask = np.ones(rows, dtype=np.bool_)
     if call.condition is not None:
-        mask &= truth(call.condition, session.scope(call.groups))
+        scope = scope or session.scope(call.groups)
+        held = truth(call.condition, scope)
+        session.trace.few |= hangs_on_few(session, call.condition, scope, held, held=True)
+        mask &= held
+        if session.trace.few or _close(session, held):
+            session.trace.plain &= plain(session, call.condition)
+        if not session.trace.plain and (held.all() or not held.any()):
+            session.trace.few |= asks_by_function(call.condition)
     if call.rows is not None:
         if call.groups is not None:
             raise DoError("in may not be combined with by", code=190)
         first, last = _range(call.rows, rows)
+        session.trace.plain = False
         inside = np.zeros(rows, dtype=np.bool_)
         inside[first - 1 : last] = True
         mask &= inside
     return mask
+
+
+def _close(session: Session, held: Mask) -> bool:
+    """Whether a condition holds for few or nobody, or for all or all but a few."""
+    least = session.limits.minimum
+    return cases(session, held) < least or cases(session, ~held) < least
 
 
 def _range(text: str, rows: int) -> tuple[int, int]:
@@ -74,7 +98,9 @@ def weights_of(session: Session, call: Call, mask: Mask, default: str = "") -> F
     kind = call.weight.kind if call.weight.kind != "weight" else default
     if not kind:
         raise UnsupportedError("[weight=…] without its kind")
-    value = evaluate(call.weight.expression, session.scope())
+    scope = session.scope()
+    value = evaluate(call.weight.expression, scope)
+    session.trace.touch(hangs_on_few(session, call.weight.expression, scope, value, mask))
     if is_text(value):
         raise DoError("weights must be numeric", code=109)
     weight = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)

@@ -15,11 +15,14 @@ from typing import Any
 import numpy as np
 
 from discreet.output_checking.running.dataset import DataSet
+from discreet.output_checking.running.differencing import Differences
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.macros import Macros
 from discreet.output_checking.running.masking import masked, masked_result
 from discreet.output_checking.running.names import SessionNames
 from discreet.output_checking.running.scope import Groups, Scope
+from discreet.output_checking.running.tracing import Trace
+from discreet.output_checking.running.witnessing import Told
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 
@@ -40,33 +43,6 @@ class Result:
         return "<Result (confidential)>"
 
 
-@dataclass
-class Trace:
-    """Whether what is being worked out rests on values of the data that may not be shown.
-
-    Args:
-        touched: It does, since the last `fresh`.
-        macros: Names of local macros (by depth) and global macros that do.
-        scalars: Names of scalars and matrices that do.
-        variables: Names of variables made from such values.
-        labels: Names of value labels whose texts are values of the data.
-        names: Names of variables and files that hold such values themselves.
-        branches: In how many branches or loops, chosen by such values, the run is.
-    """
-
-    touched: bool = False
-    macros: set[tuple[int, str]] = field(default_factory=set)
-    scalars: set[str] = field(default_factory=set)
-    variables: set[str] = field(default_factory=set)
-    labels: set[str] = field(default_factory=set)
-    names: set[str] = field(default_factory=set)
-    branches: int = 0
-
-    def fresh(self) -> None:
-        """Begin with a new statement."""
-        self.touched = False
-
-
 @dataclass(frozen=True)
 class Shown:
     """One piece of output: where it came from and what was found about it."""
@@ -82,6 +58,7 @@ class Kept:
 
     data: DataSet
     variables: frozenset[str]
+    made: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -95,8 +72,7 @@ class Session:
         seed: Where random numbers start.
         tell: Takes each line of the log.
         sources: Data files that may be read wherever they lie, by their file names.
-        witness: Told of each statistic that is shown: its line and command, whom it is about
-            (None if that is not known), and its variables.
+        witness: Told of each statistic that is or can be shown.
         here: The folder that the do-file changed to, within its own.
     """
 
@@ -110,7 +86,7 @@ class Session:
     preserved: list[tuple[int, Kept]] = field(default_factory=list)
     files: dict[Path, Kept] = field(default_factory=dict)
     sources: dict[str, Path] = field(default_factory=dict)
-    witness: Callable[[int, str, list[Any] | None, Any], None] | None = None
+    witness: Callable[[Told], None] | None = None
     here: str = ""
     locals: list[dict[str, str]] = field(default_factory=lambda: [{}])
     shared: dict[str, str] = field(default_factory=dict)
@@ -119,6 +95,7 @@ class Session:
     stored: dict[str, dict[str, Result]] = field(
         default_factory=lambda: {"r": {}, "e": {}, "s": {}, "c": {}}
     )
+    origin: dict[str, str] = field(default_factory=dict)
     estimates: dict[str, Any] = field(default_factory=dict)
     model: Any = None
     fitted: list[SafeResult] = field(default_factory=list)
@@ -131,6 +108,12 @@ class Session:
     code: int = 0
     temporary: int = 0
     settings: dict[str, str] = field(default_factory=dict)
+    records: int = 0
+    key: bytes = b""
+    trims: set[str] = field(default_factory=set)
+    differences: Differences = field(default_factory=Differences)
+    record_owners: Any = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    known_owners: tuple[Any, Any, Any] | None = None
 
     def __post_init__(self) -> None:
         self.draw = np.random.default_rng(self.seed)
@@ -142,29 +125,35 @@ class Session:
 
     def write(self, text: str) -> None:
         """Write public text to the log, line by line, unless the program runs quietly."""
-        if not self.quiet:
-            for line in masked(text, self.trace.names).split("\n"):
-                self.tell(line)
+        if not self.quiet and not self.trace.touched:
+            self.note(text)
 
     def note(self, text: str) -> None:
         """A note of the runner itself; shown even when the program runs quietly."""
-        self.tell(text)
+        if not self.trace.branches:
+            for line in masked(text, self.trace.names).split("\n"):
+                self.tell(line)
 
     def show(self, result: SafeResult) -> None:
-        """Show a safe result and remember it with its checks."""
-        steered = self.trace.branches or self.trace.touched
-        if steered and result.shown != WITHHELD:
-            result = _with_doubt(result)
+        """Show a safe result and remember it with its checks.
+
+        Nothing is shown of what single values decided whether, or about whom, it is shown.
+        """
+        if self.trace.branches:
+            return
+        if (self.trace.touched or self.trace.rests(())) and result.shown != WITHHELD:
+            result = _unshown(result)
         result = masked_result(result, self.trace.names)
         if not self.quiet:
             self.outputs.append(Shown(self.line, result.command, result))
             if result.shown:
-                self.write(result.shown)
+                self.note(result.shown)
 
     def remember(self, result: SafeResult) -> None:
         """Remember checks, of what is not shown or is shown elsewhere."""
-        result = masked_result(result, self.trace.names)
-        self.outputs.append(Shown(self.line, result.command, result))
+        if not self.trace.branches:
+            result = masked_result(result, self.trace.names)
+            self.outputs.append(Shown(self.line, result.command, result))
 
     def withhold(self, command: str, rule: str, reason: str) -> None:
         """Say that something is not shown, and remember it."""
@@ -175,16 +164,22 @@ class Session:
 
     def kept(self) -> Kept:
         """A copy of the data to put aside."""
-        return Kept(self.data.copy(), frozenset(self.trace.variables))
+        trace = self.trace
+        return Kept(self.data.copy(), frozenset(trace.variables), frozenset(trace.made))
 
     def take(self, kept: Kept) -> None:
         """Work on with data that was put aside."""
         self.data = kept.data.copy()
+        self.trace.variables, self.trace.made = set(kept.variables), set(kept.made)
+
+    def add(self, kept: Kept) -> None:
+        """Note that data that was put aside becomes part of those in memory."""
         self.trace.variables |= kept.variables
+        self.trace.made |= kept.made
 
     def derive(self, name: str, sources: Iterable[str]) -> None:
         """Remember a variable whose sources rest on single values of the data."""
-        if self.trace.touched or self.trace.variables.intersection(sources):
+        if self.trace.touched or self.trace.rests(sources):
             self.trace.variables.add(name)
 
     # --- results and names ---------------------------------------------------------
@@ -200,10 +195,12 @@ class Session:
             safe: Those that may be shown, as the safe command gives them; the value is
                 then taken from here. None may be if single values chose what is described.
         """
-        public = {} if self.trace.touched else dict(safe or {})
+        public = {} if self.trace.touched or self.trace.hidden else dict(safe or {})
         results = {name: Result(value, safe=False) for name, value in values.items()}
         results.update({name: Result(float(value), safe=True) for name, value in public.items()})
         self.stored[kind] = results
+        if not self.trace.branches:
+            self.trace.whole.discard(f"{kind}()")
 
     @property
     def local(self) -> dict[str, str]:
@@ -238,6 +235,7 @@ class Session:
         self._mark((0, name))
 
     def _mark(self, key: tuple[int, str]) -> None:
+        self.trace.levels.pop(key, None)
         if self.trace.touched:
             self.trace.macros.add(key)
         else:
@@ -252,10 +250,7 @@ class Session:
     def set_scalar(self, name: str, value: float | str) -> None:
         """Set a scalar."""
         self.scalars[name] = value
-        if self.trace.touched:
-            self.trace.scalars.add(name)
-        else:
-            self.trace.scalars.discard(name)
+        self.trace.mark(self.trace.scalars, name)
 
     def temporary_name(self) -> str:
         """A new name for `tempvar`, `tempname` or `tempfile`."""
@@ -273,6 +268,8 @@ class Session:
             text += suffix
         if "://" in text or text.startswith(("~", "\\\\")) or "\x00" in text:
             raise DoError("files outside the folder of the program are not opened", code=603)
+        if self.trace.touched:
+            raise DoError("the name of a file may not hold single values of the data", code=198)
         home = self.folder.resolve()
         path = (home / self.here / text.replace("\\", "/")).resolve()
         if not path.is_relative_to(home):
@@ -280,18 +277,8 @@ class Session:
         return path
 
 
-def _with_doubt(result: SafeResult) -> SafeResult:
-    """The same, to be looked at: values of the data decided whether or how it is shown."""
-    doubt = Check(
-        rule="flow",
-        verdict=Verdict.review,
-        reason="single values of the data decided whether or how this is shown",
-    )
-    return SafeResult(
-        command=result.command,
-        shown=result.shown,
-        frame=result.frame,
-        stored=result.stored,
-        checks=[*result.checks, doubt],
-        evidence=result.evidence,
-    )
+def _unshown(result: SafeResult) -> SafeResult:
+    """The same without its output: values of the data decided whether or how it is shown."""
+    reason = "single values of the data decided whether or how this is shown"
+    check = Check(rule="flow", verdict=Verdict.fail, reason=reason)
+    return SafeResult(command=result.command.split()[0], shown=WITHHELD, checks=[check])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.output_checking.running.samples import entity_codes
+from discreet.output_checking.running.isolating import owners
 from discreet.output_checking.running.values import MISSING
 from discreet.output_checking.safe.judging import concentrated
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.output_checking.running.egen_work import Work
     from discreet.output_checking.running.session import Session
 
-__all__ = ["dominated", "hands_over", "rests_on_one", "spreads"]
+__all__ = ["dominated", "hands_over", "leading", "rests_on_one", "spreads"]
 
 #: Functions of `egen` that give a value of one observation, or of two.
 _SINGLE = frozenset(
@@ -34,11 +34,9 @@ _ADDED = frozenset(["mean", "total", "sum", "rawsum", "sd", "std", "pc", "mdev",
 
 def _owners(session: Session) -> Any:
     """Whom each observation is about; each another where that is not known."""
-    owners = entity_codes(session)
+    codes = owners(session)
     rows = np.arange(session.data.rows, dtype=np.int64)
-    if owners is None:
-        return rows
-    return np.where(owners >= 0, owners, rows + session.data.rows)
+    return np.where(codes >= 0, codes, rows + session.records + session.data.rows)
 
 
 def spreads(session: Session, rows: Any, inside: Any) -> bool:
@@ -52,8 +50,8 @@ def spreads(session: Session, rows: Any, inside: Any) -> bool:
     size = session.data.rows
     taken = np.broadcast_to(np.asarray(rows, dtype=np.int64), (size,))
     used = np.broadcast_to(np.asarray(inside, dtype=np.bool_), (size,))
-    owners = _owners(session)
-    other = used & (owners[np.minimum(taken, max(size - 1, 0))] != owners)
+    who = _owners(session)
+    other = used & (who[np.minimum(taken, max(size - 1, 0))] != who)
     if not other.any():
         return False
     return int(np.bincount(taken[other]).max()) >= session.limits.minimum
@@ -76,11 +74,11 @@ def rests_on_one(session: Session, statistic: str, group: Any, values: Callable[
         group: The group of each observation; -1 for none.
         values: Gives what each observation adds.
     """
-    owners = _owners(session)
+    who = _owners(session)
     inside = group >= 0
     if not inside.any():
         return False
-    pairs = np.unique(np.column_stack([group, owners])[inside], axis=0)
+    pairs = np.unique(np.column_stack([group, who])[inside], axis=0)
     many = np.bincount(pairs[:, 0]) >= session.limits.minimum
     if not many.any():
         return False
@@ -100,12 +98,12 @@ def dominated(session: Session, values: Any, group: Any) -> bool:
         values: What each observation adds.
         group: Its group; -1 for none.
     """
-    owners = np.unique(_owners(session), return_inverse=True)[1]
+    who = np.unique(_owners(session), return_inverse=True)[1]
     known = (values < MISSING) & (group >= 0) & (values != 0)
     if not known.any():
         return False
-    width = int(owners.max()) + 1
-    keys, place = np.unique(group[known] * width + owners[known], return_inverse=True)
+    width = int(who.max()) + 1
+    keys, place = np.unique(group[known] * width + who[known], return_inverse=True)
     amounts = np.bincount(place, np.abs(values[known]), minlength=keys.size)
     groups = keys // width
     order = np.lexsort((-amounts, groups))
@@ -116,3 +114,30 @@ def dominated(session: Session, values: Any, group: Any) -> bool:
         if concentrated(float(largest[0]), second, float(largest.sum()), session.limits):
             return True
     return False
+
+
+def leading(session: Session, group: Any) -> tuple[Any, Any]:
+    """Groups of enough persons or firms, and in each the first records that are of enough.
+
+    Args:
+        session: The session.
+        group: The group of each observation, consecutive and counted from 0.
+
+    Returns:
+        The group of each observation, -1 where it is of few; the same for the first records.
+    """
+    who = _owners(session)
+    least = session.limits.minimum
+    none = np.full(len(group), -1, dtype=np.int64)
+    if not len(group):
+        return none, none
+    pairs = np.column_stack([group, who])
+    _, firsts = np.unique(pairs, axis=0, return_index=True)
+    firsts = firsts[np.lexsort((firsts, group[firsts]))]
+    number = np.bincount(group[firsts])
+    starts = np.cumsum(number) - number
+    enough = number >= least
+    last = np.full(len(number), -1, dtype=np.int64)
+    last[enough] = firsts[starts[enough] + least - 1]
+    whole = np.where(enough[group], group, -1)
+    return whole, np.where(np.arange(len(group)) <= last[group], group, -1)

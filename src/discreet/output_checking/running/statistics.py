@@ -90,6 +90,18 @@ def _error(values: Floats, weights: Floats | None, kind: str) -> float:
     return MISSING if deviation >= MISSING else deviation / _count(values, weights, kind) ** 0.5
 
 
+def _binomial_error(values: Floats, weights: Floats | None, kind: str) -> float:
+    number, mean = _count(values, weights, kind), _mean(values, weights, kind)
+    if not number or not 0.0 <= mean <= 1.0:
+        return MISSING
+    return float((mean * (1.0 - mean) / number) ** 0.5)
+
+
+def _poisson_error(values: Floats, weights: Floats | None, kind: str) -> float:
+    number, mean = _count(values, weights, kind), _mean(values, weights, kind)
+    return float((mean / number) ** 0.5) if number and mean >= 0 else MISSING
+
+
 def _extreme(choose: Callable[[Any], Any]) -> Statistic:
     def work(values: Floats, weights: Floats | None, kind: str) -> float:
         return float(choose(values)) if len(values) else MISSING
@@ -112,6 +124,8 @@ STATISTICS: dict[str, Statistic] = {
     "median": _share(0.5),
     "sd": _deviation,
     "semean": _error,
+    "sebinomial": _binomial_error,
+    "sepoisson": _poisson_error,
     "sum": _sum,
     "rawsum": _rawsum,
     "count": _count,

@@ -99,10 +99,10 @@ _LEVELS: tuple[frozenset[str], ...] = (
     frozenset("*/"),
 )
 _DEEPEST = 200
+#: Functions whose argument is a date as it is written.
+_DATES = frozenset(("td", "tm", "tq", "tw", "th"))
 #: Functions whose arguments are names, not values.
-_NAMED = frozenset(
-    ("r", "e", "c", "s", "scalar", "matrix", "td", "tm", "tq", "tw", "ty", "th", "tc")
-)
+_NAMED = _DATES | {"r", "e", "c", "s", "scalar", "matrix"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +131,11 @@ def _tokens(text: str) -> list[_Token]:
             word = word[1:-1]
         found.append(_Token(kind, _SAME.get(word, word) if kind == "sign" else word, start, stop))
         at = stop
-        close = text.find("]", at)
-        if word == "[" and len(found) > 1 and found[-2].text in _COEFFICIENTS and close > at:
-            # `_b[1.sex#c.age]`: the name of a coefficient is no expression.
+        before = found[-2].text if len(found) > 1 else ""
+        # `_b[1.sex#c.age]` and `td(31jan2020)`: what stands inside is no expression.
+        sign = {"[": "]", "(": ")"}.get(word, "") if kind == "sign" else ""
+        close = text.find(sign, at) if sign else -1
+        if before in (_COEFFICIENTS if sign == "]" else _DATES) and close > at:
             found.append(_Token("name", text[at:close].strip(), at, close))
             at = close
     return found

@@ -135,8 +135,14 @@ def smallest_type(values: Floats) -> str:
     return "double"
 
 
-def stored(values: Floats, kind: str) -> tuple[Floats, str]:
+def stored(values: Floats, kind: str, default: str = "float") -> tuple[Floats, str]:
     """Numbers for `replace`: the type grows until it holds them, as Stata promotes.
+
+    Args:
+        values: The numbers.
+        kind: The storage type until now.
+        default: What a whole-number type becomes where numbers are not whole: `float`, which
+            rounds them, unless `set type double` says otherwise; `long` becomes `double`.
 
     Returns:
         The numbers as kept, and the storage type.
@@ -147,9 +153,9 @@ def stored(values: Floats, kind: str) -> tuple[Floats, str]:
         return limited(values, kind), kind
     known = values[values < MISSING]
     if not (known == np.trunc(known)).all():
-        fits = np.array_equal(known.astype(np.float32).astype(np.float64), known)
-        wide = "double" if kind == "long" or not fits else "float"
-        return (values, "double") if wide == "double" else (limited(values, "float"), "float")
+        beyond = bool((np.abs(known) > FLOAT_MAX).any())
+        wide = "double" if kind == "long" or default == "double" or beyond else "float"
+        return limited(values, wide), wide
     for wide in list(WHOLE)[list(WHOLE).index(kind) :]:
         low, high = WHOLE[wide]
         if not known.size or (known.min() >= low and known.max() <= high):

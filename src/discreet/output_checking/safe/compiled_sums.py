@@ -53,13 +53,12 @@ def _add(values: Any, pivot: Any, factor: Any, sums: Any) -> None:
     sums[0, 3] += fine_square
 
 
-@numba.njit(
-    numba.void(_VALUES, _CODES, numba.float64, numba.float64, _SUMS), nogil=True, cache=True
-)
-def _add_groups(values: Any, codes: Any, pivot: Any, factor: Any, sums: Any) -> None:
+@numba.njit(numba.void(_VALUES, _CODES, _VALUES, _VALUES, _SUMS), nogil=True, cache=True)
+def _add_groups(values: Any, codes: Any, pivots: Any, factors: Any, sums: Any) -> None:
     for at in range(values.size):
-        unit = (values[at] - pivot) * factor
-        row = sums[codes[at]]
+        code = np.uint64(codes[at])
+        unit = (values[at] - pivots[code]) * factors[code]
+        row = sums[code]
         part = unit * BASE
         whole = np.floor(part)
         row[0] += whole
@@ -73,7 +72,7 @@ def _add_groups(values: Any, codes: Any, pivot: Any, factor: Any, sums: Any) -> 
 @numba.njit(numba.void(_VALUES, _CODES, _COUNTS, _ENDS, _ENDS), nogil=True, cache=True)
 def _add_extremes(values: Any, codes: Any, count: Any, low: Any, high: Any) -> None:
     for at in range(values.size):
-        code, value = codes[at], values[at]
+        code, value = np.uint64(codes[at]), values[at]
         count[code] += 1
         low[code] = min(low[code], value)
         high[code] = max(high[code], value)
@@ -90,18 +89,19 @@ def extremes(
 
 
 def moments(
-    values: FloatArray, codes: IntArray | None, groups: int, pivot: float, factor: float
+    values: FloatArray, codes: IntArray | None, pivots: FloatArray, factors: FloatArray
 ) -> tuple[list[int], list[int]]:
     """Whole sums of scaled values and of their squares per group."""
+    groups = pivots.size
     first, second = [0] * groups, [0] * groups
     for start in range(0, values.size, CHUNK):
         sums = np.zeros((groups, 4))
         part = np.ascontiguousarray(values[start : start + CHUNK])
         if codes is None:
-            _add(part, pivot, factor, sums)
+            _add(part, float(pivots[0]), float(factors[0]), sums)
         else:
             inside = np.ascontiguousarray(codes[start : start + CHUNK])
-            _add_groups(part, inside, pivot, factor, sums)
+            _add_groups(part, inside, pivots, factors, sums)
         for group, (coarse, fine, coarse_square, fine_square) in enumerate(sums.tolist()):
             first[group] += (int(coarse) << 32) + int(fine)
             second[group] += (int(coarse_square) << 32) + int(fine_square)

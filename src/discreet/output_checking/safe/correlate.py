@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.safe.facts import Holding
+from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import Found, broken, checks_of, leading
 from discreet.output_checking.safe.layout import Grid, abbreviated, closed
 from discreet.output_checking.safe.limits import SafeLimits

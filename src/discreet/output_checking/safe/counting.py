@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from discreet.output_checking.safe.groups import cases_of, group
+from discreet.output_checking.safe.cases import cases_of
+from discreet.output_checking.safe.groups import group
 from discreet.output_checking.safe.judging import Found, checks_of
 from discreet.output_checking.safe.layout import closed
 from discreet.output_checking.safe.limits import SafeLimits

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from discreet.output_checking.safe.cases import sums_of_groups
 from discreet.output_checking.safe.chances import chi_squared_tail
-from discreet.output_checking.safe.facts import Holding
 from discreet.output_checking.safe.grid import BoolArray, Counts, count_cells, hide_cells
 from discreet.output_checking.safe.groups import Groups
+from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import Found, checks_of, concentrated
 from discreet.output_checking.safe.layout import Grid, closed, column_name
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.numbers import count_text, fixed, rounded
 from discreet.output_checking.safe.records import FloatArray, Records
 from discreet.output_checking.safe.results import Check, Evidence, SafeResult, Verdict
-from discreet.output_checking.safe.sums import group_sums
 from discreet.output_checking.safe.sums_pattern import SumTable
 
 __all__ = ["MARGINS", "Cross", "two_way"]
@@ -110,7 +110,7 @@ def _amounts(records: Records, counts: Counts) -> FloatArray:
         return counts.n.astype(np.float64)
     inside = (counts.codes >= 0) & ~np.isnan(weights)
     cells = counts.sizes[0] * counts.sizes[1]
-    inner = group_sums(weights[inside], counts.codes[inside], cells).reshape(counts.sizes)
+    inner = sums_of_groups(weights[inside], counts.codes[inside], cells).reshape(counts.sizes)
     full = np.zeros(counts.n.shape)
     full[:-1, :-1] = inner
     full[-1, :-1], full[:-1, -1] = inner.sum(axis=0), inner.sum(axis=1)

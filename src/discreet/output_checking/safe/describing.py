@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from discreet.output_checking.safe.facts import Facts, Holding
+from discreet.output_checking.safe.facts import Facts
 from discreet.output_checking.safe.groups import Groups
 from discreet.output_checking.safe.hiding import Hidden, hide_groups, shared_counts
+from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import Found, leading
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.records import IntArray, Records
@@ -90,8 +91,9 @@ class _Shared:
 
     def holding(self, name: str) -> Holding:
         groups = 1 if self.by is None else len(self.by)
+        values, ends = self.records.numbers_with_ends(name)
         return Holding.of(
-            self.records.numbers(name), self.codes, groups, self.entities, self.weights
+            values, self.codes, groups, self.entities, self.weights, ends, self.records.sorting
         )
 
     @cached_property

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import SuppressionError
-from discreet.output_checking.safe.groups import Groups, cases_of, count_of
+from discreet.output_checking.safe.cases import count_of
+from discreet.output_checking.safe.groups import Groups
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.records import IntArray, Records
 
@@ -67,24 +68,39 @@ def count_cells(axes: Sequence[Groups], records: Records) -> Counts:
         codes[axis.codes < 0] = -1
     full = tuple(size + 1 for size in sizes)
     n = with_margins(count_of(codes, math.prod(sizes), records.times).reshape(sizes))
-    entities = records.entities()
-    cases = n if entities is None else np.zeros(full, dtype=np.int64)
+    if records.entity is None:
+        return Counts(n=n, cases=n, codes=codes, sizes=sizes)
+    cases = np.zeros(full, dtype=np.int64)
+    complete = bool(codes.size) and int(codes.min()) >= 0
+    left = []
     for summed in itertools.product((False, True), repeat=len(axes)):
-        if entities is not None:
-            place = tuple(-1 if total else slice(None, -1) for total in summed)
-            cases[place] = _entities_in(axes, summed, codes >= 0, entities)
+        place = tuple(-1 if total else slice(None, -1) for total in summed)
+        known = _known_cases(axes, summed, records) if complete else None
+        if known is None:
+            left.append((place, _margin_of_cells(sizes, summed)))
+        else:
+            cases[place] = known
+    found = records.union_cases(codes, [union for _, union in left])
+    for (place, _), one in zip(left, found, strict=True):
+        cases[place] = one.reshape(cases[place].shape)
     return Counts(n=n, cases=cases, codes=codes, sizes=sizes)
 
 
-def _entities_in(
-    axes: Sequence[Groups], summed: Sequence[bool], inside: BoolArray, entities: IntArray
-) -> IntArray:
+def _known_cases(
+    axes: Sequence[Groups], summed: Sequence[bool], records: Records
+) -> IntArray | int | None:
+    """Cases in a margin of at most one variable, where every record is in a group of each."""
     kept = [axis for axis, total in zip(axes, summed, strict=True) if not total]
-    codes = np.where(inside, 0, -1).astype(np.int64)
-    for axis in kept:
-        codes = np.where(inside, codes * len(axis) + axis.codes, -1)
-    shape = tuple(len(axis) for axis in kept)
-    return cases_of(codes, math.prod(shape), entities).reshape(shape)
+    if len(kept) > 1:
+        return None
+    return kept[0].cases if kept else records.everyone
+
+
+def _margin_of_cells(sizes: Sequence[int], summed: Sequence[bool]) -> tuple[IntArray, int]:
+    """For each cell the place in a margin that it adds to, and how many places there are."""
+    kept = [1 if total else size for size, total in zip(sizes, summed, strict=True)]
+    number = np.arange(math.prod(kept)).reshape(kept)
+    return np.append(np.broadcast_to(number, sizes).ravel(), -1), math.prod(kept)
 
 
 def lines_of(shape: Sequence[int]) -> list[list[tuple[int, int]]]:

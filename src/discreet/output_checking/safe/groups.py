@@ -15,15 +15,15 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError
+from discreet.output_checking.safe.cases import count_of
+from discreet.output_checking.safe.coding import coded
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.numbers import number_text
 from discreet.output_checking.safe.records import IntArray, Records
 from discreet.output_checking.safe.results import Check, Verdict
 
-__all__ = ["Groups", "cases_of", "count_of", "crossed", "group"]
+__all__ = ["Groups", "crossed", "group"]
 
-#: Whole numbers within such a range need no search for their codes.
-_DIRECT = 2**16
 #: A variable of so few values can group few cases; the cells are then withheld.
 _FEW = 5
 #: Whole numbers within a smaller range may be codes of categories.
@@ -42,6 +42,7 @@ class Groups:
         values: The values themselves.
         codes: For each record the position of its value, -1 for records left out.
         checks: What was found about the variable.
+        cases: How many cases there are in each group, if that was asked already.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Groups:
     values: tuple[Any, ...]
     codes: IntArray
     checks: tuple[Check, ...] = ()
+    cases: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -82,97 +84,27 @@ def group(
         column = column.fill_nan(None)
     elif column.dtype == pl.Boolean:
         column = column.cast(pl.UInt8)
-    values, codes = _coded(column, name)
+    values, codes = coded(column, name)
     count = int(count_of(codes, 1, records.times, whole=True)[0])
     checks = _checked(count, column, values, name, limits)
     labels = [number_text(value) for value in values]
+    cases = None
     if checks or (together and _quantity(column, values)):
-        labels, values, codes = _without_rare(labels, values, codes, records, limits)
+        cases = records.cases(codes, len(values))
+        if (cases < limits.minimum).any():
+            labels, values, codes = _without_rare(labels, values, codes, cases, limits)
+            cases = None
     if missing and column.null_count():
         codes[codes < 0] = len(values)
-        labels, values = [*labels, "."], [*values, None]
+        labels, values, cases = [*labels, "."], [*values, None], None
     return Groups(
         name=name,
         labels=tuple(labels),
         values=tuple(values),
         codes=codes,
         checks=tuple(checks),
+        cases=cases,
     )
-
-
-def _coded(column: pl.Series, name: str) -> tuple[list[Any], IntArray]:
-    """Values in order, and for each record the position of its value."""
-    kind = column.dtype
-    if kind.is_integer() and kind not in (pl.UInt64, pl.Int128) and len(column):
-        low, high = column.min(), column.max()
-        if isinstance(low, int) and isinstance(high, int) and high - low < _DIRECT:
-            return _direct(column, low, high)
-    if not (kind.is_numeric() or kind.is_temporal()):
-        if kind not in (pl.String, pl.Null) and not isinstance(kind, pl.Categorical | pl.Enum):
-            raise OutputCheckError(
-                "records cannot be grouped by values of this kind",
-                code="group",
-                where=name,
-                hint="group by numbers, texts or dates",
-            )
-        if isinstance(kind, pl.Enum):
-            return _coded_categories(column, kind)
-        column = column.cast(pl.String)
-    if column.dtype == pl.String:
-        return _coded_texts(column)
-    values = column.unique().drop_nulls().sort()
-    if not len(values):
-        return [], np.full(len(column), -1, dtype=np.int64)
-    found = np.searchsorted(values.to_physical().to_numpy(), _physical(column, values))
-    codes = np.asarray(found, dtype=np.int64)
-    if column.null_count():
-        codes = codes.copy()
-        codes[column.is_null().to_numpy()] = -1
-    return values.to_list(), codes
-
-
-def _coded_categories(column: pl.Series, kind: pl.Enum) -> tuple[list[Any], IntArray]:
-    """Codes of categories that have an order of their own."""
-    there = column.is_not_null().to_numpy()
-    place = column.to_physical().fill_null(0).cast(pl.Int64).to_numpy()
-    used = np.bincount(place[there], minlength=len(kind.categories)) > 0
-    codes = (np.cumsum(used) - 1)[place]
-    codes[~there] = -1
-    texts = kind.categories.to_list()
-    return [texts[at] for at in np.flatnonzero(used)], codes.astype(np.int64)
-
-
-def _coded_texts(column: pl.Series) -> tuple[list[Any], IntArray]:
-    """Codes of texts: numbers depend on the order of records, the ranks of texts do not."""
-    there = column.is_not_null().to_numpy()
-    number = column.fill_null("").cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
-    where = np.full(int(number.max(initial=-1)) + 1, -1, dtype=np.int64)
-    at = np.arange(number.size) if there.all() else np.flatnonzero(there)
-    where[number if there.all() else number[there]] = at  # any record with the text will do
-    used = np.flatnonzero(where >= 0)
-    texts = column.gather(where[used])
-    order = texts.arg_sort().to_numpy()
-    rank = np.full(where.size, -1, dtype=np.int64)
-    rank[used[order]] = np.arange(used.size)
-    codes = rank[number]
-    codes[~there] = -1
-    return texts.gather(order).to_list(), codes
-
-
-def _physical(column: pl.Series, values: pl.Series) -> Any:
-    return column.fill_null(values[0]).to_physical().to_numpy()
-
-
-def _direct(column: pl.Series, low: int, high: int) -> tuple[list[Any], IntArray]:
-    """Codes of whole numbers within a small range."""
-    there = column.is_not_null().to_numpy()
-    whole = column.fill_null(low).cast(pl.Int64).to_numpy() - low
-    used = np.bincount(whole[there] if not there.all() else whole, minlength=high - low + 1) > 0
-    rank = np.cumsum(used) - 1
-    codes: IntArray = rank[whole] if not used.all() else np.array(whole)
-    if not there.all():
-        codes[~there] = -1
-    return (np.flatnonzero(used) + low).tolist(), codes.astype(np.int64, copy=False)
 
 
 def _checked(
@@ -207,14 +139,11 @@ def _quantity(column: pl.Series, values: Sequence[Any]) -> bool:
 
 
 def _without_rare(
-    labels: list[str], values: list[Any], codes: IntArray, records: Records, limits: SafeLimits
+    labels: list[str], values: list[Any], codes: IntArray, cases: IntArray, limits: SafeLimits
 ) -> tuple[list[str], list[Any], IntArray]:
     """Put values of few cases together: a rare value is itself what these cases have."""
-    cases = cases_of(codes, len(values), records.entities(), records.times)
     order = sorted(range(len(values)), key=lambda at: (int(cases[at]), at))
     rare = [at for at in order if cases[at] < limits.minimum]
-    if not rare:
-        return labels, values, codes
     left = order[len(rare) :]
     while left and (len(rare) < 2 or int(cases[rare].sum()) < limits.minimum + len(rare) - 1):
         rare.append(left.pop(0))
@@ -227,38 +156,6 @@ def _without_rare(
         [*(values[at] for at in kept), _OTHER],
         new[codes],
     )
-
-
-def count_of(
-    codes: IntArray, groups: int, times: IntArray | None, *, whole: bool = False
-) -> IntArray:
-    """How many records there are per group, or in all groups together.
-
-    >>> count_of(np.array([0, 1, -1, 1]), 2, None)
-    array([1, 2])
-    """
-    if codes.size and int(codes.min()) < 0:
-        inside = codes >= 0
-        codes = codes[inside]
-        times = None if times is None else times[inside]
-    if whole:
-        return np.array([codes.size if times is None else int(times.sum())])
-    if times is None:
-        return np.bincount(codes, minlength=groups).astype(np.int64)
-    total = np.zeros(groups, dtype=np.int64)
-    np.add.at(total, codes, times)
-    return total
-
-
-def cases_of(
-    codes: IntArray, groups: int, entities: IntArray | None, times: IntArray | None = None
-) -> IntArray:
-    """How many entities – or records, where each is another – there are per group."""
-    if entities is None:
-        return count_of(codes, groups, times)
-    inside = codes >= 0
-    pairs = pl.DataFrame({"group": codes[inside], "entity": entities[inside]}).unique()
-    return np.bincount(pairs["group"].to_numpy(), minlength=groups).astype(np.int64)
 
 
 def crossed(

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.output_checking.safe.facts import Facts, Holding
+from discreet.output_checking.safe.facts import Facts
+from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import broken, hides_count
 from discreet.output_checking.safe.limits import SafeLimits
 
@@ -168,6 +169,6 @@ def _safe_union(
         return True
     if len(there) < 2:
         return False
-    union = holding.union(there)
+    union = holding.union(there, limits)
     # One more than the minimum: mean and deviation of the union follow together.
     return union.cases > limits.minimum and not broken(union, limits)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.output_checking.safe.facts import Facts, Holding
+from discreet.output_checking.safe.facts import Facts
+from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import (
     Found,
     broken,

@@ -12,14 +12,15 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.safe.groups import Groups, cases_of, group
+from discreet.output_checking.safe.cases import cases_of
+from discreet.output_checking.safe.groups import Groups, group
 from discreet.output_checking.safe.judging import Found, checks_of
 from discreet.output_checking.safe.layout import closed
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.numbers import count_text, fixed, general
+from discreet.output_checking.safe.percentiles import percentile
 from discreet.output_checking.safe.records import IntArray, take
 from discreet.output_checking.safe.results import SafeResult
-from discreet.output_checking.safe.statistics import percentile
 
 __all__ = ["xtdescribe"]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -19,7 +20,13 @@ import polars as pl
 
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
+from discreet.output_checking.safe.cases import cases_of
+from discreet.output_checking.safe.coding import numbered_texts
+from discreet.output_checking.safe.units import SMALL
 from discreet.tabulation.filters import filter_failed, parse_filter
+
+if TYPE_CHECKING:
+    from discreet.output_checking.safe.contributions import Sorting
 
 __all__ = ["FloatArray", "IntArray", "Records", "names_of", "take"]
 
@@ -54,7 +61,7 @@ class Records:
     def weighted(self) -> Records:
         """Without records that have no weight, or weight 0: they count for nothing."""
         weights = self.weights()
-        if weights is None:
+        if weights is None or not np.isnan(weights).any():
             return self
         return replace(self, data=self.data.filter(pl.Series(~np.isnan(weights))))
 
@@ -62,12 +69,18 @@ class Records:
         """Records that are alike as one, with how often there is such a record."""
         if self.weight is not None or not self.data.width:
             return self
+        if self.entity is not None and self.data.height > SMALL:
+            return self  # hardly any two are alike
         alike = self.data.group_by(self.data.columns).agg(pl.len().alias("\0times"))
         times = alike.drop_in_place("\0times").cast(pl.Int64).to_numpy()
         return replace(self, data=alike, times=times)
 
     def numbers(self, name: str) -> FloatArray:
         """A column as numbers, NaN where missing."""
+        return self.numbers_with_ends(name)[0]
+
+    def numbers_with_ends(self, name: str) -> tuple[FloatArray, tuple[float, float]]:
+        """A column as numbers, and the smallest and the largest; NaN if one is missing."""
         column = self.data.get_column(name)
         if column.dtype == pl.Boolean:
             column = column.cast(pl.UInt8)
@@ -82,10 +95,11 @@ class Records:
         if values.null_count():
             values = values.fill_null(float("nan"))
         numbers = values.rechunk().to_numpy()
-        if _too_large(numbers):
+        ends = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
+        if _too_large(numbers, ends):
             what = "the variable holds infinite or huge values"
             raise OutputCheckError(what, code="value", where=name)
-        return numbers
+        return numbers, ends
 
     def is_text(self, name: str) -> bool:
         """Whether a column cannot be used as numbers."""
@@ -96,6 +110,11 @@ class Records:
         """For each record, whom it is about, as whole numbers; None if each is another."""
         if self.entity is None:
             return None
+        return self._who
+
+    @cached_property
+    def _who(self) -> IntArray:
+        assert self.entity is not None
         column = self.data.get_column(self.entity)
         if column.null_count() or (column.dtype.is_float() and column.is_nan().any()):
             raise OutputCheckError(
@@ -106,11 +125,56 @@ class Records:
             )
         if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128):
             return column.cast(pl.Int64).to_numpy()
-        texts = column.cast(pl.String).cast(pl.Categorical)
-        return texts.to_physical().cast(pl.Int64).to_numpy()
+        return numbered_texts(column.cast(pl.String))[0]
+
+    @cached_property
+    def _sorting(self) -> Sorting:
+        from discreet.output_checking.safe.contributions import Sorting
+
+        return Sorting.of(self._who)
+
+    @property
+    def everyone(self) -> int:
+        """How many cases there are."""
+        if self.entity is None:
+            return len(self)
+        if self.data.height > SMALL:
+            return int(np.count_nonzero(np.diff(self._sorting.start)))
+        return self.data.get_column(self.entity).n_unique()
+
+    def sorting(self) -> Sorting:
+        """The records in the order of entities."""
+        return self._sorting
+
+    def cases(self, codes: IntArray, groups: int) -> IntArray:
+        """How many cases there are per group, with the group of each record or -1."""
+        if self.entity is None or self.data.height <= SMALL:
+            return cases_of(codes, groups, self.entities(), self.times)
+        return cases_of(codes, groups, self._who, sorting=self._sorting)
+
+    def union_cases(
+        self, codes: IntArray, unions: Sequence[tuple[IntArray, int]]
+    ) -> list[IntArray]:
+        """How many entities there are in unions of groups.
+
+        Args:
+            codes: The group of each record, -1 for none.
+            unions: Several times the union each group is in, with -1 at the end, and how
+                many unions there are.
+        """
+        if self.data.height <= SMALL:
+            return [cases_of(union[codes], many, self._who) for union, many in unions]
+        from discreet.output_checking.safe.contributions import cases_in
+
+        inside, start = codes[self._sorting.order], self._sorting.start
+        return [cases_in(union[inside], many, start) for union, many in unions]
 
     def weights(self) -> FloatArray | None:
         """The weights; records without one, or with weight 0, get NaN and are not used."""
+        return self._weights
+
+    @cached_property
+    def _weights(self) -> FloatArray | None:
         if self.weight is None:
             return None
         weights = self.numbers(self.weight).copy()
@@ -123,11 +187,9 @@ class Records:
         return "<Records: confidential>"
 
 
-def _too_large(numbers: FloatArray) -> bool:
+def _too_large(numbers: FloatArray, ends: tuple[float, float]) -> bool:
     """Whether squares and sums of the numbers could leave the range of numbers."""
-    if not numbers.size:
-        return False
-    low, high = float(numbers.min()), float(numbers.max())
+    low, high = ends
     if math.isnan(low):
         return bool((np.abs(numbers) > _LARGEST).any())
     return max(-low, high) > _LARGEST

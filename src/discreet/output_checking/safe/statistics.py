@@ -10,17 +10,16 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from discreet.errors import OutputCheckError
-from discreet.output_checking.safe.facts import Facts, Holding
+from discreet.output_checking.safe.facts import Facts
+from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import free_statistics
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.numbers import rounded
-from discreet.output_checking.safe.records import FloatArray, IntArray
+from discreet.output_checking.safe.percentiles import Percentiles
 from discreet.output_checking.safe.sums import exact_sum
 
-__all__ = ["NAMES", "canonical_statistics", "percentile", "percentile_of", "statistics"]
+__all__ = ["NAMES", "canonical_statistics", "percentile_of", "statistics"]
 
 #: Statistics by their names in Stata; percentiles p1 … p99 besides.
 NAMES = (
@@ -167,80 +166,23 @@ def _percentiles(
         wanted |= {0.25: "p25", 0.75: "p75"}
     if not wanted:
         return free
-    whole = part()
-    values, weights, entities = _sorted(whole)
+    percentiles = Percentiles(part(), tuple(wanted))
     known: dict[str, float] = {}
     for share in sorted(wanted, key=lambda share: (abs(share - 0.5), share)):
         name = wanted[share]
-        at = percentile(values, share, weights)
-        if not _deep_enough(facts, values, at, share, entities, limits):
+        if not percentiles.deep_enough(facts, share, limits):
             found.add("percentile")
         elif free < 1:
             found.add("equations")
         else:
             free -= 1
-            known[name] = at
+            known[name] = percentiles.at[share]
     for name, at in known.items():
         if name in shown:
             shown[name] = _finite(at, limits)
     if "iqr" in shown and {"p25", "p75"} <= set(known):
         shown["iqr"] = _finite(known["p75"] - known["p25"], limits)
     return free
-
-
-def _sorted(whole: Holding) -> tuple[FloatArray, FloatArray | None, IntArray | None]:
-    """Values in order, with what goes with them."""
-    if whole.weights is None and whole.entities is None:
-        return np.sort(whole.values), None, None
-    order = np.lexsort(
-        (np.zeros(whole.values.size) if whole.weights is None else whole.weights, whole.values)
-    )
-    weights = None if whole.weights is None else whole.weights[order]
-    entities = None if whole.entities is None else whole.entities[order]
-    return whole.values[order], weights, entities
-
-
-def _deep_enough(
-    facts: Facts,
-    values: FloatArray,
-    at: float,
-    share: float,
-    entities: IntArray | None,
-    limits: SafeLimits,
-) -> bool:
-    """Whether enough cases lie beyond a percentile: n·min(q, 1 − q) of at least the limit."""
-    # 300 · 0.01 must be 3 and not a little less.
-    if round(facts.cases * min(share, 1 - share), 9) < limits.percentile_cases:
-        return False
-    if entities is None:
-        return True
-    sides = []
-    if share <= 0.5:
-        sides.append(entities[: int(np.searchsorted(values, at, side="right"))])
-    if share >= 0.5:
-        sides.append(entities[int(np.searchsorted(values, at, side="left")) :])
-    return all(np.unique(side).size >= limits.percentile_cases for side in sides)
-
-
-def percentile(values: FloatArray, share: float, weights: FloatArray | None = None) -> float:
-    """A percentile of sorted values as `summarize, detail` defines it.
-
-    >>> percentile(np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
-    2.5
-    """
-    if weights is None:
-        place = round(values.size * share, 9)
-        upper = math.floor(place)
-        if place == upper and 0 < upper < values.size:
-            return float((values[upper - 1] + values[upper]) / 2)
-        return float(values[min(upper, values.size - 1)])
-    reached = np.cumsum(weights)
-    goal = float(reached[-1]) * share
-    upper = int(np.searchsorted(reached, goal, side="left"))
-    close = abs(float(reached[min(upper, values.size - 1)]) - goal) <= 1e-12 * float(reached[-1])
-    if close and upper + 1 < values.size:
-        return float((values[upper] + values[upper + 1]) / 2)
-    return float(values[min(upper, values.size - 1)])
 
 
 def _shape(

@@ -18,42 +18,48 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from discreet.output_checking.safe.units import BASE, CHUNK
+from discreet.output_checking.safe.units import BASE, CHUNK, LEAST, SMALL
 
-__all__ = ["SMALL", "Scaled", "exact_sum", "group_sums", "scaled_sums", "shift_of"]
+__all__ = [
+    "SMALL",
+    "Scaled",
+    "exact_sum",
+    "group_sums",
+    "scaled_sums",
+    "shift_of",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-#: Up to this many values, compiled loops are not worth loading.
-SMALL = 50_000
-
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """First and second moments about a pivot, as whole numbers (confidential).
+    """First and second moments per group, as whole numbers (confidential).
 
     Args:
         first: Sums of (value − pivot), in units of 2^-64 of the scale.
         second: Sums of its square.
-        pivot: What was subtracted.
+        pivot: What was subtracted: a group of small values next to one of huge ones must
+            not lose its digits.
         shift: The scale is 2^shift.
     """
 
     first: list[int]
     second: list[int]
-    pivot: float
-    shift: int
+    pivot: list[float]
+    shift: list[int]
 
     def mean(self, group: int, count: int) -> float:
         """The mean of a group of `count` values."""
-        return self.pivot + math.ldexp(self.first[group] / count, self.shift - 64)
+        scaled = math.ldexp(self.first[group] / count, self.shift[group] - 64)
+        return self.pivot[group] + scaled
 
     def squares(self, group: int, count: int) -> float:
         """The sum of squared deviations from the mean of a group."""
         # first² has 128 bits behind the point, second only 64.
         whole = (self.second[group] << 64) * count - self.first[group] ** 2
-        return math.ldexp(max(whole, 0) / count, 2 * self.shift - 128)
+        return math.ldexp(max(whole, 0) / count, 2 * self.shift[group] - 128)
 
 
 def shift_of(low: float, high: float) -> int:
@@ -63,8 +69,7 @@ def shift_of(low: float, high: float) -> int:
     (4, 0)
     """
     largest = max(abs(low), abs(high))
-    # Numbers next to nothing are not blown up beyond the range of numbers.
-    return max(math.frexp(largest)[1], -900) if largest > 0 else 0
+    return max(math.frexp(largest)[1], LEAST) if largest > 0 else 0
 
 
 def exact_sum(values: FloatArray) -> float:
@@ -85,12 +90,13 @@ def group_sums(values: FloatArray, codes: IntArray | None, groups: int) -> Float
     if not values.size:
         return np.zeros(groups)
     shift = shift_of(float(values.min()), float(values.max()))
-    unit = np.ldexp(values, -shift)
+    factor = math.ldexp(1.0, -shift)
     if codes is None and values.size > SMALL:
         from discreet.output_checking.safe import compiled_sums
 
-        whole = compiled_sums.moments(unit, None, 1, 0.0, 1.0)[0]
+        whole = compiled_sums.moments(values, None, np.zeros(1), np.array([factor]))[0]
         return np.array([math.ldexp(whole[0], shift - 64)])
+    unit = values * factor
     large, small = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
     for high, low in _split(unit, codes, groups):
         large += high.astype(np.int64)
@@ -102,28 +108,32 @@ def group_sums(values: FloatArray, codes: IntArray | None, groups: int) -> Float
 
 
 def scaled_sums(
-    values: FloatArray, codes: IntArray | None, groups: int, low: float, high: float
+    values: FloatArray, codes: IntArray | None, low: FloatArray, high: FloatArray
 ) -> Scaled:
     """First and second moments per group of values without NaN.
 
     Args:
-        values: Values from `low` to `high`.
+        values: The values.
         codes: The group of each value; None if all are in one.
-        groups: How many groups there are.
-        low: The smallest value.
-        high: The largest value.
+        low: The smallest value of each group, infinite without one.
+        high: The largest value of each group.
     """
+    there = low <= high
+    low, high = np.where(there, low, 0.0), np.where(there, high, 0.0)
     pivot = low / 2 + high / 2
-    shift = shift_of(low - pivot, high - pivot)
-    factor = math.ldexp(1.0, -shift)
+    ends = zip((low - pivot).tolist(), (high - pivot).tolist(), strict=True)
+    shift = [shift_of(*pair) for pair in ends]
+    factor = np.ldexp(1.0, -np.array(shift, dtype=np.int64))
     if values.size > SMALL:
         from discreet.output_checking.safe import compiled_sums
 
-        first, second = compiled_sums.moments(values, codes, groups, pivot, factor)
+        first, second = compiled_sums.moments(values, codes, pivot, factor)
     else:
-        unit = (values - pivot) * factor
+        inside: IntArray | int = 0 if codes is None else codes
+        unit = (values - pivot[inside]) * factor[inside]
+        groups = low.size
         first, second = _split_sums(unit, codes, groups), _split_sums(unit * unit, codes, groups)
-    return Scaled(first, second, pivot, shift)
+    return Scaled(first, second, pivot.tolist(), shift)
 
 
 def _split_sums(unit: FloatArray, codes: IntArray | None, groups: int) -> list[int]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.output_checking.safe.facts import Facts, Holding
+from discreet.output_checking.safe.facts import Facts
 from discreet.output_checking.safe.grid import (
     Asked,
     BoolArray,
@@ -26,6 +26,7 @@ from discreet.output_checking.safe.grid import (
     with_margins,
 )
 from discreet.output_checking.safe.hiding import hide_groups
+from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import broken
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.records import IntArray
@@ -79,7 +80,7 @@ class SumTable:
     def _union(self, cells: list[int]) -> Facts:
         if len(cells) == self.holding.groups:
             return self.holding.total(self.limits)
-        return self.holding.union(cells)
+        return self.holding.union(cells, self.limits)
 
     @cached_property
     def rules(self) -> list[frozenset[str]]:
@@ -175,7 +176,7 @@ class SumTable:
             return None
         if len(inside) > 1:
             cells = [cell for part in inside for cell in self.members[part]]
-            union = self.holding.union(cells)
+            union = self.holding.union(cells, self.limits)
             if union.cases > self.limits.minimum and not broken(union, self.limits):
                 return None
         more = self._smallest(hidden, parts)

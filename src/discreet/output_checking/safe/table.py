@@ -17,7 +17,6 @@ import polars as pl
 from discreet.errors import OutputCheckError
 from discreet.output_checking.safe.crossing import MARGINS
 from discreet.output_checking.safe.describing import RULES
-from discreet.output_checking.safe.facts import Holding
 from discreet.output_checking.safe.grid import (
     BoolArray,
     Counts,
@@ -26,6 +25,7 @@ from discreet.output_checking.safe.grid import (
 )
 from discreet.output_checking.safe.groups import Groups, group
 from discreet.output_checking.safe.hiding import counts_to_hide
+from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import Found, checks_of, leading
 from discreet.output_checking.safe.layout import Grid, closed, column_name
 from discreet.output_checking.safe.limits import SafeLimits

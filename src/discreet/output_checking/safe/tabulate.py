@@ -8,22 +8,24 @@ column gives them away.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError
+from discreet.output_checking.safe.cases import count_of, sums_of_groups
 from discreet.output_checking.safe.crossing import Cross, two_way
-from discreet.output_checking.safe.groups import Groups, cases_of, count_of, group
+from discreet.output_checking.safe.groups import Groups, group
 from discreet.output_checking.safe.hiding import counts_to_hide
+from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import Found, checks_of, concentrated
 from discreet.output_checking.safe.layout import Grid, closed, column_name
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.numbers import count_text, fixed, rounded
 from discreet.output_checking.safe.records import FloatArray, IntArray, Records, take
 from discreet.output_checking.safe.results import Check, Evidence, SafeResult
-from discreet.output_checking.safe.sums import group_sums
 
 __all__ = ["one_way_hidden", "tabulate"]
 
@@ -75,7 +77,7 @@ def tabulate(
     names = [row, *([column] if column is not None else [])]
     records = take(frame, names, where=where, entity=entity, weights=weights)
     records = records.weighted().condensed()
-    axes = [group(records, name, limits, missing=missing) for name in names]
+    axes = [_counted(group(records, name, limits, missing=missing), records) for name in names]
     if len(axes[0]) == 0:
         return SafeResult(command=f"tabulate {row}", shown="no observations", stored={"N": 0})
     if column is None:
@@ -88,6 +90,13 @@ def tabulate(
         chi2=chi2,
     )
     return two_way(records, cross, limits)
+
+
+def _counted(axis: Groups, records: Records) -> Groups:
+    """With the number of cases of each group."""
+    if axis.cases is not None or records.entity is None:
+        return axis
+    return replace(axis, cases=records.cases(axis.codes, len(axis)))
 
 
 def _check(row: str, column: str | None, percent: Sequence[str], chi2: bool) -> None:
@@ -105,7 +114,7 @@ def one_way_hidden(
     records: Records, axis: Groups, limits: SafeLimits
 ) -> tuple[frozenset[int], bool, list[Found]]:
     """Withheld groups, whether their total is withheld, and the rules that are broken."""
-    cases = cases_of(axis.codes, len(axis), records.entities(), records.times)
+    cases = records.cases(axis.codes, len(axis)) if axis.cases is None else axis.cases
     heavy = _heavy_groups(records, axis, limits)
     hidden, total = counts_to_hide(cases.tolist(), heavy, int(_all_cases(records, axis)), limits)
     found = []
@@ -117,8 +126,10 @@ def one_way_hidden(
 
 
 def _all_cases(records: Records, axis: Groups) -> int:
+    if not axis.codes.size or int(axis.codes.min()) >= 0:
+        return records.everyone
     codes = np.where(axis.codes >= 0, 0, -1).astype(np.int64)
-    return int(cases_of(codes, 1, records.entities(), records.times)[0])
+    return int(records.cases(codes, 1)[0])
 
 
 def _heavy_groups(records: Records, axis: Groups, limits: SafeLimits) -> frozenset[int]:
@@ -126,25 +137,12 @@ def _heavy_groups(records: Records, axis: Groups, limits: SafeLimits) -> frozens
     weights = records.weights()
     if weights is None:
         return frozenset()
-    found = set()
-    entities = records.entities()
-    for at in range(len(axis)):
-        inside = (axis.codes == at) & ~np.isnan(weights)
-        load = weights[inside]
-        if entities is not None:
-            order = np.lexsort((load, entities[inside]))
-            load = _per_entity(load[order], entities[inside][order])
-        first, second = np.sort(np.append(load, [0.0, 0.0]))[-2:][::-1]
-        if concentrated(float(first), float(second), float(np.sort(load).sum()), limits):
-            found.add(at)
-    return frozenset(found)
-
-
-def _per_entity(load: FloatArray, who: IntArray) -> FloatArray:
-    if not who.size:
-        return load
-    start = np.flatnonzero(np.concatenate([[True], who[1:] != who[:-1]]))
-    return np.add.reduceat(load, start)
+    holding = Holding.of(weights, axis.codes, len(axis), records.entities())
+    return frozenset(
+        at
+        for at, one in enumerate(holding.facts(limits))
+        if concentrated(one.first, one.second, one.size, limits)
+    )
 
 
 def weighted_counts(records: Records, codes: IntArray, groups: int) -> FloatArray:
@@ -153,7 +151,7 @@ def weighted_counts(records: Records, codes: IntArray, groups: int) -> FloatArra
     if weights is None:
         return count_of(codes, groups, records.times).astype(np.float64)
     inside = (codes >= 0) & ~np.isnan(weights)
-    return group_sums(weights[inside], codes[inside], groups)
+    return sums_of_groups(weights[inside], codes[inside], groups)
 
 
 def _one_way(records: Records, axis: Groups, limits: SafeLimits) -> SafeResult:

@@ -124,8 +124,29 @@ def _fixed(line: LogLine, at: int) -> bool:
     return False
 
 
+def _trimmed(line: LogLine, cut: Cut) -> Cut:
+    """A cut over markup without what it would put back: the markup there stays in its place.
+
+    Not where a line goes on: from where it was broken one could tell how long it was before.
+    """
+    if cut.align != "none" or line.wraps or len(list(line.covering(cut.start, cut.end))) < 2:
+        return cut
+    before = line.text[cut.start : cut.end]
+    head = _alike(before, cut.put)
+    tail = _alike(before[:head:-1], cut.put[:head:-1])
+    put = cut.put[head : len(cut.put) - tail]
+    return cut._replace(start=cut.start + head, end=cut.end - tail, put=put)
+
+
+def _alike(one: str, other: str) -> int:
+    """How many letters at the beginning of two texts are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
 def _carried_out(line: LogLine, cut: Cut) -> list[Change]:
     """Put the new text where the figure stood; what else belongs to the cut goes."""
+    cut = _trimmed(line, cut)
     touched = [piece for piece in line.covering(cut.start, cut.end) if _replaceable(piece)]
     spans: list[tuple[int, int]] = []
     for piece in touched:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.output_checking.findings import Finding, Severity
+from discreet.output_checking.pausing import uncollected
 from discreet.output_checking.sanitising.applying import Change, Moves, applied, changes_of
 from discreet.output_checking.sanitising.claims import Cut
 from discreet.output_checking.sanitising.echoes import Block, blocks_of
@@ -89,6 +90,7 @@ def is_smcl(text: str, suffix: str = "") -> bool:
     return text.lstrip().startswith(_SMCL_START) or suffix.lower() == ".smcl"
 
 
+@uncollected()
 def clean_log(
     text: str, rules: CleaningRules | None = None, *, smcl: bool | None = None
 ) -> CleanedLog:

@@ -51,10 +51,20 @@ _HEADING = (
     r"Coef\.|Coefficient|Odds [Rr]atio|OR|RRR|IRR|Haz\. [Rr]atio|SHR|exp\(b\)|dy/dx|Margin|"
     r"Contrast|Mean|Total|Ratio|Proportion|ey/ex|eydx|dyex|Estimate"
 )
+_OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion")
 _ERRORS = (
     r"(?:Linearized|Robust|Bootstrap|Delta-method|OIM|EIM|Jackknife|std\. err\.|Std\. [Ee]rr\.)"
 )
-_COEFFICIENTS = re.compile(rf"(?P<stub>[^|]{{0,60}})\|\s+(?:{_HEADING})\s.{{0,160}}")
+#: What else may stand above columns of a model; a table with other words is no model.
+_BESIDE = (
+    r"[Ss]td\. ?[Ee]rr\.|Robust|Linearized|t|z|P ?> ?\|[tz]\||[Bb]eta|Bias|X|Normal-based|"
+    r"DEFF|DEFT|RVI|FMI|Groups|Unadjusted|Bonferroni|Scheffe|Sidak|Tukey|Dunnett|"
+    r"\[ {0,6}\d{2}(?:\.\d{1,2})?% ?"
+    r"(?:[Cc]onf\. ?[Ii]nterval|[Cc]red\. ?[Ii]nterval|C\.I\.) {0,6}\]"
+)
+_COEFFICIENTS = re.compile(
+    rf"(?P<stub>[^|]{{0,60}})\|\s+(?P<heading>{_HEADING})(?:\s{{1,20}}(?:{_BESIDE}))*\s{{0,40}}"
+)
 _ABOVE = re.compile(rf"[^|]{{0,60}}\|\s+(?:{_ERRORS}|Observed|Semirobust|Cluster|HAC|Newey-West|"
                     r"Unadjusted|\s)+\s*")  # fmt: skip
 _WORD_ROW = re.compile(
@@ -83,15 +93,47 @@ def read_model(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     if table is None:
         return None
     end, rows = table
+    groups = _groups(lines[head:end])
     values = [cut for at in range(head) for cut in _values(lines[at].text, at)]
     body = [cut for at in rows for cut in _row_values(lines[at].text, at)]
-    reason = _reason(lines[:head], len(rows), rules)
+    reason = _reason(lines[:head], 0 if groups else len(rows), rules)
+    shares = groups and "Proportion" in "".join(line.text for line in lines[head:end])
+    cases = _cases(lines[:head]) if shares else None
+    if groups and any(_alone(lines[at].text, cases, rules) for at in rows):
+        reason = reason or "few-cases"
     panel = [cut for at in range(head) for cut in _panel_extremes(lines[at].text, at)]
     known = any(_START.fullmatch(line.text) or _ANOVA.match(line.text) for line in lines[:head])
     cuts = [*values, *body] if reason else panel
     named = [cut._replace(rule=reason or cut.rule) for cut in cuts]
     kind = "model" if known else "coefficients"
-    return Claim(end, kind, list(dict.fromkeys(named)), gone=bool(reason))
+    return Claim(end, kind, list(dict.fromkeys(named)), groups, gone=bool(reason))
+
+
+def _heading(table: Sequence[LogLine]) -> re.Match[str] | None:
+    """The heading of a table of coefficients."""
+    return next(filter(None, (_COEFFICIENTS.fullmatch(line.text) for line in table)), None)
+
+
+def _groups(table: Sequence[LogLine]) -> str:
+    """Why a person must look: means, totals or shares of groups, not of all cases."""
+    found = _heading(table)
+    if found is None or found["heading"] not in _OF_GROUPS:
+        return ""
+    sections = any(
+        _SECTION.fullmatch(line.text) and line.text.partition("|")[0].strip() for line in table
+    )
+    if found["heading"] == "Proportion" or sections or found["stub"].strip() == "Over":
+        return "statistics of groups without their number of cases"
+    return ""
+
+
+def _alone(text: str, cases: float | None, rules: CleaningRules) -> bool:
+    """Whether a row has no error, as of a group of one case, or is the share of too few."""
+    values = text.partition("|")[2].split()
+    share = numeric(values[0]) if values else None
+    if len(values) > 1 and values[1] in (".", "0", "#"):
+        return True
+    return cases is not None and share is not None and rules.few(round(share * cases))
 
 
 def _head(lines: Sequence[LogLine]) -> int:
@@ -185,6 +227,13 @@ def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
     if cases is not None and cases - rows < rules.residual_df:
         return "degrees-of-freedom"
     return ""
+
+
+def _cases(header: Sequence[LogLine]) -> float | None:
+    """The number of observations that a header tells."""
+    parts = (part for line in header for part in _PART.finditer(line.text))
+    told = (part for part in parts if part["key"] in ("Number of obs", "Number of observations"))
+    return next((numeric(part["value"]) for part in told), None)
 
 
 def _values(text: str, at: int) -> Iterator[Cut]:

@@ -40,6 +40,8 @@ class LogLine:
     pieces: list[Piece]
     echo_breaks: tuple[int, ...] = ()
     hidden: tuple[Hidden, ...] = ()
+    #: Whether it was put together from several lines of the source.
+    wraps: bool = False
 
     def covering(self, start: int, end: int) -> Iterator[Piece]:
         """The pieces that show a stretch of the text."""
@@ -116,7 +118,7 @@ def _whole(group: list[_Physical], width: int) -> LogLine:
     """Put continuations behind their beginning, without the signs that they are such."""
     if len(group) == 1:
         return group[0].line
-    whole = LogLine("", group[0].line.start, group[-1].line.end, [])
+    whole = LogLine("", group[0].line.start, group[-1].line.end, [], wraps=True)
     parts: list[str] = []
     length = 0
     before = ""

@@ -80,6 +80,8 @@ _STRING = re.compile(r'"([^"]{1,300})"')
 _EXTREME = re.compile(
     r"(?<![\w.])(?:[Mm]in|[Mm]ax|Unique|[Mm]inimum|[Mm]aximum|[Ss]mallest|[Ll]argest)\b"
 )
+#: A figure behind a sign: this is no heading.
+_GIVEN = re.compile(r"=\s{0,20}[-\d]")
 _FIGURE = re.compile(r"(?<![\w.,])[-+]?[\d.,]{1,25}(?:e[-+]?\d{1,3})?(?![\w.,])")
 
 
@@ -245,14 +247,36 @@ def _below_extremes(lines: Sequence[LogLine], unknown: Sequence[int]) -> Iterato
         text = lines[at].text
         if len(text) > _LONGEST:
             continue
-        words = [word.span() for word in _EXTREME.finditer(text)]
+        words = _extremes(text)
         if words:
-            heads = words if "=" not in text else []
-        elif at != before + 1 and not is_rule(lines[at - 1].text):
-            heads = []
-        elif heads:
+            heads = words
+        elif at != before + 1 and (above := _above(lines, at)) is not None:
+            heads = above
+        if heads and not words:
             yield from _under(text, at, heads)
         before = at
+
+
+def _above(lines: Sequence[LogLine], at: int) -> list[tuple[int, int]] | None:
+    """The words of extremes in the heading above a line; None if only a rule is between."""
+    if is_rule(lines[at - 1].text) and not any(
+        _extremes(lines[place].text) for place in range(max(at - 4, 0), at)
+    ):
+        return None
+    for place in range(at - 1, max(at - 5, -1), -1):
+        text = lines[place].text
+        if not text.strip():
+            break
+        if words := _extremes(text):
+            return words
+    return []
+
+
+def _extremes(text: str) -> list[tuple[int, int]]:
+    """Where words such as Min stand in a heading."""
+    if len(text) > _LONGEST or _GIVEN.search(text):
+        return []
+    return [word.span() for word in _EXTREME.finditer(text)]
 
 
 def _under(text: str, at: int, heads: list[tuple[int, int]]) -> Iterator[Cut]:

@@ -28,7 +28,8 @@ _XTSUM_GAP = re.compile(r"[^|\d]{0,40}\|\s*\|\s*")
 _ENTITIES = re.compile(
     r"\s*(?P<name>\S{1,40}):\s+(?P<values>\S.{0,120}?)\s+n =\s+(?P<count>[\d,]{1,15}|#)\s*"
 )
-_TIMES = re.compile(r"\s*\S{1,40}:\s+\S.{0,120}?\s+T =\s+[\d,]{1,15}\s*")
+_TIMES = re.compile(r"\s*\S{1,40}:\s+(?P<values>\S.{0,120}?)\s+T =\s+[\d,]{1,15}\s*")
+_SPAN = re.compile(r"\s*Span\(.{1,50}\)\s+=\s+(?P<span>\S{1,15}) periods?\s*")
 _NOTES = re.compile(
     r"\s*(?:Delta\(.{1,60}|Span\(.{1,60}|\(\S{1,80} uniquely identif\w+ each observation\))\s*"
 )
@@ -70,17 +71,23 @@ def read_xtsum(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
 def read_xtdescribe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The lists of ``xtdescribe``."""
     first = _ENTITIES.fullmatch(lines[0].text)
-    if first is None or len(lines) < 2 or not _TIMES.fullmatch(lines[1].text):
+    times = _TIMES.fullmatch(lines[1].text) if len(lines) > 1 else None
+    if first is None or times is None:
         return None
     cuts: list[Cut] = []
     entities = numeric(first["count"])
     values = first["values"].rstrip()
     if values != "#":
         cuts.append(Cut(0, *first.span("values"), "identifiers", align="left"))
+    if times["values"] != "#":
+        cuts.append(Cut(1, *times.span("values"), "extremes", align="left"))
     if rules.few(entities):
         cuts.append(Cut(0, *first.span("count"), "few-cases"))
     at = 2
     while at < len(lines) and (not lines[at].text.strip() or _NOTES.fullmatch(lines[at].text)):
+        span = _SPAN.fullmatch(lines[at].text)
+        if span is not None and span["span"] != "#":
+            cuts.append(Cut(at, *span.span("span"), "extremes", align="none"))
         at += 1
     if at < len(lines) and _LENGTHS.fullmatch(lines[at].text):
         cuts += _lengths(lines, at + 1, entities, rules)

@@ -12,9 +12,26 @@ from discreet.errors import OutputCheckError
 __all__ = ["chunks_of"]
 
 _OPEN = re.compile(
-    r"^([ \t]*)(`{3,}|~{3,})[ \t]*\{[ \t]*([A-Za-z.]\w*)?([^\r\n]*)\}[ \t]*\r?$", re.M
+    r"^([^\S\r\n]*(?:>[> \t]*)?)(`{3,}|~{3,})[^\S\r\n]*\{+[^\S\r\n]*([A-Za-z.]\w*)?([^\r\n]*)\}"
+    r"[^\S\r\n]*\r?$",
+    re.M,
 )
-_INLINE = re.compile(r"(?<!`)`\{?(r|python)\}?[ \t]+([^`\r\n]*)`")
+_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})", re.M)
+_INLINE = re.compile(r"`\{?(?:r|python|python3|ojs|julia|bash|sh)\}?[ \t\r\n#]", re.I)
+#: Options that stand in comments of a chunk, and those of the whole document.
+_LOADING = re.compile(
+    r"^[ \t>]*#\|[ \t]*[\"']?(?:child|engine|code|file|ref[.-]label|opts[.-]label)\b", re.M
+)
+_RUNNING = re.compile(r"^(?:knit|filters|pre-render|post-render)[ \t]*:", re.M)
+_INCLUDE = re.compile(
+    r"\{\{<\s*(?:include|embed|eval)\b"
+    r"|\\(?:input|include|verbatiminput|lstinputlisting|csvreader|csvautotabular|openin|write18)\b"
+    r"|<(?:iframe|object|embed|script)\b",
+    re.I,
+)
+_OPTION = re.compile(r"\b(?:child|engine|code|file|eval)\s*=\s*(?!TRUE|FALSE)")
+_TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
+_VALUE = re.compile(r"=\s*(?!(?:TRUE|FALSE|T|F|NULL|NA)\b)[A-Za-z.]|[(`{]")
 _LANGUAGES = {"r": "r", "python": "python", "python3": "python"}
 
 
@@ -41,22 +58,44 @@ def chunks_of(text: str, name: str) -> tuple[str, list[tuple[int, int]]]:
             raise _error("a code chunk is not closed", name)
         if language is None:
             raise _error(f"a chunk of another language than R and Python: {found.group(3)}", name)
-        if re.search(r"!expr|\b(child|engine|code|file|eval)\s*=\s*(?!TRUE|FALSE)", found.group(4)):
-            raise _error("a chunk option runs or loads other code", name)
+        if ">" in found.group(1) or "~" in found.group(2):
+            raise _error("a chunk that knitr and Quarto read in different ways", name)
+        if _FENCE.search(text, start, close.start()):
+            raise _error("a fence within a chunk, which may end it", name)
+        _check_options(found.group(4), text[start : close.start()], name)
         parts.append((start, close.start()))
         languages.add(language)
         at = close.end()
-    if "!expr" in text or "!r " in text:
-        raise _error("!expr runs code outside of chunks", name)
-    inside = [(start, end) for start, end in parts]
-    for inline in _INLINE.finditer(text):
-        if not any(start <= inline.start() < end for start, end in inside):
-            raise _error("code within a line of text shows its value", name)
+    _check_text(text, parts, name)
     if not parts:
         raise _error("there is no code chunk in this document", name)
     if len(languages) > 1:
         raise _error("chunks of R and of Python in one document share their data", name)
     return languages.pop(), parts
+
+
+def _check_options(options: str, code: str, name: str) -> None:
+    """Options of a chunk are constants, and load no other code."""
+    if "!expr" in options or _OPTION.search(options) or _LOADING.search(code):
+        raise _error("a chunk option runs or loads other code", name)
+    if _VALUE.search(_TEXT.sub('""', options).replace("c(", "")):
+        raise _error("a chunk option is worked out, and may show data", name)
+
+
+def _check_text(text: str, parts: list[tuple[int, int]], name: str) -> None:
+    """Nothing outside of chunks runs code or brings in files."""
+    if "!expr" in text or "!r " in text:
+        raise _error("!expr runs code outside of chunks", name)
+    kept = []
+    at = 0
+    for start, end in parts:
+        kept.append(text[at:start])
+        at = end
+    outside = _OPEN.sub("", "".join([*kept, text[at:]]))
+    if _INLINE.search(outside):
+        raise _error("code within a line of text shows its value", name)
+    if _INCLUDE.search(outside) or _RUNNING.search(outside):
+        raise _error("the text brings in other files, or runs code", name)
 
 
 def _error(what: str, name: str) -> OutputCheckError:

@@ -180,9 +180,8 @@ def _read(path: Path, rules: dict[ScriptLanguage, ScriptPolicy], language: Langu
     policy = rules.setdefault(script, ScriptPolicy.default(script))
     rewriter = rewrite_python if script == "python" else rewrite_r
     rewriting = rewriter(source.text, policy, language=language, parts=parts)
-    if script == "python" and parts is None:
-        found = _encoding(source)
-        rewriting = replace(rewriting, findings=(*found, *rewriting.findings))
+    found = _encoding(source, python=script == "python" and parts is None)
+    rewriting = replace(rewriting, findings=(*found, *rewriting.findings))
     return _Read(
         path=path,
         source=source,
@@ -192,18 +191,23 @@ def _read(path: Path, rules: dict[ScriptLanguage, ScriptPolicy], language: Langu
     )
 
 
-def _encoding(source: SourceText) -> list[Finding]:
-    """Python must read the same text as was read here."""
-    cookie = cookie_of(source.text)
-    try:
-        named = codecs.lookup(cookie or "utf-8").name
-    except LookupError:
-        named = "unknown"
+def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
+    """What runs the script must read the same text as was read here."""
     ours = codecs.lookup(source.encoding).name
-    ascii_only = source.text.isascii() and named in ("utf-8", "iso8859-1", "cp1252", "ascii")
-    if ascii_only or named == ours:
+    what = ""
+    if ours.startswith("utf-16"):
+        what = "neither Python nor R reads UTF-16"
+    elif python:
+        cookie = cookie_of(source.text)
+        try:
+            named = codecs.lookup(cookie or "utf-8").name
+        except LookupError:
+            named = "unknown"
+        alike = source.text.isascii() and named in ("utf-8", "iso8859-1", "cp1252", "ascii")
+        if not alike and named != ours:
+            what = f"Python reads this file as {named}, and it was read here as {ours}"
+    if not what:
         return []
-    what = f"Python reads this file as {named}, and it was read here as {ours}"
     hint = "save the script as UTF-8"
     return [source.finding("encoding", Severity.ERROR, what, 0, 0, hint)]
 

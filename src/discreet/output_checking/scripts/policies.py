@@ -103,6 +103,11 @@ class ScriptPolicy:
             if found is not None:
                 break
             found = self.rules.get(f"{joint.join(parts[:length])}{joint}*")
+        if found is None and name.startswith(".") and "_" in name:
+            # Methods by their beginning: ``.write_*``.
+            found = (
+                self.rules.get(f"{name[: name.index('_', 1) + 1]}*") if "_" in name[2:] else None
+            )
         return found or Rule(name=name, action=Action.REVIEW, reason=_NO_RULE, known=False)
 
     @property

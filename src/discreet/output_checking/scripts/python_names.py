@@ -9,26 +9,42 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+import re
+import sys
 
 from discreet.output_checking.policy_rules import Action
 from discreet.output_checking.scripts.policies import Rule, ScriptPolicy
+from discreet.output_checking.scripts.python_bindings import (
+    Bindings,
+    attribute_of,
+    root_of,
+    roots_of,
+    text_of,
+)
+from discreet.output_checking.scripts.python_flows import Flows
+from discreet.output_checking.scripts.python_spreading import spread
 
-__all__ = ["Names", "attribute_of"]
+__all__ = ["Names"]
 
 _BUILTINS = frozenset(dir(builtins))
 _MOST_PARTS = 6
 _MOST_ALIASES = 5_000
 _OF_FILE = ("__name__", "__file__")
 _SAFE = "discreet.output_checking.safe."
+_LOGGER = frozenset({"logging.Logger"})
+_FOLLOWED = (
+    ast.Name, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Call,
+)  # fmt: skip
+_LARGE = ("pandas.*", "polars.*", "narwhals.*", "pathlib.*", "numpy.*", "scipy.*")
+_MAKING = ("from_", "set_", "now", "today", "cwd", "home")
+#: Modules that are known by their own rules wherever they are found.
+_MODULES = frozenset(sys.stdlib_module_names) | {"builtins", "bltns"}
 _PIECES = (
     ast.BinOp, ast.BoolOp, ast.Compare, ast.UnaryOp, ast.IfExp, ast.Tuple, ast.List, ast.Set,
     ast.Dict, ast.Starred, ast.Slice, ast.Subscript, ast.JoinedStr, ast.FormattedValue,
     ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.NamedExpr,
     ast.operator, ast.boolop, ast.cmpop, ast.unaryop, ast.expr_context, ast.keyword,
 )  # fmt: skip
-_HOLDERS = (ast.Name, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.IfExp, ast.Starred, ast.BoolOp)
-_CONSTANT = (ast.Constant, ast.JoinedStr)
 
 
 class Names:
@@ -43,19 +59,22 @@ class Names:
     def __init__(self, tree: ast.Module, policy: ScriptPolicy) -> None:
         self.policy = policy
         self.tree = tree
-        #: Full names that a name stands for.
-        self.aliases: dict[str, set[str]] = {}
-        #: What is bound to a name, from which expression; None if it cannot be known.
-        self.bindings: list[tuple[str, ast.AST | None]] = []
-        self.direct: list[tuple[str, ast.AST | None]] = []
-        self.own: dict[str, ast.AST] = {}
-        self.methods: set[str] = set()
+        self.made = Bindings(tree)
+        self.aliases = self.made.aliases
+        self.bindings = self.made.pairs
+        self.own, self.methods = self.made.own, self.made.methods
+        self.functions = self.made.functions
+        self.bound = self.made.names
         self.tainted: set[str] = set()
-        for node in ast.walk(tree):
-            self._bind(node)
-        self.bound = {name for name, _ in self.bindings} | set(self.aliases) | set(self.own)
+        #: What each name is bound to.
+        self.values: dict[str, list[ast.AST | None]] = {}
+        for name, value in self.bindings:
+            self.values.setdefault(name, []).append(value)
+        self._whole = {name for name, _ in self.made.direct}
+        self._given = {name for name, value in self.bindings if value is None}
         self._alias()
-        self._spread()
+        self.flows = Flows(tree, self.made, self.acts)
+        spread(self, self.flows)
 
     def resolved(self, node: ast.AST) -> frozenset[str]:
         """The full names that an expression may stand for; none if it is no plain name."""
@@ -76,13 +95,15 @@ class Names:
             return self.resolved(node.value)
         attribute = attribute_of(node)
         if attribute is None or attribute[1] is None:
+            if isinstance(node, ast.Call) and "logging.getLogger" in self.resolved(node.func):
+                return _LOGGER
             return frozenset()
         return frozenset(f"{base}.{attribute[1]}" for base in self.resolved(attribute[0]))
 
     def rules(self, node: ast.AST) -> list[Rule]:
         """The rules on a function or value, by its full names or as a method of anything."""
         full = self.resolved(node)
-        rules = [rule for name in sorted(full) for rule in self._of_name(name)]
+        rules = [rule for name in sorted(full) for rule in self.of_name(name)]
         attribute = attribute_of(node)
         if attribute is not None and attribute[1] is not None:
             method = self.policy.rule(f".{attribute[1]}")
@@ -93,16 +114,40 @@ class Names:
                 return exact
             if method.known and (not known or method.action is not Action.ALLOWED):
                 return [*known, method]
-            rules = known or rules or [method]
+            rules = rules or [method]
         return rules
 
-    def _of_name(self, name: str) -> list[Rule]:
-        """The rule on a full name; a method of a class of a module is judged as a method too."""
+    def of_name(self, name: str) -> list[Rule]:
+        """The rules on a full name; what a rule on a whole module covers is judged further.
+
+        A method of a class of a module is judged as a method too, a module that another one
+        has loaded (``platform.subprocess``) as itself, and ``module.print`` as `print`.
+        """
         rule = self.policy.rule(name)
-        method = self.policy.rule(f".{name.rpartition('.')[2]}")
-        if rule.name.endswith(".*") and method.action is Action.REFUSED:
-            return [rule, method]
-        return [rule]
+        if not rule.name.endswith(".*"):
+            return [rule]
+        parts = name.split(".")
+        found = [rule]
+        method = self.policy.rule(f".{parts[-1]}")
+        if method.action is Action.REFUSED:
+            found.append(method)
+        elif rule.name in _LARGE and len(parts) > 2 and parts[-2][:1].isupper():
+            # A method of a class of a large package: ``polars.DataFrame.serialize``.
+            unknown = not method.known and not parts[-1].startswith(_MAKING)
+            found += [method] if unknown else []
+        for place in range(rule.name.count("."), len(parts) - 1):
+            part = parts[place].strip("_")
+            if part in _MODULES and part != parts[0]:
+                found.append(self.policy.rule(".".join([part, *parts[place + 1 :]])))
+        builtin = self.policy.rule(f"builtins.{parts[-1]}")
+        shows = builtin.role == "shows" or builtin.name == "builtins.open"
+        if not builtin.name.endswith("*") and (builtin.action is Action.REFUSED or shows):
+            found.append(builtin)
+        return found
+
+    def acts(self, method: str) -> bool:
+        """Whether a method changes its object."""
+        return self.policy.rule(f".{method}").role == "acts"
 
     def is_own(self, node: ast.AST) -> bool:
         """Whether a function is one of this script."""
@@ -116,14 +161,14 @@ class Names:
         if not isinstance(node, ast.Call):
             return False
         found = self.resolved(node.func)
-        is_safe = bool(found) and all(name.startswith(_SAFE) for name in found)
+        rules = [self.policy.rule(name) for name in found if name.startswith(_SAFE)]
+        is_safe = bool(rules) and len(rules) == len(found) and all(map(self._gives_clean, rules))
         return is_safe and not self._rebound(node.func)
 
     def _rebound(self, node: ast.AST) -> bool:
         """Whether the script gives a meaning of its own to the name of a function."""
-        root = _root(node)
-        given = any(name == root and value is None for name, value in self.bindings)
-        return root in self.own or given or any(name == root for name, _ in self.direct)
+        root = root_of(node)
+        return root in self.own or root in self._given or root in self._whole
 
     def clean(self, node: ast.AST) -> bool:
         """Whether an expression tells nothing of the data."""
@@ -133,14 +178,16 @@ class Names:
             if node.id in self.tainted:
                 return False
             if alias := self.aliases.get(node.id):
-                return all(self._gives_clean(self.policy.rule(name)) for name in alias)
+                return all(self._clean_name(name) for name in alias)
             return node.id in self.bound or node.id in _BUILTINS or node.id in _OF_FILE
         if isinstance(node, ast.Call):
             return self.is_safe(node) or self._clean_call(node)
         if isinstance(node, ast.Attribute):
             full = self.resolved(node)
             if full:
-                return all(self._gives_clean(self.policy.rule(name)) for name in full)
+                return all(self._clean_name(name) for name in full)
+            if isinstance(node.value, ast.Name) and node.value.id in self.functions:
+                return False
             return self.clean(node.value) and not node.attr.startswith(("read", "open"))
         if isinstance(node, _PIECES):
             return all(self.clean(child) for child in ast.iter_child_nodes(node))
@@ -150,161 +197,77 @@ class Names:
     def _gives_clean(rule: Rule) -> bool:
         return rule.known and rule.action is Action.ALLOWED and rule.role == "clean"
 
+    def _clean_name(self, name: str) -> bool:
+        if name.rpartition(".")[2].startswith(("read", "open")):
+            return False
+        return all(map(self._gives_clean, self.of_name(name)))
+
+    def is_plain_error(self, node: ast.AST) -> bool:
+        """Whether an expression is an error class of this script that says what it is given."""
+        found = self.own.get(node.id) if isinstance(node, ast.Name) else None
+        if not isinstance(found, ast.ClassDef) or node.id in self.tainted:  # type: ignore[attr-defined]
+            return False
+        quiet = all(isinstance(each, ast.Pass | ast.Expr) for each in found.body)
+        return quiet and not found.keywords and all(
+            isinstance(each, ast.Name) and (each.id in _BUILTINS or self.is_plain_error(each))
+            for each in found.bases
+        )  # fmt: skip
+
     def _clean_call(self, node: ast.Call) -> bool:
         if not all(self.clean(each) for each in (*node.args, *node.keywords)):
             return False
         if self.is_own(node.func):
-            return False
+            return self.is_plain_error(node.func)
         full = self.resolved(node.func)
         if full:
-            known = all(self._gives_clean(self.policy.rule(name)) for name in full)
+            known = all(self._clean_name(name) for name in full) or self._clean_method(node.func)
             return known and not self._rebound(node.func)
         attribute = attribute_of(node.func)
         if attribute is None or attribute[1] is None or attribute[1].startswith(("read", "open")):
             return False
         rule = self.policy.rule(f".{attribute[1]}")
+        if attribute[1] in ("format", "format_map") and not _plain_template(attribute[0]):
+            return False
         return rule.known and rule.action is not Action.REFUSED and self.clean(attribute[0])
 
-    def _bind(self, node: ast.AST) -> None:
-        """Note what a node binds."""
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            self._import(node)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            self.own[node.name] = node
-            if isinstance(node, ast.ClassDef):
-                inside = (each for each in node.body if isinstance(each, ast.FunctionDef))
-                self.methods |= {each.name for each in inside}
-        elif isinstance(node, ast.arg):
-            self.bindings.append((node.arg, None))
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            self.bindings.append((node.name, None))
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            self.bindings.append((node.rest, None))
-        else:
-            for target, value in _assigned(node):
-                self._store(target, value)
-
-    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        for each in node.names:
-            if isinstance(node, ast.ImportFrom):
-                module = "." * node.level + (node.module or "")
-                self.aliases.setdefault(each.asname or each.name, set()).add(
-                    f"{module}.{each.name}" if module.strip(".") else f"{module}{each.name}"
-                )
-            elif each.asname:
-                self.aliases.setdefault(each.asname, set()).add(each.name)
-            else:
-                root = each.name.partition(".")[0]
-                self.aliases.setdefault(root, set()).add(root)
-
-    def _store(self, target: ast.AST, value: ast.AST | None) -> None:
-        if isinstance(target, ast.Name):
-            self.bindings.append((target.id, value))
-            self.direct.append((target.id, value))
-        elif isinstance(target, ast.Tuple | ast.List):
-            parts: list[ast.expr | None] = [value] * len(target.elts)  # type: ignore[list-item]
-            same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts)
-            if same and not any(isinstance(each, ast.Starred) for each in target.elts):
-                parts = list(value.elts)  # type: ignore[union-attr]
-            for each, part in zip(target.elts, parts, strict=True):
-                self._store(each, part)
-        elif isinstance(target, ast.Starred):
-            self._store(target.value, value)
-        elif (root := _root(target)) is not None:
-            self.bindings.append((root, value))
+    def _clean_method(self, function: ast.expr) -> bool:
+        """Whether it is a method of a clean value of a module: ``sys.version.split``."""
+        whole = isinstance(function, ast.Attribute) and all(
+            rule.name.endswith(".*") and rule.action is Action.ALLOWED
+            for name in self.resolved(function)
+            for rule in self.of_name(name)
+        )
+        if not whole or not isinstance(function, ast.Attribute):
+            return False
+        return self._gives_clean(self.policy.rule(f".{function.attr}")) and self.clean(
+            function.value
+        )
 
     def _alias(self) -> None:
         """Follow names that are assigned to names."""
-        size = -1
-        while size != (size := sum(map(len, self.aliases.values()))) and size < _MOST_ALIASES:
-            for name, value in self.direct:
-                if value is not None and (found := self.resolved(value)):
-                    self.aliases.setdefault(name, set()).update(
-                        each
-                        for each in found
-                        if each.count(".") <= _MOST_PARTS and self.policy.rule(each).known
-                    )
-
-    def _spread(self) -> None:
-        """Find all names that may hold data."""
-        calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
-        fixed = {name for name, _ in self.bindings} - {
-            name for name, value in self.bindings if not isinstance(value, _CONSTANT)
-        }
-        size = -1
-        while size != (size := len(self.tainted)):
-            for name, value in self.bindings:
-                if value is None or not self.clean(value):
-                    self.tainted.add(name)
-                if name in self.tainted and isinstance(value, _HOLDERS):
-                    self.tainted |= {each.id for each in _names(value)} - fixed - set(self.own)
-            for call in calls:
-                self._taint_by_call(call, fixed)
-
-    def _taint_by_call(self, call: ast.Call, fixed: set[str]) -> None:
-        """A method with data makes its object data; own functions may fill what they get."""
-        arguments = [*call.args, *(each.value for each in call.keywords)]
-        if not all(self.clean(each) for each in arguments):
-            attribute = attribute_of(call.func)
-            root = _root(attribute[0]) if attribute else None
-            is_module = bool(attribute and self.resolved(attribute[0]))
-            if root in self.bound and not is_module and root not in self.own:
-                self.tainted.add(str(root))
-        if self.is_own(call.func) or not (self.resolved(call.func) or attribute_of(call.func)):
-            for each in arguments:
-                if isinstance(each, ast.Name) and each.id not in fixed and each.id not in self.own:
-                    self.tainted.add(each.id)
+        waiting: dict[str, list[int]] = {}
+        pairs = self.made.direct
+        todo = list(range(len(pairs) - 1, -1, -1))
+        for place, (_, value) in enumerate(pairs):
+            for each in roots_of(value) if isinstance(value, _FOLLOWED) else ():
+                waiting.setdefault(each, []).append(place)
+        count = 0
+        while todo and count < _MOST_ALIASES:
+            name, value = pairs[todo.pop()]
+            if value is None or not (found := self.resolved(value)):
+                continue
+            new = {
+                each
+                for each in found
+                if each.count(".") <= _MOST_PARTS and self.policy.rule(each).known
+            } - self.aliases.get(name, set())
+            if new:
+                self.aliases.setdefault(name, set()).update(new)
+                count += len(new)
+                todo.extend(waiting.get(name, ()))
 
 
-def attribute_of(node: ast.AST) -> tuple[ast.expr, str | None] | None:
-    """Object and name of an attribute, also by `getattr`; the name is None if not readable.
-
-    >>> attribute_of(ast.parse("getattr(df, 'to_' + 'csv')", mode="eval").body)[1]
-    'to_csv'
-    """
-    if isinstance(node, ast.Attribute):
-        return node.value, node.attr
-    is_getattr = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    if is_getattr and node.func.id == "getattr" and len(node.args) >= 2:  # type: ignore[attr-defined]
-        name = _text(node.args[1])  # type: ignore[attr-defined]
-        return node.args[0], name  # type: ignore[attr-defined]
-    return None
-
-
-def _text(node: ast.AST) -> str | None:
-    """A text that is written out, perhaps in parts."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _text(node.left), _text(node.right)
-        return None if left is None or right is None else left + right
-    return None
-
-
-def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None]]:
-    """Targets with what is assigned to them."""
-    if isinstance(node, ast.Assign):
-        yield from ((target, node.value) for target in node.targets)
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
-        if node.value is not None:
-            yield node.target, node.value
-    elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-        yield node.target, node.iter
-    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-        yield node.optional_vars, node.context_expr
-
-
-def _root(node: ast.AST) -> str | None:
-    """The name at the beginning of ``name.part[0].part``."""
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
-
-
-def _names(node: ast.AST) -> Iterator[ast.Name]:
-    """Names that a display holds as they are."""
-    if isinstance(node, ast.Name):
-        yield node
-    elif isinstance(node, _HOLDERS):
-        for child in ast.iter_child_nodes(node):
-            yield from _names(child)
+def _plain_template(node: ast.AST) -> bool:
+    """Whether a template takes its arguments as they are, not parts of them: ``{0.part}``."""
+    text = text_of(node)
+    return text is not None and not re.search(r"\{[^{}:!]*[.\[][^{}]*\}", text)

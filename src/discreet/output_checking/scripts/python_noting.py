@@ -42,6 +42,12 @@ class Noting(ast.NodeVisitor):
         self.deciding = 0
         self.statement: ast.stmt | None = None
         self.functions = 0
+        #: What is taken out already.
+        self.taken: set[tuple[int, int]] = set()
+        #: Statements of the bodies of classes.
+        self.in_classes: set[int] = set()
+        #: Functions of the script that show something.
+        self.speaking: set[str] = set()
 
     def visit_Import(self, node: ast.Import) -> None:
         """Modules by their names."""
@@ -52,17 +58,29 @@ class Noting(ast.NodeVisitor):
         """Names of modules."""
         module = "." * node.level + (node.module or "")
         for each in node.names:
+            rule = self.names.policy.rule(f"{module}.{each.name}")
             if each.name == "*":
                 self.refuse(node, "import", module, "a star import hides which names there are")
+            elif rule.role == "shows" and id(node) in self.in_classes:
+                self.refuse(node, "import", rule.name, "hands over a function that shows")
             else:
                 self._judge_module(node, module, each.name)
 
     def _judge_module(self, node: ast.stmt, module: str, name: str = "") -> None:
-        rule = self.names.policy.rule(f"{module}.{name or '*'}")
-        if module.startswith("discreet"):
+        rules = self.names.of_name(f"{module}.{name}") if name else []
+        rules.append(self.names.policy.rule(f"{module}.{name or '*'}"))
+        inner = self.names.policy.rule(f"{name.strip('_')}.*")
+        own = self.names.policy.rules.get(f"{module}.{name}.*")
+        if inner.action is Action.REFUSED and own is None and name:
+            # A module that another one has loaded: ``from platform import subprocess``.
+            rules.append(inner)
+        rule = max(rules, key=lambda each: (each.known, each.action.rank))
+        if module.partition(".")[0] == "discreet":
             if f"{module}.{name}" != _SAFE and module != _SAFE:
                 what = "only discreet.output_checking.safe may be used"
                 self.refuse(node, "import", module, what)
+            elif rule.action is Action.REFUSED:
+                self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
         elif rule.action is Action.REFUSED and module != "builtins":
             self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
         elif not rule.known and not self._some(module):
@@ -73,6 +91,37 @@ class Noting(ast.NodeVisitor):
     def _some(self, module: str) -> bool:
         """Whether rules name single functions of a module."""
         return any(name.startswith(f"{module}.") for name in self.names.policy.rules)
+
+    # ------------------------------------------------------------ targets
+
+    def judge_target(self, node: ast.stmt, target: ast.AST, value: ast.AST | None = None) -> None:
+        """Modules and the environment must stay as they are, but for their settings.
+
+        Args:
+            node: The statement.
+            target: What is assigned to.
+            value: What is assigned, if it is written out.
+        """
+        if isinstance(target, ast.Tuple | ast.List):
+            for each in target.elts:
+                self.judge_target(node, each)
+        elif isinstance(target, ast.Starred):
+            self.judge_target(node, target.value)
+        elif isinstance(target, ast.Attribute | ast.Subscript):
+            full = self.names.resolved(target.value)
+            if not full & self._modules() and not any("." in name for name in full):
+                return
+            whole = self.names.resolved(target) or full
+            settings = all(self.names.policy.rule(name).role == "acts" for name in whole)
+            plain = value is not None and (
+                isinstance(value, ast.Attribute | ast.Lambda) or self.names.clean(value)
+            )
+            if not settings or not plain:
+                what = "changes a module, its functions or the environment"
+                self.refuse(node, "monkeypatch", "assignment", what)
+
+    def _modules(self) -> set[str]:
+        return {name for found in self.names.aliases.values() for name in found} | {"builtins"}
 
     # ------------------------------------------------------------ what is noted
 
@@ -97,6 +146,9 @@ class Noting(ast.NodeVisitor):
         if not whole:
             place = self.spans.outside_texts(node, statement)
         span = self.spans.of(place)
+        if span in self.taken:
+            return
+        self.taken.add(span)
         after = f"fdz_safe.refused({name!r})"
         if whole:
             after = "pass"

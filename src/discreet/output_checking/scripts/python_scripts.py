@@ -22,7 +22,7 @@ from discreet.output_checking.texts import Lines
 __all__ = ["cookie_of", "rewrite_python"]
 
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_CELL = re.compile(r"^# (?:%%|In\[)", re.MULTILINE)
+_CELL = re.compile(r"^[ \t]*#[ \t]*(?:%%|In\[|<(?:code)?cell>|COMMAND -)", re.MULTILINE)
 _MAGIC = re.compile(r"^[ \t]*[%!]", re.MULTILINE)
 
 
@@ -67,7 +67,8 @@ def cookie_of(text: str) -> str | None:
     >>> cookie_of("#!/bin/python\n# -*- coding: latin-1 -*-\n")
     'latin-1'
     """
-    for line in text.splitlines()[:2]:
+    # Python ends lines here only, not at form feeds and the like.
+    for line in re.split(r"\r\n|\n|\r", text, maxsplit=2)[:2]:
         if found := _COOKIE.match(line):
             return found.group(1)
         if line.strip() and not line.lstrip().startswith("#"):

@@ -6,18 +6,13 @@ In: the tree and what its names stand for. Out: notes of edits and findings.
 from __future__ import annotations
 
 import ast
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from discreet.output_checking.findings import Severity
 from discreet.output_checking.policy_rules import Action
 from discreet.output_checking.rewriting import newline_of
 from discreet.output_checking.scripts.policies import Rule
-from discreet.output_checking.scripts.python_names import attribute_of
-from discreet.output_checking.scripts.python_noting import Noting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from discreet.output_checking.scripts.python_bindings import attribute_of, roots_of
+from discreet.output_checking.scripts.python_control import Control
 
 __all__ = ["Walker"]
 
@@ -28,7 +23,7 @@ _OPEN_WORDS = frozenset(
 _SHOWN_HINT = "use a safe function (describe, value_counts, crosstab, corr, summary of a model)"
 
 
-class Walker(Noting):
+class Walker(Control):
     """Visits one script."""
 
     def run(self) -> None:
@@ -39,7 +34,19 @@ class Walker(Noting):
             if bound == "fdz_safe":
                 what = "the name fdz_safe belongs to the safe functions"
                 self.notes.find("own-name", Severity.ERROR, what, self.spans.of(node))
+        self.plain = _parts_of_more(self.tree)
+        self.prepare()
+        #: Statements in classes: their names are reached by objects, which are not followed.
+        classes = (each for each in ast.walk(self.tree) if isinstance(each, ast.ClassDef))
+        self.in_classes = {id(each) for node in classes for each in node.body}
+        #: Names of paths, perhaps.
+        self.paths = {
+            name
+            for name, value in self.names.bindings
+            if value is not None and any(map(self._is_path, ast.walk(value)))
+        }
         self.visit(self.tree)
+        self.judge_spreads()
         if any("fdz_safe" in edit.after for edit in self.notes.edits):
             self._insert_import()
 
@@ -123,92 +130,51 @@ class Walker(Noting):
             if value is None:
                 continue
             self.visit(value)
-            hidden = isinstance(value, ast.Name) and value.id in self.names.own
-            if not hidden and not self.names.clean(value):
+            own = isinstance(value, ast.Name) and value.id in self.names.own
+            if not (self.names.is_plain_error if own else self.names.clean)(value):
                 self.withhold(value, "raise", "its message derives from data", "RuntimeError")
-        self._branching(node, "raise")
+        self.branching(node, "raise")
 
     def visit_Assign(self, node: ast.Assign) -> None:  # noqa: N802
         """Modules and the environment must stay as they are."""
         for target in node.targets:
-            self._judge_target(node, target)
+            self.judge_target(node, target, node.value)
+        self.judge_columns(node)
         self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
         """As an assignment."""
-        self._judge_target(node, node.target)
+        self.judge_target(node, node.target)
+        self.judge_columns(node)
         self.generic_visit(node)
 
     def visit_Delete(self, node: ast.Delete) -> None:  # noqa: N802
         """As an assignment."""
         for target in node.targets:
-            self._judge_target(node, target)
+            self.judge_target(node, target)
         self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
         """As an assignment; annotations are run as well."""
-        self._judge_target(node, node.target)
+        self.judge_target(node, node.target)
         self.visit(node.annotation)
         if node.value is not None:
             self.visit(node.value)
 
-    def _judge_target(self, node: ast.stmt, target: ast.AST) -> None:
-        if isinstance(target, ast.Tuple | ast.List):
-            for each in target.elts:
-                self._judge_target(node, each)
-        elif isinstance(target, ast.Attribute | ast.Subscript):
-            full = self.names.resolved(target.value)
-            if full & self._modules() or any("." in name for name in full):
-                what = "changes a module, its functions or the environment"
-                self.refuse(node, "monkeypatch", "assignment", what)
-
-    def _modules(self) -> set[str]:
-        return {name for found in self.names.aliases.values() for name in found} | {"builtins"}
-
-    # ------------------------------------------------------------ control flow
-
-    @contextmanager
-    def _under(self, *conditions: ast.AST | None) -> Iterator[None]:
-        depends = any(each is not None and not self.names.clean(each) for each in conditions)
-        self.deciding += depends
-        yield
-        self.deciding -= depends
-
-    def visit_If(self, node: ast.If | ast.While) -> None:  # noqa: N802
-        """What runs only under a condition tells that it holds."""
-        self.visit(node.test)
-        with self._under(node.test):
-            for each in (*node.body, *node.orelse):
-                self.visit(each)
-
-    visit_While = visit_If  # noqa: N815
-
-    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:  # noqa: N802
-        """How often it runs tells how many there are."""
-        self._judge_target(node, node.target)
-        self.visit(node.iter)
-        with self._under(node.iter):
-            for each in (*node.body, *node.orelse):
-                self.visit(each)
-
-    visit_AsyncFor = visit_For  # noqa: N815
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:  # noqa: N802
-        """That an error occurred may tell of the data."""
-        self.deciding += 1
-        self.generic_visit(node)
-        self.deciding -= 1
+    # ------------------------------------------------------------ definitions
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:  # noqa: N802
         """The body is read as code that any data may reach."""
         self.functions += 1
+        left = self.names.flows.jumps.get(node, [])
         special = node.name.startswith("__") and node.name.endswith("__")
         if special and node.name not in _OPEN_WORDS | {"__call__", "__enter__", "__exit__"}:
             self.review(node, "special", f"{node.name} runs without being called by name")
         for each in node.decorator_list:
             if not self.names.resolved(each) and not self.names.is_own(each):
                 self.review(each, "decorator", "a decorator that no rule knows")
-        self.generic_visit(node)
+        with self.under(*left):
+            self.generic_visit(node)
         self.functions -= 1
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
@@ -223,7 +189,13 @@ class Walker(Noting):
             self._judge_getattr(node)
         rules = self.names.rules(node.func)
         worst = max(rules, key=lambda rule: rule.action.rank, default=None)
-        if self.names.is_own(node.func) or self.names.is_safe(node):
+        self.judge_texts(node)
+        self.judge_speaking(node)
+        self.judge_columns(node)
+        if self.names.is_safe(node):
+            worst = None
+            self.judge_safe(node)
+        elif self.names.is_own(node.func):
             worst = None
         elif worst is None and attribute is None:
             self.review(node, "call", "calls what no name tells")
@@ -259,7 +231,9 @@ class Walker(Noting):
         if worst.action is Action.REFUSED:
             self.refuse(node, "call", name, worst.reason)
         elif any(rule.name in ("builtins.open", ".open") for rule in rules):
-            self._judge_open(node)
+            self._judge_open(node, rules)
+        elif self._renames_file(node):
+            self.refuse(node, "call", name, "renames or replaces a file, or may")
         elif name == ".to_string" and (node.args or any(k.arg == "buf" for k in node.keywords)):
             self.refuse(node, "call", name, "writes to a file, or may")
         elif any(rule.role == "shows" for rule in rules) or (name == ".info" and arguments):
@@ -279,18 +253,45 @@ class Walker(Noting):
         attribute = attribute_of(node.func)
         name = (attribute[1] if attribute else getattr(node.func, "id", "")) or ""
         arguments = [*node.args, *(each.value for each in node.keywords)]
-        reads = name.startswith(("read_", "scan_", "load", "genfromtxt", "fromfile"))
+        reads = name.startswith(("read_", "scan_", "load", "genfromtxt", "fromfile", "open"))
         if reads and not all(map(self.names.clean, arguments)):
             self.review(node, "place", f"{name}: the place it reads derives from data, or may")
 
+    def visit_BinOp(self, node: ast.BinOp) -> None:  # noqa: N802
+        """Texts in parts."""
+        self.judge_template(node)
+        self.generic_visit(node)
+
     def visit_Constant(self, node: ast.Constant) -> None:  # noqa: N802
-        """Addresses of the network."""
+        """Addresses of the network, and templates."""
+        self.judge_template(node)
         if isinstance(node.value, str) and "://" in node.value:
             self.review(node, "address", "an address of the network")
 
-    def _judge_open(self, node: ast.Call) -> None:
+    def _renames_file(self, node: ast.Call) -> bool:
+        """Whether it is a path that is renamed, and not a column."""
+        attribute = attribute_of(node.func)
+        if attribute is None or attribute[1] not in ("rename", "replace") or len(node.args) != 1:
+            return False
+        if self.names.clean(attribute[0]):
+            return True
+        found = roots_of(attribute[0])
+        inside = (each for each in ast.walk(attribute[0]))
+        return bool(found & self.paths) or any(map(self._is_path, inside))
+
+    def _is_path(self, node: ast.AST) -> bool:
+        return any(name.startswith("pathlib.") for name in self.names.resolved(node))
+
+    def _judge_open(self, node: ast.Call, rules: list[Rule]) -> None:
         """Files may be read; whatever may write is refused."""
+        # A method of a path has the mode first; a function of a module may have it anywhere.
         is_method = isinstance(node.func, ast.Attribute)
+        if is_method and self.names.resolved(node.func):
+            known = all(rule.name == "builtins.open" for rule in rules)
+            if not known and len(node.args) + len(node.keywords) > 1:
+                self.refuse(node, "call", "open", "opens a file for writing, or may")
+                return
+            is_method = False
         modes = [each.value for each in node.keywords if each.arg == "mode"]
         modes += node.args[0 if is_method else 1 :][:1]
         starred = any(each.arg is None for each in node.keywords)
@@ -310,6 +311,10 @@ class Walker(Noting):
             if self.names.clean(each):
                 continue
             safe = self.wrapper.wrapped(each)
+            parts = self.wrapper.split(each) if name == "builtins.print" else None
+            if parts is not None and each in node.args:
+                wraps += [(each, parts[0]), *((held, held.id) for held in parts[1])]
+                continue
             if safe is None:
                 what = "shows what derives from data, or may"
                 self.refuse(node, "shown", name, what, hint=_SHOWN_HINT)
@@ -317,11 +322,7 @@ class Walker(Noting):
             wraps.append((each, safe))
         for each, safe in wraps:
             self.wrapper.note(each, safe)
-        self._branching(node, name)
-
-    def _branching(self, node: ast.AST, name: str) -> None:
-        if self.deciding:
-            self.review(node, "branch", f"{name}: whether or how often it runs depends on data")
+        self.branching(node, name)
 
     def visit_Name(self, node: ast.Name) -> None:  # noqa: N802
         """A function handed over instead of called."""
@@ -344,22 +345,46 @@ class Walker(Noting):
         """Whether a name is only given another name, which is followed."""
         statement = self.statement
         simple = isinstance(statement, ast.Assign) and statement.value is node
+        simple &= id(statement) not in self.in_classes
         return simple and all(isinstance(each, ast.Name) for each in statement.targets)  # type: ignore[union-attr]
 
     def _judge_value(self, node: ast.Name | ast.Attribute) -> None:
         full = self.names.resolved(node)
-        rules = [self.names.policy.rule(name) for name in full]
+        rules = [rule for name in sorted(full) for rule in self.names.of_name(name)]
         if isinstance(node, ast.Attribute) and not full:
+            if id(node) in self.plain and node.attr != "evidence":
+                # A column of that name: only functions that are handed over are of interest.
+                return
             rules = [self.names.policy.rule(f".{node.attr}")]
+            if node.attr in self.names.methods:
+                rules = []
+        if isinstance(node, ast.Name) and node.id in self.speaking:
+            self.review(node, "value", "hands over a function that shows")
         for rule in rules:
             harmless = rule.name == "builtins.*" or not rule.known
+            shows = rule.role == "shows" or rule.name == ".info"
             if rule.action is Action.REFUSED and not harmless:
                 self.refuse(node, "value", rule.name, rule.reason)
-            elif rule.role == "shows" and full:
+            elif shows and (full or rule.name == ".write"):
                 self.refuse(node, "value", rule.name, "hands over a function that shows")
+            elif shows:
+                self.review(node, "value", f"{rule.name}: may hand over a function that shows")
 
     def _judge_word(self, node: ast.AST) -> None:
         word = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
         inside = word.startswith("__") and word.endswith("__") and word not in _OPEN_WORDS
         if inside:
             self.refuse(node, "dunder", word, "reaches the inside of Python")
+
+
+def _parts_of_more(tree: ast.AST) -> set[int]:
+    """Attributes that are operands or have parts taken of them, so that none is handed over."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            found.add(id(node.value))
+        elif isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp):
+            found |= {id(each) for each in ast.iter_child_nodes(node)}
+        elif isinstance(node, ast.For | ast.comprehension):
+            found.add(id(node.iter))
+    return found

@@ -17,6 +17,9 @@ from discreet.output_checking.scripts.python_spans import Spans
 __all__ = ["Wrapper"]
 
 
+_AROUND = frozenset(("builtins.round", "builtins.str", "builtins.float"))
+
+
 class Wrapper:
     """Writes safe calls.
 
@@ -46,17 +49,19 @@ class Wrapper:
 
     def wrapped(self, node: ast.AST) -> str | None:
         """The safe call for an expression, as text; for a name, the name itself."""
-        if id(node) in self._in_texts:
-            return None
         if isinstance(node, ast.Name):
             return node.id if self._held(node) is not None else None
         if not isinstance(node, ast.Call):
             return None
+        if (within := self._inner(node)) is not None:
+            return None if isinstance(within, ast.Name) else self.wrapped(within)
         full = self.names.resolved(node.func)
         rules = self.names.rules(node.func)
         safe = {rule.safe for rule in rules if rule.action is Action.WRAPPED}
         if len(safe) != 1 or any(rule.action is not Action.WRAPPED for rule in rules):
             return None
+        if id(node) in self._in_texts:
+            return self._written(node, safe.pop())
         start, end = self.spans.of(node)
         function = self.spans.of(node.func)[1]
         inner = self.notes.text[function:end].strip()
@@ -66,6 +71,46 @@ class Wrapper:
         if full:
             return f"fdz_safe.{safe.pop()}({inner})"
         return self._method(node.func, start, function, safe.pop(), inner)
+
+    def split(self, node: ast.expr) -> tuple[str, list[ast.Name]] | None:
+        """The parts of a formatted text as arguments of `print`, with names whose values change.
+
+        Args:
+            node: What is printed; None comes back if a part of it has no safe form.
+        """
+        if not isinstance(node, ast.JoinedStr):
+            return None
+        parts: list[str] = []
+        held: list[ast.Name] = []
+        for each in node.values:
+            inner = each.value if isinstance(each, ast.FormattedValue) else None
+            if inner is None or self.names.clean(each):
+                parts.append(ast.unparse(ast.JoinedStr(values=[each])))
+            elif (safe := self.wrapped(inner)) is not None:
+                parts.append(safe)
+                held += [inner] if isinstance(inner, ast.Name) else []
+            else:
+                return None
+        return ", ".join(parts), held
+
+    def _inner(self, node: ast.Call) -> ast.expr | None:
+        """What `round` and `str` are put around."""
+        full = self.names.resolved(node.func)
+        plain = bool(full) and full <= _AROUND and bool(node.args) and not node.keywords
+        if not plain or not all(map(self.names.clean, node.args[1:])):
+            return None
+        return node.args[0]
+
+    def _written(self, node: ast.Call, safe: str) -> str | None:
+        """The safe call for a part of a formatted text, whose place in the text is not known."""
+        given = [ast.unparse(each) for each in node.args]
+        given += [ast.unparse(each) for each in node.keywords]
+        if not self.names.resolved(node.func):
+            if not isinstance(node.func, ast.Attribute):
+                return None
+            first = [ast.unparse(node.func.value)]
+            given = [*first, *([repr(node.func.attr)] if safe == "statistic" else []), *given]
+        return f"fdz_safe.{safe}({', '.join(given)})"
 
     def _method(
         self, function: ast.expr, start: int, end: int, safe: str, inner: str
@@ -99,7 +144,7 @@ class Wrapper:
             held = self._held(node)
             assert held is not None
             target, text = held, self.wrapped(held) or ""
-        name = text.removeprefix("print(").partition("(")[0].removeprefix("fdz_safe.")
+        name = text.partition("fdz_safe.")[2].partition("(")[0]
         span = self.spans.of(target)
         reason = "a safe function runs instead"
         self.notes.find("wrapped", Severity.INFO, f"{name}: {reason}", span)

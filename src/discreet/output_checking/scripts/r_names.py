@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from discreet.output_checking.policy_rules import Action
 from discreet.output_checking.scripts.policies import Rule, ScriptPolicy
+from discreet.output_checking.scripts.r_flows import ASSIGNS, RFlows, assigned, is_assignment
 from discreet.output_checking.scripts.r_tree import Node
 
-__all__ = ["ASSIGNS", "RNames", "arguments", "is_assignment"]
+__all__ = ["OPERATORS", "SYNTAX", "RNames", "arguments"]
 
-ASSIGNS = ("<-", "<<-", "=", ":=", "->", "->>")
 _CONSTANTS = frozenset(
     (
         "TRUE",
@@ -34,11 +34,45 @@ _CONSTANTS = frozenset(
         "month.name",
         "month.abb",
         "version",
+        "R.version.string",
     )
 )
+_FOLLOWED = ("name", "string", "paren", "block", "if", "binary")
 _CLEAN_KINDS = ("binary", "unary", "paren", "index", "missing", "if", "block")
 _PIPES = ("|>", "%>%", "%T>%", "%<>%", "%$%")
 _MODELS = frozenset({"lm", "glm"})
+#: What the syntax itself calls; giving one of them a meaning changes all that is read here.
+SYNTAX = frozenset(
+    (
+        *("(", "{", "[", "[[", "$", "@", "if", "for", "while", "repeat", "function", "<-", "<<-"),
+        *(
+            "=",
+            ":=",
+            "::",
+            ":::",
+            "!",
+            "~",
+            "-",
+            "+",
+            "*",
+            "/",
+            "^",
+            "==",
+            "!=",
+            "<",
+            ">",
+            "<=",
+            ">=",
+        ),
+        *("&", "&&", "|", "||", ":", "%%", "%/%", "%in%", "%*%", "?", "|>", "[<-", "[[<-", "$<-"),
+        *("invisible", "stop", "source", "file.path", "Sys.getenv", "return", "break", "next"),
+    )
+)
+#: Operators in signs of per cent that are known to compute or to pipe.
+OPERATORS = frozenset(
+    ("%>%", "%in%", "%%", "%/%", "%o%", "%*%", "%x%", "%<>%", "%T>%", "%$%", "%||%", "%like%")
+)
+_GROUPS = frozenset(("Ops", "Math", "Summary", "Complex", "Arith", "Compare", "Logic"))
 
 
 class RNames:
@@ -57,46 +91,95 @@ class RNames:
         self.functions: set[str] = set()
         self.aliases: dict[str, set[str]] = {}
         self.tainted: set[str] = set()
+        self.values: dict[str, list[Node | None]] = {}
+        self._models: dict[str, bool] = {}
+        #: Bindings of whole names only, not of ``name$part``.
+        self.direct: list[tuple[str, Node | None]] = []
+        self.flows = RFlows(tree)
         for top in tree:
             for node in top.walk():
                 self._bind(node)
-        self.bound = {name for name, _ in self.bindings}
-        for _ in range(len(self.bindings) + 1):
-            if not self._alias():
-                break
-        size = -1
-        while size != (size := len(self.tainted)):
-            for name, value in self.bindings:
-                if value is None or not self.clean(value):
-                    self.tainted.add(name)
+        self.bound = set(self.values)
+        self._alias()
+        #: Functions that a method of this script may stand in for.
+        self.dispatched: set[str] = set()
+        #: Methods, which run without being called by name.
+        self.own_methods = {name for name in self.functions if self._generic(name)}
+        self._spread()
 
     def _bind(self, node: Node) -> None:
-        if is_assignment(node):
-            target, value = node.parts if node.value[0] != "-" else reversed(node.parts)
-            name = _root(target)
-            if name and target.kind in ("name", "string"):
-                self.bindings.append((name, value))
-                if value.kind == "function":
+        for name, value in assigned(node):
+            self.bindings.append((name, value))
+            self.values.setdefault(name, []).append(value)
+            whole = not is_assignment(node)
+            if is_assignment(node):
+                target = node.parts[1 if node.value[0] == "-" else 0]
+                whole = target.kind in ("name", "string")
+                if whole and value is not None and value.kind == "function":
                     self.functions.add(name)
-            elif name:
-                self.bindings.append((name, value))
-        elif node.kind == "for":
-            self.bindings.append((node.value, node.parts[0]))
-        elif node.kind == "function":
-            self.bindings.extend((name, None) for name in node.names if name)
-        elif node.kind == "binary" and node.value == "%<>%" and (name := _root(node.parts[0])):
-            self.bindings.append((name, None))
+            if whole:
+                self.direct.append((name, value))
 
-    def _alias(self) -> bool:
-        """Follow functions that are given other names; whether anything was new."""
-        before = sum(map(len, self.aliases.values()))
-        for name, value in self.bindings:
-            while value is not None and value.kind in ("paren", "block") and value.parts:
-                value = value.parts[-1]
-            found = set() if value is None else self.called(value)
-            if any(self.policy.rule(each).known for each in found):
+    def _generic(self, name: str) -> bool:
+        """Whether a function is a method of one that has a rule, of an operator or of a group."""
+        parts = name.split(".")
+        if self.policy.rule(name).known:
+            return False
+        found = {".".join(parts[:place]) for place in range(1, len(parts))}
+        inner = {each for each in found if each in SYNTAX | _GROUPS or self.policy.rule(each).known}
+        self.dispatched |= inner
+        return bool(inner)
+
+    def _alias(self) -> None:
+        """Follow functions that are given other names."""
+        waiting: dict[str, list[int]] = {}
+        for place, (_, value) in enumerate(self.bindings):
+            if value is not None and value.kind in _FOLLOWED:
+                for each in value.walk():
+                    if each.kind in ("name", "string"):
+                        waiting.setdefault(each.value, []).append(place)
+        todo = list(range(len(self.bindings) - 1, -1, -1))
+        while todo:
+            name, value = self.bindings[todo.pop()]
+            found = set[str]() if value is None else self._functions_in(value)
+            new = found - self.aliases.get(name, set())
+            if new and any(self.policy.rule(each).known for each in found):
                 self.aliases.setdefault(name, set()).update(found)
-        return before != sum(map(len, self.aliases.values()))
+                todo.extend(waiting.get(name, ()))
+
+    def _functions_in(self, value: Node) -> set[str]:
+        """The functions that the value of an expression may be."""
+        while value.kind in ("paren", "block") and value.parts:
+            value = value.parts[-1]
+        if value.kind == "if":
+            return set[str]().union(*(self._functions_in(each) for each in value.parts[1:]))
+        return self.called(value)
+
+    def _spread(self) -> None:
+        """Find all names that may hold data."""
+        units = [(value, {name}) for name, value in self.bindings if value is not None]
+        units += self.flows.under
+        waiting = [name for name, value in self.bindings if value is None]
+        waiting += sorted(self.flows.loose)
+        mentioned: dict[str, list[int]] = {}
+        done = [False] * len(units)
+        for place, (value, targets) in enumerate(units):
+            if not self.clean(value):
+                done[place] = True
+                waiting.extend(targets)
+                continue
+            for name in {each.value for each in value.walk() if each.kind == "name"}:
+                mentioned.setdefault(name, []).append(place)
+        while waiting:
+            name = waiting.pop()
+            if name in self.tainted:
+                continue
+            self.tainted.add(name)
+            for place in mentioned.get(name, ()):
+                value, targets = units[place]
+                if not done[place] and not self.clean(value):
+                    done[place] = True
+                    waiting.extend(targets)
 
     def called(self, function: Node) -> set[str]:
         """Names of the functions that an expression may be."""
@@ -125,6 +208,8 @@ class RNames:
 
     def clean(self, node: Node) -> bool:
         """Whether an expression tells nothing of the data."""
+        if self.dispatched and self._redirected(node):
+            return False
         if node.kind in ("number", "string", "function"):
             return True
         if node.kind == "name":
@@ -138,6 +223,8 @@ class RNames:
                 return self.clean(node.parts[0])
             if node.value == "~":
                 return True
+            if node.value[0] == "%" and node.value not in OPERATORS:
+                return False
             if node.value in ASSIGNS:
                 return self.clean(node.parts[0 if node.value[0] == "-" else 1])
         if node.kind == "call":
@@ -147,41 +234,34 @@ class RNames:
             return bool(rules) and gives and not rebound and all(map(self.clean, node.parts[1:]))
         return node.kind in _CLEAN_KINDS and all(map(self.clean, node.parts))
 
+    def _redirected(self, node: Node) -> bool:
+        """Whether a method of this script may run in place of what is written."""
+        if node.kind in ("call", "binary", "unary", "index"):
+            if self.dispatched & _GROUPS:
+                return True
+            names = {"[[" if node.value == "[[" else "["} if node.kind == "index" else {node.value}
+            if node.kind == "call":
+                names = self.called(node.parts[0])
+                # `paste` and `cat` take texts of objects by these.
+                names |= {"as.character", "format", "toString", "length"}
+            return bool(names & self.dispatched)
+        return False
+
     def is_model(self, node: Node) -> bool:
         """Whether a name holds models of least squares or generalised linear models only."""
-        values = [value for name, value in self.bindings if name == node.value]
-        return (
-            node.kind == "name"
-            and bool(values)
-            and all(
+        if node.kind != "name" or node.value not in self.values:
+            return False
+        if node.value not in self._models:
+            self._models[node.value] = all(
                 value is not None
                 and value.kind == "call"
                 and bool(found := self.called(value.parts[0]))
                 and found <= _MODELS
-                for value in values
+                for value in self.values[node.value]
             )
-        )
-
-
-def is_assignment(node: Node) -> bool:
-    """Whether a node assigns."""
-    return node.kind == "binary" and node.value in ASSIGNS
+        return self._models[node.value]
 
 
 def arguments(node: Node) -> Iterator[tuple[str | None, Node]]:
     """The arguments of a call with their names."""
     return zip(node.names, node.parts[1:], strict=True)
-
-
-def _root(node: Node) -> str:
-    """The name that an assignment changes: ``x`` in ``names(x)[1]$a <- …``."""
-    while node.kind not in ("name", "string"):
-        if node.kind == "call":
-            if len(node.parts) < 2:
-                return ""
-            node = node.parts[1]
-        elif node.parts:
-            node = node.parts[0]
-        else:
-            return ""
-    return node.value

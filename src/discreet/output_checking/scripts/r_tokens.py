@@ -6,6 +6,7 @@ In: a text. Out: tokens that say where they stand; blanks and comments are left 
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 
 __all__ = ["RSyntaxError", "Token", "tokens_of"]
@@ -25,6 +26,12 @@ _PARTS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_ESCAPE = re.compile(
+    r"""\\(?:(?:x(?=[0-9a-fA-F])|u(?=[0-9a-fA-F])|U)(?P<hex>(?<=x)[0-9a-fA-F]{1,2}|(?<=u)[0-9a-fA-F]{1,4}|(?<=U)[0-9a-fA-F]{1,8})|[uU]\{(?P<braced>[0-9a-fA-F]{1,8})\}
+    |(?P<octal>[0-7]{1,3})|(?P<one>.))""",
+    re.VERBOSE | re.DOTALL,
+)
+_SIGNS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _CLOSE = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -58,6 +65,29 @@ class Token:
     end: int
 
 
+def unescaped(text: str) -> str:
+    r"""The content of a string, with its escapes read as R reads them.
+
+    Args:
+        text: What stands between the quotes.
+
+    >>> unescaped(r"\x70r\u{69}nt\t\"")
+    'print\t"'
+    """
+    return _ESCAPE.sub(_sign, text) if "\\" in text else text
+
+
+def _sign(found: re.Match[str]) -> str:
+    """One escape as the sign it stands for."""
+    if number := found["hex"] or found["braced"]:
+        code = int(number, 16)
+    elif found["octal"]:
+        code = int(found["octal"], 8)
+    else:
+        return _SIGNS.get(found["one"], found["one"])
+    return chr(code) if code <= sys.maxunicode else "?"
+
+
 def tokens_of(text: str) -> list[Token]:
     """The tokens of a text, an end token last.
 
@@ -79,9 +109,9 @@ def tokens_of(text: str) -> list[Token]:
                 raise RSyntaxError("a raw string is not closed", at)
             kind, value, end = "string", text[end:stop], stop + len(close)
         elif kind == "string":
-            value = re.sub(r"\\(.)", r"\1", value[1:-1], flags=re.DOTALL)
+            value = unescaped(value[1:-1])
         elif kind == "quoted":
-            kind, value = "name", value[1:-1]
+            kind, value = "name", unescaped(value[1:-1])
         if kind != "blank":
             tokens.append(Token(kind, value, at, end))
         at = end

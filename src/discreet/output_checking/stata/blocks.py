@@ -18,7 +18,7 @@ _NOT_A_BODY = re.compile(r"\s*(?:drop|di|dir|l|li|lis|list)\b")
 _PROGRAM_NAME = re.compile(r"\s*(?:(?:de|def|defi|defin|define)\s+)?([^\s,]+)")
 _PLUGIN = re.compile(r",.*\bplugin\b", re.DOTALL)
 
-_ALONE = re.compile(r"\s*(?:,[^:]*)?:?\s*(?:\{\s*)?(?:/\*.*\*/\s*|//.*)?\Z", re.DOTALL)
+_ALONE = re.compile(r"\s*(?:,[^:]*)?:?\s*(?:\{\s*)?(?://[^\r\n]*)?\Z")
 _END = re.compile(r"(?<=[\r\n])[^\S\r\n]*(end)(?![^\s;/])")
 _END_SEMICOLON = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(end)(?![^\s;/])")
 _END_MATA = re.compile(
@@ -46,9 +46,13 @@ def block_name(text: str, command: Word, piece: Piece) -> str | None:
     if command.canonical == "input":
         return "input"
     end = piece.end - 1 if piece.opens else piece.end
-    if _ALONE.match(text[command.end : end]):
-        return command.canonical
-    return None
+    parts, at = [], command.end
+    for kind, first, last in piece.spans:
+        if first >= at and kind in ("comment", "continuation"):
+            parts.append(text[at:first])
+            at = last
+    parts.append(text[at:end])
+    return command.canonical if _ALONE.match(" ".join(parts)) else None
 
 
 def find_block_end(

@@ -48,8 +48,10 @@ class Why(StrEnum):
     OPEN_QUOTE = "open quote"
     #: The line after ``///`` inside a string.
     CONTINUED_STRING = "continued string"
-    #: The line after ``///``, or before ``;``, of a comment that starts with ``*``.
+    #: The line after ``///`` of a comment that starts with ``*``.
     CONTINUED_COMMENT = "continued comment"
+    #: A further line of a comment that starts with ``*`` while ``;`` ends commands, and it too.
+    COMMENT_TO_SEMICOLON = "comment to a semicolon"
     #: A line of a ``/* */`` that opens in a comment with ``*``.
     BLOCK_IN_COMMENT = "block in a comment"
     #: What stands behind ``;`` in a string while ``;`` ends commands.

@@ -17,7 +17,7 @@ from discreet.output_checking.stata.model import Reading, Statement, Why
 from discreet.output_checking.stata.names import canonical, is_community, prefix_kind
 from discreet.output_checking.stata.scanning import Piece
 
-__all__ = ["Again", "of_command", "of_star_comment", "second", "with_readings"]
+__all__ = ["TEXT_RUNNERS", "Again", "of_command", "of_star_comment", "second", "with_readings"]
 
 _WORD = re.compile(r"[^\S\r\n]*([^\W\d]\w*|[`$!])")
 _LINE_END = re.compile(r"[\r\n]|\Z")
@@ -35,7 +35,9 @@ _MACROS_AT_MOST = 8
 #: Commands whose text may be run as a command later.
 _DEFINERS = frozenset(("local", "global", "scalar", "char", "tempname"))
 #: Commands that take a command within quotes.
-_RUNNERS = frozenset(("bootstrap", "simulate", "rcof", "jackknife", "permute", "statsby", "window"))
+TEXT_RUNNERS = frozenset(
+    ("bootstrap", "simulate", "rcof", "jackknife", "permute", "statsby", "window")
+)
 
 
 class Again(Protocol):
@@ -85,8 +87,9 @@ def of_star_comment(parser: Again, start: int, end: int, joins: list[int]) -> tu
         if _starts_with_command(text, place, end):
             after = _LINE_END.search(text, place, end)
             stop = after.start() if after else end
-            goes_on = parser.semicolons or place in joins
-            why = Why.CONTINUED_COMMENT if goes_on else Why.BLOCK_IN_COMMENT
+            why = Why.CONTINUED_COMMENT if place in joins else Why.BLOCK_IN_COMMENT
+            if parser.semicolons:
+                why = Why.COMMENT_TO_SEMICOLON
             found += second(parser, place, stop, why)
     return tuple(found)
 
@@ -130,7 +133,7 @@ def _of_word(parser: Again, reader: HeadReader, head: Head, piece: Piece) -> Ite
             yield from second(parser, colons[0] + 1, piece.end, Why.AFTER_COLON)
     elif is_community(name) and piece.colons:  # it may be a prefix
         yield from second(parser, piece.colons[0] + 1, piece.end, Why.AFTER_COLON)
-    elif name in _DEFINERS or name in _RUNNERS or name == "foreach":
+    elif name in _DEFINERS or name in TEXT_RUNNERS or name == "foreach":
         yield from _in_strings(parser, name, command.end, piece)
 
 

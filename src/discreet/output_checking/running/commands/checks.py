@@ -16,6 +16,7 @@ from discreet.output_checking.running.egen_work import codes_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.evaluating import truth
 from discreet.output_checking.running.extended import words_of
+from discreet.output_checking.running.isolating import few
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.selecting import selected
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @command("assert", summary="stop unless an expression holds everywhere", by=True,
-         options="fast rc0 Null")  # fmt: skip
+         options="rc0", idle="fast")  # fmt: skip
 def assertion(session: Session, call: Call) -> None:
     """`assert exp [if] [in]`."""
     mask = selected(session, call)
@@ -33,8 +34,12 @@ def assertion(session: Session, call: Call) -> None:
     if session.data.rows == 0:
         held = np.asarray([truth_of_none(session, call.head)])
         mask = np.ones(1, dtype=np.bool_)
+    if session.trace.touched:
+        raise DoError("an assertion may not rest on single values of the data", code=198)
     if not held[mask].all() and not call.has("rc0"):
-        raise DoError("assertion is false", code=9)
+        error = DoError("assertion is false", code=9)
+        error.untold = session.data.rows > 0 and few(session, mask & ~held)
+        raise error
 
 
 def truth_of_none(session: Session, expression: str) -> bool:
@@ -68,6 +73,7 @@ def confirm(session: Session, call: Call) -> None:
     """`confirm [new|numeric|string] variable x`, `confirm number 3`, `confirm file f` …"""
     before, _, options = call.text.partition(",")
     exact = "exact" in options
+    session.trace.touch("shape" in session.trace.whole)
     words = words_of(before)
     kinds = [one for one in words[:2] if re.fullmatch(_KINDS, one)]
     rest = words[len(kinds) :]
@@ -112,6 +118,7 @@ def _variable(session: Session, name: str, kind: str, *, exact: bool) -> None:
     if not exact and not any(sign in name for sign in "*?~-") and not NAME.match(name):
         raise DoError(f"{name} invalid name", code=7)
     for one in session.data.listed(name):
+        session.trace.touch(bool(kind) and one in session.trace.sized)
         text = session.data.variables[one].is_text
         if (kind.startswith("num") and text) or (kind.startswith("str") and not text):
             raise DoError(f"{one} is of another type", code=7)

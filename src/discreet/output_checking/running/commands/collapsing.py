@@ -16,11 +16,13 @@ from discreet.output_checking.running.combining import missing_values
 from discreet.output_checking.running.dataset import DataSet, Variable
 from discreet.output_checking.running.egen_work import codes_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.formats import is_format
+from discreet.output_checking.running.isolating import mark_real
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.selecting import selected, weights_of
 from discreet.output_checking.running.spreading import rests_on_one
 from discreet.output_checking.running.statistics import statistic_of
-from discreet.output_checking.running.values import Floats, Mask, smallest_type
+from discreet.output_checking.running.values import Floats, Mask, limited, smallest_type
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 
 if TYPE_CHECKING:
@@ -28,6 +30,12 @@ if TYPE_CHECKING:
     from discreet.output_checking.running.session import Session
 
 _PART = re.compile(r"\(\s*([A-Za-z]\w*)\s*\)")
+#: Statistics that have no meaning with a kind of weights.
+_NOT_WITH = {
+    "pweight": ("sd", "semean", "sebinomial", "sepoisson"),
+    "iweight": ("semean", "sebinomial", "sepoisson"),
+    "aweight": ("sebinomial", "sepoisson"),
+}
 _SAME_KIND = frozenset(("min", "max", "first", "last", "firstnm", "lastnm"))
 
 
@@ -49,7 +57,7 @@ class _Groups:
 
 
 @command("collapse", summary="statistics of groups as the new data",
-         options="by() cw fast", weights="fweight aweight pweight iweight")  # fmt: skip
+         options="by() cw", idle="fast", weights="fweight aweight pweight iweight")  # fmt: skip
 def collapse(session: Session, call: Call) -> None:
     """`collapse [(stat)] [name=]varlist … [if] [in] [weight] [, by(varlist) cw]`."""
     data = session.data
@@ -90,6 +98,7 @@ def _doubt(session: Session, command_name: str) -> None:
     """What is shown of the new data counts groups, not those whom the data are about."""
     reason = "each observation is a group now; minimum cases are counted in groups"
     check = Check(rule="groups", verdict=Verdict.review, reason=reason)
+    mark_real(session, session.data)
     session.remember(SafeResult(command=command_name, shown="", checks=[check]))
 
 
@@ -150,8 +159,8 @@ def _made(
         counts = [_sized(part[known[part]], weights, kind) for part in groups.rows]
         return Variable(np.array(counts), smallest_type(np.array(counts)), "", label)
     work = statistic_of(target.statistic)
-    if kind == "pweight" and target.statistic in ("sd", "semean"):
-        raise DoError("pweights not allowed with sd and semean", code=135)
+    if target.statistic in _NOT_WITH.get(kind, ()):
+        raise DoError(f"{kind}s not allowed with ({target.statistic})", code=135)
     found = []
     for part in groups.rows:
         rows = part[known[part]]
@@ -181,6 +190,14 @@ def _ends(variable: Variable, statistic: str, groups: _Groups) -> Any:
         rows = rows if len(rows) else part
         places.append(rows[0] if statistic.startswith("first") else rows[-1])
     return variable.values[np.array(places, dtype=np.int64)]
+
+
+def _percent_layout(call: Call) -> str:
+    """The display format of percentages."""
+    layout = (call.argument("format") or "%8.2f").strip('" ')
+    if not is_format(layout):
+        raise DoError("invalid display format", code=120)
+    return layout
 
 
 @command("contract", summary="each combination of values once, with its number",
@@ -215,7 +232,9 @@ def contract(session: Session, call: Call) -> None:
         if name:
             result.check_new(name)
             kind = smallest_type(values) if option.endswith("freq") else "float"
-            result.variables[name] = Variable(np.asarray(values, dtype=np.float64), kind)
+            shown = "" if option.endswith("freq") else _percent_layout(call)
+            kept = limited(np.asarray(values, dtype=np.float64), kind)
+            result.variables[name] = Variable(kept, kind, shown)
     result.value_labels = dict(data.value_labels)
     session.data = result
     _doubt(session, "contract")

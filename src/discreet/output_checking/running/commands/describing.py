@@ -13,6 +13,8 @@ import numpy as np
 from discreet.output_checking import safe
 from discreet.output_checking.running.blocks import numbers_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.extended import words_of
+from discreet.output_checking.running.isolating import cases
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.samples import (
     INSIDE,
@@ -27,11 +29,12 @@ from discreet.output_checking.running.selecting import selected
 from discreet.output_checking.running.single import macro_text
 from discreet.output_checking.running.truths import summary
 from discreet.output_checking.running.values import MISSING, Floats
+from discreet.output_checking.safe.layout import closed
+from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
     from discreet.output_checking.running.session import Session
-    from discreet.output_checking.safe.results import SafeResult
 
 _STATISTICS = {"N": "n", "Var": "variance", "v": "variance", "me": "mean", "range": "range"}
 
@@ -55,7 +58,8 @@ def true_values(session: Session, name: str, chosen: Chosen) -> Floats:
 @command(
     "summarize",
     summary="number of cases, mean, standard deviation; with detail percentiles",
-    options="Detail Meanonly Format SEParator()",
+    options="Detail Meanonly",
+    layout="Format SEParator()",
     by=True,
     weights="aweight fweight",
     group="output",
@@ -102,6 +106,10 @@ def _store_summary(
         values, weights = values[inside], None if weights is None else weights[inside]
     frequency = call.weight is not None and call.weight.kind == "fweight"
     true = summary(values, weights, frequency=frequency, detail=call.has("detail"))
+    if call.has("meanonly"):
+        true = {
+            one: true[one] for one in ("N", "sum_w", "sum", "mean", "min", "max") if one in true
+        }
     shown = result is not None and call.groups is None and name not in session.trace.variables
     session.store("r", true, safe=result.stored if shown and result is not None else None)
 
@@ -109,8 +117,8 @@ def _store_summary(
 @command(
     "tabstat",
     summary="a table of statistics, by groups and in total",
-    options="Statistics() stats() by() Columns() LAbelwidth() VArwidth() Missing noTotal "
-    "Format()? LOngstub SAVE noSEParator",
+    options="Statistics() stats() by() Missing",
+    layout="Columns() LAbelwidth() VArwidth() noTotal Format()? LOngstub SAVE noSEParator",
     weights="aweight fweight",
     group="output",
 )
@@ -142,7 +150,8 @@ def tabstat(session: Session, call: Call) -> None:
 @command(
     "mean",
     summary="means with standard errors, also over groups",
-    options="over() Level()",
+    options="over()",
+    layout="Level()",
     weights="aweight fweight",
     group="output",
 )
@@ -176,7 +185,7 @@ def mean(session: Session, call: Call) -> None:
     group="output",
 )
 def centile(session: Session, call: Call) -> None:
-    """Percentiles with intervals; the option `centile()` says which."""
+    """Percentiles with intervals, which are always those of the option `cci`."""
     names = numeric(session, variables(session, call))
     if quoted(session, call, "centile", "level"):
         return
@@ -196,6 +205,8 @@ def centile(session: Session, call: Call) -> None:
         ),
     )
     shown = result is not None and show(session, result, chosen, names)
+    if shown and not call.has("cci"):
+        session.write("(intervals are conservative, as with the option cci)")
     values = true_values(session, names[-1], chosen)
     x = np.sort(values[values < MISSING])
     true = {"N": float(len(x))}
@@ -217,7 +228,7 @@ def _centile(ordered: Floats, percent: float) -> float:
 @command(
     "codebook",
     summary="kind of values, missing ones, frequencies or percentiles",
-    options="Compact Notes Tabulate() Header Mv",
+    layout="Compact Notes Tabulate() Header Mv",
     group="output",
 )
 def codebook(session: Session, call: Call) -> None:
@@ -243,6 +254,14 @@ def count(session: Session, call: Call) -> None:
         return
     rows = selected(session, call)
     true = {"N": float(rows.sum())}
+    nobody = bool(session.data.variables) and not session.data.rows
+    chosen_few = not session.trace.plain and cases(session, rows) < session.limits.minimum
+    if nobody or chosen_few:
+        check = Check(rule="minimum", verdict=Verdict.fail, reason="too few cases")
+        text = closed(["  ."], True, session.limits.language)
+        session.show(SafeResult(command="count", shown=text, checks=[check]))
+        session.store("r", true)
+        return
     everyone = np.ones(session.data.rows, dtype=np.bool_)
     flag = {INSIDE: rows.astype(np.float64)}
     chosen = choose(session, call, [], more=flag, mask=everyone)
@@ -299,7 +318,7 @@ def levelsof(session: Session, call: Call) -> None:
     values = variable.values[chosen.mask]
     if not call.has("missing"):
         values = values[values != ""] if variable.is_text else values[values < MISSING]
-    sign = call.argument("separate") or " "
+    sign = (call.argument("separate") or " ").removeprefix('"').removesuffix('"') or " "
     if variable.is_text:
         found = sorted(set(values), key=str.encode)
         texts = found if call.has("clean") else [f'`"{text}"\'' for text in found]
@@ -319,6 +338,9 @@ def levelsof(session: Session, call: Call) -> None:
         session.trace.touched = before or not full
         session.set_local(target, sign.join(texts))
         session.trace.touched = before
+        if shown and not full and result is not None and result.frame is not None:
+            known = frozenset(words_of(" ".join(result.frame[name].to_list())))
+            session.trace.levels[len(session.locals), target] = known
 
 
 def panel_of(session: Session) -> tuple[str, str]:

@@ -78,9 +78,12 @@ def _restore(session: Session, names: list[str]) -> None:
 def _table(session: Session, names: list[str], command_name: str) -> None:
     """Coefficients and standard errors of models side by side."""
     wanted: dict[str, tuple[Model, dict[str, Result]]] = {}
-    for name in names or list(session.estimates):
-        if name in (".", "*", "_all"):
-            wanted |= session.estimates if name != "." else {}
+    stored = list(session.estimates) if command_name == "esttab" else []
+    for name in names or stored or ["."]:
+        if name == ".":
+            wanted |= _active(session)
+        elif name in ("*", "_all"):
+            wanted |= session.estimates
         elif name in session.estimates:
             wanted[name] = session.estimates[name]
         else:
@@ -104,6 +107,12 @@ def _table(session: Session, names: list[str], command_name: str) -> None:
             more.append((name, [_cell(cell) for cell in cells]))
     grid = Grid(stub="", heads=list(wanted), blocks=[rows, more] if more else [rows])
     session.show(noted(command_name, str(grid), {}))
+
+
+def _active(session: Session) -> dict[str, tuple[Model, dict[str, Result]]]:
+    """The last model, where there is one."""
+    model: Model | None = session.model
+    return {} if model is None else {"Active": (model, dict(session.stored["e"]))}
 
 
 def _cell(result: Result | None) -> str:
@@ -175,15 +184,12 @@ def matrix(session: Session, call: Call) -> None:
         session.matrices[name] = values[None, :] if stored[1] == "b" else covariance
     elif value in session.matrices:
         session.matrices[name] = session.matrices[value]
-        session.trace.touched |= value in session.trace.scalars
+        session.trace.touched |= value in session.trace.matrices
     elif value.startswith("(") and value.endswith(")"):
         session.matrices[name] = _literal(session, value[1:-1])
     else:
         raise UnsupportedError("an expression of matrices")
-    if session.trace.touched:
-        session.trace.scalars.add(name)
-    else:
-        session.trace.scalars.discard(name)
+    session.trace.mark(session.trace.matrices, name)
 
 
 def _literal(session: Session, text: str) -> Floats:

@@ -13,10 +13,11 @@ import numpy as np
 
 from discreet.files import atomic_path
 from discreet.output_checking.running.blocks import numbers_of
-from discreet.output_checking.running.calls import read_call
+from discreet.output_checking.running.calls import read_call, split_outside
 from discreet.output_checking.running.dataset import DataSet, Variable
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import words_of
+from discreet.output_checking.running.isolating import mark_real
 from discreet.output_checking.running.keeping_data import preserve, restore
 from discreet.output_checking.running.reading import numbers_or_texts, read_data, read_delimited
 from discreet.output_checking.running.registry import command, find, settle_options
@@ -54,8 +55,7 @@ def stored_data(session: Session, name: str, suffix: str = ".dta") -> Kept:
     path = source if source is not None else session.path_of(word, suffix)
     if path not in session.files:
         data = read_data(path)
-        if session.entity in data.variables:
-            data.hidden["entity"] = data.variables[session.entity]
+        mark_real(session, data)
         session.files[path] = Kept(data, frozenset())
     return session.files[path]
 
@@ -87,7 +87,7 @@ def use(session: Session, call: Call) -> None:
 
 
 @command("save saveold", summary="save data in the do-file's folder",
-         options="replace noLabel orphans emptyok all Version()")  # fmt: skip
+         options="replace noLabel orphans emptyok", layout="Version()")  # fmt: skip
 def save(session: Session, call: Call) -> None:
     """`save file [, replace]`; a person has to see that the file stays inside."""
     path = session.path_of(file_name(call.head), ".dta")
@@ -104,10 +104,18 @@ def save(session: Session, call: Call) -> None:
         raise DoError(f"file {name} already exists", code=602)
     if not session.data.variables and not call.has("emptyok"):
         raise DoError("no variables defined", code=111)
+    kept = session.kept()
+    if call.has("nolabel"):
+        kept.data.value_labels.clear()
+    elif not call.has("orphans"):
+        used = {one.value_label for one in kept.data.variables.values()}
+        for unused in kept.data.value_labels.keys() - used:
+            del kept.data.value_labels[unused]
     if not inside:
-        _write(path, session.data)
+        _write(path, kept.data)
     session.data.settle()
-    session.files[path] = session.kept()
+    kept.data.settle()
+    session.files[path] = kept
     if not inside:
         check = Check(
             rule="microdata",
@@ -146,6 +154,7 @@ def import_text(session: Session, call: Call) -> None:
     name = file_name(inner.using or inner.head)
     path = session.sources.get(name.replace("\\", "/").rsplit("/", 1)[-1])
     session.data = read_delimited(path or session.path_of(name, ".csv"), **_reading(inner))
+    mark_real(session, session.data)
     session.data.settle()
 
 
@@ -154,7 +163,10 @@ def _reading(call: Call) -> dict[str, Any]:
     given: dict[str, Any] = {}
     sign = call.argument("delimiters")
     if sign is not None:
-        word = sign.split(",")[0].strip().strip('"')
+        word, *others = split_outside(sign, ",") if sign != "," else [sign]
+        if others:
+            raise UnsupportedError("options of delimiters()")
+        word = word.strip().strip('"')
         given["delimiter"] = {"\\t": "\t", "tab": "\t", "comma": ","}.get(word, word)
     if call.has("tab") or call.has("comma"):
         given["delimiter"] = "\t" if call.has("tab") else ","
@@ -181,7 +193,9 @@ def _reading(call: Call) -> dict[str, Any]:
 @command("input", summary="data that stand in the do-file", raw=True)
 def typed_in(session: Session, call: Call) -> None:
     """`input [type] name … end`."""
-    before = call.text.split(",")[0].replace("\t", " ")
+    before, *options = call.text.replace("\t", " ").split(",")
+    if "".join(options).strip():
+        raise UnsupportedError("an option of input")
     columns: list[tuple[str, str]] = []
     kind = ""
     for word in before.split():

@@ -41,7 +41,7 @@ def interpolate(session: Session, call: Call) -> None:
         result[rows] = _on_lines(y[rows], x[rows], beyond=call.has("epolate"))
     data.put(name, Variable(limited(result, "float"), "float"))
     session.derive(name, names)
-    missing_made(session, int((result >= MISSING).sum()))
+    missing_made(session, result >= MISSING)
 
 
 def _on_lines(y: Floats, x: Floats, *, beyond: bool) -> Any:

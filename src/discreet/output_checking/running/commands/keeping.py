@@ -6,15 +6,19 @@ In: calls. Out: the session's data changed; numbers of observations are withheld
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.output_checking.running.calls import split_outside
+from discreet.output_checking.running.dataset import Variable
 from discreet.output_checking.running.errors import DoError
+from discreet.output_checking.running.isolating import cases, trimmed
 from discreet.output_checking.running.registry import command
-from discreet.output_checking.running.reporting import cases_note
+from discreet.output_checking.running.reporting import affected, cases_note
 from discreet.output_checking.running.selecting import selected
+from discreet.output_checking.running.values import smallest_type
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
@@ -44,12 +48,15 @@ def _stay(session: Session, call: Call, *, kept: bool) -> None:
         return
     mask = selected(session, call)
     mask = mask if kept else ~mask
-    gone = int((~mask).sum())
+    gone = affected(session, ~mask)
+    if cases(session, mask) < session.limits.minimum:
+        gone = replace(gone, cases=0)  # the rest would tell how many are left
+    trimmed(session, call.condition, ~mask)
     data.take(mask)
     cases_note(session, gone, "observation deleted", "observations deleted", call.name)
 
 
-@command("sort", summary="sort; equal observations stay in their order", options="stable")
+@command("sort", summary="sort; equal observations stay in their order", idle="stable")
 def sort(session: Session, call: Call) -> None:
     """`sort varlist`."""
     names = tuple(session.data.listed(call.head))
@@ -73,6 +80,13 @@ def gsort(session: Session, call: Call) -> None:
         rows = rows[_ranked(session, name, rows, down, first=call.has("mfirst"))]
     data.take(rows)
     data.sorted_by = () if any(falling) else tuple(names)
+    new = (call.argument("generate") or "").strip()
+    if new:
+        data.check_new(new)
+        sizes = np.diff(data.starts_of(names))
+        numbers = np.repeat(np.arange(1.0, sizes.size + 1), sizes)
+        data.put(new, Variable(numbers, smallest_type(numbers)))
+        session.derive(new, names)
 
 
 def _ranked(session: Session, name: str, rows: Any, down: bool, *, first: bool) -> Any:
@@ -88,7 +102,7 @@ def _ranked(session: Session, name: str, rows: Any, down: bool, *, first: bool) 
 
 
 @command("order", summary="order of the variables",
-         options="first last BEFore() AFTer() ALPHAbetic SEQuential")  # fmt: skip
+         options="last Before() After() ALPHAbetic SEQuential", idle="first")  # fmt: skip
 def order(session: Session, call: Call) -> None:
     """`order varlist [, last before() after() alphabetic]`."""
     data = session.data
@@ -131,11 +145,11 @@ def rename(session: Session, call: Call) -> None:
     data.sorted_by = tuple(names.get(name, name) for name in data.sorted_by)
     panel, time = data.panel
     data.panel = (names.get(panel, panel), names.get(time, time))
-    touched = session.trace.variables
-    for before, after in pairs:
-        if before in touched:
-            touched.discard(before)
-            touched.add(after)
+    trace = session.trace
+    for held in (trace.variables, trace.made):
+        new_names = {names[name] for name in held if name in names}
+        held.difference_update(names)
+        held |= new_names
 
 
 def _pairs(session: Session, call: Call) -> list[tuple[str, str]]:

@@ -96,8 +96,11 @@ def _number(text: str) -> float:
 
 def _values(session: Session, text: str) -> None:
     words = text.split(",")[0].split()
-    if len(words) < 2:
+    if not words:
         raise DoError("invalid syntax of label values", code=198)
+    if len(words) == 1:
+        # One name alone takes the label off.
+        words = [*words, "."]
     *names, label_name = words
     for name in session.data.listed(" ".join(names)):
         variable = session.data.variables[name]
@@ -151,7 +154,7 @@ def _copy(session: Session, text: str) -> None:
 
 
 @command("numlabel", summary="put numbers before the texts of value labels",
-         options="Add Remove force")  # fmt: skip
+         options="Add Remove", layout="force")  # fmt: skip
 def number_labels(session: Session, call: Call) -> None:
     """`numlabel [names], add` or `remove`."""
     if call.has("add") == call.has("remove"):

@@ -16,9 +16,10 @@ import numpy as np
 from discreet.output_checking.running.combining import missing_values
 from discreet.output_checking.running.dataset import Variable
 from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.extended import words_of
 from discreet.output_checking.running.reading import text_kind
 from discreet.output_checking.running.registry import command
-from discreet.output_checking.running.reporting import count_text
+from discreet.output_checking.running.reporting import affected, all_records, count_text
 from discreet.output_checking.running.values import (
     WHOLE,
     Floats,
@@ -36,14 +37,15 @@ _WIDTH = 78
 
 
 @command("describe", summary="names, types, formats and labels",
-         options="Short Simple Fullnames Numbers VARList Detail", group="output")  # fmt: skip
+         options="Short Simple", layout="Fullnames Numbers Detail", idle="VARList",
+         group="output")  # fmt: skip
 def describe(session: Session, call: Call) -> None:
     """`describe [varlist] [, short simple]`."""
     if call.using is not None:
         raise UnsupportedError("describe using")
     data = session.data
     names = data.listed(call.head) if call.head else list(data.variables)
-    count = count_text(session, data.rows)
+    count = all_records(session)
     lines: list[str] = []
     if call.has("simple"):
         lines = _filled(names)
@@ -75,9 +77,9 @@ def _table(session: Session, names: list[str]) -> list[str]:
     lines = [rule, *("{:<16}{:<10}{:<12}{:<14}{}".format(*one).rstrip() for one in heads), rule]
     for name in names:
         one = session.data.variables[name]
-        lines.append(
-            f"{name:<16}{one.kind:<10}{one.format:<12}{one.value_label:<14}{one.label}".rstrip()
-        )
+        sized = name in session.trace.sized
+        kind, layout = (".", one.layout or ".") if sized else (one.kind, one.format)
+        lines.append(f"{name:<16}{kind:<10}{layout:<12}{one.value_label:<14}{one.label}".rstrip())
     return [*lines, rule]
 
 
@@ -93,16 +95,19 @@ def _filled(names: list[str]) -> list[str]:
 
 
 @command("ds", summary="names of variables, also by type or label",
-         options="has() not()? Alpha Detail Varwidth() Skip() Indent() INSEnsitive",
+         options="has() not()? Alpha INSEnsitive", layout="Detail Varwidth() Skip() Indent()",
          group="output")  # fmt: skip
 def names_only(session: Session, call: Call) -> None:
     """`ds [varlist] [, has(type numeric) not(type string) not]`; stores r(varlist)."""
     data = session.data
     names = data.listed(call.head) if call.head else list(data.variables)
+    case = not call.has("insensitive")
     if call.has("has"):
-        names = [one for one in names if _has(session, one, str(call.argument("has")))]
+        given = str(call.argument("has"))
+        names = [one for one in names if _has(session, one, given, case=case)]
     if call.argument("not") is not None:
-        names = [one for one in names if not _has(session, one, str(call.argument("not")))]
+        given = str(call.argument("not"))
+        names = [one for one in names if not _has(session, one, given, case=case)]
     elif call.has("not"):
         names = [one for one in data.variables if one not in names]
     if call.has("alpha"):
@@ -117,17 +122,20 @@ def _store_names(session: Session, names: list[str]) -> None:
     session.stored["r"] = {"varlist": Result(" ".join(names), safe=True)}
 
 
-def _has(session: Session, name: str, text: str) -> bool:
+def _has(session: Session, name: str, text: str, *, case: bool) -> bool:
     """Whether a variable has what is asked for: a type, label, format."""
     kind, _, wanted = text.strip().partition(" ")
-    variable, words = session.data.variables[name], wanted.split() or ["*"]
+    variable, words = session.data.variables[name], words_of(wanted) or ["*"]
+    session.trace.touch(name in session.trace.sized)
     if kind.startswith("t"):
         return any(_is_type(variable, word) for word in words)
     held = {"varl": variable.label, "vall": variable.value_label, "form": variable.format}
     value = next((known for least, known in held.items() if kind.startswith(least)), None)
     if value is None:
         raise UnsupportedError(f"ds with has({kind})")
-    return bool(value) and any(fnmatchcase(value, word.strip('"')) for word in words)
+    if not case:
+        value, words = value.lower(), [word.lower() for word in words]
+    return bool(value) and any(fnmatchcase(value, word) for word in words)
 
 
 def _is_type(variable: Variable, word: str) -> bool:
@@ -154,7 +162,7 @@ def look_for(session: Session, call: Call) -> None:
     _store_names(session, found)
 
 
-@command("compress", summary="the smallest storage types", options="noCoalesce")
+@command("compress", summary="the smallest storage types", idle="noCoalesce")
 def compress(session: Session, call: Call) -> None:
     """`compress [varlist]`."""
     data = session.data
@@ -163,7 +171,7 @@ def compress(session: Session, call: Call) -> None:
         kind = text_kind(one.values) if one.is_text else _smaller(one)
         if kind != one.kind:
             data.variables[name] = replace(one, kind=kind)
-            session.write(f"  variable {name} was {one.kind} now {kind}")
+    session.write("  (types are as small as the values allow; which, is not shown)")
 
 
 def _smaller(one: Variable) -> str:
@@ -190,9 +198,12 @@ def recast(session: Session, call: Call) -> None:
                 raise DoError("invalid type", code=198)
             values, lost = _recast_number(one, kind)
         if lost and not call.has("force"):
-            session.write(f"{name}: values would be changed; not changed")
+            session.trace.sized.add(name)
             continue
         session.data.put(name, replace(one, values=values, kind=kind))
+        session.trace.sized.add(name)
+    if not call.has("force"):
+        session.write("  (recast where no value changes)")
 
 
 def _recast_text(one: Variable, kind: str) -> tuple[Any, bool]:
@@ -230,10 +241,11 @@ def missing_table(session: Session, call: Call) -> None:
     for name in names:
         if data.variables[name].is_text:
             continue
-        gone = int(missing_values(data.variables[name])[mask].sum())
-        texts = [count_text(session, one) for one in (gone, int(mask.sum()) - gone)]
-        if gone or call.has("all"):
-            hidden = "." in texts
+        missing = missing_values(data.variables[name])
+        gone = affected(session, mask & missing)
+        texts = [count_text(session, one) for one in (gone, affected(session, mask & ~missing))]
+        hidden = "." in texts or not (session.trace.plain or gone.records)
+        if hidden or gone.records or call.has("all"):
             small |= hidden
             texts = [".", "."] if hidden else texts
             lines.append(f"{name:<20} {texts[0]:>12} {texts[1]:>12}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from discreet.output_checking.running.calls import options_of, split_outside
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import extended_function, words_of
 from discreet.output_checking.running.registry import command
@@ -30,7 +31,7 @@ def _set(session: Session, text: str, put: Callable[[str, str], None], old: dict
     name, rest = found["name"], found["rest"].strip()
     if name.startswith(("++", "--")) or name.endswith(("++", "--")):
         bare = name.strip("+-")
-        number = float(old.get(bare, "0") or 0) + (1 if "++" in name else -1)
+        number = _counted(old.get(bare, "0")) + (1 if "++" in name else -1)
         put(bare, macro_text(number))
     elif rest.startswith("="):
         put(name, macro_text(one_value(session, rest[1:])))
@@ -38,6 +39,13 @@ def _set(session: Session, text: str, put: Callable[[str, str], None], old: dict
         put(name, extended_function(session, rest[1:].strip()))
     else:
         put(name, _unquoted(rest))
+
+
+def _counted(text: str) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        raise DoError("a macro that is counted is no number", code=198) from None
 
 
 def _unquoted(text: str) -> str:
@@ -51,13 +59,13 @@ def _unquoted(text: str) -> str:
 @command("local", summary="set a local macro", raw=True, group="program")
 def local(session: Session, call: Call) -> None:
     """`local name text`, `= exp`, `: function`, `++name`."""
-    _set(session, call.text, session.set_local, session.local)
+    _set(session, call.text, session.set_local, session.macros().local)
 
 
 @command("global", summary="set a global macro", raw=True, group="program")
 def shared(session: Session, call: Call) -> None:
     """`global name …`."""
-    _set(session, call.text, session.set_global, session.shared)
+    _set(session, call.text, session.set_global, session.macros().shared)
 
 
 @command("macro", summary="drop macros", raw=True, group="program")
@@ -65,9 +73,11 @@ def macro(session: Session, call: Call) -> None:
     """`macro drop`; listing is not supported: macros may hold values of the data."""
     words = call.text.split()
     if words[:1] == ["shift"]:
-        moved = [session.local.get(str(at), "") for at in range(2, 1 + len(session.local) + 1)]
-        for at, text in enumerate(moved, 1):
-            session.local[str(at)] = text
+        seen, before = session.macros().local, session.trace.touched
+        for at in range(1, 1 + len(session.local)):
+            session.trace.touched = before
+            session.set_local(str(at), seen.get(str(at + 1), ""))
+        session.trace.touched = before
         return
     if not words or words[0] != "drop":
         raise UnsupportedError("macro, but for drop and shift")
@@ -107,18 +117,31 @@ def temporary(session: Session, call: Call) -> None:
 def args(session: Session, call: Call) -> None:
     """`args a b c`."""
     for number, name in enumerate(call.text.split(), 1):
-        session.local[name] = session.local.get(str(number), "")
-        key, other = (len(session.locals), name), (len(session.locals), str(number))
-        if other in session.trace.macros:
-            session.trace.macros.add(key)
+        seen, before = session.macros().local, session.trace.touched
+        session.set_local(name, seen.get(str(number), ""))
+        session.trace.touched = before
 
 
 @command("tokenize", summary="split a text into numbered macros", raw=True, group="program")
 def tokenize(session: Session, call: Call) -> None:
-    """`tokenize "text"`."""
-    text = _unquoted(call.text.split(",")[0].strip())
-    for number, word in enumerate(words_of(text), 1):
+    """`tokenize "text" [, parse("signs")]`; numbered macros beyond the last are emptied."""
+    before, *options = split_outside(call.text, ",")
+    given = options_of(",".join(options))
+    if not given.keys() <= {"parse", "p"}:
+        raise UnsupportedError("an option of tokenize")
+    text = _unquoted(before.strip())
+    signs = _unquoted((given.get("parse") or given.get("p") or '" "').strip())
+    words = words_of(text) if signs == " " else _cut(text, signs)
+    for name in [one for one in session.local if one.isdigit() and int(one) > len(words)]:
+        del session.local[name]
+    for number, word in enumerate(words, 1):
         session.set_local(str(number), word)
+
+
+def _cut(text: str, signs: str) -> list[str]:
+    """Parts between signs; each sign but a blank is a part itself."""
+    pieces = re.findall(rf"[{re.escape(signs)}]|[^{re.escape(signs)}]+", text)
+    return [piece for piece in pieces if piece != " "]
 
 
 @command("return", summary="give results back from a program", raw=True, group="program")

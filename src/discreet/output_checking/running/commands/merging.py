@@ -41,14 +41,14 @@ _RESULTS = {
     5.0: "Nonmissing conflict (5)",
 }
 _WORDS = {
-    "1": (1,), "masters": (1,), "2": (2,), "using": (2,), "3": (3,), "matches": (3,),
-    "matched": (3,), "4": (4,), "match_updates": (4,), "5": (5,), "match_conflicts": (5,),
+    "1": 1, "masters": 1, "2": 2, "using": 2, "3": 3, "matches": 3, "matched": 3,
+    "4": 4, "match_updates": 4, "5": 5, "match_conflicts": 5,
 }  # fmt: skip
 
 
 @command("merge", summary="add variables of a file by key variables",
          options="keepusing() GENerate() noGENerate noREPort keep() assert() UPDATE REPLACE "
-                 "force noLabel noNOTEs sorted")  # fmt: skip
+                 "force noLabel", idle="noNOTEs sorted")  # fmt: skip
 def merge(session: Session, call: Call) -> None:
     """`merge 1:1|m:1|1:m varlist using file [, options]`."""
     kind, _, rest = call.head.partition(" ")
@@ -76,7 +76,7 @@ def merge(session: Session, call: Call) -> None:
     names = using.listed(str(call.argument("keepusing"))) if call.has("keepusing") else None
     rows, others = _pairs(*codes)
     result = combined(master, using, (rows, others), keys=keys, names=names,
-                      force=call.has("force"))  # fmt: skip
+                      force=call.has("force"), labels=not call.has("nolabel"))  # fmt: skip
     found = np.where(rows < 0, 2.0, np.where(others < 0, 1.0, 3.0))
     if call.has("update"):
         taken = [one for one in (names or using.variables) if one not in keys]
@@ -91,7 +91,7 @@ def merge(session: Session, call: Call) -> None:
         result.value_labels.pop("_merge", None)
     result.sorted_by = tuple(keys) if not (rows < 0)[mask].any() else ()
     session.data = result
-    session.trace.variables |= kept.variables
+    session.add(kept)
     if not call.has("noreport"):
         _report(session, found[mask], name.strip(), named=not call.has("nogenerate"))
 
@@ -164,8 +164,8 @@ def _numbers(text: str) -> set[int]:
                 if known == word or (len(word) >= 3 and known.startswith(word))]  # fmt: skip
         if not hits:
             raise DoError("invalid result of merge", code=198)
-        for hit in hits:
-            numbers.update(hit)
+        # `match` stands for the first of the results that begin so.
+        numbers.add(min(hits))
     return numbers
 
 
@@ -214,7 +214,7 @@ def _report(session: Session, found: Any, name: str, *, named: bool) -> None:
 
 
 @command("append", summary="add observations of files",
-         options="GENerate() force keep() noLabel noNOTEs")  # fmt: skip
+         options="GENerate() force keep() noLabel", idle="noNOTEs")  # fmt: skip
 def append(session: Session, call: Call) -> None:
     """`append using file … [, generate(name) keep(varlist) force]`."""
     if call.using is None or call.head:
@@ -231,9 +231,10 @@ def append(session: Session, call: Call) -> None:
         rows = np.r_[np.arange(result.rows), np.full(using.rows, -1)]
         others = np.r_[np.full(result.rows, -1), np.arange(using.rows)]
         names = using.listed(str(call.argument("keep"))) if call.has("keep") else None
-        result = combined(result, using, (rows, others), names=names, force=call.has("force"))
+        result = combined(result, using, (rows, others), names=names,
+                          force=call.has("force"), labels=not call.has("nolabel"))  # fmt: skip
         origin.append(np.full(using.rows, float(number)))
-        session.trace.variables |= kept.variables
+        session.add(kept)
     if name:
         result.variables[name] = Variable(np.concatenate(origin), "byte")
     session.data = result
@@ -254,7 +255,7 @@ def join_by(session: Session, call: Call) -> None:
         raise DoError("invalid option unmatched()", code=198)
     found = np.where(rows < 0, 2.0, np.where(others < 0, 1.0, 3.0))
     stays = {"none": [3], "both": [1, 2, 3], "master": [1, 3], "using": [2, 3]}[wanted]
-    result = combined(master, using, (rows, others), keys=keys)
+    result = combined(master, using, (rows, others), keys=keys, labels=not call.has("nolabel"))
     if wanted != "none":
         name = (call.argument("_merge") or "_merge").strip()
         result.check_new(name)
@@ -263,7 +264,7 @@ def join_by(session: Session, call: Call) -> None:
     result.take(np.isin(found, stays))
     copied(session, "joinby")
     session.data = result
-    session.trace.variables |= kept.variables
+    session.add(kept)
 
 
 @command("cross", summary="every observation with every observation of a file")
@@ -276,4 +277,4 @@ def cross(session: Session, call: Call) -> None:
     pairs = np.repeat(np.arange(one), other), np.tile(np.arange(other), one)
     copied(session, "cross")
     session.data = combined(session.data, kept.data, pairs)
-    session.trace.variables |= kept.variables
+    session.add(kept)

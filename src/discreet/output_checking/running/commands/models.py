@@ -42,7 +42,8 @@ _TOGETHER = 20
 @command(
     "regress",
     summary="linear regression",
-    options="Robust CLuster() vce() noConstant Level() noHEader",
+    options="Robust CLuster() vce() noConstant Level()",
+    layout="noHEader",
     by=True,
     weights="aweight fweight pweight",
     group="models",
@@ -52,18 +53,17 @@ def regress(session: Session, call: Call) -> None:
     _model(session, call, safe.regress, "aweight")
 
 
-@command(
-    "logit probit logistic",
-    summary="models of an outcome that is 0 or not; logistic shows odds ratios",
-    options="Robust CLuster() vce() noConstant Level() OR NOLOG",
-    by=True,
-    weights="fweight pweight",
-    group="models",
-)
+_BINARY = "Robust CLuster() vce() noConstant Level()"
+
+
+@command("probit", summary="a probit model of an outcome that is 0 or not", options=_BINARY,
+         idle="NOLOG", by=True, weights="fweight pweight", group="models")  # fmt: skip
+@command("logistic", summary="a logit model with odds ratios", options=_BINARY,
+         idle="NOLOG OR", by=True, weights="fweight pweight", group="models")  # fmt: skip
+@command("logit", summary="a logit model of an outcome that is 0 or not", options=f"{_BINARY} OR",
+         idle="NOLOG", by=True, weights="fweight pweight", group="models")  # fmt: skip
 def binary(session: Session, call: Call) -> None:
     """`logit y [terms] [, or vce(…)]`, `probit …`, `logistic …`."""
-    if call.has("or") and call.name == "probit":
-        raise DoError("option or not allowed", code=198)
     fit = safe.probit if call.name == "probit" else safe.logit
     _model(session, call, fit, "fweight")
 
@@ -344,7 +344,7 @@ def predict(session: Session, call: Call) -> None:
     variable = Variable(limited(column, kind), kind)
     session.data.put(name, variable)
     session.derive(name, [model.outcome, *model.terms.needed])
-    missing_made(session, int((variable.values >= MISSING).sum()))
+    missing_made(session, variable.values >= MISSING)
 
 
 def _predicted(session: Session, model: Model, what: str) -> Floats:

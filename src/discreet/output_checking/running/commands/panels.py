@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.output_checking import safe
 from discreet.output_checking.running.commands.describing import panel_of, variables
+from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.samples import choose, numeric, safely, show
 from discreet.output_checking.safe.results import Check, Verdict
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 )
 def xtsum(session: Session, call: Call) -> None:
     """`xtsum varlist`."""
-    panel, _ = panel_of(session)
+    given = session.data.listed(call.argument("i") or "")
+    if len(given) > 1:
+        raise DoError("i() takes one variable", code=198)
+    panel = given[0] if given else panel_of(session)[0]
     names = numeric(session, variables(session, call, every=True))
     names = [name for name in names if name != panel]
     chosen = choose(session, call, [panel, *names])
@@ -49,7 +53,8 @@ def xtsum(session: Session, call: Call) -> None:
 @command(
     "xtdescribe",
     summary="patterns of participation in a panel",
-    options="Patterns() Width()",
+    options="Patterns()",
+    layout="Width()",
     group="output",
 )
 def xtdescribe(session: Session, call: Call) -> None:

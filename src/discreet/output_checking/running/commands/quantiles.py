@@ -82,6 +82,7 @@ def pctile(session: Session, call: Call) -> None:
     if len(shares) > session.data.rows:
         raise DoError("nquantiles() is larger than the number of observations", code=198)
     cuts = _cuts(values[known], None if weights is None else weights[known], shares)
+    session.store("r", {f"r{at}": float(cut) for at, cut in enumerate(cuts, 1)})
     stored = kind[0] if kind else "float"
     _put(session, name, cuts, stored)
     session.trace.variables.add(name)

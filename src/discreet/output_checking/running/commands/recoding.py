@@ -41,7 +41,7 @@ class _Rule:
 
 
 @command("recode", summary="change values by rules",
-         options="GENerate() PREfix() LABel() COPYrest Test")  # fmt: skip
+         options="GENerate() PREfix() LABel() COPYrest", layout="Test")  # fmt: skip
 def recode(session: Session, call: Call) -> None:
     """`recode varlist (rule) … [if] [in] [, generate() prefix() label()]`."""
     names, rules = _read(session, call.head)
@@ -230,13 +230,15 @@ def from_missing(session: Session, call: Call) -> None:
         if len(given) != 1:
             raise DoError("invalid option mv()", code=198)
         pairs.append((which, given[0]))
-    for name in session.data.listed(call.head):
-        variable = session.data.variables[name]
-        if variable.is_text:
-            continue
-        old = np.asarray(variable.values, dtype=np.float64)
-        if np.isin(old[mask], [number for _, number in pairs]).any() and not call.has("override"):
+    names = [one for one in session.data.listed(call.head)
+             if not session.data.variables[one].is_text]  # fmt: skip
+    for name in names if not call.has("override") else ():
+        old = np.asarray(session.data.variables[name].values, dtype=np.float64)
+        if np.isin(old[mask], [number for _, number in pairs]).any():
             raise DoError(f"{name} already holds such a number; use the option override", code=9)
+    for name in names:
+        variable = session.data.variables[name]
+        old = np.asarray(variable.values, dtype=np.float64)
         new, done = old.copy(), ~mask | (old < MISSING)
         for which, value in pairs:
             hit = ~done & ((old == which) if which is not None else True)
@@ -267,9 +269,11 @@ def clone(session: Session, call: Call) -> None:
 
 
 @command("separate", summary="one variable per group",
-         options="by() Generate() Missing Shortlabel Sequential")  # fmt: skip
+         options="by() Generate() Shortlabel Sequential")  # fmt: skip
 def separate(session: Session, call: Call) -> None:
     """`separate x [if] [in], by(groups or expression)`; `sequential` numbers them from 1."""
+    if call.argument("by") is None:
+        raise DoError("option by() required", code=198)
     data = session.data
     source = data.full(call.head.strip())
     variable, by = data.variables[source], (call.argument("by") or "").strip()
@@ -290,5 +294,7 @@ def separate(session: Session, call: Call) -> None:
         name = f"{stub}{number if call.has('sequential') else int(value)}"
         data.check_new(name)
         kept = np.where(mask & (codes == value), variable.values, MISSING)
-        data.put(name, replace(variable, values=kept))
+        label = f"{by} == {value:g}" if by in data.variables else by if value else f"!({by})"
+        label = label if call.has("shortlabel") else f"{source}, {label}"
+        data.put(name, replace(variable, values=kept, label=label))
         session.derive(name, [source, by])

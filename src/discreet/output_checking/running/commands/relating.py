@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.output_checking import safe
 from discreet.output_checking.running.commands.describing import true_values, variables
-from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.samples import Chosen, choose, numeric, quoted, safely, show
 from discreet.output_checking.running.values import MISSING
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 @command(
     "correlate",
     summary="correlations, or covariances, of complete observations",
-    options="Covariance noFormat",
+    options="Covariance",
+    layout="noFormat",
     group="output",
 )
 def correlate(session: Session, call: Call) -> None:
@@ -44,7 +45,7 @@ def correlate(session: Session, call: Call) -> None:
             **chosen.options,
         ),
     )
-    _stored_correlation(session, names, chosen, result)
+    _stored_correlation(session, names, chosen, result, covariance=call.has("covariance"))
 
 
 @command(
@@ -68,7 +69,12 @@ def pwcorr(session: Session, call: Call) -> None:
 
 
 def _stored_correlation(
-    session: Session, names: Sequence[str], chosen: Chosen, result: SafeResult | None
+    session: Session,
+    names: Sequence[str],
+    chosen: Chosen,
+    result: SafeResult | None,
+    *,
+    covariance: bool = False,
 ) -> None:
     shown = result is not None and show(session, result, chosen, names)
     columns = [true_values(session, name, chosen) for name in names[:2]]
@@ -78,14 +84,19 @@ def _stored_correlation(
         first, second = (column[known] for column in columns)
         if first.std() and second.std():
             true["rho"] = float(np.corrcoef(first, second)[0, 1])
+        if covariance:
+            (one, both), (_, other) = np.cov(first, second).tolist()
+            true |= {"cov_12": both, "Var_1": one, "Var_2": other}
     session.store("r", true, safe=result.stored if shown and result is not None else None)
 
 
 @command(
     "histogram kdensity",
     summary="frequencies in classes of enough cases, as text; no picture is drawn",
-    options="Bin() Width() STart() DISCrete DENsity FRACtion FREQuency percent normal "
-    "title() xtitle() ytitle() name() saving() scheme() nograph GENerate() n() BWidth() kernel()",
+    options="Width() STart()",
+    layout="Bin() DISCrete DENsity FRACtion FREQuency percent normal n() BWidth() kernel() nograph "
+    "title() subtitle() note() caption() xtitle() ytitle() xlabel() ylabel() xline() yline() "
+    "legend() name() saving() scheme() graphregion() plotregion() color() fcolor() lcolor()",
     weights="fweight",
     group="output",
 )
@@ -94,8 +105,6 @@ def histogram(session: Session, call: Call) -> None:
     names = numeric(session, variables(session, call))
     if len(names) != 1:
         raise DoError(f"{call.name} takes one variable", code=103)
-    if call.has("generate"):
-        raise UnsupportedError(f"option generate of {call.name}")
     if quoted(session, call, "width", "start"):
         return
     chosen = choose(session, call, names)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.output_checking.running.combining import wider
+from discreet.output_checking.running.combining import missing_values, wider
 from discreet.output_checking.running.dataset import DataSet, Variable
 from discreet.output_checking.running.egen_work import codes_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.reading import text_kind
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.single import macro_text
-from discreet.output_checking.running.values import MISSING, smallest_type
+from discreet.output_checking.running.values import smallest_type
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _wide(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     turns, _ = codes_of(session, [name])
     if len(np.unique(np.column_stack([units, turns]), axis=0)) < data.rows:
         raise DoError("values of j() are not unique within i()", code=9)
-    if not turn.is_text and (np.asarray(turn.values, dtype=np.float64) >= MISSING).any():
+    if missing_values(turn).any():
         raise DoError("variable j() has missing values", code=498)
     first = np.full(count, -1, dtype=np.int64)
     first[units[::-1]] = np.arange(data.rows)[::-1]

@@ -15,8 +15,10 @@ from discreet.output_checking.running.dataset import Variable
 from discreet.output_checking.running.egen_work import codes_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.evaluating import evaluate, is_text, number_of, whole_column
+from discreet.output_checking.running.formats import is_format
+from discreet.output_checking.running.isolating import RECORD, cases, differing_few
 from discreet.output_checking.running.registry import command
-from discreet.output_checking.running.reporting import cases_note, count_text
+from discreet.output_checking.running.reporting import affected, cases_note
 from discreet.output_checking.running.selecting import selected
 from discreet.output_checking.running.values import MISSING, smallest_type
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @command("duplicates", summary="report, drop or tag observations that occur several times",
-         options="force GENerate() clean")  # fmt: skip
+         options="force GENerate()", layout="clean")  # fmt: skip
 def duplicates(session: Session, call: Call) -> None:
     """`duplicates report|drop|tag [varlist] [if] [in]`."""
     kind, _, rest = call.head.partition(" ")
@@ -40,7 +42,7 @@ def duplicates(session: Session, call: Call) -> None:
     codes, count = codes_of(session, names)
     size = np.bincount(codes[rows], minlength=count)
     if kind in ("report", "r", "re", "rep"):
-        _report(session, size[size > 0])
+        _report(session, size, codes, mask)
     elif kind == "drop":
         if rest.strip() and not call.has("force"):
             raise DoError("option force is needed to drop by some variables only", code=198)
@@ -60,33 +62,33 @@ def _drop(session: Session, codes: Any, rows: Any) -> None:
     stays = np.ones(session.data.rows, dtype=np.bool_)
     stays[rows] = False
     stays[rows[first]] = True
-    gone = int((~stays).sum())
+    gone = affected(session, ~stays)
     session.data.take(stays)
     cases_note(session, gone, "observation deleted", "observations deleted", "duplicates")
 
 
-def _report(session: Session, sizes: Any) -> None:
-    """The table of copies; small numbers and one more are withheld."""
+def _report(session: Session, size: Any, codes: Any, mask: Any) -> None:
+    """The table of copies; numbers of copies that few have are put together."""
+    sizes = size[size > 0]
     copies, groups = np.unique(sizes, return_counts=True)
     table = [(int(copy), int(copy * many), int((copy - 1) * many))
              for copy, many in zip(copies, groups, strict=True)]  # fmt: skip
-    hidden = [row for row in table if "." in (count_text(session, row[1]), _surplus(session, row))]
+    least = session.limits.minimum
+    hidden = [row for row in table
+              if cases(session, mask & (size[codes] == row[0])) < least
+              or 0 < row[2] < least]  # fmt: skip
     others = sorted((row for row in table if row not in hidden), key=lambda row: row[1])
     if len(hidden) == 1 and others:
         hidden.append(others[0])
     lines = [f"{'Copies':>12} | {'Observations':>14} {'Surplus':>12}", "-" * 13 + "+" + "-" * 29]
-    for row in table:
-        cells = (".", ".") if row in hidden else (f"{row[1]:,}", f"{row[2]:,}")
-        lines.append(f"{row[0]:>12} | {cells[0]:>14} {cells[1]:>12}")
+    shown = [(f"{row[0]}", f"{row[1]:,}", f"{row[2]:,}") for row in table if row not in hidden]
+    shown += [("(other)", ".", ".")] if hidden else []
+    lines += [f"{cells[0]:>12} | {cells[1]:>14} {cells[2]:>12}" for cells in shown]
     verdict = Verdict.fail if hidden else Verdict.passed
     reason = "numbers of cases are too small" if hidden else "numbers of cases"
     check = Check(rule="minimum", verdict=verdict, reason=reason)
     session.show(SafeResult(command="duplicates report", shown="\n".join(lines), checks=[check]))
     session.store("r", {"unique_value": float(len(sizes)), "N": float(sizes.sum())})
-
-
-def _surplus(session: Session, row: tuple[int, int, int]) -> str:
-    return count_text(session, row[2])
 
 
 @command("expand", summary="copies of observations", expression=True, options="GENerate()")
@@ -105,16 +107,20 @@ def expand(session: Session, call: Call) -> None:
     copies = np.repeat(np.arange(session.data.rows), more)
     old = session.data.rows
     copied(session, "expand")
+    made = affected(session, copies)
+    before, after = (affected(session, at) for at in (slice(None), np.r_[np.arange(old), copies]))
+    uneven = before.even and not after.even
+    session.trace.touch(uneven or differing_few(session, number, number >= 1))
     session.data.take(np.r_[np.arange(old), copies], keep_order=not len(copies))
     if name:
         values = (np.arange(session.data.rows) >= old).astype(np.float64)
         session.data.put(name, Variable(values, "byte"))
-    cases_note(session, len(copies), "observation created", "observations created", "expand")
+    cases_note(session, made, "observation created", "observations created", "expand")
 
 
 def copied(session: Session, command_name: str) -> None:
     """Copies of observations count as cases unless it is known whom they are about."""
-    if session.entity is None:
+    if session.entity is None and RECORD not in session.data.hidden:
         reason = "observations were copied; each copy counts as a case, as no entity is named"
         check = Check(rule="copies", verdict=Verdict.review, reason=reason)
         session.remember(SafeResult(command=command_name, shown="", checks=[check]))
@@ -167,7 +173,7 @@ def sample(session: Session, call: Call) -> None:
         part = mixed[codes[mixed] == group]
         wanted = size if call.has("count") else np.floor(len(part) * size / 100 + 0.5)
         stays[part[: int(min(wanted, len(part)))]] = True
-    gone = int((~stays).sum())
+    gone = affected(session, ~stays)
     data.take(stays)
     cases_note(session, gone, "observation deleted", "observations deleted", "sample")
 
@@ -205,12 +211,15 @@ def fill_time(session: Session, call: Call) -> None:
         raise DoError("time variable not set; use tsset or xtset", code=459)
     times = np.asarray(data.variables[time].values, dtype=np.float64)
     units, count = codes_of(session, [panel] if panel else [])
-    if not data.rows:
+    known = times < MISSING
+    if not known.any():
         return
-    whole = np.arange(times.min(), times.max() + 1)
+    whole = np.arange(times[known].min(), times[known].max() + 1)
     missing: list[tuple[int, float]] = []
     for unit in range(count):
-        own = times[units == unit]
+        own = times[known & (units == unit)]
+        if not own.size:
+            continue
         span = whole if call.has("full") else np.arange(own.min(), own.max() + 1)
         missing.extend((unit, at) for at in np.setdiff1d(span, own))
     first = np.unique(units, return_index=True)[1]
@@ -227,8 +236,8 @@ def fill_time(session: Session, call: Call) -> None:
 
 
 @command("xtset tsset", summary="panel and time variable",
-         options="clear Daily Weekly Monthly Quarterly Halfyearly Yearly Generic delta() noQuery "
-                 "Format()")  # fmt: skip
+         options="clear Daily Weekly Monthly Quarterly Halfyearly Yearly delta() Format()",
+         idle="noQuery Generic")  # fmt: skip
 def panel_set(session: Session, call: Call) -> None:
     """`xtset panel [time]`, `tsset [panel] time`; the data are sorted by them."""
     data = session.data
@@ -248,14 +257,8 @@ def panel_set(session: Session, call: Call) -> None:
     if any(data.variables[name].is_text for name in names):
         raise DoError("string variables are not allowed", code=109)
     if time:
-        times = np.asarray(data.variables[time].values, dtype=np.float64)
-        known = times[times < MISSING]
-        if (known != np.trunc(known)).any():
-            raise DoError(f"time variable {time} must hold whole numbers", code=451)
-        wanted = [name for name in (panel, time) if name]
-        if codes_of(session, wanted)[1] < data.rows:
-            place = "repeated time values within panel" if panel else "repeated time values"
-            raise DoError(place, code=451)
+        _check_times(session, panel, time)
+        _set_layout(session, call, time)
     data.panel = (panel, time)
     order = tuple(name for name in (panel, time) if name)
     data.take(data.order_of(order))
@@ -265,6 +268,32 @@ def panel_set(session: Session, call: Call) -> None:
     if time:
         session.write(f"{'Time variable':>14}: {time}")
     session.store("r", {"panelvar": panel, "timevar": time})
+
+
+def _check_times(session: Session, panel: str, time: str) -> None:
+    """Raise an error unless times are whole numbers, each once; missing ones do not count."""
+    times = np.asarray(session.data.variables[time].values, dtype=np.float64)
+    known = times < MISSING
+    if (times[known] != np.trunc(times[known])).any():
+        raise DoError(f"time variable {time} must hold whole numbers", code=451)
+    codes, _ = codes_of(session, [name for name in (panel, time) if name])
+    if len(np.unique(codes[known])) < int(known.sum()):
+        place = "repeated time values within panel" if panel else "repeated time values"
+        raise DoError(place, code=451)
+
+
+def _set_layout(session: Session, call: Call, time: str) -> None:
+    """The display format that options give the time variable."""
+    layout = (call.argument("format") or "").strip('" ')
+    for word in ("daily", "weekly", "monthly", "quarterly", "halfyearly", "yearly"):
+        if call.has(word):
+            layout = layout or f"%t{word[0]}"
+    if not layout:
+        return
+    if not is_format(layout):
+        raise DoError("invalid display format", code=120)
+    variables = session.data.variables
+    variables[time] = replace(variables[time], layout=layout)
 
 
 def _panel_and_time(command_name: str, names: list[str]) -> tuple[str, str]:

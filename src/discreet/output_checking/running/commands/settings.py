@@ -56,6 +56,8 @@ def setting(session: Session, call: Call) -> None:
 def _set_obs(session: Session, text: str) -> None:
     data = session.data
     value = one_value(session, text)
+    if session.trace.touched:
+        raise DoError("the number of observations may not be a value of the data", code=198)
     if isinstance(value, str) or value >= MISSING or value != int(value):
         raise DoError("invalid number of observations", code=198)
     more = int(value) - data.rows
@@ -66,6 +68,8 @@ def _set_obs(session: Session, text: str) -> None:
 
 def _set_seed(session: Session, text: str) -> None:
     value = one_value(session, text)
+    if session.trace.touched:
+        raise DoError("a seed may not be a value of the data", code=198)
     if isinstance(value, str) or not 0 <= value < 2**31:
         raise DoError("invalid seed", code=198)
     session.draw = np.random.default_rng(int(value))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from discreet.output_checking.running.displaying import displayed
 from discreet.output_checking.running.registry import command
-from discreet.output_checking.safe.results import SafeResult
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
@@ -22,7 +21,5 @@ def display(session: Session, call: Call) -> None:
     text = displayed(session, call.text)
     if session.trace.touched:
         session.withhold("display", "single-value", "it rests on single values of the data")
-    elif session.trace.branches:
-        session.show(SafeResult(command="display", shown=text))
     else:
         session.write(text)

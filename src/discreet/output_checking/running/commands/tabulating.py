@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
     from discreet.output_checking.running.session import Session
 
-_OPTIONS = (
-    "Missing Row COlumn CEll noFREQ CHi2 SUMmarize() GENerate() SORT noLabel PLOT nokey "
-    "MEANs STandard OBS"
-)
+_PAIRED = "Missing noLabel Row COlumn CEll CHi2"
+_LAYOUT = "noFREQ nokey SORT PLOT"
 _STATISTIC = re.compile(r"\bstat(?:i|is|ist|isti|istic)?\s*\(([^()]*)\)")
 _FREQUENCY = frozenset(("freq", "frequency", "count"))
 
@@ -45,7 +43,8 @@ _FREQUENCY = frozenset(("freq", "frequency", "count"))
 @command(
     "tabulate",
     summary="frequencies of one variable, or of two against each other",
-    options=_OPTIONS,
+    options=f"{_PAIRED} SUMmarize() GENerate()",
+    layout=f"{_LAYOUT} MEANs STandard OBS noMEANs noSTandard noOBS",
     by=True,
     weights="fweight aweight iweight",
     group="output",
@@ -72,9 +71,6 @@ def _tabulated(session: Session, call: Call, names: Sequence[str]) -> None:
     percent = [word for word in ("row", "column", "cell") if call.has(word)]
     if len(names) == 1 and (percent or call.has("chi2")):
         raise DoError("row, column, cell and chi2 are for two variables", code=198)
-    for word in ("sort", "nofreq"):
-        if call.has(word):
-            session.note(f"(option {word} of tabulate does not change what is shown here)")
     if call.weight is not None and call.weight.kind == "aweight":
         chosen = _to_number(session, chosen, names, missing=missing)
     result = safely(
@@ -201,7 +197,8 @@ def _dummies(session: Session, call: Call, names: Sequence[str]) -> None:
 @command(
     "tab1",
     summary="frequencies of each of several variables",
-    options=_OPTIONS,
+    options="Missing noLabel",
+    layout=_LAYOUT,
     weights="fweight aweight iweight",
     group="output",
 )
@@ -215,7 +212,8 @@ def tab1(session: Session, call: Call) -> None:
 @command(
     "tab2",
     summary="frequencies of each pair of several variables",
-    options=_OPTIONS,
+    options=_PAIRED,
+    layout=_LAYOUT,
     weights="fweight aweight iweight",
     group="output",
 )
@@ -236,8 +234,8 @@ def proportion(session: Session, call: Call) -> None:
 @command(
     "table",
     summary="frequencies or statistics by one to three variables",
-    options="Contents() STATistic() Missing Row COLumn SColumn Format() nototals nformat() "
-    "Center Left",
+    options="Contents() STATistic() Missing",
+    layout="Row COLumn SColumn Format() nototals nformat() Center Left",
     weights="aweight fweight",
     group="output",
 )
@@ -281,8 +279,8 @@ def _pairs(call: Call) -> list[tuple[str, str]]:
             word = words.pop(0)
             found.append((word, "" if word in ("freq",) or not words else words.pop(0)))
         return found
-    _, *after = split_outside(call.text, ",")
     found = []
+    _, *after = split_outside(call.text, ",") if call.has("statistic") else [""]
     for inside in _STATISTIC.findall(",".join(after)):
         statistic, *names = inside.split()
         found.append((statistic, " ".join(names)))

@@ -108,14 +108,11 @@ def test(session: Session, call: Call) -> None:
 @command(
     "testparm",
     summary="joint test that coefficients of variables are zero",
-    options="Equal",
     group="models",
 )
 def testparm(session: Session, call: Call) -> None:
     """`testparm i.region x`."""
     model = last_model(session)
-    if call.has("equal"):
-        raise UnsupportedError("option equal of testparm")
     wanted: list[str] = []
     for word in call.head.split():
         pieces = sorted(re.sub(r"\A(?:i|c|ib\w*)\.", "", one) for one in word.split("#"))
@@ -198,6 +195,8 @@ def lincom(session: Session, call: Call) -> None:
     named = f" ( 1)  {_named(model, weights)} = 0"
     text = f"{named}\n\n{Grid(stub=model.outcome, heads=heads, blocks=[[('(1)', cells)]])}"
     stored = {"estimate": estimate, "se": error, "p": p, "lb": ends[0], "ub": ends[1]}
+    stored |= {"level": 100 * level, "z" if model.df is None else "t": t}
+    stored |= {} if model.df is None else {"df": float(model.df)}
     session.show(noted("lincom", text, stored))
     session.store("r", {}, safe=stored)
 
@@ -205,7 +204,8 @@ def lincom(session: Session, call: Call) -> None:
 @command(
     "ttest",
     summary="t tests of means: of groups, of pairs, of one variable",
-    options="by() Unequal Welch Level() UNPaired",
+    options="by() Unequal Welch",
+    layout="Level()",
     group="output",
 )
 def ttest(session: Session, call: Call) -> None:
@@ -217,7 +217,7 @@ def ttest(session: Session, call: Call) -> None:
         left, sign, right = call.head.partition("=")
     (name,) = numeric(session, session.data.listed(left)) or [""]
     by = session.data.listed(call.argument("by") or "")
-    if bool(by) == bool(sign) or call.has("unpaired"):
+    if bool(by) == bool(sign):
         raise UnsupportedError("ttest, but for by(), x == number and x == y")
     chosen = choose(session, call, [name, *by], groups=by)
     frame, mean = chosen.frame, 0.0
@@ -286,9 +286,13 @@ def _t(rows: pl.DataFrame, mean: float, call: Call) -> tuple[str, dict[str, floa
         return "", {}
     t = difference / error
     p = t_two_sided(t, df)
+    lower = p / 2 if t < 0 else 1 - p / 2
     text = f"diff = {general(difference)}   std. err. = {general(error)}\n"
     text += f"t = {fixed(t, 4)}   df = {general(df)}   Pr(|T| > |t|) = {fixed(p, 4)}"
-    return text, {"t": t, "p": p, "df_t": float(df), "se": error}
+    stored = {"t": t, "p": p, "df_t": float(df), "se": error, "p_l": lower, "p_u": 1 - lower}
+    for at, row in enumerate(numbers, 1):
+        stored |= dict(zip((f"N_{at}", f"mu_{at}", f"sd_{at}"), row, strict=True))
+    return text, stored
 
 
 __all__ = ["combination", "last_model"]

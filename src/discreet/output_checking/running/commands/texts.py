@@ -11,15 +11,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.output_checking.running.calls import split_outside
 from discreet.output_checking.running.dataset import Variable
-from discreet.output_checking.running.errors import DoError
+from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import words_of
 from discreet.output_checking.running.formats import is_format, shown
 from discreet.output_checking.running.reading import numbers_or_texts, text_kind
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.selecting import selected
-from discreet.output_checking.running.single import macro_text
-from discreet.output_checking.running.values import MISSING, letter_of, smallest_type
+from discreet.output_checking.running.values import (
+    MISSING,
+    code_of,
+    letter_of,
+    limited,
+    smallest_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,28 +105,51 @@ def destring(session: Session, call: Call) -> None:
     """`destring [varlist], generate(names)|replace [ignore("chars") force percent dpcomma]`."""
     data = session.data
     names = data.listed(call.head) if call.head else list(data.variables)
+    told: list[str] = []
     for name, target in zip(names, _new_names(session, call, names), strict=True):
         variable = data.variables[name]
         if not variable.is_text:
             session.write(f"{name} already numeric; no replace")
             continue
-        texts = [_cleaned(text, call) for text in variable.values]
-        made = numbers_or_texts(texts)
-        if made.is_text:
-            if not call.has("force"):
-                session.write(f"{name}: contains nonnumeric characters; no {_what(call)}")
-                continue
-            texts = [text if not numbers_or_texts([text]).is_text else "" for text in texts]
-            made = numbers_or_texts(texts)
-        if made.kind == "float" and not call.has("float"):
-            numbers = [float(text) if text.strip(" .") else MISSING for text in texts]
-            made = Variable(np.array(numbers, dtype=np.float64), "double")
-        if call.has("percent"):
-            values = np.where(made.values >= MISSING, MISSING, made.values / 100)
-            made = Variable(values, "double")
+        made = _as_numbers(variable.values, call)
+        if made is None:
+            session.trace.sized.add(name)
+            told.append(name)
+            continue
         data.put(target, replace(made, label=variable.label))
         session.derive(target, [name])
-        session.write(f"{name}: {_what(call)}d as {made.kind}")
+        told.append(name)
+    if told:
+        session.write(f"  (now numeric, unless there are nonnumeric characters: {' '.join(told)})")
+
+
+def _as_numbers(texts: Iterable[str], call: Call) -> Variable | None:
+    """Numbers from texts, as the options say; None if one is none and that is not forced.
+
+    Whole numbers get the smallest type; others are double, or float if that is wanted.
+    """
+    numbers = []
+    for text in texts:
+        cleaned = _cleaned(text, call).strip()
+        number = MISSING
+        if cleaned:
+            code = code_of(cleaned)
+            made = numbers_or_texts([cleaned])
+            if code is not None:
+                number = code
+            elif not made.is_text:
+                number = float(cleaned.lower().replace("d", "e"))
+            elif not call.has("force"):
+                return None
+        numbers.append(number)
+    values = np.array(numbers, dtype=np.float64)
+    values = np.where(np.abs(values) < MISSING, values, np.maximum(values, MISSING))
+    if call.has("percent"):
+        values = np.where(values >= MISSING, values, values / 100)
+    kind = smallest_type(values)
+    if kind in ("float", "double"):
+        kind = "float" if call.has("float") else "double"
+    return Variable(limited(values, kind), kind)
 
 
 def _what(call: Call) -> str:
@@ -145,7 +174,11 @@ def _cleaned(text: str, call: Call) -> str:
     """A text without the characters to ignore."""
     ignored = call.argument("ignore")
     if ignored is not None:
-        for sign in "".join(words_of(ignored.split(",")[0])):
+        # The last comma outside quotes begins further options, which are not known.
+        signs, *others = split_outside(ignored, ",") if '"' in ignored else [ignored]
+        if others:
+            raise UnsupportedError("options of ignore()")
+        for sign in "".join(words_of(signs)):
             text = text.replace(sign, "")
     if call.has("percent"):
         text = text.replace("%", "")
@@ -160,40 +193,49 @@ def tostring(session: Session, call: Call) -> None:
     """`tostring varlist, generate(names)|replace [format() usedisplayformat force]`."""
     data = session.data
     names = data.listed(call.head)
+    told: list[str] = []
     for name, target in zip(names, _new_names(session, call, names), strict=True):
         variable = data.variables[name]
         if variable.is_text:
             session.write(f"{name} already string; no {_what(call)}")
             continue
         layout = (call.argument("format") or "").strip('" ')
-        layout = variable.format if call.has("usedisplayformat") else layout
-        if layout and not is_format(layout):
+        layout = variable.format if call.has("usedisplayformat") else layout or "%12.0g"
+        if not is_format(layout):
             raise DoError("invalid display format", code=120)
         texts = [_as_text(float(value), layout) for value in variable.values]
         if not call.has("force") and _loses(variable, texts):
-            session.write(f"{name} cannot be converted reversibly; no {_what(call)}")
+            session.trace.sized.add(name)
+            told.append(name)
             continue
         made = _texts(texts)
         data.put(target, replace(made, label=variable.label))
         session.derive(target, [name])
-        session.write(f"{target} was {variable.kind} now {made.kind}")
+        told.append(name)
+    if told:
+        session.write(
+            f"  (now texts, unless they cannot be converted reversibly: {' '.join(told)})"
+        )
 
 
 def _as_text(value: float, layout: str) -> str:
     if value >= MISSING:
         return letter_of(value)
-    return shown(value, layout).strip() if layout else macro_text(value)
+    return shown(value, layout).strip()
 
 
 def _loses(variable: Variable, texts: list[str]) -> bool:
+    """Whether a text is not the number again that it was made from."""
     for value, text in zip(variable.values, texts, strict=True):
-        if float(value) < MISSING and float(text.replace(",", "")) != float(value):
+        made = numbers_or_texts([text])
+        if float(value) < MISSING and (made.is_text or float(text) != float(value)):
             return True
     return False
 
 
 @command("split", summary="parts of texts as variables",
-         options="Parse() Generate() Limit() noTrim destring ignore() float percent")  # fmt: skip
+         options="Parse() Generate() Limit() noTrim destring ignore() force float "
+                 "percent")  # fmt: skip
 def split(session: Session, call: Call) -> None:
     """`split s [if] [in] [, parse(signs) generate(stub) limit(#) notrim destring]`."""
     data = session.data
@@ -219,11 +261,10 @@ def split(session: Session, call: Call) -> None:
     for at, name in enumerate(names):
         made = _texts(row[at] if at < len(row) else "" for row in rows)
         if call.has("destring"):
-            numbers = numbers_or_texts([_cleaned(text, call) for text in made.values])
-            made = made if numbers.is_text else numbers
+            made = _as_numbers(made.values, call) or made
         data.put(name, made)
         session.derive(name, [source])
-    session.write(f"variables made: {' '.join(names)}")
+    session.write(f"  (variables made: {stub}1, …)")
 
 
 def _parts(text: str, signs: list[str], *, trim: bool) -> list[str]:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.output_checking.running.dataset import Variable
+from discreet.output_checking.running.depending import hangs_on_few
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.evaluating import evaluate, is_text, whole_column
+from discreet.output_checking.running.isolating import few, trimmed
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.reporting import changed, missing_made
 from discreet.output_checking.running.selecting import selected
@@ -36,7 +38,7 @@ def _width(texts: object) -> str:
 
 
 @command("generate", summary="make a variable", by=True, expression=True,
-         options="BEFore() AFTer()")  # fmt: skip
+         options="Before() After()")  # fmt: skip
 def generate(session: Session, call: Call) -> None:
     """`generate [type] name[:label] = exp [if] [in]`."""
     found = _TYPED.match(call.head)
@@ -45,8 +47,17 @@ def generate(session: Session, call: Call) -> None:
     name, kind = found["name"], found["type"]
     session.data.check_new(name)
     scope = session.scope(call.groups)
-    mask = selected(session, call)
+    mask = selected(session, call, scope)
+    session.trace.touch(session.trace.few)
+    session.trace.few = session.trace.rest = False
+    scope.names.columns.clear()
     value = evaluate(call.expression, scope)
+    session.trace.touch(hangs_on_few(session, call.expression, scope, value, mask))
+    told_apart(session, mask)
+    if scope.names.used:
+        session.trace.own.discard(name)
+    else:
+        session.trace.own.add(name)
     if is_text(value) != (kind or "").startswith("str") and (kind or is_text(value)):
         if kind:
             raise DoError("type mismatch", code=109)
@@ -63,7 +74,13 @@ def generate(session: Session, call: Call) -> None:
         session.trace.variables.discard(name)
     _place(session, call, name)
     if not variable.is_text:
-        missing_made(session, int((variable.values >= MISSING).sum()))
+        missing_made(session, variable.values >= MISSING)
+
+
+def told_apart(session: Session, mask: Mask) -> None:
+    """Note that a new variable has other values for a few than for the others."""
+    trace = session.trace
+    trace.touch(trace.few or trace.rest or few(session, mask))
 
 
 def _made(value: Value, kind: str | None, mask: Mask, rows: int) -> Variable:
@@ -99,9 +116,21 @@ def replace(session: Session, call: Call) -> None:
         raise DoError("invalid syntax of replace", code=198)
     name = session.data.full(call.head.strip())
     old = session.data.variables[name]
-    mask = selected(session, call)
     scope = session.scope(call.groups)
+    mask = selected(session, call, scope)
+    isolated = session.trace.few or few(session, mask) or few(session, ~mask)
+    session.trace.few = session.trace.rest = False
+    scope.names.used = False
+    scope.names.columns.clear()
     value = _settled(call.expression, scope, name, old, mask)
+    varying = isinstance(value, np.ndarray) or name in session.trace.own
+    session.trace.touch(varying and isolated)
+    if isolated:
+        trimmed(session, call.condition, mask)
+    session.trace.touch(hangs_on_few(session, call.expression, scope, value, mask))
+    session.trace.touch(session.trace.few or session.trace.rest)
+    if scope.names.used and not few(session, mask):
+        session.trace.own.discard(name)
     if is_text(value) != old.is_text:
         raise DoError("type mismatch", code=109)
     column = whole_column(value, session.data.rows)
@@ -113,12 +142,13 @@ def replace(session: Session, call: Call) -> None:
         fresh = Variable(texts, old.kind if longer <= width else _width(texts))
     else:
         numbers = np.where(mask, np.asarray(column, dtype=np.float64), old.values)
-        fresh = _kept(numbers, old, promote=not call.has("nopromote"))
-    count = int((fresh.values != old.values).sum())
-    to_missing = 0
+        default = session.settings.get("type", "float")
+        fresh = _kept(numbers, old, default, promote=not call.has("nopromote"))
+    count = np.asarray(fresh.values != old.values, dtype=np.bool_)
+    to_missing = np.zeros(session.data.rows, dtype=np.bool_)
     if not old.is_text:
         before = np.asarray(old.values, dtype=np.float64)
-        to_missing = int(((fresh.values >= MISSING) & (before < MISSING)).sum())
+        to_missing = (fresh.values >= MISSING) & (before < MISSING)
     session.data.put(
         name, Variable(fresh.values, fresh.kind, old.layout, old.label, old.value_label)
     )
@@ -127,10 +157,10 @@ def replace(session: Session, call: Call) -> None:
     changed(session, count, to_missing)
 
 
-def _kept(numbers: object, old: Variable, *, promote: bool) -> Variable:
+def _kept(numbers: object, old: Variable, default: str, *, promote: bool) -> Variable:
     values = np.asarray(numbers, dtype=np.float64)
     if promote or old.kind not in WHOLE:
-        kept, kind = stored(values, old.kind)
+        kept, kind = stored(values, old.kind, default)
         return Variable(kept, kind)
     return Variable(limited(values, old.kind), old.kind)
 

@@ -1,0 +1,201 @@
+"""Marks: the smallest digests of a set, which tell quickly how it lies beside other sets.
+
+In: sets of units as digests. Out: their marks, and for one set how many it shares with each
+of many others.
+
+Two sets that differ by d units share all but d of the marks that the smaller number of marks
+allows: an element that is in both and among the smallest of one has at most d elements of the
+other before it. What shares fewer is thus left out without a miss; what shares enough is
+looked at with power sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MOST_MARKS", "MarkIndex", "Marks", "Relation", "marks_of", "marks_of_groups", "mixed"]
+
+Marks = NDArray[np.uint32]
+
+#: How many are kept; smaller sets have all their units here.
+MOST_MARKS = 256
+#: So few sets are looked at one by one.
+_FEW = 32
+#: Beyond the marks of all sets: the end of those that are kept whole.
+_END = 2**32
+
+
+def mixed(digests: NDArray[np.uint64]) -> Marks:
+    """Another digest of each digest (the last steps of SplitMix64)."""
+    found = digests.copy()
+    found ^= found >> np.uint64(30)
+    found *= np.uint64(0xBF58476D1CE4E5B9)
+    found ^= found >> np.uint64(27)
+    found *= np.uint64(0x94D049BB133111EB)
+    return (found >> np.uint64(32)).astype(np.uint32)
+
+
+def marks_of(digests: NDArray[np.uint64]) -> Marks:
+    """The marks of a set.
+
+    Args:
+        digests: Its members.
+
+    >>> marks_of(np.arange(1000, dtype=np.uint64)).shape
+    (256,)
+    """
+    found = mixed(digests)
+    few = 2 * MOST_MARKS
+    if len(found) > 4 * few:
+        smallest = np.unique(np.partition(found, few)[:few])
+        if len(smallest) >= MOST_MARKS:
+            return smallest[:MOST_MARKS]
+    return np.unique(found)[:MOST_MARKS]
+
+
+def marks_of_groups(digests: NDArray[np.uint64], starts: NDArray[np.int64]) -> list[Marks]:
+    """The marks of sets that follow each other.
+
+    Args:
+        digests: Their members.
+        starts: Where each begins.
+    """
+    found = mixed(digests)
+    ends = [*starts[1:].tolist(), len(digests)]
+    return [
+        np.unique(found[start:end])[:MOST_MARKS]
+        for start, end in zip(starts.tolist(), ends, strict=True)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Relation:
+    """How one set lies beside each of many, as far as the marks of both reach.
+
+    Args:
+        shared: Marks of both.
+        own: Marks of the one set.
+        other: Marks of the other one.
+    """
+
+    shared: NDArray[np.int64]
+    own: NDArray[np.int64]
+    other: NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MarkIndex:
+    """The marks of many sets (confidential).
+
+    Args:
+        flat: The marks of all sets, one after the other.
+        ends: Where those of each set end.
+    """
+
+    flat: Marks
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sets: list[Marks]) -> MarkIndex:
+        """From the marks of each set."""
+        sizes = np.array([len(one) for one in sets], dtype=np.int64)
+        flat = np.concatenate(sets) if sets else np.empty(0, dtype=np.uint32)
+        return cls(flat=flat, ends=np.cumsum(sizes))
+
+    def taken(self, places: NDArray[np.int64]) -> MarkIndex:
+        """Some of the sets, in this order."""
+        return MarkIndex.of([self.at(int(place)) for place in places])
+
+    def at(self, place: int) -> Marks:
+        """The marks of one set."""
+        return self.flat[self._starts[place] : self.ends[place]]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many marks each has."""
+        return self.ends - self._starts
+
+    def shared(self, marks: Marks, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """How many marks each shares with a set.
+
+        Args:
+            marks: Of the set.
+            rows: Those sets that matter; all if None.
+        """
+        if rows is not None:
+            if len(rows) > _FEW:
+                return self.shared(marks)[rows]
+            each = [np.isin(self.at(row), marks, assume_unique=True) for row in rows.tolist()]
+            return np.array([one.sum() for one in each], dtype=np.int64)
+        return np.bincount(self._rows(marks)[1], minlength=len(self.ends)).astype(np.int64)
+
+    def relation(self, marks: Marks) -> Relation:
+        """How a set lies beside each.
+
+        Args:
+            marks: Of the set.
+        """
+        ends = (np.arange(len(self.ends), dtype=np.uint64) << np.uint64(32)) | np.uint64(
+            min(_reach(marks), _END - 1)
+        )
+        return Relation(
+            shared=self.shared(marks),
+            own=np.searchsorted(marks.astype(np.int64), self._reaches, side="right"),
+            other=np.searchsorted(self._by_set, ends, side="right") - self._starts,
+        )
+
+    def bits(self, marks: Marks, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of some marks each of some sets has.
+
+        Args:
+            marks: The marks.
+            rows: The sets.
+        """
+        place = np.full(len(self.ends), -1, dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        which, found = self._rows(marks)
+        table = np.zeros((len(rows), len(marks)), dtype=np.bool_)
+        inside = place[found] >= 0
+        table[place[found[inside]], which[inside]] = True
+        return table
+
+    def _rows(self, marks: Marks) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each mark, the sets that have it: numbers of marks, numbers of sets."""
+        low = np.searchsorted(self._sorted, marks.astype(np.uint64) << np.uint64(32))
+        next_ones = (marks.astype(np.uint64) + np.uint64(1)) << np.uint64(32)
+        width = np.searchsorted(self._sorted, next_ones) - low
+        start = np.repeat(low - (np.cumsum(width) - width), width)
+        found = self._sorted[start + np.arange(int(width.sum()))] & np.uint64(0xFFFFFFFF)
+        return np.repeat(np.arange(len(marks)), width), found.astype(np.int64)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], self.ends[:-1]]).astype(np.int64)
+
+    @cached_property
+    def _sorted(self) -> NDArray[np.uint64]:
+        """Marks with their sets behind them, in order."""
+        low = np.uint64(0xFFFFFFFF)
+        return np.sort((self._by_set << np.uint64(32)) | (self._by_set >> np.uint64(32) & low))
+
+    @cached_property
+    def _by_set(self) -> NDArray[np.uint64]:
+        """Sets with their marks behind them, in order."""
+        rows = np.repeat(np.arange(len(self.ends), dtype=np.uint64), self.sizes)
+        return (rows << np.uint64(32)) | self.flat.astype(np.uint64)
+
+    @cached_property
+    def _reaches(self) -> NDArray[np.int64]:
+        """The last mark of each set that is not kept whole."""
+        found = np.full(len(self.ends), _END, dtype=np.int64)
+        full = self.sizes >= MOST_MARKS
+        found[full] = self.flat[self.ends[full] - 1]
+        return found
+
+
+def _reach(marks: Marks) -> int:
+    return int(marks[-1]) if len(marks) >= MOST_MARKS else _END

@@ -1,0 +1,94 @@
+"""What rests on single values of the data while a program runs. CONFIDENTIAL.
+
+In: what commands touch. Out: `Trace`: names of macros, scalars, variables that hold such
+values, and whether the run is in a part of the program that such a value has chosen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+__all__ = ["ROWS", "Trace", "counted_names"]
+
+#: Stands among the variables for "which observations there are".
+ROWS = "_N"
+_COUNTED = re.compile(r"`\s*(?:\+\+|--)(\w+)'|`(\w+)(?:\+\+|--)\s*'")
+
+
+@dataclass
+class Trace:
+    """Whether what is being worked out rests on values of the data that may not be shown.
+
+    Args:
+        touched: It does, since the last `fresh`.
+        hidden: Output of the statement is withheld, so its results are, too.
+        plain: Whether it may be told that a condition of the statement chose nobody.
+        few: Whether a comparison in the statement holds for a few only.
+        rest: Whether one holds for all but a few.
+        macros: Names of local macros (by depth) and global macros that do.
+        levels: Of macros that do, the words that may be known.
+        scalars: Names of scalars that do.
+        matrices: Names of matrices that do.
+        variables: Names of variables made from such values; `ROWS` if they chose records.
+        made: Names of variables that the program has made or changed itself.
+        own: Names of variables that were made without any data: constants, `_n`, random numbers.
+        sized: Names of variables whose storage type hangs on values.
+        labels: Names of value labels whose texts are values of the data.
+        names: Names of variables and files that hold such values themselves.
+        whole: Kinds of things of which each may: "macros", "scalars", "shape", "r()", "e()".
+        branches: In how many branches or loops, chosen by such values, the run is.
+        code: Whether `_rc` does.
+        seen: Whether anything did since `capture` began.
+    """
+
+    touched: bool = False
+    hidden: bool = False
+    plain: bool = True
+    few: bool = False
+    rest: bool = False
+    macros: set[tuple[int, str]] = field(default_factory=set)
+    levels: dict[tuple[int, str], frozenset[str]] = field(default_factory=dict)
+    scalars: set[str] = field(default_factory=set)
+    matrices: set[str] = field(default_factory=set)
+    variables: set[str] = field(default_factory=set)
+    made: set[str] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
+    sized: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    whole: set[str] = field(default_factory=set)
+    branches: int = 0
+    code: bool = False
+    seen: bool = False
+
+    def fresh(self) -> None:
+        """Begin with a new statement."""
+        self.seen |= self.touched
+        self.touched = self.branches > 0
+        self.hidden, self.plain, self.few, self.rest = False, True, False, False
+
+    def touch(self, held: bool = True) -> None:
+        """Note that a value is used, if it may not be shown."""
+        self.touched |= held
+
+    def rests(self, names: Iterable[str]) -> bool:
+        """Whether one of the variables, or which observations there are, rests on values."""
+        return ROWS in self.variables or not self.variables.isdisjoint(names)
+
+    def mark(self, held: set[str], name: str) -> None:
+        """Note whether what is being set rests on values, in a set of names."""
+        if self.touched:
+            held.add(name)
+        else:
+            held.discard(name)
+
+
+def counted_names(text: str) -> set[str]:
+    """Macros that a text counts up or down when it is expanded.
+
+    >>> sorted(counted_names("x > `++i' & `j--'"))
+    ['i', 'j']
+    """
+    return {one or other for one, other in _COUNTED.findall(text)}

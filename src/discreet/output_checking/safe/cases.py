@@ -1,0 +1,89 @@
+"""How many records and cases there are per group. CONFIDENTIAL until compared with a limit.
+
+In: the group, the entity and the weight of each record. Out: counts and sums per group.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.output_checking.safe.sums import group_sums
+from discreet.output_checking.safe.units import SMALL
+
+if TYPE_CHECKING:
+    from discreet.output_checking.safe.contributions import Sorting
+
+__all__ = ["cases_of", "count_of", "sums_of_groups"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def count_of(
+    codes: IntArray, groups: int, times: IntArray | None, *, whole: bool = False
+) -> IntArray:
+    """How many records there are per group, or in all groups together.
+
+    >>> count_of(np.array([0, 1, -1, 1]), 2, None)
+    array([1, 2])
+    """
+    if codes.size and int(codes.min()) < 0:
+        inside = codes >= 0
+        codes = codes[inside]
+        times = None if times is None else times[inside]
+    if whole:
+        return np.array([codes.size if times is None else int(times.sum())])
+    if times is None:
+        return np.bincount(codes, minlength=groups).astype(np.int64)
+    total = np.zeros(groups, dtype=np.int64)
+    np.add.at(total, codes, times)
+    return total
+
+
+def cases_of(
+    codes: IntArray,
+    groups: int,
+    entities: IntArray | None,
+    times: IntArray | None = None,
+    *,
+    sorting: Sorting | None = None,
+) -> IntArray:
+    """How many entities – or records, where each is another – there are per group.
+
+    Args:
+        codes: The group of each record, -1 for none.
+        groups: How many groups there are.
+        entities: Whom each record is about.
+        times: How many records each one stands for.
+        sorting: The records in the order of entities, if known.
+
+    >>> cases_of(np.array([0, 1, -1, 1]), 2, np.array([7, 7, 7, 7]))
+    array([1, 1])
+    """
+    if entities is None:
+        return count_of(codes, groups, times)
+    if codes.size > SMALL:
+        from discreet.output_checking.safe.contributions import Sorting, cases_in
+
+        sorting = Sorting.of(entities) if sorting is None else sorting
+        return cases_in(codes[sorting.order], groups, sorting.start)
+    inside = codes >= 0
+    pairs = pl.DataFrame({"group": codes[inside], "entity": entities[inside]}).unique()
+    return np.bincount(pairs["group"].to_numpy(), minlength=groups).astype(np.int64)
+
+
+def sums_of_groups(values: FloatArray, codes: IntArray, groups: int) -> FloatArray:
+    """As `group_sums`, in large data faster and each group as exact as if it were alone.
+
+    >>> sums_of_groups(np.array([1.0, 2.5, 4.0]), np.array([0, 1, 0]), 2)
+    array([5. , 2.5])
+    """
+    if values.size <= SMALL:
+        return group_sums(values, codes, groups)
+    from discreet.output_checking.safe.contributions import exact_sums
+
+    return exact_sums(values, codes, groups)

@@ -1,0 +1,7 @@
+controls <- c("age", "tenure", "sector")
+right <- paste(c("educ", controls), collapse = " + ")
+formula <- as.formula(paste("lwage ~", right))
+d <- read.csv("panel.csv")
+fit <- lm(formula, data = d)
+cat("controls:", controls, "\n")
+summary(fit)

@@ -1,0 +1,334 @@
+"""Forms of writing that turn up in programs people have written, in words of our own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.output_checking.findings import Severity
+from discreet.output_checking.policy import Policy
+from discreet.output_checking.rewriting import rewrite
+from discreet.output_checking.stata.parsing import parse_do
+from discreet.output_checking.submission import rewrite_files
+
+NO = "*FDZ: command not permitted in remote execution"
+
+
+def rules(text: str, severity: Severity = Severity.REVIEW) -> list[str]:
+    """The rules of the findings of one severity."""
+    return [one.rule for one in rewrite(text).findings if one.severity is severity]
+
+
+def commands(text: str) -> list[str]:
+    """The full names of the commands that run."""
+    found = parse_do(text).commands
+    return [one.canonical or one.command.text for one in found if one.command]
+
+
+#: Name, before, after.
+CASES = [
+    (
+        "mata in one line that goes on",
+        "mata: ///\n  b = 1; ///\n  b\nlist x\n",
+        f"mata: ///\n  b = 1; ///\n  b\n{NO}: list x\n",
+    ),
+    ("macros all around", "`a'_`b' x", "fdzrun `a'_`b' x"),
+    (
+        "quotes in a comment at the end",
+        'if "`1\'" != "" su x // "',
+        'if "`1\'" != "" fdzsummarize x // "',
+    ),
+    (
+        "condition in compound quotes",
+        'if (`"`1\'"\'!="A") & (`"`1\'"\'!="B") su x',
+        'if (`"`1\'"\'!="A") & (`"`1\'"\'!="B") fdzsummarize x',
+    ),
+    ("not a return code", "if !_rc list x", f"if !_rc {{\n{NO}: list x\n}}"),
+    ("a number as condition", "if 5 { // five\n su x\n}", "if 5 { // five\n fdzsummarize x\n}"),
+    (
+        "blocks in one line",
+        'if "`m\'"=="a" { noi { su x } }',
+        'if "`m\'"=="a" { noi { fdzsummarize x } }',
+    ),
+    (
+        "for with parts",
+        "for var x1-x3: su X \\ tab X",
+        "for var x1-x3: fdzsummarize X \\ fdztabulate X",
+    ),
+    (
+        "no blank before a name",
+        'use"$d\\a.dta", clear\nsu x',
+        'use"$d\\a.dta", clear\nfdzsummarize x',
+    ),
+    (
+        "no blank behind a prefix",
+        "svy,subpop(z):reg y x\nxi:reg y x\nqui:su x",
+        "fdzestimate svy,subpop(z):reg y x\nxi:fdzregress y x\nqui:fdzsummarize x",
+    ),
+    (
+        "a comment behind the sign that ends commands",
+        '#d ;\t// now " ; "\nsu x\n y;\n#d cr;\nsu z',
+        '#d ;\t// now " ; "\nfdzsummarize x\n y;\n#d cr;\nfdzsummarize z',
+    ),
+    (
+        "a text over lines with a semicolon",
+        '#d ;\nlocal n "\na (b; c);\nlist of";\nsu x;',
+        '#d ;\nlocal n "\na (b; c);\nlist of";\nfdzsummarize x;',
+    ),
+    (
+        "a list with an end of its own",
+        "#d ;\nlocal s\n// first\n a\n// second\n b;\nsu `s';",
+        "#d ;\nlocal s\n// first\n a\n// second\n b;\nfdzsummarize `s';",
+    ),
+    (
+        "a comment over lines up to a semicolon",
+        "#d ;\n*\n Look for cases and\n list them, or\n sum up\n*;\nsu x;",
+        "#d ;\n*\n Look for cases and\n list them, or\n sum up\n*;\nfdzsummarize x;",
+    ),
+    (
+        "several commands in a line",
+        '#d ;\nif ("`a\'"==""){;local b 1;};mark t;su x;if((r(N)<=0)){;error 2000;};',
+        '#d ;\nif ("`a\'"==""){;local b 1;};mark t;fdzsummarize x;if((r(N)<=0)){;error 2000;};',
+    ),
+    (
+        "a condition over lines with comments",
+        'if ( /// no list here\n  `"`c\'"\' == "check" | /// su x\n  a ) {\n su x\n}',
+        'if ( /// no list here\n  `"`c\'"\' == "check" | /// su x\n  a ) {\n fdzsummarize x\n}',
+    ),
+    ("a missing value before a command", "if a[1,1] >= . su x", "if a[1,1] >= . fdzsummarize x"),
+    (
+        "a transposed matrix",
+        "mat T = r(S)' // isn't it\nsu x",
+        "mat T = r(S)' // isn't it\nfdzsummarize x",
+    ),
+    (
+        "a star before comments and continued lines",
+        "*keep if /*(a==1) |*/ b<=2 | ///\n*\tc==3 /*no?*/ | d // ends\n\nsu x",
+        "*keep if /*(a==1) |*/ b<=2 | ///\n*\tc==3 /*no?*/ | d // ends\n\nfdzsummarize x",
+    ),
+    (
+        "a star before continued lines",
+        "*tw line y x, ///\n  lc(red) ///\n  lw(1)\nsu x",
+        "*tw line y x, ///\n  lc(red) ///\n  lw(1)\nfdzsummarize x",
+    ),
+    (
+        "a star within an expression",
+        "gen c = a ///\n * b ///\n * d\nsu c",
+        "gen c = a ///\n * b ///\n * d\nfdzsummarize c",
+    ),
+    (
+        "a program within braces",
+        "capture {\nprogram p, eclass\n su `0'\nend\n}",
+        "capture {\nprogram p, eclass\n fdzsummarize `0'\nend\n}",
+    ),
+    ("text of a table", 'file write f "{l*{5}{>{\\c}X}} \\\\ list" _n', None),
+    ("macros within quotes within quotes", 'file write f `""`a\'","`b\'",`c\'"\' _n', None),
+    (
+        "a path with a star",
+        'local f : dir "a/*" files "*/*.csv"\nsu x',
+        'local f : dir "a/*" files "*/*.csv"\nfdzsummarize x',
+    ),
+    (
+        "an address",
+        "use http://www.site.org/a//b.dta, clear\nsu x",
+        "use http://www.site.org/a//b.dta, clear\nfdzsummarize x",
+    ),
+    ("umlauts", "list größe\nsu Straße", f"{NO}: list größe\nfdzsummarize Straße"),
+]
+
+
+@pytest.mark.parametrize(("name", "before", "after"), CASES, ids=[case[0] for case in CASES])
+def test_forms_as_people_write_them(name: str, before: str, after: str | None) -> None:
+    done = rewrite(before)
+    assert done.text == (before if after is None else after), name
+    assert rewrite(done.text).edits == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mata: ///\n x = 1\nsu y\n",
+        "mata: /* c */ // d\nlist\nend\nsu y\n",
+        "mata\nlist\nend\nsu y\n",
+        "python: // note\nlist = 1\nend\nsu y\n",
+    ],
+)
+def test_blocks_and_single_lines_of_other_languages_are_told_apart(text: str) -> None:
+    assert parse_do(text).findings == ()
+    assert commands(text)[-1] == "summarize"
+    assert "list" not in commands(text)
+
+
+def test_a_model_over_several_lines_stays_as_it_is_when_rewritten_again() -> None:
+    text = "#delimit ;\nareg y x\nz\n[aw=w], absorb(g);\n"
+    once = rewrite(text).text
+    assert once == "#delimit ;\nfdzestimate areg y x\nz\n[aw=w], absorb(g);\n"
+    assert rewrite(once).text == once
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("estpost su x", "command"),
+        ("estpost su x", "prefix"),
+        ("svy, subpop(t): `model' y x", "prefix"),
+        ("bys a: asdoc su x", "command"),
+        ("logout, save(f): tabstat x", "command"),
+        ("statsby _b, by(g) saving(f, replace): regress y x", "option"),
+        ("mi estimate, saving(m): regress y x", "option"),
+        ('bs "su wage" "r(mean)"', "command-in-text"),
+        ('bootstrap "list wage" _b, reps(5)', "command-in-text"),
+    ],
+)
+def test_what_stands_before_a_command_is_looked_at(text: str, rule: str) -> None:
+    assert rule in rules(text)
+
+
+def test_an_option_of_the_centre_is_refused_before_a_colon_too() -> None:
+    assert rewrite("jackknife, critical(3): regress y x").edits[0].rule == "option"
+
+
+@pytest.mark.parametrize("text", ['bs "su wage" "r(max)"', 'simulate "prog" m=r(min), reps(9)'])
+def test_the_old_form_with_quotes_gathers_no_extremes(text: str) -> None:
+    assert "shown" in rules(text, Severity.REFUSED)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("tempname m\nscalar `m' = r(max)\ndi \"`x' of `y'\"", []),
+        ("tempvar t\ngen `t' = r(max)\nsu wage", []),
+        (
+            "tempname m\nmatrix `m' = r(max)\nlocal s a b\nforeach v of local s {\n di \"`v'\"\n}",
+            [],
+        ),
+        ("by id (t): gen before = y[_n-1]\ngen after = y[_n + 1]\nreg y before after", []),
+    ],
+)
+def test_names_made_up_by_stata_and_neighbours_raise_no_alarm(text: str, what: list[str]) -> None:
+    shown = [one.what for one in rewrite(text).findings if one.rule == "shown"]
+    assert shown == what
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tempname m\nscalar `m' = r(max)\ndi `m'",
+        "tempname m\nscalar `m' = r(max)\nscalar list",
+        "tempname m\nscalar `m' = r(max)\nlocal z = `m'\ndi \"`z'\"",
+        "tempname m\nlocal m mx\nscalar `m' = r(max)\ndi scalar(mx)",
+        "local n mx\nscalar `n' = r(max)\ndi scalar(mx)",
+        "foreach v in a b {\nscalar `v'_top = r(max)\n}\ndi scalar(a_top)",
+        "foreach v in a b {\nlocal `v'_top = r(max)\n}\ndi \"`a_top'\"",
+        "tempvar t\ngen `t' = r(max)\nsu `t'",
+        "gen z = y[1]\nsu z",
+        "gen z = y[_n-_n+17]\nsu z",
+        "gen z = y[_N]\nsu z",
+    ],
+)
+def test_figures_are_followed_through_names_made_of_macros(text: str) -> None:
+    shown = [one for one in rewrite(text).findings if one.rule == "shown"]
+    assert shown
+
+
+def test_names_with_an_end_of_their_own_are_kept_apart() -> None:
+    text = "foreach v in a b {\nscalar `v'_top = r(max)\nscalar `v'_mean = r(mean)\n}\n"
+    done = rewrite(text + "di a_mean\ndi a_top\n")
+    assert "di scalar(a_mean)\n" in done.text
+    assert f"{NO}: di a_top" in done.text
+
+
+#: Commands that users have written, by what becomes of them.
+COMMUNITY = {
+    "allowed": "asrol astile fastxtile mimrgns psacalc renfix reclink2 winsor2 carryforward gegen",
+    "wrapped": "reghdfe xtdcce2 did2s jwdid sdid mixlogit qreg2 sfpanel tpm xtqreg ppmlhdfe",
+    "refused": "ieduplicates iecompdup ssc_install baplot spmap dataex",
+    "review": "estpost sjlog iecodebook mtable mchange gtools fre mdesc unique tabout binscatter",
+}
+
+
+@pytest.mark.parametrize("action", COMMUNITY)
+def test_commands_of_users_have_a_rule_with_a_reason(action: str) -> None:
+    policy = Policy.default()
+    for name in COMMUNITY[action].split():
+        verdict = policy.verdict(name)
+        assert (verdict.action.value, verdict.known) == (action, True), name
+        assert verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('di "$S_1"', True),
+        ('di "${S_4}"', True),
+        ('di "${S_E_depv}"', True),
+        ('di "${S_`i\'}"', True),
+        ('di "$S_DATE ${S_TIME}"', False),
+        ('global S_name "a"\ndi "$S_name"', False),
+        ('log using "a_$S_DATE"', False),
+        ('local n "mx"\nscalar `n\' = r(max)\ndi scalar(mx)\n', True),
+        ("foreach v in mx my {\nscalar `v' = r(max)\n}\ndi scalar(my)\n", True),
+        ("foreach v in mx ///\n my {\nscalar `v' = r(max)\n}\ndi scalar(my)\n", True),
+        ("local v mx // and\nscalar `v' = r(max)\ndi scalar(mx)\n", True),
+        (
+            "local s mx\nlocal s `s' my\nforeach v of local s {\nscalar `v' = r(max)\n}\n"
+            "di scalar(my)\n",
+            True,
+        ),
+        ("local s mx my\nforeach v of local s {\nscalar `v' = r(max)\n}\ndi scalar(my)\n", True),
+        ("foreach v in mx my {\nscalar `v' = r(max)\n}\nscalar z = 1\ndi scalar(z)\n", False),
+        ("args v\nscalar `v' = r(max)\ndi scalar(z)\n", True),
+        ("syntax , V(name)\nlocal v a\nscalar `v' = r(max)\ndi scalar(z)\n", True),
+        ("levelsof q, local(v)\nlocal v a\nscalar `v' = r(max)\ndi scalar(z)\n", True),
+        ("local `x' z\nlocal v a\nscalar `v' = r(max)\ndi scalar(z)\n", True),
+        ("foreach v of varlist a b {\nby id: replace `v' = `v'[1]\n}\nsu c\n", False),
+        ("foreach v of varlist a b {\nby id: replace `v' = `v'[1]\n}\nsu b\n", True),
+    ],
+)
+def test_what_a_macro_can_name_is_known_where_it_can_be(text: str, shown: bool) -> None:
+    found = [one for one in rewrite(text).findings if one.rule == "shown"]
+    assert bool(found) is shown
+
+
+def test_files_share_local_macros_only_if_one_includes_the_other(tmp_path: Path) -> None:
+    (tmp_path / "one.do").write_text('include two.do\ndi "`m\'"\n')
+    (tmp_path / "two.do").write_text("local m = r(max)\n")
+    (tmp_path / "three.do").write_text('di "`m\'"\n')
+    done = rewrite_files([tmp_path / f"{name}.do" for name in ("one", "two", "three")])
+    shown = {
+        outcome.source.name: [one.rule for one in outcome.findings if one.rule == "shown"]
+        for outcome in done
+    }
+    assert shown == {"one.do": ["shown"], "two.do": [], "three.do": []}
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ('keep if g == "`v\'"', False),
+        ('su x if inlist(g, "`v\'", "b, c") & (a | (b))', False),
+        ("logit y x if inlist(g, `v', max(2, 3)), or", False),
+        ('hist x if g == "`v\'", title("g")', False),
+        ('hist x if g == "`v\'", title("`v\'")', True),
+        ('twoway (hist x if a==1) (hist z if b==1, title("`v\'"))', True),
+        ('sts graph, title("if `v\'")', True),
+    ],
+)
+def test_a_value_in_a_condition_is_not_shown(command: str, shown: bool) -> None:
+    text = f"levelsof g, local(l)\nforeach v of local l {{\n{command}\n}}\n"
+    found = [one for one in rewrite(text).findings if one.rule == "shown"]
+    assert bool(found) is shown
+
+
+def test_a_name_of_which_nothing_is_known_is_a_doubt_in_its_own_file_only(tmp_path: Path) -> None:
+    one = "args v\nscalar `v' = r(max)\ngen `v'x = 1\ndi scalar(z)\nsu z\n"
+    (tmp_path / "one.do").write_text(one)
+    (tmp_path / "two.do").write_text('scalar y = 1\ndi scalar(y)\nlabel var x "y"\nsu z\n')
+    (tmp_path / "three.do").write_text("di scalar(z)\n")
+    done = rewrite_files([tmp_path / f"{name}.do" for name in ("one", "two", "three")])
+    shown = {
+        outcome.source.name: [one.line for one in outcome.findings if one.rule == "shown"]
+        for outcome in done
+    }
+    assert shown == {"one.do": [4], "two.do": [], "three.do": [1]}
