@@ -4,9 +4,9 @@
     python bench/output_checking_acro.py --acro acro/bin/python [--rows 1000000]
 
 The pins of acro and of discreet exclude each other, so acro runs in its own environment,
-with what it is built on (pandas, statsmodels) beside it. Printed are medians, then what both
-say about a table with small and dominated cells, under the same limits. `surv_func` and
-`pie` have no counterpart here.
+with what it is built on (pandas, statsmodels) beside it. Printed are medians of processor
+time, as both cannot take turns in one process; then what both say about a table with small
+and dominated cells, under the same limits. `surv_func` and `pie` have no counterpart here.
 """
 
 from __future__ import annotations
@@ -97,13 +97,13 @@ def jobs(frame: pl.DataFrame) -> dict[str, Callable[[], object]]:
 
 
 def median(run: Callable[[], object], rounds: int) -> float:
-    """Seconds of one run, after another to warm up."""
+    """Seconds of the processor of one run, after another to warm up."""
     run()
     times = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         run()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return statistics.median(times)
 
 
@@ -168,7 +168,7 @@ def main() -> None:
     options = parser.parse_args()
     frame, table = records(options.rows), unsafe_table()
     theirs = beside(options.acro, frame, table, options.rounds)
-    print(f"{options.rows:,} rows; medians of {options.rounds} rounds, in seconds")
+    print(f"{options.rows:,} rows; seconds of the processor, medians of {options.rounds}")
     print(f"{'command of acro':<20}{'plain':>9}{'acro':>9}{'ratio':>8}{'discreet':>10}")
     for name, run in jobs(frame).items():
         pairs = theirs["times"][name]

@@ -5,7 +5,7 @@ that are compared take turns, and what is reported is the median and the ratio.
 ``make bench ARGS="--quick"`` leaves out the long ones; ``--rows-parquet N`` sets
 the size of the largest. ``--suppression`` measures cell suppression only, each task for at
 most ``--limit`` seconds; ``--large`` adds a sparse table of a million cells and the audit of
-one of 59,292 cells.
+one of 59,292 cells. Output checking is measured by files of its own, which the last lines name.
 """
 
 from __future__ import annotations
@@ -28,6 +28,12 @@ from suppression_side import growth, large_audit, side_by_side
 from tasks import TASKS
 
 MILLION = 1_000_000
+OUTPUT_CHECKING = """
+Output checking, in one run each:
+  python bench/output_checking.py                          safe commands beside polars
+  python bench/output_checking_models.py                   models beside statsmodels
+  python bench/output_checking_acro.py --acro PYTHON       beside acro, in its environment
+  python bench/output_queue.py                             the review queue"""
 
 
 def measure(name: str, folder: Path, rows: int, repeats: int) -> dict[str, Any]:
@@ -166,6 +172,7 @@ def main() -> None:
         rows = 5 * MILLION if options.quick else options.rows_parquet
         names = ["discreet parquet", "polars parquet"]
         compare("11,000 regions on three levels × 18 × 2, from Parquet", names, folder, rows, 1, 1)
+    print(OUTPUT_CHECKING)
 
 
 if __name__ == "__main__":

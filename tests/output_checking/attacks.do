@@ -1875,3 +1875,148 @@ tabulate z
 * ----
 generate z = word("a b", 1 + (wage > 80000))
 tabulate z
+* ----
+recode wage (92017 = 1) (else = 0), generate(d)
+tabulate d
+* ----
+egen a = anymatch(wage), values(92017)
+tabulate a
+summarize a
+* ----
+egen a = anycount(wage), values(92017)
+count if a
+* ----
+generate z = 1
+drop z
+rename wage z
+generate y = cond(pid == 17 & year == 2002, z, 50000 + _n)
+summarize y
+* ----
+generate z = 1
+rename (wage z) (z q)
+generate y = z * int(1/(1+abs(pid-17))) + _n + 50000
+summarize y
+* ----
+replace wage = . if pid != 17
+egen y = rowtotal(wage hours)
+summarize y
+* ----
+clonevar x = wage
+replace x = . if pid != 17
+egen y = rowmax(x hours)
+summarize y
+* ----
+generate k = 80000 + _n
+egen y = rowmax(wage k)
+summarize y
+* ----
+recode wage (min/80000 = 0), generate(z)
+generate k = 50000 + mod(_n*7, 100)
+generate y = z + k
+summarize y
+* ----
+recode wage (min/60000 = 0), generate(z)
+summarize z
+tabulate z
+* ----
+egen z = anyvalue(wage), values(92017 61244)
+egen y = rowtotal(z hours)
+summarize y
+* ----
+preserve
+keep pid year
+replace pid = 0 if pid == 17
+generate wage = 50000 + mod(_n*7,100)
+tempfile f
+save `f'
+restore
+merge 1:1 pid year using `f', update replace keep(1 3 4 5)
+summarize wage
+* ----
+preserve
+clear
+set obs 60
+generate pid = _n
+expand 2
+bysort pid: generate year = 2000 + _n
+generate wage = 50000 + mod(_n*7,100)
+drop if pid == 17
+tempfile f
+save `f'
+restore
+merge 1:1 pid year using `f', update replace
+summarize wage
+* ----
+mvdecode wage, mv(1/60000)
+egen y = rowtotal(wage hours)
+summarize y
+* ----
+separate wage, by(pid == 17)
+egen y = rowtotal(wage1 hours)
+summarize y
+summarize wage1
+* ----
+egen m = mean(wage) if pid == 17
+replace m = 50000 + _n if m == .
+summarize m
+* ----
+bysort pid: egen m = max(wage)
+replace m = 50000 + _n if pid != 17
+summarize m
+* ----
+collapse (mean) wage, by(pid)
+replace wage = 50000 + _n if pid != 17
+summarize wage
+* ----
+keep if year == 2002
+reshape wide wage, i(pid) j(year)
+replace wage2002 = 50000 + _n if pid != 17
+summarize wage2002
+* ----
+tostring wage, generate(s) force
+replace s = "a" if pid != 17
+describe s
+tabulate s
+encode s, generate(e)
+tabulate e
+summarize e
+* ----
+generate s = string(wage)
+generate d = substr(s, 1, 1) if pid == 17
+destring d, generate(n)
+egen y = rowtotal(n hours)
+summarize y
+* ----
+preserve
+keep if pid != 17
+replace wage = 50000 + mod(_n*7,100)
+tempfile f
+save `f'
+restore
+keep if pid == 17
+append using `f'
+summarize wage
+* ----
+preserve
+keep if pid == 17
+tempfile f
+save `f'
+restore
+keep if pid != 17
+replace wage = 50000 + mod(_n*7,100)
+append using `f'
+summarize wage
+* ----
+replace sex = 5 if wage < 80000
+* ----
+recode wage (min/80000 = 1)
+* ----
+mvdecode wage, mv(1/80000)
+* ----
+generate z = 1 if wage > 80000
+* ----
+replace hours = . if wage < 80000
+* ----
+drop if wage < 80000
+* ----
+keep if wage > 80000

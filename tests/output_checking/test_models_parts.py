@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.output_checking.safe.models import distributions as ours
-from discreet.output_checking.safe.models import logit, regress
+from discreet.output_checking.safe.models import exact, logit, regress
 from discreet.output_checking.safe.models.exact import (
     exact_gram,
     exact_group_sums,
@@ -257,3 +258,24 @@ def test_numbers_that_cannot_be_squared() -> None:
             regress(FRAME.with_columns(pl.col("x") * factor), "y", "x")
     small = regress(FRAME.with_columns(pl.col("x") * 2.0**-200), "y", "x")
     assert small.stored["r2"] == regress(FRAME, "y", "x").stored["r2"]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (128, 40), (300, 41), (8192, 97)])
+def test_cross_products_in_pieces_are_exact(rows: int, columns: int) -> None:
+    cut = np.random.default_rng(rows).integers(-(2**20), 2**20, (rows, columns))
+    found = exact._crossed(cut.astype(float))
+    assert (found == cut.T @ cut).all()
+
+
+def test_sums_of_many_groups_are_rounded_once() -> None:
+    draw = np.random.default_rng(5)
+    column = draw.normal(size=4000) * 10.0 ** draw.integers(-9, 9, 4000)
+    groups = draw.integers(0, 900, 4000)
+    largest = float(np.abs(column).max())
+    unit = Fraction(2) ** (math.frexp(largest)[1] - 60)
+    cut = [round(Fraction(x) / unit) for x in column.tolist()]
+    found = exact_group_sums(column, groups, 900, largest)
+    whole = [Fraction(0)] * 900
+    for one, at in zip(cut, groups.tolist(), strict=True):
+        whole[at] += one * unit
+    assert found.tolist() == [float(one) for one in whole]

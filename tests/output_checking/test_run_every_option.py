@@ -34,7 +34,8 @@ from discreet.output_checking.running.statistics import STATISTICS
 
 CASES = [*VARIABLES, *EGEN, *FUNCTIONS, *RESHAPING, *OTHERS, *OUTPUT, *MODELS]
 KNOWN = commands()
-NO_COLUMN = pl.exceptions.ColumnNotFoundError
+#: What looking at a table gives that is not there, or has no such column.
+NO_TABLE = (TypeError, pl.exceptions.ColumnNotFoundError)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
@@ -142,7 +143,7 @@ def fails(case, folder):
     """Whether a case is not what it should be."""
     try:
         case.check(folder) if hasattr(case, "content") else check(case)
-    except (AssertionError, pytest.fail.Exception, DiscreetError, LookupError, NO_COLUMN):
+    except (AssertionError, pytest.fail.Exception, DiscreetError, LookupError, *NO_TABLE):
         return True
     return False
 

@@ -141,7 +141,7 @@ def test_outside_their_domain_distributions_are_missing(expression):
     assert value(expression) == "."
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.floats(0.001, 0.999), st.integers(1, 60))
 def test_quantiles_undo_tails(chance, df):
     for name in ("t", "chi2"):
@@ -150,7 +150,7 @@ def test_quantiles_undo_tails(chance, df):
     assert value(f"normal(invnormal({chance!r}))") == pytest.approx(chance)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), min_size=1, max_size=9))
 def test_comparisons_and_sums_of_columns(numbers):
     numbers = [*numbers, 1.0]  # one at least is known

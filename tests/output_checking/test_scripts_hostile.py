@@ -6,6 +6,7 @@ files are never run or imported.
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from discreet.output_checking.policy_rules import Action
 from discreet.output_checking.rewriting import Rewriting
 from discreet.output_checking.scripts.python_scripts import rewrite_python
 from discreet.output_checking.scripts.r_scripts import rewrite_r
+from discreet.output_checking.scripts.r_tree import parse_r
 
 FOLDER = Path(__file__).parent / "scripts"
 HOSTILE = sorted((FOLDER / "hostile").iterdir())
@@ -27,9 +29,13 @@ def rewritten(name: str, text: str) -> Rewriting:
     return rewrite_python(text) if ".py" in name else rewrite_r(text)
 
 
-def is_seen(name: str, block: str) -> bool:
+def whole(name: str, block: str) -> str:
     head = "import pandas as pd\ndf = pd.read_csv('a.csv')\n"
-    done = rewritten(name, (head if ".py" in name else "d <- read.csv('a.csv')\n") + block)
+    return (head if ".py" in name else "d <- read.csv('a.csv')\n") + block
+
+
+def is_seen(name: str, block: str) -> bool:
+    done = rewritten(name, whole(name, block))
     return any(
         each.severity.rank > Severity.REVIEW.rank
         or (each.severity is Severity.REVIEW and each.rule != "import")
@@ -43,6 +49,22 @@ def test_no_leak_passes_in_silence(path: Path) -> None:
     assert len(blocks) > 50
     silent = [block for block in blocks if not is_seen(path.name, block)]
     assert not silent, "\n---\n".join(silent)
+
+
+@pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path.name)
+def test_what_is_written_is_a_program_and_can_be_taken_back(path: Path) -> None:
+    for block in path.read_text("utf-8").split("#---\n"):
+        text = whole(path.name, block)
+        done = rewritten(path.name, text)
+        if done.refused:
+            continue
+        (ast.parse if ".py" in path.name else parse_r)(done.text)
+        back = done.text
+        for edit in done.edits:
+            start = edit.start
+            assert back[start : start + len(edit.after)] == edit.after, block
+            back = back[:start] + edit.before + back[start + len(edit.after) :]
+        assert back == text, block
 
 
 def test_there_are_ten_honest_scripts_of_each() -> None:

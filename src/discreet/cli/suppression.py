@@ -30,6 +30,16 @@ View = Annotated[
     Literal["cells", "codes", "parts"] | None,
     typer.Option(help="What is drawn: its cells, or shares by code or by table part."),
 ]
+Repair = Annotated[
+    bool, typer.Option("--repair", help="Add up totals anew that are no sum of their parts.")
+]
+Listed = Annotated[
+    Path | None,
+    typer.Option(help="List totals of a problem that are no sum, in CSV. CONFIDENTIAL."),
+]
+Anew = Annotated[
+    bool, typer.Option("--anew", help="Forget the secondary suppressions that a .jj file has.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -54,16 +64,9 @@ def suppress(
         float | None, typer.Option(help="Seconds; then the best audited pattern is taken.")
     ] = None,
     metadata: Metadata = None,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Add up totals anew that are no sum of their parts.")
-    ] = False,
-    differences: Annotated[
-        Path | None,
-        typer.Option(help="List totals of a problem that are no sum, in CSV. CONFIDENTIAL."),
-    ] = None,
-    anew: Annotated[
-        bool, typer.Option("--anew", help="Forget the secondary suppressions that a .jj file has.")
-    ] = False,
+    repair: Repair = False,
+    differences: Listed = None,
+    anew: Anew = False,
     picture: Drawn = None,
     view: View = None,
     language: Annotated[

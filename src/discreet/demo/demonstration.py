@@ -1,8 +1,9 @@
-"""The demonstration: a synthetic census, and the protected release of its tables.
+"""The demonstration: a synthetic census and invented firms, and what is published of both.
 
 In: an output folder. Out: in `census/` invented records with programme, secret, perturbation
 tables and the internal report (the confidential side); in `release/` the protected tables;
-in `elsewhere/` some of them once more, made with a package of parameters.
+in `elsewhere/` some of them once more, made with a package of parameters. Beside them, in
+`firms/` a business survey, confidential too, and in `firms-release/` its tables with hidden cells.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.demo.census import write_census
 from discreet.demo.elsewhere import MadeElsewhere, hand_on
+from discreet.demo.firms import write_firms
 from discreet.demo.geography import Geography
 from discreet.demo.programme import write_programme
+from discreet.demo.survey import HiddenFirms, hide
 from discreet.errors import PublicationError
 from discreet.files import check_writable
 
@@ -40,7 +43,18 @@ _SIGHTS = (
     ("census/quality/quality-internal.html", "the same in full: CONFIDENTIAL"),
     ("census/programme.toml", "the programme that did all this"),
     ("elsewhere/programme.toml", "a programme that uses the package of parameters"),
+    ("firms-release/index.html", "turnover of firms; a dot stands for a hidden cell"),
+    ("firms-release/by_state.csv", "turnover and employees; why each cell is hidden"),
+    ("firms-release/suppression.json", "how many cells are hidden, on each part of a table"),
+    ("firms/programme.toml", "the rules that hide them: in real life SECRET"),
+    (
+        "firms/internal/suppression-internal.txt",
+        "cost, bound and proof of the pattern: CONFIDENTIAL",
+    ),
 )
+
+#: The folders that are not for publication; releases make their own.
+_FOLDERS = ("census", "elsewhere", "firms")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,24 +65,27 @@ class Demonstration:
         out: The folder of everything.
         release: The release of its tables.
         elsewhere: The tables made once more with a package of parameters.
+        firms: The release of the firms, whose sensitive cells are hidden.
 
     >>> from discreet.release import ReleaseSummary
     >>> place = Path("demo-output/release")
     >>> release = ReleaseSummary(out=place, tables=(), report=place / "index.html",
     ...                          manifest=place / "release.json")
     >>> elsewhere = MadeElsewhere(release=release, package=Path("census.dcparams"), files=("a",))
-    >>> demo = Demonstration(out=place.parent, release=release, elsewhere=elsewhere)
-    >>> print(demo.text().splitlines()[-1])
+    >>> firms = HiddenFirms(release=release, figures=270, hidden=90, sensitive=40)
+    >>> demo = Demonstration(out=place.parent, release=release, elsewhere=elsewhere, firms=firms)
+    >>> print(demo.text().splitlines()[-3])
     Made elsewhere with the package of parameters: 1 files, each the same to the byte.
     """
 
     out: Path
     release: ReleaseSummary
     elsewhere: MadeElsewhere
+    firms: HiddenFirms
 
     @property
     def tables(self) -> tuple[ReleasedTable, ...]:
-        """The tables of the release."""
+        """The tables of the census."""
         return self.release.tables
 
     @property
@@ -92,6 +109,7 @@ class Demonstration:
                 *(f"  {path!s:<{width}}  {shows}" for path, shows in self.sights.items()),
                 f"Made elsewhere with the package of parameters: {number} files, "
                 "each the same to the byte.",
+                self.firms.text(),
             ]
         )
 
@@ -101,6 +119,7 @@ class Demonstration:
             **self.release.described(),
             "look_at": {str(path): shows for path, shows in self.sights.items()},
             "elsewhere": self.elsewhere.described(),
+            "firms": self.firms.described(),
         }
 
 
@@ -111,7 +130,7 @@ def run(
     seed: int = 2026,
     progress: StepProgress | None = None,
 ) -> Demonstration:
-    """Make a synthetic census and protect a programme of tables over it.
+    """Make a synthetic census and a survey of firms, and protect tables of both.
 
     Args:
         out: Folder for everything; made if there is none.
@@ -133,11 +152,12 @@ def run(
 
     Geography.of(persons, seed)  # refuses wrong sizes before any folder is made
     place = _folder(Path(out))
-    census, elsewhere = _folder(place / "census"), _folder(place / "elsewhere")
+    census, elsewhere, survey = (_folder(place / name) for name in _FOLDERS)
     write_census(census, persons, seed, progress=_persons_step(progress))
     release = protect(write_programme(census), place / "release", progress=progress)
     again = hand_on(census, elsewhere, release)
-    return Demonstration(out=place, release=release, elsewhere=again)
+    firms = hide(write_firms(survey, seed), place / "firms-release", progress=progress)
+    return Demonstration(out=place, release=release, elsewhere=again, firms=firms)
 
 
 def _persons_step(progress: StepProgress | None) -> Callable[[int, int], None] | None:

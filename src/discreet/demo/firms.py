@@ -1,9 +1,8 @@
 """Invented firms, and the table programme that hides cells of their figures.
 
-In: a folder, the map of the synthetic census, its seed. Out: firms as a Parquet file, their
-branches and states as code trees, and a programme over them. A few firms are giants, some
-divisions have one firm in a state, some firms belong together: what cell suppression is for.
-All of it is invented; nothing is confidential.
+In: a folder and a seed. Out: firms as a Parquet file, their branches and states as code trees,
+and a programme over them. A few firms are giants, some divisions have few firms in a state,
+some firms belong together: what cell suppression is for. All of it is invented.
 """
 
 from __future__ import annotations
@@ -38,73 +37,68 @@ SECTIONS = (
 BRANCH: dict[str, tuple[Code, ...]] = {
     "M": (
         Code("M1", "food and drink", "Nahrungsmittel und Getränke", 8.0),
-        Code("M2", "textiles and clothing", "Textilien und Bekleidung", 2.5),
-        Code("M3", "metal goods", "Metallerzeugnisse", 7.0),
-        Code("M4", "machinery", "Maschinen", 4.0),
-        Code("M5", "medicines", "Arzneimittel", 1.2),
+        Code("M2", "metal goods", "Metallerzeugnisse", 7.0),
+        Code("M3", "machinery", "Maschinen", 5.0),
+        Code("M4", "medicines", "Arzneimittel", 1.2),
     ),
     "E": (
-        Code("E1", "electricity", "Strom", 2.0),
-        Code("E2", "gas and heat", "Gas und Wärme", 1.0),
-        Code("E3", "water and waste", "Wasser und Abfall", 2.5),
+        Code("E1", "electricity", "Strom", 3.5),
+        Code("E2", "gas and heat", "Gas und Wärme", 1.2),
+        Code("E3", "water and waste", "Wasser und Abfall", 3.5),
     ),
     "C": (
         Code("C1", "building", "Hochbau", 6.0),
-        Code("C2", "roads and bridges", "Straßen und Brücken", 2.0),
+        Code("C2", "roads and bridges", "Straßen und Brücken", 4.0),
         Code("C3", "finishing trades", "Ausbaugewerbe", 10.0),
     ),
     "T": (
         Code("T1", "motor vehicles", "Kraftfahrzeuge", 5.0),
         Code("T2", "wholesale", "Großhandel", 8.0),
-        Code("T3", "shops", "Einzelhandel", 13.0),
+        Code("T3", "shops", "Einzelhandel", 12.0),
     ),
     "L": (
-        Code("L1", "road haulage", "Güterkraftverkehr", 5.0),
-        Code("L2", "railways and shipping", "Bahn und Schifffahrt", 0.8),
-        Code("L3", "storage and post", "Lagerei und Post", 2.2),
-        Code("L4", "hotels", "Hotels", 3.0),
-        Code("L5", "restaurants", "Gaststätten", 5.0),
+        Code("L1", "road haulage", "Güterkraftverkehr", 6.0),
+        Code("L2", "railways and shipping", "Bahn und Schifffahrt", 1.2),
+        Code("L3", "hotels and restaurants", "Gastgewerbe", 8.0),
     ),
     "S": (
         Code("S1", "software", "Software", 6.0),
         Code("S2", "advice", "Beratung", 5.0),
-        Code("S3", "renting", "Vermietung", 2.5),
-        Code("S4", "cleaning", "Reinigung", 3.0),
-        Code("S5", "research", "Forschung", 1.0),
+        Code("S3", "cleaning", "Reinigung", 4.0),
+        Code("S4", "research", "Forschung", 1.5),
     ),
 }
 
 # By section: the middle of employees, and of turnover per employee in EUR 1,000.
-_EMPLOYEES = (14, 20, 8, 6, 8, 7)
+_EMPLOYEES = (32, 30, 20, 18, 20, 18)
 _TURNOVER = (190, 620, 150, 340, 110, 120)
-_EMPLOYEES_SPREAD, _TURNOVER_SPREAD = 1.2, 0.6
+_EMPLOYEES_SPREAD, _TURNOVER_SPREAD = 1.0, 0.5
 
-_FIRMS_PER_STATE = 200  # as many whatever the size of the census: cells are small then
-_GIANTS = 100  # one firm of so many is a giant
-_GIANT = 25  # so many times as large
-_IN_HOLDINGS = 7  # one firm of so many belongs to a holding
-_HOLDING = 3  # so many firms are one
+_FIRMS_PER_STATE = 200
+_GIANTS, _GIANT = 100, 8  # one firm of so many is so many times as large
+_IN_HOLDINGS, _HOLDING = 7, 3  # one firm of so many belongs to a holding, of so many firms
 
+_COUNTRY = 20_000  # the firms are the same ones for every size of census
 _FIRMS_STREAM = 2**64 - 2
 _FIRMS, _BRANCH_FILE, _STATE_FILE = "firms.parquet", "branch.json", "state.json"
 
 
-def firms_of(place: Geography) -> pl.DataFrame:
+def firms_of(country: Geography) -> pl.DataFrame:
     """The firms of a country: branch, state, holding, employees, turnover in EUR 1,000.
 
     Args:
-        place: The map of the census; its seed is that of the firms.
+        country: Its map; the same map gives the same firms.
 
     >>> firms = firms_of(Geography.of(20_000, seed=2026))
     >>> len(firms), firms["holding"].n_unique() < len(firms)
     (600, True)
     """
-    stream = Stream(place.seed, _FIRMS_STREAM)
-    number = _FIRMS_PER_STATE * len(place.states)
+    stream = Stream(country.seed, _FIRMS_STREAM)
+    number = _FIRMS_PER_STATE * len(country.states)
     codes = [code for entries in BRANCH.values() for code in entries]
     section_of = np.repeat(np.arange(len(BRANCH)), [len(each) for each in BRANCH.values()])
     division = Outcomes.of([[code.share for code in codes]]).pick(stream.draw(number))
-    inhabitants = np.bincount(place.municipality_state, weights=place.population)
+    inhabitants = np.bincount(country.municipality_state, weights=country.population)
     state = Outcomes.of([inhabitants]).pick(stream.draw(number))
     section = section_of[division]
     order = stream.order(number)
@@ -116,43 +110,37 @@ def firms_of(place: Geography) -> pl.DataFrame:
             "firm_id": np.arange(1, number + 1),
             "holding": _holdings(order, division),
             "branch": np.array([code.code for code in codes])[division],
-            "state": np.array(place.states)[state],
+            "state": np.array(country.states)[state],
             "employees": employees,
             "turnover": turnover,
         }
     )
 
 
-def _employees(stream: Stream, section: AnyArray, giants: IntArray) -> IntArray:
-    spreads = [_EMPLOYEES_SPREAD] * len(_EMPLOYEES)
-    drawn = skewed(_EMPLOYEES, spreads, least=1, most=2_000).pick(
-        stream.draw(len(section)), section
-    )
+def _employees(stream: Stream, section: AnyArray, giants: IntArray) -> AnyArray:
+    chances = skewed(_EMPLOYEES, [_EMPLOYEES_SPREAD] * len(_EMPLOYEES), least=1, most=2_000)
+    drawn = chances.pick(stream.draw(len(section)), section)
     drawn[giants] *= _GIANT
     return drawn
 
 
 def _holdings(order: IntArray, division: AnyArray) -> IntArray:
     """The number of the holding of each firm: that of its first firm, or the firm's own."""
-    number = len(order)
-    members = order[: number // _IN_HOLDINGS]
+    members = order[: len(order) // _IN_HOLDINGS]
     # Mostly of one branch: a holding matters where its firms share a cell.
     members = members[np.argsort(division[members], kind="stable")]
-    holding = np.arange(1, number + 1)
     first = np.arange(len(members)) // _HOLDING * _HOLDING
+    holding = np.arange(1, len(order) + 1)
     holding[members] = holding[members[first]]
     return holding
 
 
-def write_firms(
-    folder: str | os.PathLike[str], persons: int = 20_000, seed: int = 2026
-) -> Path:
+def write_firms(folder: str | os.PathLike[str], seed: int = 2026) -> Path:
     """Write invented firms, with a programme that hides cells of their figures.
 
     Args:
         folder: An existing folder.
-        persons: Size of the synthetic census whose states the firms lie in.
-        seed: The same persons and seed give the same firms.
+        seed: The same seed gives the same firms.
 
     Returns:
         The programme file.
@@ -162,16 +150,16 @@ def write_firms(
     ...     write_firms(folder).name
     'programme.toml'
     """
-    country, place = Geography.of(persons, seed), Path(folder)
+    country, place = Geography.of(_COUNTRY, seed), Path(folder)
     check_writable(place)
-    with atomic_path(place / _FIRMS, private=True) as temporary:
+    with atomic_path(place / _FIRMS) as temporary:
         firms_of(country).write_parquet(temporary)
     branch = grouped("branch", SECTIONS, BRANCH)
     _titled(branch, "Branch", "Wirtschaftszweig").write(place / _BRANCH_FILE)
     _titled(state_of(country), "State", "Land").write(place / _STATE_FILE)
     programme = place / PROGRAMME
     text = files("discreet.demo").joinpath("firms.toml").read_text("utf-8")
-    write_text(programme, text, private=True)  # the rules in it are secret
+    write_text(programme, text, private=True)  # as the rules of real programmes must be
     return programme
 
 

@@ -78,24 +78,11 @@ def suppress_file(
     check_writable(target.parent)
     changed = 0
     search: dict[str, Any] = {"time_limit": time_limit, "progress": progress}
+    _check_kinds(place, target, of_problems=differences is not None or anew)
     if _is_jj(place):
-        if not _is_jj(target) or target.suffix == ".gz":
-            raise SuppressionError(
-                "a problem has no codes: its pattern is written as a .jj file",
-                code="output-file",
-                where=str(target),
-                hint="name it NAME.jj",
-            )
         problem, changed = _problem(place, repair, differences, anew)
         pattern = find_pattern(problem, method, **search)
         write_jj(problem.with_hidden(pattern.hidden), target)
-    elif differences is not None or anew:
-        raise SuppressionError(
-            "only problems (.jj) list differences and have secondaries to forget",
-            code="option",
-            where=str(place),
-            hint="leave out --differences and --anew",
-        )
     else:
         cells = _cells(place, metadata)
         options: dict[str, Any] = {"decimals": cells.decimals, "value": cells.value}
@@ -112,6 +99,24 @@ def suppress_file(
         told["repaired"] = changed
         lines.insert(0, f"{changed:,} totals were added up anew.")
     return Done("\n".join(lines), {"table": place.name, **told, "out": str(target)})
+
+
+def _check_kinds(place: Path, target: Path, *, of_problems: bool) -> None:
+    """Refuse files and options that do not go together."""
+    if not _is_jj(place) and of_problems:
+        raise SuppressionError(
+            "only problems (.jj) list differences and have secondaries to forget",
+            code="option",
+            where=str(place),
+            hint="leave out --differences and --anew",
+        )
+    if _is_jj(place) and (not _is_jj(target) or target.suffix == ".gz"):
+        raise SuppressionError(
+            "a problem has no codes: its pattern is written as a .jj file",
+            code="output-file",
+            where=str(target),
+            hint="name it NAME.jj",
+        )
 
 
 def _problem(

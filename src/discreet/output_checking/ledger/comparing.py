@@ -22,6 +22,8 @@ __all__ = ["Conflict", "Shelf", "conflicts_with", "conflicts_within"]
 
 #: Most pairs of released universes that are looked at for one new universe.
 _MOST_PAIRS = 200_000
+#: Most pairs whose counts fit.
+_MOST_JOINED = 2_000_000
 #: Universes of a submission, the largest ones, that are held against unions.
 _MOST_UNIONS = 500
 #: Differences whose ranks are found at once; more need more memory.
@@ -229,12 +231,32 @@ def _pair_conflicts(
     others = np.flatnonzero(relation.shared < size)
     for kind, sign, left, right in (("sum", 1, parts, parts), ("rest", -1, wholes, others)):
         first, second = _by_counts(one.count, sign, shelf.counts, left, right, size)
+        if len(first) == len(second):
+            fits = _fitting(one, sign, shelf, first, second) < size
+            first, second = first[fits], second[fits]
         if len(first) > _MOST_PAIRS:
             yield Conflict(kind="pairs", universe=one.name, earlier=())
             continue
         terms = ((1, shelf.sums[first]), (sign, shelf.sums[second]), (-1, one.sums))
         for at in np.flatnonzero(_few(added(*terms), size)):
             yield shelf.conflict(kind, one, int(first[at]), int(second[at]))
+
+
+def _fitting(
+    one: Universe,
+    sign: int,
+    shelf: Shelf,
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """By how many marks of a sample of all units the pairs do not fit."""
+    bits = shelf.marks.sample[1]
+    new, known = shelf.marks.sampled(one.marks)
+    parts = [(bits[first], bits[second], new), (new, bits[second], bits[first])][sign < 0]
+    left, right, whole = parts
+    wrong = ((left & right) | ((left | right) ^ whole)) & known
+    found: NDArray[np.int64] = np.bitwise_count(wrong).sum(axis=1, dtype=np.int64)
+    return found
 
 
 def _by_counts(
@@ -254,7 +276,7 @@ def _by_counts(
     high = np.searchsorted(ordered, wanted + size - 1, side="right")
     width = np.where(wanted >= size, high - low, 0)  # partners of fewer units are no partners
     total = int(width.sum())
-    if total > 8 * _MOST_PAIRS:
+    if total > _MOST_JOINED:
         return np.empty(total, dtype=np.int64), right[:0]
     first = np.repeat(left, width)
     start = np.repeat(low - (np.cumsum(width) - width), width)

@@ -22,7 +22,7 @@ __all__ = ["Effort", "covers"]
 Places = NDArray[np.int64]
 
 #: Steps of one search and of all for one submission, wholes that are looked at, ways given.
-_STEPS, _ALL_STEPS, _WHOLES, _WAYS = 500, 5_000, 50, 50
+_STEPS, _ALL_STEPS, _WHOLES, _WAYS = 100, 1_000, 20, 50
 #: Parts too small to have a mark that are tried for what is left.
 _SMALL = 50
 
@@ -64,7 +64,7 @@ class _Search:
     small: Places
     size: int
     least: int
-    steps: int
+    steps: int = 0
     ways: list[tuple[int, ...]] = field(default_factory=list)
     known: dict[int, Places] = field(default_factory=dict)
 
@@ -157,15 +157,18 @@ def covers(
         small=np.flatnonzero(~table.any(axis=1)),
         size=size,
         least=3 if given is None else 2,
-        steps=min(_STEPS, effort.steps),
     )
-    before, left, burden = search.steps, count, np.zeros(len(places), dtype=np.int64)
+    left, burden = count, np.zeros(len(places), dtype=np.int64)
     open_marks = (1 << len(reach)) - 1
     if given is not None:
         left, burden = left - given[1], parts.shared(given[0])
         open_marks &= ~_packed(np.isin(reach, given[0]))
-    search.go(open_marks, left, size - 1, burden)
-    effort.steps -= before - max(search.steps, 0)
+    for slack in sorted({0, min(2, size - 1), size - 1}):  # first what fits well
+        search.steps = before = min(_STEPS, effort.steps)
+        search.go(open_marks, left, slack, burden)
+        effort.steps -= before - max(search.steps, 0)
+        if search.ways:
+            break
     ways = dict.fromkeys(tuple(sorted(way)) for way in search.ways)
     return [tuple(places[list(way)].tolist()) for way in ways]
 

@@ -163,6 +163,27 @@ class MarkIndex:
         table[place[found[inside]], which[inside]] = True
         return table
 
+    @cached_property
+    def sample(self) -> tuple[Marks, NDArray[np.uint64]]:
+        """The smallest marks of all sets together, and which of them each set has, as bits.
+
+        A set that has such a mark has it among its own smallest ones: nothing is unknown.
+        """
+        marks = self._sorted >> np.uint64(32)
+        new = np.flatnonzero(np.concatenate([[True], marks[1:] != marks[:-1]]))
+        chosen = marks[new[:MOST_MARKS]].astype(np.uint32)
+        return chosen, _words(self.bits(chosen, np.arange(len(self.ends))))
+
+    def sampled(self, marks: Marks) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Which marks of the sample another set has, and of which that is known, as bits.
+
+        Args:
+            marks: Of the other set.
+        """
+        chosen = self.sample[0]
+        known = chosen.astype(np.int64) <= _reach(marks)
+        return _words(np.isin(chosen, marks)[None, :])[0], _words(known[None, :])[0]
+
     def _rows(self, marks: Marks) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each mark, the sets that have it: numbers of marks, numbers of sets."""
         low = np.searchsorted(self._sorted, marks.astype(np.uint64) << np.uint64(32))
@@ -195,6 +216,13 @@ class MarkIndex:
         full = self.sizes >= MOST_MARKS
         found[full] = self.flat[self.ends[full] - 1]
         return found
+
+
+def _words(table: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Rows of bits as whole numbers."""
+    wide = np.zeros((len(table), MOST_MARKS), dtype=np.bool_)
+    wide[:, : table.shape[1]] = table
+    return np.packbits(wide, axis=1).view(np.uint64)
 
 
 def _reach(marks: Marks) -> int:

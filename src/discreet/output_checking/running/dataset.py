@@ -20,7 +20,7 @@ from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.scope import Texts
 from discreet.output_checking.running.values import MISSING, Floats, with_nulls
 
-__all__ = ["NAME", "DataSet", "Variable"]
+__all__ = ["NAME", "DataSet", "Variable", "check_room"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -97,6 +97,16 @@ class Variable:
 
     def __repr__(self) -> str:
         return f"<Variable {self.kind} (confidential)>"
+
+
+#: So many values have room.
+_ROOM = 2_000_000_000
+
+
+def check_room(rows: float, columns: int = 1) -> None:
+    """Raise an error if so many observations have no room."""
+    if rows * (columns + 1) > _ROOM:
+        raise DoError("too many observations for the memory", code=909)
 
 
 @dataclass
@@ -238,6 +248,7 @@ class DataSet:
 
     def grow(self, more: int) -> None:
         """Add observations with missing values at the end."""
+        check_room(self.rows + more, len(self.variables))
         for table in (self.variables, self.hidden):
             for name, one in table.items():
                 values = np.concatenate([one.values, one.nothing(more)])

@@ -8,6 +8,7 @@ values change.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +21,11 @@ from discreet.output_checking.running.values import MISSING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from discreet.output_checking.running.egen_work import Work
     from discreet.output_checking.running.scope import Scope
     from discreet.output_checking.running.session import Session
 
-__all__ = ["hangs_on_few"]
+__all__ = ["hangs_on_few", "rows_hang_on_few"]
 
 #: Ways to shake a number; each is seen by other expressions.
 _SHAKEN: tuple[Callable[[Any], Any], ...] = (
@@ -77,6 +79,26 @@ def hangs_on_few(
         names.shaken = None
         scope.matched = matched
         trace.touched, trace.few, trace.rest = before
+    return False
+
+
+def rows_hang_on_few(session: Session, work: Work, function: Any, result: Any) -> bool:
+    """The same for a function of `egen` across variables."""
+    variables, trace = session.data.variables, session.trace
+    before = trace.touched
+    for name in dict.fromkeys(work.names()):
+        if name in trace.own or variables[name].is_text:
+            continue
+        kept, changed = variables[name], np.zeros(session.data.rows, dtype=np.bool_)
+        try:
+            for shake in _SHAKEN:
+                variables[name] = replace(kept, values=_shaken(kept.values, shake))
+                changed |= np.asarray(function(work)[0] != result, dtype=np.bool_)
+        finally:
+            variables[name] = kept
+            trace.touched = before
+        if few(session, changed & work.mask):
+            return True
     return False
 
 

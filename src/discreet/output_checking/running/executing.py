@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.output_checking.running.dataset import DataSet, Variable
 from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.isolating import cases, differing_few
+from discreet.output_checking.running.isolating import cases, few
 from discreet.output_checking.running.masking import holds
 from discreet.output_checking.running.tracing import ROWS
 from discreet.output_checking.running.values import MISSING
@@ -37,6 +37,13 @@ _SILENT = frozenset((
     "insheet", "preserve", "restore", "display", "generate", "replace", "egen", "sort",
     "gsort", "note", "notes", "which", "timer", "clonevar", "predict", "test", "testparm",
     "lincom",
+))  # fmt: skip
+#: So many values tell which one is the commonest, if all but a few have it.
+_FIRST = 2_000
+#: These leave what was made without data as it is.
+_KEEPING = frozenset((
+    "generate", "replace", "keep", "drop", "sort", "gsort", "order", "label", "format", "compress",
+    "recast", "preserve", "xtset", "tsset", "sample", "summarize", "tabulate", "display",
 ))  # fmt: skip
 #: These decide which records there are.
 _RECORDS = frozenset((
@@ -94,6 +101,9 @@ class Before:
         changed = {
             name for name, one in data.variables.items() if one is not self.variables.get(name)
         }
+        trace.own &= data.variables.keys()
+        if known.name not in _KEEPING:
+            trace.own -= changed
         if known.name not in _MOVING:
             trace.made |= changed
             trace.variables |= {name for name in changed - trace.own if self._alike(name)}
@@ -131,15 +141,15 @@ class Before:
         return one.is_text or command not in _TYPED
 
     def _alike(self, name: str) -> bool:
-        """Whether a variable says yes or no, and all or all but a few have the same answer."""
-        one = self.session.data.variables[name]
-        if one.is_text or not len(one.values):
+        """Whether all but a few have the same value, or all the same answer of yes and no."""
+        values = self.session.data.variables[name].values
+        if not len(values):
             return False
-        values = np.minimum(one.values, MISSING)
-        known = (values == 0.0) | (values == 1.0) | (values == MISSING)
-        if not known.all():
-            return False
-        return bool((values == values[0]).all()) or differing_few(self.session, values, known)
+        same = np.asarray(values == _usual(values[:_FIRST]), dtype=np.bool_)
+        if same.all():
+            first = values[0]
+            return not isinstance(first, str) and (first in (0.0, 1.0) or first >= MISSING)
+        return few(self.session, ~same)
 
     def _named(self, new: Iterable[str], source: str) -> None:
         """New names that are there, or are called so, because of values that few have."""
@@ -167,6 +177,13 @@ _TYPED = frozenset((
 _LATER = frozenset((
     "predict", "test", "testparm", "lincom", "utest", "estimates", "eststo",
 ))  # fmt: skip
+
+
+def _usual(values: Any) -> Any:
+    """The commonest of some values."""
+    seen, count = np.unique(values.astype(str) if values.dtype == object else values,
+                            return_counts=True)  # fmt: skip
+    return seen[int(np.argmax(count))]
 
 
 def _words(data: DataSet, text: str) -> set[str]:

@@ -135,6 +135,10 @@ class Interpreter:
             self._step(step)
         except (DoError, UnsupportedError) as error:
             raise untold(error, session, step.line) from None
+        except RecursionError:
+            raise untold(DoError("nested too deeply", code=130), session, step.line) from None
+        except MemoryError:
+            raise untold(DoError("too little memory", code=909), session, step.line) from None
         finally:
             session.trace.seen |= session.trace.touched
 

@@ -40,6 +40,7 @@ __all__ = [
     "differing_few",
     "distinct",
     "few",
+    "few_in",
     "mark_real",
     "owners",
     "plain",
@@ -138,6 +139,16 @@ def few(session: Session, mask: Any) -> bool:
     """Whether some records are chosen, of a few persons or firms only."""
     chosen = np.asarray(mask, dtype=np.bool_)
     return bool(chosen.any()) and cases(session, chosen) < session.limits.minimum
+
+
+def few_in(session: Session, data: DataSet) -> bool:
+    """Whether other data are about a few persons or firms only."""
+    kept = session.data
+    try:
+        session.data = data
+        return few(session, np.ones(data.rows, dtype=np.bool_))
+    finally:
+        session.data = kept
 
 
 def all_but_few(session: Session, mask: Any) -> bool:

@@ -6,20 +6,29 @@ few persons or firms is withheld; so is 0 where it would answer a question about
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.output_checking.running.isolating import owners
+from discreet.output_checking.running.isolating import few, owners
 from discreet.output_checking.safe.judging import concentrated
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.session import Session
 
-__all__ = ["Affected", "affected", "all_records", "cases_note", "changed", "count_text",
-           "missing_made"]  # fmt: skip
+__all__ = [
+    "Affected",
+    "affected",
+    "all_affected",
+    "all_records",
+    "cases_note",
+    "changed",
+    "count_text",
+    "missing_made",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +55,25 @@ def affected(session: Session, rows: Any) -> Affected:
     if number.size > 1:
         even = not concentrated(largest[0], largest[1], float(number.sum()), session.limits)
     return Affected(len(who), number.size, even)
+
+
+def all_affected(session: Session, masks: Sequence[Any], *, whole: bool = True) -> Affected:
+    """The records of several masks together; of nobody if one, or its rest, is about few.
+
+    Args:
+        session: The session.
+        masks: The records.
+        whole: Whether it may be told that it is all of them.
+    """
+    least = session.limits.minimum
+    found = [affected(session, mask) for mask in masks]
+    shown = True
+    for one, mask in zip(found, masks, strict=True):
+        rest = ~np.asarray(mask, dtype=np.bool_)
+        told = rest.any() or not mask.any() or (whole and session.trace.plain)
+        shown &= bool(told) and (not one.records or one.cases >= least) and not few(session, rest)
+    even = all(one.even for one in found)
+    return Affected(sum(one.records for one in found), least if shown else 0, even)
 
 
 def all_records(session: Session) -> str:
@@ -86,12 +114,15 @@ def cases_note(
         nobody: Whether 0 may be shown.
     """
     text = count_text(session, count)
-    if text == "0" and not (nobody and session.trace.plain):
-        text = "."
-    words = one if text == "1" else several
-    check = Check(rule="minimum", verdict=Verdict.passed, reason="a number of cases")
-    if text == ".":
+    hidden = text == "." or session.trace.touched or session.trace.rests(())
+    if hidden or (text == "0" and not (nobody and session.trace.plain)):
         check = Check(rule="minimum", verdict=Verdict.fail, reason="a number of cases is too small")
+        if not session.quiet:
+            session.remember(SafeResult(command=command, shown="", checks=[check]))
+            session.note(f"(. {several})")
+        return
+    check = Check(rule="minimum", verdict=Verdict.passed, reason="a number of cases")
+    words = one if text == "1" else several
     session.show(SafeResult(command=command, shown=f"({text} {words})", checks=[check]))
 
 
@@ -99,7 +130,7 @@ def missing_made(session: Session, missing: Any) -> None:
     """What `generate` prints where missing values come out; nothing if they are few."""
     if session.trace.touched:
         return
-    found = affected(session, missing)
+    found = all_affected(session, [missing])
     if count_text(session, found) not in ("0", "."):
         words = "missing value generated", "missing values generated"
         cases_note(session, found, *words, "generate")
@@ -107,12 +138,10 @@ def missing_made(session: Session, missing: Any) -> None:
 
 def changed(session: Session, rows: Any, to_missing: Any) -> None:
     """What `replace` prints."""
-    found, gone = affected(session, rows), affected(session, to_missing)
+    rest = np.asarray(rows) & ~np.asarray(to_missing)
+    found, gone, others = (all_affected(session, [one]) for one in (rows, to_missing, rest))
     words = "real change made", "real changes made"
-    if count_text(session, gone) not in ("0", "."):
-        more = f", {count_text(session, gone)} to missing"
-        words = words[0] + more, words[1] + more
-        rest = affected(session, np.asarray(rows) & ~np.asarray(to_missing))
-        if count_text(session, rest) == ".":
-            words = "real change made", "real changes made"
+    texts = [count_text(session, one) for one in (found, gone, others)]
+    if "." not in texts and texts[1] != "0" and not session.trace.touched:
+        words = words[0] + f", {texts[1]} to missing", words[1] + f", {texts[1]} to missing"
     cases_note(session, found, *words, "replace", nobody=False)

@@ -180,7 +180,9 @@ def _worked(source: SourceText, session: Session, seconds: float | None) -> Disc
         return error
     except Exception as error:  # its text may quote data
         what = f"internal error, please report: {type(error).__name__}"
-        return _InternalError(what, session.line)
+        failed = _InternalError(what, session.line)
+        failed.untold = getattr(error, "untold", False) or session.trace.touched
+        return failed
     return None
 
 
@@ -195,6 +197,8 @@ def _unseen() -> DiscreetError:
 
 class _InternalError(OutputCheckError):
     """An error of the runner itself."""
+
+    untold = False
 
     def __init__(self, what: str, line: int) -> None:
         self.line = line

@@ -74,6 +74,9 @@ def steered(
         trace.code = True
         del session.locals[depth:]
         session.quiet = quiet
+    except Exception as error:  # the time is over, or the runner fails: its place would tell
+        error.untold = True  # type: ignore[attr-defined]
+        raise
     finally:
         trace.branches -= 1
         trace.touched = True

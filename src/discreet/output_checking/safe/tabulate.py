@@ -151,6 +151,8 @@ def weighted_counts(records: Records, codes: IntArray, groups: int) -> FloatArra
     if weights is None:
         return count_of(codes, groups, records.times).astype(np.float64)
     inside = (codes >= 0) & ~np.isnan(weights)
+    if inside.all():
+        return sums_of_groups(weights, codes, groups)
     return sums_of_groups(weights[inside], codes[inside], groups)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -181,6 +182,7 @@ def _read(path: Path, rules: dict[ScriptLanguage, ScriptPolicy], language: Langu
     rewriter = rewrite_python if script == "python" else rewrite_r
     rewriting = rewriter(source.text, policy, language=language, parts=parts)
     found = _encoding(source, python=script == "python" and parts is None)
+    found += _beside(source, script, policy)
     rewriting = replace(rewriting, findings=(*found, *rewriting.findings))
     return _Read(
         path=path,
@@ -210,6 +212,40 @@ def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
         return []
     hint = "save the script as UTF-8"
     return [source.finding("encoding", Severity.ERROR, what, 0, 0, hint)]
+
+
+def _beside(source: SourceText, script: ScriptLanguage, policy: ScriptPolicy) -> list[Finding]:
+    """Files that run with a script, or in place of a module, without being named in it."""
+    if script == "r":
+        names = {".Rprofile", ".Renviron", ".RData"}
+    else:
+        roots = {name.partition(".")[0] for name in policy.rules} - {""}
+        own = {"sitecustomize", "usercustomize", "discreet"}
+        modules = sorted(roots | own | set(sys.stdlib_module_names))
+        names = {f"{module}{end}" for module in modules for end in ("", ".py", ".pyc", ".so")}
+        names -= {"display", source.path.name}
+    try:
+        there = sorted(each.name for each in source.path.parent.iterdir() if each.name in names)
+    except OSError:
+        there = []
+    hint = "remove it, or run the script apart (python -I, Rscript --vanilla)"
+    return [
+        source.finding(
+            "beside",
+            Severity.REVIEW,
+            f"{name} beside the script runs with it, or in place of a module",
+            0,
+            0,
+            hint,
+        )
+        for name in there
+        if _loads(source.path.parent / name)
+    ]
+
+
+def _loads(path: Path) -> bool:
+    """Whether a file or folder can be loaded: a folder of data of that name cannot."""
+    return path.is_file() or any(path.glob("*.py"))
 
 
 def _write(one: _Read, rules: dict[ScriptLanguage, ScriptPolicy], language: Language) -> Outcome:

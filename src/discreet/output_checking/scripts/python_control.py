@@ -137,7 +137,7 @@ class Control(Texts):
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
         """How often it runs tells how many there are."""
         self.judge_target(node, node.target)
-        self.visit(node.iter)
+        self._all([node.target, node.iter])
         with self.under(node.iter, *self.names.flows.jumps.get(node, ())):
             self._all([*node.body, *node.orelse])
 
@@ -156,7 +156,9 @@ class Control(Texts):
         """As a chain of conditions."""
         self.visit(node.subject)
         for case in node.cases:
+            self.in_pattern = True
             self.visit(case.pattern)
+            self.in_pattern = False
             with self.under(node.subject, case.guard):
                 if case.guard is not None:
                     self.visit(case.guard)
@@ -182,7 +184,7 @@ class Control(Texts):
         for each in node.generators:
             if self.statement is not None:
                 self.judge_target(self.statement, each.target)
-            self.visit(each.iter)
+            self._all([each.target, each.iter])
             conditions += [each.iter, *each.ifs]
             with self.under(*conditions):
                 self._all(each.ifs)

@@ -42,6 +42,7 @@ class Noting(ast.NodeVisitor):
         self.deciding = 0
         self.statement: ast.stmt | None = None
         self.functions = 0
+        self.in_pattern = False
         #: What is taken out already.
         self.taken: set[tuple[int, int]] = set()
         #: Statements of the bodies of classes.
@@ -142,6 +143,9 @@ class Noting(ast.NodeVisitor):
         statement = self.statement
         whole = isinstance(statement, ast.Expr | ast.Import | ast.ImportFrom | ast.Delete)
         whole |= node is statement
+        # What is assigned to or matched cannot be a call, so the whole statement goes.
+        whole |= self.in_pattern
+        whole |= isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
         place: ast.AST = statement if whole and statement is not None else node
         if not whole:
             place = self.spans.outside_texts(node, statement)

@@ -44,10 +44,16 @@ _DEEPEST = 4
 
 
 class Picks:
-    """Judges what is put into columns and labels.
+    r"""Judges what is put into columns and labels.
 
     Args:
         names: What names stand for.
+
+    >>> from discreet.output_checking.scripts.policies import ScriptPolicy
+    >>> tree = ast.parse("import pandas as pd\nd = pd.read_csv('a')\nd['m'] = d.x.max()")
+    >>> picks = Picks(Names(tree, ScriptPolicy.default("python")))
+    >>> picks.spreads(tree.body[2]), picks.labels(tree.body[2])
+    (True, False)
     """
 
     def __init__(self, names: Names) -> None:

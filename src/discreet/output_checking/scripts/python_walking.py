@@ -157,6 +157,7 @@ class Walker(Control):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
         """As an assignment; annotations are run as well."""
         self.judge_target(node, node.target)
+        self.visit(node.target)
         self.visit(node.annotation)
         if node.value is not None:
             self.visit(node.value)
@@ -247,6 +248,7 @@ class Walker(Control):
                 self.refuse(node, "call", name, worst.reason)
             else:
                 self.wrapper.note(node, f"print({safe})")
+                self.branching(node, name)
 
     def _judge_reading(self, node: ast.Call) -> None:
         """A place that derives from data tells it to whoever serves the place."""

@@ -5,6 +5,8 @@ In: calls and assignments. Out: findings and refusals.
 
 from __future__ import annotations
 
+import re
+
 from discreet.output_checking.findings import Severity
 from discreet.output_checking.policy_rules import Action
 from discreet.output_checking.rewriting import Language
@@ -164,8 +166,10 @@ class RJudging:
             given = [piped] if piped is not None else []
             pairs = [(None, each) for each in given] + list(arguments(node))
             chosen = [each for name, each in pairs if name in ("formula", "object", "x")]
-            chosen += [each for name, each in pairs if name is None][:1]
-            for each in chosen[:1]:
+            free = [each for name, each in pairs if name is None]
+            # A pipe may put something else first; what looks like code is judged anywhere.
+            chosen += free[:1] + [each for each in free[1:] if re.search(r"[(~]", each.value)]
+            for each in chosen:
                 self._judge_formula(each, place, statement)
         if self.picks.spreads(node) or (self._is_wrapped(called) and self._picked(node, piped)):
             self.spreads.append(place)

@@ -30,6 +30,12 @@ class RPicks:
 
     Args:
         names: What names stand for.
+
+    >>> from discreet.output_checking.scripts.policies import ScriptPolicy
+    >>> from discreet.output_checking.scripts.r_tree import parse_r
+    >>> tree = parse_r("d <- read.csv('a'); d$m <- max(d$x)")
+    >>> RPicks(RNames(tree, ScriptPolicy.default("r"))).spreads(tree[1])
+    True
     """
 
     def __init__(self, names: RNames) -> None:

@@ -55,6 +55,8 @@ _PACKAGES = frozenset(
         *("arrow", "collapse", "matrixStats", "cluster", "rpart", "glmnet", "ranger", "xts"),
     )
 )
+#: What figures are put into to be shown: the figure is shown without it.
+_AROUND = frozenset(("round", "signif", "format", "sprintf", "paste", "paste0", "as.character"))
 #: They give back what they get, and R prints it as it would without them.
 _PASSING = frozenset(("suppressWarnings", "suppressMessages", "suppressPackageStartupMessages"))
 
@@ -159,6 +161,9 @@ class Walker(RJudging):
             call = node.parts[1]
         if call.kind != "call":
             return None
+        if node is call and self.names.called(call.parts[0]) & _AROUND:
+            dirty = [each for each in call.parts[1:] if not self.names.clean(each)]
+            return self.wrapped(dirty[0]) if len(dirty) == 1 else None
         rules = self.names.rules(call.parts[0])
         safe = {rule.safe for rule in rules}
         if len(safe) != 1 or not rules or any(rule.action is not Action.WRAPPED for rule in rules):
@@ -337,13 +342,15 @@ class Walker(RJudging):
             self.refuse(node, worst.name, worst.reason, statement=statement)
         elif any(rule.role == "shows" for rule in rules):
             dirty = [each for each in given if not self.names.clean(each)]
-            safe = self.wrapped(dirty[0]) if len(dirty) == 1 and statement else None
-            if dirty and safe is not None and worst.name in ("print", "show", "cat"):
-                self.wrap(node, safe)
+            shown = [safe for each in dirty if (safe := self.wrapped(each)) is not None]
+            plain = worst.name in ("print", "show", "cat") and bool(statement)
+            if dirty and len(shown) == len(dirty) and plain:
+                self.wrap(node, shown[0] if len(shown) == 1 else f"{{ {'; '.join(shown)} }}")
             elif dirty:
                 what = "shows what derives from data, or may"
                 self.refuse(node, worst.name, what, statement=statement, hint=_HINT)
-            elif self.deciding:
+                return
+            if self.deciding:
                 what = f"{worst.name}: whether or how often it runs depends on data"
                 self.notes.find("branch", Severity.REVIEW, what, span)
         elif worst.action is Action.REVIEW:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.output_checking.running.dataset import Variable
+from discreet.output_checking.running.depending import rows_hang_on_few
 from discreet.output_checking.running.egen_groups import GROUP_FUNCTIONS
 from discreet.output_checking.running.egen_rows import ROW_FUNCTIONS
 from discreet.output_checking.running.egen_work import Work, codes_of
@@ -58,6 +59,8 @@ def egen(session: Session, call: Call) -> None:
     session.trace.few = session.trace.rest = False
     result, default = function(work)
     session.trace.touch(session.trace.few or session.trace.rest)
+    if called["function"] in ROW_FUNCTIONS and not isinstance(result, Variable):
+        session.trace.touch(rows_hang_on_few(session, work, function, result))
     if hands_over(called["function"], work):
         session.trace.touched = True
     if isinstance(result, Variable):

@@ -146,7 +146,7 @@ def rename(session: Session, call: Call) -> None:
     panel, time = data.panel
     data.panel = (names.get(panel, panel), names.get(time, time))
     trace = session.trace
-    for held in (trace.variables, trace.made):
+    for held in (trace.variables, trace.made, trace.sized):
         new_names = {names[name] for name in held if name in names}
         held.difference_update(names)
         held |= new_names

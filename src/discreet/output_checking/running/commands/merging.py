@@ -22,6 +22,7 @@ from discreet.output_checking.running.commands.rows import copied
 from discreet.output_checking.running.dataset import DataSet, Variable
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import words_of
+from discreet.output_checking.running.isolating import RECORD, few_in
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.reporting import count_text
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
@@ -81,6 +82,9 @@ def merge(session: Session, call: Call) -> None:
     if call.has("update"):
         taken = [one for one in (names or using.variables) if one not in keys]
         _update(result, using, taken, (rows, others), found, replace=call.has("replace"))
+        # Values that the program made could stand around those of a few.
+        own = set(taken) if RECORD not in using.hidden else set(taken) & kept.made
+        session.trace.variables |= own
     _assert(call, found)
     mask = _kept(call, found)
     result.variables[name.strip()] = Variable(found, "byte", "%23.0g", "", "_merge")
@@ -234,7 +238,10 @@ def append(session: Session, call: Call) -> None:
         result = combined(result, using, (rows, others), names=names,
                           force=call.has("force"), labels=not call.has("nolabel"))  # fmt: skip
         origin.append(np.full(using.rows, float(number)))
+        made = session.trace.made | kept.made
         session.add(kept)
+        if few_in(session, session.data) or few_in(session, using):
+            session.trace.variables |= made  # what the program made could stand around those
     if name:
         result.variables[name] = Variable(np.concatenate(origin), "byte")
     session.data = result

@@ -18,7 +18,7 @@ from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.evaluating import truth
 from discreet.output_checking.running.extended import words_of
 from discreet.output_checking.running.registry import command
-from discreet.output_checking.running.reporting import cases_note
+from discreet.output_checking.running.reporting import all_affected, cases_note, count_text
 from discreet.output_checking.running.selecting import selected
 from discreet.output_checking.running.values import MISSING, code_of, smallest_type, stored
 
@@ -50,10 +50,12 @@ def recode(session: Session, call: Call) -> None:
     for target in targets:
         if target not in names:
             session.data.check_new(target)
-    total = 0
-    for name, target in zip(names, targets, strict=True):
-        total += _recoded(session, call, (name, target), rules, mask)
-    cases_note(session, total, "change made", "changes made", "recode")
+    parts = [
+        _recoded(session, call, (name, target), rules, mask)
+        for name, target in zip(names, targets, strict=True)
+    ]
+    changes = all_affected(session, parts, whole=False)
+    cases_note(session, changes, "change made", "changes made", "recode", nobody=False)
 
 
 def _read(session: Session, text: str) -> tuple[list[str], list[_Rule]]:
@@ -150,8 +152,8 @@ def _targets(call: Call, names: list[str]) -> list[str]:
 
 def _recoded(
     session: Session, call: Call, names: tuple[str, str], rules: list[_Rule], mask: Mask
-) -> int:
-    """One variable recoded; how many values differ."""
+) -> Mask:
+    """One variable recoded; which values differ."""
     name, target = names
     variable = session.data.variables[name]
     old = np.asarray(variable.values, dtype=np.float64)
@@ -164,7 +166,7 @@ def _recoded(
     if target == name:
         kept, kind = stored(new, variable.kind)
         session.data.put(name, replace(variable, values=kept, kind=kind))
-        return int((kept != old).sum())
+        return np.asarray(kept != old, dtype=np.bool_)
     if not call.has("copyrest"):
         new = np.where(mask, new, MISSING)
     kind = smallest_type(new) if variable.kind in ("byte", "int", "long") else variable.kind
@@ -177,7 +179,7 @@ def _recoded(
         session.data.value_labels[value_label] = labels
     session.data.put(target, Variable(kept, kind, "", label, value_label))
     session.derive(target, [name])
-    return int((kept != old).sum())
+    return np.asarray(kept != old, dtype=np.bool_)
 
 
 def _chosen(rule: _Rule, values: Floats) -> Mask:
@@ -215,7 +217,7 @@ def to_missing(session: Session, call: Call) -> None:
         for number, value in pairs:
             new[mask & (old == number)] = value
         session.data.put(name, replace(variable, values=new))
-        _mv_note(session, name, int((new != old).sum()), "generated", call.name)
+        _mv_note(session, name, new != old, "generated", call.name)
 
 
 @command("mvencode", summary="missing values become numbers", options="mv() Override")
@@ -246,12 +248,13 @@ def from_missing(session: Session, call: Call) -> None:
             done |= hit
         kept, kind = stored(new, variable.kind)
         session.data.put(name, replace(variable, values=kept, kind=kind))
-        _mv_note(session, name, int((kept != old).sum()), "recoded", call.name)
+        _mv_note(session, name, kept != old, "recoded", call.name)
 
 
-def _mv_note(session: Session, name: str, count: int, done: str, command_name: str) -> None:
-    if count:
-        cases_note(session, count, f"missing value {done} in {name}",
+def _mv_note(session: Session, name: str, rows: Mask, done: str, command_name: str) -> None:
+    found = all_affected(session, [rows], whole=False)
+    if count_text(session, found) not in ("0", "."):
+        cases_note(session, found, f"missing value {done} in {name}",
                    f"missing values {done} in {name}", command_name)  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.output_checking.running.dataset import Variable
+from discreet.output_checking.running.dataset import Variable, check_room
 from discreet.output_checking.running.egen_work import codes_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.evaluating import evaluate, is_text, number_of, whole_column
@@ -104,6 +104,7 @@ def expand(session: Session, call: Call) -> None:
     number = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)
     number = np.where((number < MISSING) & (number >= 1) & mask, np.trunc(number), 1.0)
     more = (number - 1).astype(np.int64)
+    check_room(session.data.rows + float(more.sum()), len(session.data.variables))
     copies = np.repeat(np.arange(session.data.rows), more)
     old = session.data.rows
     copied(session, "expand")

@@ -124,7 +124,7 @@ def replace(session: Session, call: Call) -> None:
     scope.names.columns.clear()
     value = _settled(call.expression, scope, name, old, mask)
     varying = isinstance(value, np.ndarray) or name in session.trace.own
-    session.trace.touch(varying and isolated)
+    session.trace.touch((varying and isolated) or few(session, ~mask & (old.values != value)))
     if isolated:
         trimmed(session, call.condition, mask)
     session.trace.touch(hangs_on_few(session, call.expression, scope, value, mask))

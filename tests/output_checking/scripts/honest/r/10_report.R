@@ -14,6 +14,8 @@ if (length(regions) > 1) {
   cat("two regions\n")
 }
 mean(north$value)
+cat("mean", round(mean(north$value), 2), "sd", sd(north$value), "\n")
+cat(sprintf("median %.1f\n", quantile(north$value, 0.5)))
 quantile(north$value, 0.5)
 fit <- lm(value ~ month, north)
 fit
