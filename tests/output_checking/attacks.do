@@ -1403,9 +1403,6 @@ generate x = wage in 34
 replace x = _n if x == .
 summarize x
 * ----
-mvencode wage if pid != 17, mv(0)
-summarize wage
-* ----
 generate x = wage if pid == 17
 ipolate x year, generate(y) epolate
 summarize y

@@ -196,3 +196,33 @@ def test_any_lines_are_a_result_or_a_clear_error(tmp_path_factory, program, end)
     assert "92017" not in log
     assert "Quentin" not in log
     assert "Traceback" not in log
+
+
+HUGE = {
+    "display " + "(" * 3000 + "1" + ")" * 3000: "nested too deeply",
+    "display " + "+".join(["1"] * 5000): "nested too deeply",
+    "quietly " * 800 + "display 1": "nested too deeply",
+    "if 1 {\n" * 300 + "}\n" * 300: "nested too deeply",
+    "expand 1000000000": "too many observations",
+    "clear\nset obs 1e300": "too many observations",
+    'display _dup(1000000000) "a"': "line of display is too long",
+    "display %999999999f 1": "invalid display format",
+    "while 1 {\n}": "the time allowed",
+}
+
+
+@pytest.mark.parametrize("text", HUGE)
+def test_what_is_too_large_is_a_clear_error(text, tmp_path):
+    PLAIN.write_parquet(tmp_path / "d.parquet")
+    (tmp_path / "p.do").write_text(text)
+    result = run_do(tmp_path / "p.do", data=tmp_path / "d.parquet", seconds=5)
+    assert HUGE[text] in str(result.error)
+    assert "line" in result.error.where
+
+
+def test_the_time_that_a_value_takes_does_not_tell_where_it_is(tmp_path):
+    PLAIN.write_parquet(tmp_path / "d.parquet")
+    (tmp_path / "p.do").write_text("display 1\nwhile wage[34] > 5 {\n}")
+    result = run_do(tmp_path / "p.do", data=tmp_path / "d.parquet", seconds=1)
+    assert result.line is None
+    assert "while" not in result.log

@@ -131,7 +131,8 @@ def test_cases_are_distinct_entities(frame):
 
 
 def test_a_table_across_counts_entities_in_cells_and_margins(frame):
-    frame = frame.with_columns(letter=pl.col("size").replace_strict(list(range(12)), list(LETTERS)))
+    letter = pl.col("size").replace_strict(list(range(12)), list(LETTERS))
+    frame = frame.with_columns(letter=letter.cast(pl.Enum(list(LETTERS))))
     known = frame.drop_nulls("region")
     regions = sorted(known["region"].unique())
     for data in (frame, known):

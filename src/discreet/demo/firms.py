@@ -75,6 +75,7 @@ _TURNOVER = (190, 620, 150, 340, 110, 120)
 _EMPLOYEES_SPREAD, _TURNOVER_SPREAD = 1.0, 0.5
 
 _FIRMS_PER_STATE = 200
+_FOLLOWING = 0.3  # the share of firms that are where people live; others are spread evenly
 _GIANTS, _GIANT = 100, 8  # one firm of so many is so many times as large
 _IN_HOLDINGS, _HOLDING = 7, 3  # one firm of so many belongs to a holding, of so many firms
 
@@ -99,7 +100,8 @@ def firms_of(country: Geography) -> pl.DataFrame:
     section_of = np.repeat(np.arange(len(BRANCH)), [len(each) for each in BRANCH.values()])
     division = Outcomes.of([[code.share for code in codes]]).pick(stream.draw(number))
     inhabitants = np.bincount(country.municipality_state, weights=country.population)
-    state = Outcomes.of([inhabitants]).pick(stream.draw(number))
+    shares = _FOLLOWING * inhabitants + (1 - _FOLLOWING) * inhabitants.mean()
+    state = Outcomes.of([shares]).pick(stream.draw(number))
     section = section_of[division]
     order = stream.order(number)
     employees = _employees(stream, section, order[-(number // _GIANTS) :])

@@ -172,6 +172,7 @@ def while_loop(interpreter: Interpreter, condition: str, body: Sequence[Step]) -
 
     def holding() -> bool:
         session.line = line
+        interpreter.tick(line)
         session.trace.fresh()
         value = one_value(session, expanded(condition, session.macros()))
         if isinstance(value, str):

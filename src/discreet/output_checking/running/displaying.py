@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["displayed"]
 
+_MOST = 10_000
+
 _DIRECTIVE = re.compile(
     r"\s*(?:(?P<style>as\s+(?:text|txt|result|res|error|err|input|inp)\b|in\s+\w+\b|_request\([^)]*\))"
     r"|(?P<newline>_n(?:ewline)?(?:\((?P<lines>\d+)\))?(?![\w\[]))"
@@ -56,7 +58,7 @@ def displayed(session: Session, text: str) -> str:
                 raise DoError("invalid display format", code=120)
             layout = found["format"]
         elif found["dup"]:
-            times = int(found["times"])
+            times = _size(found["times"])
         else:
             piece, at = _piece(found, text, parts, at)
             parts.append(_written(piece, layout if piece else None) * times if piece else "")
@@ -68,12 +70,12 @@ def displayed(session: Session, text: str) -> str:
 def _piece(found: re.Match[str], text: str, parts: list[str], at: int) -> tuple[str, int]:
     """What a directive writes, and where to go on."""
     if found["newline"]:
-        return "\n" * int(found["lines"] or 1), at
+        return "\n" * _size(found["lines"] or 1), at
     if found["skip"]:
-        return " " * int(found["blanks"]), at
+        return " " * _size(found["blanks"]), at
     if found["column"]:
         line = "".join(parts).rpartition("\n")[2]
-        return " " * max(int(found["at"]) - 1 - len(line), 0), at
+        return " " * max(_size(found["at"]) - 1 - len(line), 0), at
     if found["plain"]:
         return found["plain"][1:-1], at
     if found["compound"]:
@@ -91,12 +93,20 @@ def _piece(found: re.Match[str], text: str, parts: list[str], at: int) -> tuple[
     return "", at
 
 
+def _size(text: str | int) -> int:
+    """A number of blanks, lines or columns."""
+    number = int(text)
+    if number > _MOST:
+        raise DoError("a line of display is too long", code=198)
+    return number
+
+
 def _written(value: float | str, layout: str | None) -> str:
     if isinstance(value, str):
         width = re.match(r"%(-?)(\d+)s", layout or "")
         if not width:
             return value
-        return value.ljust(int(width[2])) if width[1] else value.rjust(int(width[2]))
+        return value.ljust(_size(width[2])) if width[1] else value.rjust(_size(width[2]))
     return shown(value, layout) if layout else shown_default(value, 10)
 
 

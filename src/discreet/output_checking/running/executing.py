@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.output_checking.running.registry import Command
     from discreet.output_checking.running.session import Session
 
-__all__ = ["Before", "doubt_names", "untold"]
+__all__ = ["Before", "doubt_names", "echoed", "untold"]
 
 #: Whether these fail hangs on names and on what is written, not on values of the data.
 _SILENT = frozenset((
@@ -235,3 +235,9 @@ def doubt_names(session: Session, names: Iterable[str], source: str) -> None:
         reason = "a name was made of values of the data; it is not shown"
         check = Check(rule="names", verdict=Verdict.fail, reason=reason)
         session.remember(SafeResult(command="names", shown="", checks=[check]))
+
+
+def echoed(source: str) -> str:
+    """A command as it stands in a log."""
+    first, *more = source.splitlines() or [""]
+    return "\n".join([f". {first.strip()}", *(f"> {line}" for line in more)])

@@ -14,7 +14,7 @@ from discreet.output_checking.running.values import MISSING, letter_of
 __all__ = ["is_format", "shown", "shown_default"]
 
 _FORMAT = re.compile(
-    r"%(?P<left>-?)(?P<zero>0?)(?P<width>\d+)(?:(?P<point>[.,])(?P<digits>\d+))?(?P<kind>[fgesc]{1,2})\Z"
+    r"%(?P<left>-?)(?P<zero>0?)(?P<width>\d{1,3})(?:(?P<point>[.,])(?P<digits>\d{1,2}))?(?P<kind>[fgesc]{1,2})\Z"
 )
 _DATE = re.compile(r"%(?P<left>-?)(?:t(?P<kind>[dmqyhw])|d)(?P<rest>.*)\Z")
 #: Codes of a date format; `!` stands before a letter that is meant as it is.

@@ -22,7 +22,7 @@ from discreet.output_checking.running.blocks import (
 )
 from discreet.output_checking.running.calls import Call, read_call
 from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.executing import Before, untold
+from discreet.output_checking.running.executing import Before, echoed, untold
 from discreet.output_checking.running.extended import words_of
 from discreet.output_checking.running.grouping import grouped
 from discreet.output_checking.running.keeping_data import restore_left
@@ -128,8 +128,7 @@ class Interpreter:
         """Run one step; errors learn the line."""
         session = self.session
         session.line = step.line
-        if self._end is not None and time.monotonic() > self._end:
-            raise TimeUp(step.line)
+        self.tick(step.line)
         session.trace.fresh()
         try:
             self._step(step)
@@ -141,6 +140,11 @@ class Interpreter:
             raise untold(DoError("too little memory", code=909), session, step.line) from None
         finally:
             session.trace.seen |= session.trace.touched
+
+    def tick(self, line: int) -> None:
+        """Stop if the time is over."""
+        if self._end is not None and time.monotonic() > self._end:
+            raise TimeUp(line)
 
     def _step(self, step: Step) -> None:
         if not step.code:
@@ -390,9 +394,3 @@ def _parsed(text: str, opens: bool) -> Statement | None:
         if one.kind is Kind.COMMAND:
             return one
     return None
-
-
-def echoed(source: str) -> str:
-    """A command as it stands in a log."""
-    first, *more = source.splitlines() or [""]
-    return "\n".join([f". {first.strip()}", *(f"> {line}" for line in more)])

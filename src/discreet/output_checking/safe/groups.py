@@ -74,8 +74,9 @@ def group(
         name: The grouping variable.
         limits: How many values make a person look at it.
         missing: Whether records without a value are a group of their own.
-        together: Whether rare numbers that may be amounts are put together: the label of a
-            withheld row would else tell the largest one. The caller withholds them if not.
+        together: Whether rare values that may be amounts or names are put together: the label
+            of a withheld row would else tell the largest one, or who is there. The caller
+            withholds them if not.
     """
     column = records.data.get_column(name)
     if column.dtype.is_decimal() or column.dtype == pl.Int128:
@@ -89,7 +90,7 @@ def group(
     checks = _checked(count, column, values, name, limits)
     labels = [number_text(value) for value in values]
     cases = None
-    if checks or (together and _quantity(column, values)):
+    if checks or (together and _own(column, values)):
         cases = records.cases(codes, len(values))
         if (cases < limits.minimum).any():
             labels, values, codes = _without_rare(labels, values, codes, cases, limits)
@@ -131,8 +132,10 @@ def _refused(what: str, name: str) -> OutputCheckError:
     return OutputCheckError(what, code="group", where=name, hint=hint)
 
 
-def _quantity(column: pl.Series, values: Sequence[Any]) -> bool:
-    """Whether the values may be amounts, not codes: then a rare one is what somebody has."""
+def _own(column: pl.Series, values: Sequence[Any]) -> bool:
+    """Whether the values may be amounts or names, not codes: a rare one is somebody's own."""
+    if column.dtype in (pl.String, pl.Categorical):
+        return len(values) > _FEW
     if not column.dtype.is_numeric() or not len(values):
         return False
     return bool(len(values) > _FEW or values[-1] - values[0] >= _CODES)
