@@ -27,7 +27,7 @@ unexport PYTHONPATH PYTHONHOME
 help: ## list what make can do
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 18
 
-demo: $(VENV)/.stamp-run ## protect a synthetic census; results in demo-output/
+demo: $(VENV)/.stamp-run ## protect a synthetic census and a survey of firms; results in demo-output/
 	$(BIN)/python -m discreet demo $(ARGS)
 
 test: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark) ## run all tests (JOBS=4: side by side, ARGS="-k word": some)

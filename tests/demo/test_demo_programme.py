@@ -256,6 +256,8 @@ def test_a_demonstration_can_be_run_again(demonstration):
     assert again.release.fresh == 0
     assert again.elsewhere.release.fresh == 0
     assert again.elsewhere.files == summary.elsewhere.files
+    assert again.firms.release.fresh == 0
+    assert again.firms.text() == summary.firms.text()
 
 
 def test_the_internal_report_stands_beside_the_data(demonstration):
@@ -271,10 +273,13 @@ def test_what_to_look_at_is_said_in_words_and_for_programs(demonstration):
     described = summary.described()
     assert described["elsewhere"]["identical_files"] == list(summary.elsewhere.files)
     assert list(described["look_at"]) == [str(path) for path in summary.sights]
+    assert summary.firms.text() in summary.text()
+    assert described["firms"] == summary.firms.described()
 
 
 def test_two_demonstrations_are_alike(demonstration, tmp_path):
     out, _, _ = demonstration
     run(tmp_path, persons=1_000)
-    for path in (path for path in (out / "release").iterdir() if path.is_file()):
-        assert path.read_bytes() == (tmp_path / "release" / path.name).read_bytes()
+    for name in ("release", "firms-release"):
+        for path in (path for path in (out / name).iterdir() if path.is_file()):
+            assert path.read_bytes() == (tmp_path / name / path.name).read_bytes()

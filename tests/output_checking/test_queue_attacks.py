@@ -21,7 +21,6 @@ from discreet.output_checking.queue import (
     State,
     Submission,
     approve,
-    intake,
     listed,
     open_queue,
     reject,
@@ -155,33 +154,6 @@ def test_what_changed_on_the_disk_since_is_not_approved(tmp_path: Path, where: s
         with pytest.raises(OutputCheckError, match="is missing"):
             approve(queue, number, version=version(queue, number), **WORDS)
         assert reject(queue, number, version=version(queue, number), **WORDS).state == "rejected"
-
-
-def test_a_file_that_grows_while_it_is_taken_is_not_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, real = tmp_path / "a.do", os.open
-    source.write_text("count\n")
-
-    def growing(path: object, *more: int) -> int:
-        if path == source:
-            source.write_bytes(b"*" * 5000)
-        return real(path, *more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(intake, "LARGEST_FILE", 4000)
-    monkeypatch.setattr(os, "open", growing)
-    with pytest.raises(OutputCheckError, match="changed while it was taken"):
-        intake.copied(source, tmp_path / "copy.do")
-
-
-def test_a_folder_of_endless_folders_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(intake, "MOST_FILES", 20)
-    (tmp_path / "hand" / "/".join("x" * 21)).mkdir(parents=True)
-    (tmp_path / "hand" / "a.do").write_text("count\n")
-    with pytest.raises(OutputCheckError, match="more than 20"):
-        intake.taken(tmp_path / "hand", tmp_path / "copy")
 
 
 # --- the record ---------------------------------------------------------------------

@@ -61,7 +61,7 @@ def demo(
     persons: Annotated[int, typer.Option(min=1, help="Size of the synthetic census.")] = 20_000,
     as_json: Json = False,
 ) -> None:
-    """Make a synthetic census and protect a programme of tables."""
+    """Make a synthetic census and a survey of firms, and protect tables of both."""
     from discreet.demo import run
 
     with progress_bar("Demo") as report:

@@ -123,12 +123,11 @@ def ask(
     from discreet.output_checking.safe.limits import SafeLimits
 
     found = {key: _value(key, text) for key, text in pairs(arguments, "NAME=VALUE").items()}
-    records, copy = _read(original), _read(protected)
-    if records.equals(copy):
+    if original.resolve() == protected.resolve():
         raise typer.BadParameter("these are the original records", param_hint="--protected")
     analysis = RemoteAnalysis(
-        records,
-        copy,
+        _read(original),
+        _read(protected),
         secret=Secret.from_file(desk / _SECRET),
         ledger=BudgetLedger(desk / _LEDGER),
         data=data,

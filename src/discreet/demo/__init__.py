@@ -1,12 +1,13 @@
-"""A synthetic census and a table programme over it, to try the package with (layer 10).
+"""A synthetic census, invented firms, and programmes over both, to try the package with (layer 10).
 
 In: a number of persons and a seed. Out: invented microdata, in memory (`generate`) or as
-Parquet files (`write_census`), a table programme (`write_programme`), and the protected
-release of its tables, with everything there is to look at (`run`).
+Parquet files (`write_census`), a table programme (`write_programme`), firms with a programme
+that hides cells (`write_firms`), and the release of both, with what there is to look at (`run`).
 """
 
 from discreet.demo.census import Census, CensusFiles, generate, write_census
 from discreet.demo.demonstration import Demonstration, run
+from discreet.demo.firms import write_firms
 from discreet.demo.programme import (
     example_magnitude_table,
     example_perturbation_table,
@@ -22,5 +23,6 @@ __all__ = [
     "generate",
     "run",
     "write_census",
+    "write_firms",
     "write_programme",
 ]

@@ -23,6 +23,7 @@ from discreet.output_checking.running.interpreter import Interpreter
 from discreet.output_checking.running.isolating import mark_real
 from discreet.output_checking.running.programs import Ended
 from discreet.output_checking.running.reading import read_data
+from discreet.output_checking.running.saved_marks import marks_of
 from discreet.output_checking.running.session import Session, Shown
 from discreet.output_checking.running.tree import steps_of
 from discreet.output_checking.running.witnessing import Told
@@ -125,6 +126,8 @@ def run_do(
     )
     if files:
         session.data = read_data(files[0])
+        marked, made = marks_of(files[0])
+        session.trace.variables, session.trace.made = set(marked), set(made)
         _check_entity(session, files[0])
         mark_real(session, session.data)
     error = _worked(source, session, seconds)

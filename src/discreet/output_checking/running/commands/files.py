@@ -21,6 +21,7 @@ from discreet.output_checking.running.isolating import mark_real
 from discreet.output_checking.running.keeping_data import preserve, restore
 from discreet.output_checking.running.reading import numbers_or_texts, read_data, read_delimited
 from discreet.output_checking.running.registry import command, find, settle_options
+from discreet.output_checking.running.saved_marks import marks_of, note_marks
 from discreet.output_checking.running.selecting import selected
 from discreet.output_checking.running.session import Kept
 from discreet.output_checking.running.values import code_of, limited, text_width
@@ -56,7 +57,7 @@ def stored_data(session: Session, name: str, suffix: str = ".dta") -> Kept:
     if path not in session.files:
         data = read_data(path)
         mark_real(session, data)
-        session.files[path] = Kept(data, frozenset())
+        session.files[path] = Kept(data, *marks_of(path))
     return session.files[path]
 
 
@@ -112,7 +113,7 @@ def save(session: Session, call: Call) -> None:
         for unused in kept.data.value_labels.keys() - used:
             del kept.data.value_labels[unused]
     if not inside:
-        _write(path, kept.data)
+        _write(path, kept)
     session.data.settle()
     kept.data.settle()
     session.files[path] = kept
@@ -126,10 +127,11 @@ def save(session: Session, call: Call) -> None:
         session.show(SafeResult(command=call.name, shown=f"file {name} saved", checks=[check]))
 
 
-def _write(path: Path, data: DataSet) -> None:
+def _write(path: Path, kept: Kept) -> None:
     if not path.parent.is_dir():
         raise DoError("the folder of the file does not exist", code=601)
-    content = dta_bytes(data)
+    content = dta_bytes(kept.data)
+    note_marks(path, content, kept.variables, kept.made)
     with atomic_path(path, private=True) as place:
         place.write_bytes(content)
 
