@@ -125,11 +125,7 @@ def run_do(
         sources={file.name: file.absolute() for file in files},
     )
     if files:
-        session.data = read_data(files[0])
-        marked, made = marks_of(files[0])
-        session.trace.variables, session.trace.made = set(marked), set(made)
-        _check_entity(session, files[0])
-        mark_real(session, session.data)
+        _load(session, files[0])
     error = _worked(source, session, seconds)
     if error is not None and (getattr(error, "untold", False) or session.trace.branches):
         lines.clear()
@@ -158,6 +154,15 @@ def _files(data: Any) -> list[Path]:
     if len(set(names)) < len(names):
         raise OutputCheckError("two data files have the same name", code="data-files")
     return files
+
+
+def _load(session: Session, file: Path) -> None:
+    """Begin with the data of a file."""
+    session.data = read_data(file)
+    marked, made = marks_of(file)
+    session.trace.variables, session.trace.made = set(marked), set(made)
+    _check_entity(session, file)
+    mark_real(session, session.data)
 
 
 def _check_entity(session: Session, file: Path) -> None:
