@@ -69,7 +69,8 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
             hint="create it, or choose another place",
         )
     try:
-        with tempfile.NamedTemporaryFile(dir=place, suffix=TEMPORARY_SUFFIX):
+        # Without a name where the system can: nothing is left behind if the process is killed.
+        with tempfile.TemporaryFile(dir=place, suffix=TEMPORARY_SUFFIX):
             pass
     except OSError as error:
         if _means_full(error):

@@ -206,7 +206,7 @@ def test_an_output_folder_that_cannot_be_written(
 
     (folder / "out").mkdir()
     before = content(folder)
-    monkeypatch.setattr("discreet.files.tempfile.NamedTemporaryFile", refused)
+    monkeypatch.setattr("discreet.files.tempfile.TemporaryFile", refused)
     result = run("protect", folder / "programme.toml", "--out", folder / "out", "--json")
     assert result.exit_code == 2
     assert "no file can be written here (Permission denied)" in result.stderr

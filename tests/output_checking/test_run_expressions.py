@@ -196,7 +196,7 @@ def test_random_numbers_are_as_they_should_be():
 @pytest.mark.parametrize(
     ("expression", "error"),
     [
-        ('"a" * 2', DoError), ('1 + "a"', DoError), ("nothing + 1", DoError), ("1 +", DoError),
+        ('"a" * "b"', DoError), ('1 + "a"', DoError), ("nothing + 1", DoError), ("1 +", DoError),
         ("(1", DoError), ("1 2", DoError), ("abs()", DoError), ('abs("x")', DoError),
         ("bogus(1)", UnsupportedError), ("1 = 1", DoError), ("cond(1)", DoError),
         ('"a', DoError), ("", DoError), ("x[", DoError), ("#", DoError), ("()", DoError),

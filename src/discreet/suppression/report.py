@@ -154,7 +154,7 @@ def report_on(suppression: Suppression) -> SuppressionReport:
     >>> done = Suppression.of((table, table.count < 3), method="fast")
     >>> print(report_on(done).text())
     1 sensitive cells and 1 others of 4 are hidden by the method fast.
-    Unprotected: 0. Cost 7; the lowest cost is not known.
+    Unprotected: 0. Cost 7; no cheaper pattern is safe.
     ...
       table, sex: 1 + 1 of 3 cells hidden, 50.0% of the value
     ...
