@@ -5,7 +5,7 @@ that are compared take turns, and what is reported is the median and the ratio.
 ``make bench ARGS="--quick"`` leaves out the long ones; ``--rows-parquet N`` sets
 the size of the largest. ``--suppression`` measures cell suppression only, each task for at
 most ``--limit`` seconds; ``--large`` adds a sparse table of a million cells and the audit of
-one of 59,292 cells. Output checking is measured by files of its own, which the last lines name.
+one of 59,292 cells; ``--audits`` measures that audit only. Output checking is measured by files of its own, which the last lines name.
 """
 
 from __future__ import annotations
@@ -133,6 +133,7 @@ def main() -> None:
     parser.add_argument("--suppression", action="store_true")
     parser.add_argument("--limit", type=float, default=120)
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--audits", action="store_true")
     options = parser.parse_args()
     if options.task:
         print(json.dumps(measure(options.task, options.folder, options.rows, options.repeats)))
@@ -140,6 +141,9 @@ def main() -> None:
     print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}")
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as name:
         folder = Path(name)
+        if options.audits:
+            large_audit(within, folder, options.limit)
+            return
         suppression(folder, quick=options.quick, large=options.large, limit=options.limit)
         if options.suppression:
             return

@@ -11,10 +11,11 @@ import pytest
 from discreet.output_checking import safe
 from discreet.output_checking.safe import sums
 from discreet.output_checking.safe.coding import coded, numbered_texts
-from discreet.output_checking.safe.contributions import Sorting, dense, exact_sums
+from discreet.output_checking.safe.contributions import Numbering, dense
 from discreet.output_checking.safe.facts import MANY, Facts
 from discreet.output_checking.safe.groups import group
 from discreet.output_checking.safe.holding import Holding
+from discreet.output_checking.safe.large_sums import exact_sums
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.percentiles import percentile, ranked
 from discreet.output_checking.safe.records import take
@@ -168,7 +169,7 @@ def test_keys_get_dense_numbers():
         assert who.max() < many
         pairs = set(zip(keys.tolist(), who.tolist(), strict=True))
         assert len(pairs) == np.unique(keys).size == np.unique(who).size
-        sorting = Sorting.of(keys)
+        sorting = Numbering.of(keys).sorting
         assert (np.diff(who[sorting.order]) >= 0).all()
         assert sorting.start[0] == 0
         assert sorting.start[-1] == keys.size

@@ -15,7 +15,7 @@ from discreet.output_checking.safe.sums import group_sums
 from discreet.output_checking.safe.units import SMALL
 
 if TYPE_CHECKING:
-    from discreet.output_checking.safe.contributions import Sorting
+    from discreet.output_checking.safe.contributions import Numbering
 
 __all__ = ["cases_of", "count_of", "sums_of_groups"]
 
@@ -50,7 +50,7 @@ def cases_of(
     entities: IntArray | None,
     times: IntArray | None = None,
     *,
-    sorting: Sorting | None = None,
+    numbering: Numbering | None = None,
 ) -> IntArray:
     """How many entities – or records, where each is another – there are per group.
 
@@ -59,7 +59,7 @@ def cases_of(
         groups: How many groups there are.
         entities: Whom each record is about.
         times: How many records each one stands for.
-        sorting: The records in the order of entities, if known.
+        numbering: The entities numbered, if that was done already.
 
     >>> cases_of(np.array([0, 1, -1, 1]), 2, np.array([7, 7, 7, 7]))
     array([1, 1])
@@ -67,10 +67,10 @@ def cases_of(
     if entities is None:
         return count_of(codes, groups, times)
     if codes.size > SMALL:
-        from discreet.output_checking.safe.contributions import Sorting, cases_in
+        from discreet.output_checking.safe.contributions import Numbering
 
-        sorting = Sorting.of(entities) if sorting is None else sorting
-        return cases_in(codes[sorting.order], groups, sorting.start)
+        numbering = Numbering.of(entities) if numbering is None else numbering
+        return numbering.cases(codes, groups)
     inside = codes >= 0
     pairs = pl.DataFrame({"group": codes[inside], "entity": entities[inside]}).unique()
     return np.bincount(pairs["group"].to_numpy(), minlength=groups).astype(np.int64)
@@ -84,6 +84,6 @@ def sums_of_groups(values: FloatArray, codes: IntArray, groups: int) -> FloatArr
     """
     if values.size <= SMALL:
         return group_sums(values, codes, groups)
-    from discreet.output_checking.safe.contributions import exact_sums
+    from discreet.output_checking.safe.large_sums import exact_sums
 
     return exact_sums(values, codes, groups)

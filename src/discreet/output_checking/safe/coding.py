@@ -6,6 +6,7 @@ for each record the position of its value.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.errors import OutputCheckError
+from discreet.output_checking.safe.threads import side_by_side, slices
 from discreet.output_checking.safe.units import SMALL
 
 __all__ = ["coded", "numbered_texts"]
@@ -67,14 +69,20 @@ def _coded_categories(column: pl.Series, kind: pl.Enum) -> tuple[list[Any], IntA
 
 def _coded_texts(column: pl.Series) -> tuple[list[Any], IntArray]:
     """Codes of texts: numbers depend on the order of records, the ranks of texts do not."""
-    number, texts = numbered_texts(column)
-    order = texts.arg_sort(nulls_last=True).to_numpy()
-    rank = np.empty(len(texts), dtype=np.int64)
-    rank[order] = np.arange(len(texts))
-    if texts.null_count():
-        rank[order[-1]] = -1
-        order = order[:-1]
-    return texts.gather(order).to_list(), rank[number]
+    pieces = [column.slice(part.start, part.stop - part.start) for part in slices(len(column))]
+    found = side_by_side([partial(numbered_texts, piece) for piece in pieces])
+    every = pl.concat([texts for _, texts in found])
+    rank = every.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+    ranks = np.split(rank, np.cumsum([len(texts) for _, texts in found])[:-1])
+    codes = np.empty(len(column), dtype=np.int64)
+    places = [codes[part] for part in slices(len(column))]
+    side_by_side(
+        [
+            partial(np.take, mine, number, out=place, mode="clip")
+            for mine, (number, _), place in zip(ranks, found, places, strict=True)
+        ]
+    )
+    return every.drop_nulls().unique().sort().to_list(), codes
 
 
 def numbered_texts(column: pl.Series) -> tuple[IntArray, pl.Series]:
@@ -87,15 +95,24 @@ def numbered_texts(column: pl.Series) -> tuple[IntArray, pl.Series]:
     if len(column) > SMALL:
         from discreet.output_checking.safe.contributions import numbered
 
-        codes, first = numbered(column.hash().to_numpy().view(np.int64))
+        codes, first = numbered(_hashes(column))
         texts = column.gather(first)
-        if texts.gather(codes).equals(column):  # two texts could have the same hash
+        if _are(column, texts, codes):  # two texts could have the same hash
             return codes, texts
     texts = column.unique()
     numbers = pl.DataFrame({"text": texts, "number": np.arange(len(texts))})
     known = pl.DataFrame({"text": column})
     joined = known.join(numbers, on="text", how="left", nulls_equal=True, maintain_order="left")
     return joined["number"].to_numpy(), texts
+
+
+def _hashes(column: pl.Series) -> IntArray:
+    return column.hash().to_numpy().view(np.int64)
+
+
+def _are(column: pl.Series, texts: pl.Series, numbers: IntArray) -> bool:
+    """Whether a column holds the texts of these numbers."""
+    return texts.gather(numbers).equals(column)
 
 
 def _physical(column: pl.Series, values: pl.Series) -> Any:

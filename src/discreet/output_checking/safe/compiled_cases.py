@@ -13,14 +13,21 @@ import numba
 import numpy as np
 from numba import types
 
-from discreet.output_checking.safe.units import BASE
+from discreet.output_checking.safe.units import BASE, BLOCK
 
 __all__ = [
     "add_alone",
     "add_contributions",
+    "add_entities",
     "add_largest",
+    "add_records",
     "add_sums",
     "count_cases",
+    "count_marked",
+    "count_records",
+    "gather_codes",
+    "gather_values",
+    "mark",
     "number",
     "place",
 ]
@@ -29,40 +36,87 @@ _WHOLE = types.Array(numba.int64, 1, "C", readonly=True)
 _VALUES = types.Array(numba.float64, 1, "C", readonly=True)
 _INTS = numba.int64[::1]
 _FLOATS = numba.float64[::1]
+_MARKS = numba.uint64[::1]
 _LOWER = 2**32 - 1
 _UNIT = 2.0**-64
+_MIXED = 0x9E3779B97F4A7C15
 
 
 @numba.njit(numba.int64(_WHOLE, _INTS, _INTS, _INTS), nogil=True, cache=True)
 def number(keys: Any, table: Any, codes: Any, first: Any) -> Any:
-    """Number keys in the order in which they occur; `table` is filled with -1."""
-    mask = table.size - 1
+    """Number keys in the order in which they occur; `table` is filled with -1.
+
+    How many different ones there are; -1 if they would fill more than half of the table.
+    """
+    mask = np.uint64(table.size - 1)
     found = 0
     for at in range(keys.size):
         key = keys[at]
-        mixed = (key ^ (key >> 32)) * np.int64(-7046029254386353131)
-        slot = (mixed ^ (mixed >> 29)) & mask
-        while table[slot] >= 0 and keys[first[table[slot]]] != key:
-            slot = (slot + 1) & mask
-        if table[slot] < 0:
-            table[slot] = found
-            first[found] = at
+        mixed = np.uint64(key ^ (key >> 32)) * np.uint64(_MIXED)
+        slot = (mixed ^ (mixed >> np.uint64(29))) & mask
+        code = table[slot]
+        while code >= 0 and keys[np.uint64(first[np.uint64(code)])] != key:
+            slot = (slot + np.uint64(1)) & mask
+            code = table[slot]
+        if code < 0:
+            if 2 * found >= table.size:
+                return np.int64(-1)
+            code = found
+            table[slot], first[code] = code, at
             found += 1
-        codes[at] = table[slot]
+        codes[at] = code
     return found
 
 
-@numba.njit(numba.void(_WHOLE, _INTS, _INTS), nogil=True, cache=True)
-def place(who: Any, start: Any, order: Any) -> None:
-    """Put positions of records into the order of `who`; `start` has two places more."""
+@numba.njit(numba.void(_WHOLE, _INTS), nogil=True, cache=True)
+def count_records(who: Any, count: Any) -> None:
+    """How many records each number has."""
     for at in range(who.size):
-        start[np.uint64(who[at]) + np.uint64(2)] += 1
-    for at in range(2, start.size):
-        start[at] += start[at - 1]
+        count[np.uint64(who[at])] += 1
+
+
+@numba.njit(numba.void(_WHOLE, numba.boolean[::1]), nogil=True, cache=True)
+def mark(who: Any, there: Any) -> None:
+    """Mark the numbers that occur."""
     for at in range(who.size):
-        begin = np.uint64(who[at]) + np.uint64(1)
-        order[np.uint64(start[begin])] = at
-        start[begin] += 1
+        there[np.uint64(who[at])] = True
+
+
+@numba.njit(numba.void(_WHOLE, _WHOLE, numba.int64, _MARKS, _INTS), nogil=True, cache=True)
+def count_marked(codes: Any, who: Any, words: Any, marks: Any, cases: Any) -> None:
+    """Count entities with a record in each group; a bit is set where one was seen."""
+    for at in range(codes.size):
+        if codes[at] < 0:
+            continue
+        code = np.uint64(codes[at])
+        word = np.uint64(who[at]) * np.uint64(words) + (code >> np.uint64(6))
+        place = code & np.uint64(63)
+        seen = marks[word]
+        cases[code] += np.int64(np.uint64(1) - ((seen >> place) & np.uint64(1)))
+        marks[word] = seen | (np.uint64(1) << place)
+
+
+@numba.njit(numba.void(_WHOLE, numba.int64, _INTS, _INTS), nogil=True, cache=True)
+def place(who: Any, first: Any, following: Any, order: Any) -> None:
+    """Put positions of records, counted from `first`, where those of their number follow."""
+    for at in range(who.size):
+        number = np.uint64(who[at])
+        order[np.uint64(following[number])] = first + at
+        following[number] += 1
+
+
+@numba.njit(numba.void(_WHOLE, _WHOLE, _INTS), nogil=True, cache=True)
+def gather_codes(codes: Any, order: Any, found: Any) -> None:
+    """Codes in another order."""
+    for at in range(order.size):
+        found[at] = codes[np.uint64(order[at])]
+
+
+@numba.njit(numba.void(_VALUES, _WHOLE, _FLOATS), nogil=True, cache=True)
+def gather_values(values: Any, order: Any, found: Any) -> None:
+    """Values in another order."""
+    for at in range(order.size):
+        found[at] = values[np.uint64(order[at])]
 
 
 @numba.njit(numba.void(_WHOLE, _WHOLE, _INTS), nogil=True, cache=True)
@@ -104,13 +158,38 @@ def _vote(candidate: Any, lead: Any, apart: Any, code: Any, value: Any) -> None:
 @numba.njit(
     numba.void(_VALUES, _VALUES, _WHOLE, numba.int64, _FLOATS, _INTS), nogil=True, cache=True
 )
-def add_alone(values: Any, amounts: Any, codes: Any, enough: Any, top: Any, apart: Any) -> None:
+def add_alone(values: Any, weights: Any, codes: Any, enough: Any, top: Any, apart: Any) -> None:
     """Largest amounts and different values where each record is another case."""
     candidate, lead = np.zeros(apart.size), np.zeros(apart.size, dtype=np.int64)
-    grouped = codes.size > 0
+    weighted = weights.size > 0
+    if codes.size == 0:
+        group = np.uint64(0)
+        rest = values.size - values.size % BLOCK
+        for start in range(0, rest, BLOCK):
+            larger, second = 0, top[1]
+            for lane in range(BLOCK):
+                record = np.uint64(start + lane)
+                larger += (
+                    abs(values[record] * weights[record]) if weighted else abs(values[record])
+                ) > second
+            if larger:
+                for lane in range(BLOCK):
+                    record = np.uint64(start + lane)
+                    _rank(
+                        top,
+                        group,
+                        abs(values[record] * weights[record] if weighted else values[record]),
+                    )
+        for at in range(rest, values.size):
+            _rank(top, group, abs(values[at] * weights[at] if weighted else values[at]))
+        at = 0
+        while at < values.size and apart[0] < enough:
+            _vote(candidate, lead, apart, group, values[at])
+            at += 1
+        return
     for at in range(values.size):
-        code = np.uint64(codes[at]) if grouped else np.uint64(0)
-        _rank(top, code, abs(amounts[at]))
+        code = np.uint64(codes[at])
+        _rank(top, code, abs(values[at] * weights[at] if weighted else values[at]))
         if apart[code] < enough:
             _vote(candidate, lead, apart, code, values[at])
 
@@ -176,6 +255,61 @@ def add_contributions(
                     apart[code] += 1
                 else:
                     _vote(candidate, lead, apart, code, value[code])
+    return made
+
+
+@numba.njit(
+    numba.void(_VALUES, _VALUES, _WHOLE, numba.float64, numba.int64[:, ::1], numba.float64[:, ::1]),
+    nogil=True,
+    cache=True,
+)
+def add_records(values: Any, amounts: Any, who: Any, scale: Any, sums: Any, held: Any) -> None:
+    """Add records to the entities they are about.
+
+    `sums` and `held` are one memory, so that an entity is looked up in one place: two whole
+    numbers of the exact sum, whether it has records (2: of several values), the value.
+    """
+    for at in range(values.size):
+        entity = np.uint64(who[at])
+        part = amounts[at] * scale * BASE
+        whole = np.floor(part)
+        sums[entity, 0] += np.int64(whole)
+        sums[entity, 1] += np.int64((part - whole) * BASE)
+        if sums[entity, 2] == 0:
+            sums[entity, 2] = 1
+            held[entity, 3] = values[at]
+        elif held[entity, 3] != values[at]:
+            sums[entity, 2] = 2
+
+
+@numba.njit(
+    numba.int64(
+        *(numba.int64[:, ::1], numba.float64[:, ::1], numba.float64, numba.int64),
+        *(_FLOATS, _FLOATS, _INTS),
+    ),
+    nogil=True,
+    cache=True,
+)
+def add_entities(
+    sums: Any, held: Any, back: Any, enough: Any, sizes: Any, top: Any, apart: Any
+) -> Any:
+    """Sizes of what entities contribute to a single group; how many there are."""
+    candidate, lead = np.zeros(1), np.zeros(1, dtype=np.int64)
+    group = np.uint64(0)
+    made = 0
+    for at in range(sums.shape[0]):
+        if sums[at, 2] == 0:
+            continue
+        carried = sums[at, 0] + (sums[at, 1] >> 32)
+        size = abs((carried * BASE + (sums[at, 1] & _LOWER)) * _UNIT * back)
+        sizes[made] = size
+        made += 1
+        _rank(top, group, size)
+        if apart[0] < enough:
+            if sums[at, 2] > 1:
+                apart[0] += 1
+            else:
+                _vote(candidate, lead, apart, group, held[at, 3])
     return made
 
 

@@ -5,6 +5,8 @@ In: values, codes, pivot and scale. Out: the same whole sums as `sums` makes wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numba
@@ -12,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
+from discreet.output_checking.safe.threads import side_by_side, slices
 from discreet.output_checking.safe.units import BASE, CHUNK
 
-__all__ = ["extremes", "moments"]
+__all__ = ["ends", "extremes", "moments", "powers"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -24,6 +27,9 @@ _CODES = types.Array(numba.int64, 1, "C", readonly=True)
 _COUNTS = numba.int64[::1]
 _ENDS = numba.float64[::1]
 _SUMS = numba.float64[:, ::1]
+
+#: All bits of a number but its sign.
+_SIZE = 2**63 - 1
 
 # Sums are exact, so their order is free; products and cuts are not touched by this.
 _FREE = {"reassoc", "nsz"}
@@ -53,6 +59,40 @@ def _add(values: Any, pivot: Any, factor: Any, sums: Any) -> None:
     sums[0, 3] += fine_square
 
 
+@numba.njit(
+    numba.void(_VALUES, numba.float64, numba.float64, _VALUES, _COUNTS), nogil=True, cache=True
+)
+def _add_powers(values: Any, mean: Any, scale: Any, factors: Any, sums: Any) -> None:
+    coarse_cube = fine_cube = coarse = fine = np.int64(0)
+    for at in range(values.size):
+        unit = (values[at] - mean) / scale
+        square = unit * unit
+        part = square * unit * factors[0] * BASE
+        whole = np.floor(part)
+        coarse_cube += np.int64(whole)
+        fine_cube += np.int64((part - whole) * BASE)
+        part = square * square * factors[1] * BASE
+        whole = np.floor(part)
+        coarse += np.int64(whole)
+        fine += np.int64((part - whole) * BASE)
+    sums[0], sums[1], sums[2], sums[3] = coarse_cube, fine_cube, coarse, fine
+
+
+def powers(values: FloatArray, mean: float, scale: float, shift: Sequence[int]) -> tuple[int, int]:
+    """Whole sums of third and fourth powers of the distance from a mean."""
+    values = np.ascontiguousarray(values)
+    factors = np.ldexp(1.0, -np.array(shift, dtype=np.int64))
+
+    def inside(part: slice) -> list[int]:
+        sums = np.zeros(4, dtype=np.int64)
+        _add_powers(values[part], mean, scale, factors, sums)
+        return sums.tolist()
+
+    found = side_by_side([partial(inside, part) for part in slices(values.size)])
+    cube, rest, fourth, more = (sum(column) for column in zip(*found, strict=True))
+    return (cube << 32) + rest, (fourth << 32) + more
+
+
 @numba.njit(numba.void(_VALUES, _CODES, _VALUES, _VALUES, _SUMS), nogil=True, cache=True)
 def _add_groups(values: Any, codes: Any, pivots: Any, factors: Any, sums: Any) -> None:
     for at in range(values.size):
@@ -78,30 +118,69 @@ def _add_extremes(values: Any, codes: Any, count: Any, low: Any, high: Any) -> N
         high[code] = max(high[code], value)
 
 
+@numba.njit(numba.void(_CODES, _COUNTS), nogil=True, cache=True)
+def _find_ends(bits: Any, ends: Any) -> None:
+    low, high = np.int64(_SIZE), np.int64(-_SIZE - 1)
+    for at in range(bits.size):
+        # In this form whole numbers are ordered as the numbers are that they stand for.
+        key = bits[at] ^ ((bits[at] >> np.int64(63)) & np.int64(_SIZE))
+        low, high = min(low, key), max(high, key)
+    ends[0], ends[1] = low, high
+
+
+def ends(values: FloatArray) -> tuple[float, float]:
+    """The smallest and the largest value; both are NaN if one value is."""
+    bits = np.ascontiguousarray(values).view(np.int64)
+
+    def inside(part: slice) -> IntArray:
+        found = np.zeros(2, dtype=np.int64)
+        _find_ends(bits[part], found)
+        return np.where(found < 0, found ^ _SIZE, found)
+
+    jobs = [partial(inside, part) for part in slices(values.size, worth=2**20)]
+    found = np.concatenate(side_by_side(jobs)).view(np.float64)
+    return float(found.min()), float(found.max())
+
+
 def extremes(
     values: FloatArray, codes: IntArray, groups: int
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """How many values there are per group, the smallest and the largest."""
-    count = np.zeros(groups, dtype=np.int64)
-    low, high = np.full(groups, np.inf), np.full(groups, -np.inf)
-    _add_extremes(np.ascontiguousarray(values), np.ascontiguousarray(codes), count, low, high)
-    return count, low, high
+    values, codes = np.ascontiguousarray(values), np.ascontiguousarray(codes)
+
+    def inside(part: slice) -> tuple[IntArray, FloatArray, FloatArray]:
+        count = np.zeros(groups, dtype=np.int64)
+        low, high = np.full(groups, np.inf), np.full(groups, -np.inf)
+        _add_extremes(values[part], codes[part], count, low, high)
+        return count, low, high
+
+    jobs = [partial(inside, part) for part in slices(values.size)]
+    count, low, high = zip(*side_by_side(jobs), strict=True)
+    return np.sum(count, axis=0), np.min(low, axis=0), np.max(high, axis=0)
 
 
 def moments(
     values: FloatArray, codes: IntArray | None, pivots: FloatArray, factors: FloatArray
 ) -> tuple[list[int], list[int]]:
     """Whole sums of scaled values and of their squares per group."""
-    groups = pivots.size
-    first, second = [0] * groups, [0] * groups
-    for start in range(0, values.size, CHUNK):
-        sums = np.zeros((groups, 4))
-        part = np.ascontiguousarray(values[start : start + CHUNK])
-        if codes is None:
-            _add(part, float(pivots[0]), float(factors[0]), sums)
-        else:
-            inside = np.ascontiguousarray(codes[start : start + CHUNK])
-            _add_groups(part, inside, pivots, factors, sums)
+    values = np.ascontiguousarray(values)
+    codes = None if codes is None else np.ascontiguousarray(codes)
+
+    def inside(part: slice) -> list[FloatArray]:
+        found = []
+        for start in range(part.start, part.stop, CHUNK):
+            some = slice(start, min(start + CHUNK, part.stop))
+            sums = np.zeros((pivots.size, 4))
+            if codes is None:
+                _add(values[some], float(pivots[0]), float(factors[0]), sums)
+            else:
+                _add_groups(values[some], codes[some], pivots, factors, sums)
+            found.append(sums)
+        return found
+
+    first, second = [0] * pivots.size, [0] * pivots.size
+    jobs = [partial(inside, part) for part in slices(values.size)]
+    for sums in (sums for found in side_by_side(jobs) for sums in found):
         for group, (coarse, fine, coarse_square, fine_square) in enumerate(sums.tolist()):
             first[group] += (int(coarse) << 32) + int(fine)
             second[group] += (int(coarse_square) << 32) + int(fine_square)

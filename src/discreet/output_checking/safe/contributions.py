@@ -8,21 +8,41 @@ value; all the same to the last bit whatever the order of the records.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.output_checking.safe import compiled_cases
+from discreet.output_checking.safe.compiled_weights import AMOUNT
+from discreet.output_checking.safe.large_sums import largest_of, shifts, sums_of, term_sums
 from discreet.output_checking.safe.sums import group_sums
-from discreet.output_checking.safe.units import LEAST
+from discreet.output_checking.safe.threads import side_by_side, slices
 
-__all__ = ["Shares", "Sorting", "cases_in", "contributions", "dense", "exact_sums"]
+__all__ = [
+    "Numbering",
+    "Shares",
+    "Sorting",
+    "cases_in",
+    "contributions",
+    "dense",
+    "of_entities",
+    "of_records",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
+_NOTHING: FloatArray = np.zeros(0)
+#: Per record at most so many words are spent on marks of who is in which group.
+_MARKS = 8
+#: A table of keys that is tried first.
+_FEW = 2**12
 #: Numbers of entities may leave out so many more than there are records.
 _GAPS = 2**16
 
@@ -62,20 +82,96 @@ class Sorting:
     order: IntArray
 
     @classmethod
-    def of(cls, entities: IntArray) -> Sorting:
-        """Bring records into the order of entities."""
-        return cls.by(*dense(entities))
-
-    @classmethod
     def by(cls, who: IntArray, many: int) -> Sorting:
         """Bring records into the order of whole numbers below `many`."""
-        start = np.zeros(many + 2, dtype=np.int64)
+        who, parts = np.ascontiguousarray(who), slices(who.size)
+        count = np.zeros((len(parts), many), dtype=np.int64)
         order = np.empty(who.size, dtype=np.int64)
-        compiled_cases.place(np.ascontiguousarray(who), start, order)
-        return cls(start[:-1], order)
+        side_by_side(
+            [
+                partial(compiled_cases.count_records, who[part], inside)
+                for part, inside in zip(parts, count, strict=True)
+            ]
+        )
+        start = np.concatenate([[0], np.cumsum(count.sum(axis=0))]).astype(np.int64)
+        # What is next for a number follows what earlier parts have of it.
+        following = start[:-1]
+        for inside in count:
+            inside[:], following = following, following + inside
+        side_by_side(
+            [
+                partial(compiled_cases.place, who[part], part.start, following, order)
+                for part, following in zip(parts, count, strict=True)
+            ]
+        )
+        return cls(start, order)
+
+    def codes(self, codes: IntArray) -> IntArray:
+        """Codes of records in this order."""
+        found = np.empty(self.order.size, dtype=np.int64)
+        self._gather(compiled_cases.gather_codes, np.ascontiguousarray(codes), found)
+        return found
+
+    def values(self, values: FloatArray) -> FloatArray:
+        """Values of records in this order."""
+        found = np.empty(self.order.size)
+        self._gather(compiled_cases.gather_values, np.ascontiguousarray(values), found)
+        return found
+
+    def _gather(self, kernel: Any, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:
+        parts = slices(self.order.size)
+        side_by_side([partial(kernel, given, self.order[part], found[part]) for part in parts])
 
     def __repr__(self) -> str:
         return "<Sorting: confidential>"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Numbering:
+    """Entities numbered from 0 on (confidential).
+
+    Args:
+        who: Whom each record is about.
+        many: Numbers are below this; some may be nobody's.
+    """
+
+    who: IntArray
+    many: int
+
+    @classmethod
+    def of(cls, entities: IntArray) -> Numbering:
+        """Number entities."""
+        return cls(*dense(entities))
+
+    @cached_property
+    def sorting(self) -> Sorting:
+        """The records in the order of entities."""
+        return Sorting.by(self.who, self.many)
+
+    @cached_property
+    def there(self) -> int:
+        """How many entities have records."""
+        there = np.zeros(self.many, dtype=np.bool_)
+        compiled_cases.mark(self.who, there)
+        return int(np.count_nonzero(there))
+
+    def cases(self, codes: IntArray, groups: int) -> IntArray:
+        """How many entities there are per group.
+
+        Args:
+            codes: The group of each record, -1 for none.
+            groups: How many groups there are.
+        """
+        words = (groups + 63) // 64
+        if self.many * words > _MARKS * self.who.size:
+            return cases_in(self.sorting.codes(codes), groups, self.sorting.start)
+        marks = np.zeros(self.many * words, dtype=np.uint64)
+        cases = np.zeros(groups, dtype=np.int64)
+        compiled_cases.count_marked(np.ascontiguousarray(codes), self.who, words, marks, cases)
+        return cases
+
+    def __repr__(self) -> str:
+        return "<Numbering: confidential>"
 
 
 def dense(keys: IntArray) -> tuple[IntArray, int]:
@@ -97,10 +193,14 @@ def dense(keys: IntArray) -> tuple[IntArray, int]:
 
 def numbered(keys: IntArray) -> tuple[IntArray, IntArray]:
     """Keys numbered as they occur, and where each occurs first."""
-    room = 2 ** math.ceil(math.log2(2 * keys.size + 2))
-    table = np.full(room, -1, dtype=np.int64)
     codes, first = np.empty(keys.size, dtype=np.int64), np.empty(keys.size, dtype=np.int64)
-    found = compiled_cases.number(keys, table, codes, first)
+    least = 2 ** math.ceil(math.log2(2 * keys.size + 2))
+    # Most columns have few different keys, and a small table is near the processor.
+    for room in (min(_FEW, least), least):
+        table = np.full(room, -1, dtype=np.int64)
+        found = compiled_cases.number(keys, table, codes, first)
+        if found >= 0:
+            break
     return codes, first[:found]
 
 
@@ -112,88 +212,155 @@ def cases_in(codes: IntArray, groups: int, start: IntArray) -> IntArray:
         groups: How many groups there are.
         start: Where the records of each entity start, and the last end.
     """
-    cases = np.zeros(groups, dtype=np.int64)
-    compiled_cases.count_cases(np.ascontiguousarray(codes), start, cases)
-    return cases
+    codes = np.ascontiguousarray(codes)
+
+    def inside(some: IntArray) -> IntArray:
+        cases = np.zeros(groups, dtype=np.int64)
+        compiled_cases.count_cases(codes, some, cases)
+        return cases
+
+    parts = _whole_entities(start, codes.size)
+    return np.asarray(np.sum(side_by_side([partial(inside, some) for some in parts]), axis=0))
+
+
+def _whole_entities(start: IntArray, records: int) -> list[IntArray]:
+    """Where entities start, in parts of about as many records, none of them cut."""
+    ends = np.searchsorted(start, [part.stop for part in slices(records)[:-1]])
+    cuts = [0, *ends.tolist(), start.size - 1]
+    return [start[low : high + 1] for low, high in pairwise(cuts)]
+
+
+def of_records(
+    values: FloatArray,
+    codes: IntArray | None,
+    count: IntArray,
+    *,
+    weights: FloatArray | None = None,
+    enough: int = 1,
+) -> Shares:
+    """What each record contributes to each group, where each is another case.
+
+    Args:
+        values: Values without NaN.
+        codes: The group of each, none of them -1; None if all are in one.
+        count: How many values there are per group.
+        weights: Weight of each.
+        enough: So many differing cases need no further search.
+    """
+    values = np.ascontiguousarray(values)
+    codes = _NONE if codes is None else np.ascontiguousarray(codes)
+    weights = _NOTHING if weights is None else np.ascontiguousarray(weights)
+
+    def inside(part: slice) -> tuple[FloatArray, IntArray]:
+        top, apart = np.zeros(2 * count.size), np.zeros(count.size, dtype=np.int64)
+        compiled_cases.add_alone(values[part], weights[part], codes[part], enough, top, apart)
+        return top, apart
+
+    found = side_by_side([partial(inside, part) for part in slices(values.size)])
+    first, second = _two_largest([top for top, _ in found])
+    size = term_sums(AMOUNT, values, weights, codes, np.zeros(count.size), first)
+    return Shares(
+        cases=count,
+        size=size,
+        first=first,
+        second=second,
+        differing=np.sum([apart for _, apart in found], axis=0),
+    )
 
 
 def contributions(
     values: FloatArray,
     codes: IntArray | None,
     count: IntArray,
+    start: IntArray,
     *,
     amounts: FloatArray | None = None,
-    start: IntArray | None = None,
     enough: int = 1,
 ) -> Shares:
-    """What each case contributes to each group.
+    """What each entity contributes to each group.
 
     Args:
-        values: Values without NaN.
+        values: Values without NaN, in the order of entities.
         codes: The group of each, none of them -1; None if all are in one.
         count: How many values there are per group.
+        start: Where the records of each entity start, and the last end.
         amounts: What records contribute, if it is not the value.
-        start: Where the records of each entity start, and the last end, if they are in the
-            order of entities; None if each record is another case.
-        enough: So many differing cases need no further search.
+        enough: So many differing entities need no further search.
     """
-    values = np.ascontiguousarray(values)
-    amounts = values if amounts is None else np.ascontiguousarray(amounts)
+    values, groups = np.ascontiguousarray(values), count.size
     codes = _NONE if codes is None else np.ascontiguousarray(codes)
-    groups = count.size
-    top, apart = np.zeros(2 * groups), np.zeros(groups, dtype=np.int64)
-    if start is None:
-        compiled_cases.add_alone(values, amounts, codes, enough, top, apart)
-        cases, sizes, inside = count, np.abs(amounts), codes
-    else:
-        shift = _shifts(_largest(amounts, codes, groups))
-        cases = np.zeros(groups, dtype=np.int64)
-        sizes, inside = np.empty(values.size), np.empty(values.size, dtype=np.int64)
+    amounts = values if amounts is None else np.ascontiguousarray(amounts)
+    shift = shifts(largest_of(amounts, codes, groups))
+    scale, back = np.ldexp(1.0, -shift), np.ldexp(1.0, shift)
+
+    def inside(some: IntArray) -> _Found:
+        one = _Found.room(int(some[-1] - some[0]), groups)
         made = compiled_cases.add_contributions(
-            *(values, amounts, codes, start, np.ldexp(1.0, -shift), np.ldexp(1.0, shift)),
-            *(enough, sizes, inside, cases, top, apart),
+            *(values, amounts, codes, some, scale, back, enough),
+            *(one.sizes, one.inside, one.cases, one.top, one.apart),
         )
-        sizes, inside = sizes[:made], inside[:made]
-    first = top[::2]
+        return replace(one, sizes=one.sizes[:made], inside=one.inside[:made])
+
+    parts = _whole_entities(start, values.size)
+    found = side_by_side([partial(inside, some) for some in parts])
+    first, second = _two_largest([one.top for one in found])
     return Shares(
-        cases=cases,
-        size=_sums(sizes, inside, first),
+        cases=np.sum([one.cases for one in found], axis=0),
+        size=sums_of([(one.sizes, one.inside) for one in found], first),
         first=first,
-        second=top[1::2],
-        differing=apart,
+        second=second,
+        differing=np.sum([one.apart for one in found], axis=0),
     )
 
 
-def exact_sums(values: FloatArray, codes: IntArray | None, groups: int) -> FloatArray:
-    """The sum of each group, as exact as if it were all there is.
+@dataclass(frozen=True, repr=False, eq=False)
+class _Found:
+    """What one thread finds: amounts of entities with their groups, and what they lead to."""
 
-    >>> exact_sums(np.array([1e40, 0.25, 0.5]), np.array([0, 1, 1]), 2).tolist()
-    [1e+40, 0.75]
+    sizes: FloatArray
+    inside: IntArray
+    cases: IntArray
+    top: FloatArray
+    apart: IntArray
+
+    @classmethod
+    def room(cls, records: int, groups: int) -> _Found:
+        none = np.zeros((2, groups), dtype=np.int64)
+        sizes, inside = np.empty(records), np.empty(records, dtype=np.int64)
+        return cls(sizes, inside, none[0], np.zeros(2 * groups), none[1])
+
+
+def _two_largest(tops: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """The largest and the second largest of each group, of those that threads found."""
+    every = np.sort(np.concatenate([top.reshape(-1, 2) for top in tops], axis=1), axis=1)
+    return np.ascontiguousarray(every[:, -1]), np.ascontiguousarray(every[:, -2])
+
+
+def of_entities(
+    values: FloatArray, who: Numbering, *, amounts: FloatArray | None = None, enough: int = 1
+) -> Shares:
+    """What each entity contributes, where all records are in one group.
+
+    Args:
+        values: Values without NaN.
+        who: Whom each is about.
+        amounts: What records contribute, if it is not the value.
+        enough: So many differing entities need no further search.
     """
     values = np.ascontiguousarray(values)
-    codes = _NONE if codes is None else np.ascontiguousarray(codes)
-    return _sums(values, codes, _largest(values, codes, groups))
-
-
-def _largest(values: FloatArray, codes: IntArray, groups: int) -> FloatArray:
-    if not codes.size:
-        return np.array([max(-float(values.min()), float(values.max()))])
-    largest = np.zeros(groups)
-    compiled_cases.add_largest(values, codes, largest)
-    return largest
-
-
-def _sums(values: FloatArray, codes: IntArray, largest: FloatArray) -> FloatArray:
-    if not codes.size:
-        return group_sums(values, None, 1)
-    shift = _shifts(largest)
-    large, small = np.zeros(largest.size, dtype=np.int64), np.zeros(largest.size, dtype=np.int64)
-    compiled_cases.add_sums(values, codes, np.ldexp(1.0, -shift), large, small)
-    whole = zip(large.tolist(), small.tolist(), shift.tolist(), strict=True)
-    return np.array([math.ldexp((high << 32) + low, at - 64) for high, low, at in whole])
-
-
-def _shifts(largest: FloatArray) -> IntArray:
-    """As `shift_of`, for each group."""
-    shift = np.maximum(np.frexp(largest)[1], LEAST)
-    return np.where(largest > 0, shift, 0).astype(np.int64)
+    amounts = values if amounts is None else np.ascontiguousarray(amounts)
+    shift = shifts(largest_of(amounts, _NONE, 1))
+    factor, back = np.ldexp(1.0, -shift), np.ldexp(1.0, shift)
+    sums = np.zeros((who.many, 4), dtype=np.int64)
+    held = sums.view(np.float64)
+    compiled_cases.add_records(values, amounts, who.who, float(factor[0]), sums, held)
+    top, apart = np.zeros(2), np.zeros(1, dtype=np.int64)
+    sizes = np.empty(min(who.many, values.size))
+    made = compiled_cases.add_entities(sums, held, float(back[0]), enough, sizes, top, apart)
+    return Shares(
+        cases=np.array([made]),
+        size=group_sums(sizes[:made], None, 1),
+        first=top[:1],
+        second=top[1:],
+        differing=apart,
+    )

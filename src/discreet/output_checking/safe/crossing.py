@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 
 from discreet.output_checking.safe.cases import sums_of_groups
-from discreet.output_checking.safe.chances import chi_squared_tail
 from discreet.output_checking.safe.grid import BoolArray, Counts, count_cells, hide_cells
 from discreet.output_checking.safe.groups import Groups
 from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import Found, checks_of, concentrated
 from discreet.output_checking.safe.layout import Grid, closed, column_name
 from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.models.distributions import chi2_tail
 from discreet.output_checking.safe.numbers import count_text, fixed, rounded
 from discreet.output_checking.safe.records import FloatArray, Records
 from discreet.output_checking.safe.results import Check, Evidence, SafeResult, Verdict
@@ -64,7 +64,7 @@ def two_way(records: Records, cross: Cross, limits: SafeLimits) -> SafeResult:
     hidden, margins = hide_cells(counts, limits, sensitive=heavy, before=before)
     amounts = _amounts(records, counts)
     values = np.where(hidden, np.nan, amounts)
-    table = _Table(cross=cross, values=values, hidden=hidden)
+    table = _Table(cross=cross, values=values, digits=limits.digits)
     lines = table.lines()
     stored: dict[str, float] = {}
     if not hidden[-1, -1]:
@@ -124,7 +124,7 @@ class _Table:
 
     cross: Cross
     values: FloatArray
-    hidden: BoolArray
+    digits: int
 
     def lines(self) -> list[str]:
         rows, columns = self.cross.axes
@@ -159,8 +159,9 @@ class _Table:
         out: list[dict[str, Any]] = []
         for at, label in enumerate([*rows.labels, "Total"]):
             for across, head in enumerate([*columns.labels, "Total"]):
-                cell = {"n": self.values[at, across]}
-                cell |= {f"{word}_percent": share[at, across] for word, share in shares.items()}
+                cell = {"n": rounded(self.values[at, across], self.digits + 5)}
+                for word, share in shares.items():
+                    cell[f"{word}_percent"] = rounded(share[at, across], self.digits)
                 numbers = {name: None if np.isnan(x) else float(x) for name, x in cell.items()}
                 out.append({names[0]: label, names[1]: head, **numbers})
         return pl.DataFrame(out, schema_overrides=dict.fromkeys(floats, pl.Float64))
@@ -183,7 +184,7 @@ def _tested(
     expected = used[:-1, -1:] * used[-1:, :-1] / used[-1, -1]
     value = float(np.sort(((used[:-1, :-1] - expected) ** 2 / expected).ravel()).sum())
     freedom = (used.shape[0] - 2) * (used.shape[1] - 2)
-    chance = chi_squared_tail(value, freedom) if freedom else 1.0
+    chance = chi2_tail(value, freedom) if freedom else 1.0
     lines.append(f"          Pearson chi2({freedom}) = {value:8.4f}   Pr = {chance:.3f}")
     stored |= {"chi2": rounded(value, limits.digits), "p": rounded(chance, limits.digits)}
     return [Check(rule="test", verdict=Verdict.passed, reason="all counts are shown")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from discreet.output_checking.safe.facts import Facts
 from discreet.output_checking.safe.groups import Groups
@@ -19,6 +19,8 @@ from discreet.output_checking.safe.judging import Found, leading
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.records import IntArray, Records
 from discreet.output_checking.safe.statistics import statistics
+from discreet.output_checking.safe.threads import side_by_side
+from discreet.output_checking.safe.units import LARGE
 
 __all__ = ["RULES", "Description", "describe"]
 
@@ -93,7 +95,7 @@ class _Shared:
         groups = 1 if self.by is None else len(self.by)
         values, ends = self.records.numbers_with_ends(name)
         return Holding.of(
-            values, self.codes, groups, self.entities, self.weights, ends, self.records.sorting
+            values, self.codes, groups, self.entities, self.weights, ends, self.records.numbering
         )
 
     @cached_property
@@ -117,17 +119,25 @@ def _described(
     hidden = hide_groups(holding, facts, limits, counts=counts)
     found: list[Found] = []
     shown = []
-    for at, one in enumerate(facts):
-        place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
-        numbers, more = statistics(
+
+    def worked_out(at: int) -> tuple[dict[str, float | None], set[str]]:
+        return statistics(
             asked,
-            one,
-            lambda at=at: holding.part([at]),  # type: ignore[misc]
+            facts[at],
+            lambda: holding.part([at]),
             limits,
             count=at not in hidden.count,
             value=at not in hidden.value,
             rules=hidden.rules[at],
         )
+
+    jobs = [partial(worked_out, at) for at in range(len(facts))]
+    together = holding.values.size > LARGE
+    # The first one brings the values into the order of groups, for all.
+    several = [job() for job in (jobs[:1] if together else jobs)]
+    several += side_by_side(jobs[1:]) if together else []
+    for at, (numbers, more) in enumerate(several):
+        place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
         reasons = set(hidden.reasons(at)) or ({"secondary"} if at in hidden.count else set())
         found += [Found(rule, name, place) for rule in (*leading(reasons), *sorted(more))]
         shown.append(numbers)

@@ -63,9 +63,11 @@ def count_cells(axes: Sequence[Groups], records: Records) -> Counts:
     sizes = tuple(len(axis) for axis in axes)
     codes = np.zeros(len(axes[0].codes), dtype=np.int64)
     for axis in axes:
-        codes = codes * len(axis) + axis.codes
+        codes *= len(axis)
+        codes += axis.codes
     for axis in axes:
-        codes[axis.codes < 0] = -1
+        if axis.codes.size and int(axis.codes.min()) < 0:
+            codes[axis.codes < 0] = -1
     full = tuple(size + 1 for size in sizes)
     n = with_margins(count_of(codes, math.prod(sizes), records.times).reshape(sizes))
     if records.entity is None:
@@ -149,9 +151,11 @@ def hide_cells(
     return solved(_problem(n, primary, limits), n, primary, fixed, known)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Asked:
     """Values of a table in whole units, and how well its sensitive cells must be protected.
+
+    CONFIDENTIAL.
 
     Args:
         value: Values, additive.

@@ -83,6 +83,8 @@ def group(
         column = column.cast(pl.Float64)
     if column.dtype.is_float():
         column = column.fill_nan(None)
+        if column.is_infinite().any():
+            raise OutputCheckError("the variable holds infinite values", code="value", where=name)
     elif column.dtype == pl.Boolean:
         column = column.cast(pl.UInt8)
     values, codes = coded(column, name)
@@ -134,7 +136,7 @@ def _refused(what: str, name: str) -> OutputCheckError:
 
 def _own(column: pl.Series, values: Sequence[Any]) -> bool:
     """Whether the values may be amounts or names, not codes: a rare one is somebody's own."""
-    if column.dtype in (pl.String, pl.Categorical):
+    if column.dtype in (pl.String, pl.Categorical) or column.dtype.is_temporal():
         return len(values) > _FEW
     if not column.dtype.is_numeric() or not len(values):
         return False

@@ -116,8 +116,13 @@ def _edges(
     # Two interquartile ranges beyond the quartiles; the rest is in the open classes.
     spread = quartiles[1] - quartiles[0]
     origin = 0.0 if start is None else float(start)
-    first = math.floor((quartiles[0] - 2 * spread - origin) / width)
-    last = math.ceil((quartiles[1] + 2 * spread - origin) / width)
+    low = (quartiles[0] - 2 * spread - origin) / width
+    high = (quartiles[1] + 2 * spread - origin) / width
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise OutputCheckError(
+            "classes of this start and width do not fit the variable", code="edges", where="width"
+        )
+    first, last = math.floor(low), math.ceil(high)
     while last - first > _MOST:
         width, first, last = width * 2, math.floor(first / 2), math.ceil(last / 2)
     return [origin + width * at for at in range(first, last + 1)]

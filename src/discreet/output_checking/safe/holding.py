@@ -16,10 +16,10 @@ import numpy as np
 from discreet.output_checking.safe.facts import MANY, Facts, is_clear
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.records import FloatArray, IntArray
-from discreet.output_checking.safe.sums import SMALL, exact_sum, group_sums, scaled_sums
+from discreet.output_checking.safe.sums import SMALL, ends_of, exact_sum, group_sums, scaled_sums
 
 if TYPE_CHECKING:
-    from discreet.output_checking.safe.contributions import Sorting
+    from discreet.output_checking.safe.contributions import Numbering
     from discreet.output_checking.safe.large import Ordered
 
 __all__ = ["Holding"]
@@ -36,7 +36,7 @@ class Holding:
         entities: Whom each value is about; None if each is another.
         weights: Weight of each value.
         ends: The smallest and the largest value, if known.
-        sorting: Gives the order of entities, where several variables share it.
+        numbering: Gives the entities numbered, where several variables share them.
     """
 
     values: FloatArray
@@ -45,7 +45,7 @@ class Holding:
     entities: IntArray | None = None
     weights: FloatArray | None = None
     ends: tuple[float, float] | None = None
-    sorting: Callable[[], Sorting] | None = None
+    numbering: Callable[[], Numbering] | None = None
 
     @classmethod
     def of(
@@ -56,24 +56,24 @@ class Holding:
         entities: IntArray | None = None,
         weights: FloatArray | None = None,
         ends: tuple[float, float] | None = None,
-        sorting: Callable[[], Sorting] | None = None,
+        numbering: Callable[[], Numbering] | None = None,
     ) -> Holding:
         """Leave out missing values, records without a weight and records in no group."""
         used = None
         if ends is None and values.size:
-            ends = float(values.min()), float(values.max())
+            ends = ends_of(values)
         if ends is not None and math.isnan(ends[0]):
             used = ~np.isnan(values)
         if codes is not None and codes.size and int(codes.min()) < 0:
             used = (codes >= 0) if used is None else used & (codes >= 0)
-        if weights is not None and np.isnan(weights).any():
+        if weights is not None and weights.size and math.isnan(ends_of(weights)[0]):
             used = ~np.isnan(weights) if used is None else used & ~np.isnan(weights)
         if used is not None:
             values = values[used]
             codes = None if codes is None else codes[used]
             entities = None if entities is None else entities[used]
             weights = None if weights is None else weights[used]
-            ends = sorting = None
+            ends = numbering = None
         return cls(
             values=values,
             codes=codes,
@@ -81,7 +81,7 @@ class Holding:
             entities=entities,
             weights=weights,
             ends=ends,
-            sorting=sorting,
+            numbering=numbering,
         )
 
     def facts(self, limits: SafeLimits) -> list[Facts]:
@@ -109,17 +109,19 @@ class Holding:
 
     @cached_property
     def ordered(self) -> Ordered:
-        """The values in the order of entities."""
+        """The values; where there are groups, in the order of entities."""
         from discreet.output_checking.safe import large
 
         if self.entities is None:
             return large.Ordered(values=self.values, codes=self.codes, weights=self.weights)
-        sorting = large.Sorting.of(self.entities) if self.sorting is None else self.sorting()
-        order = sorting.order
+        who = large.Numbering.of(self.entities) if self.numbering is None else self.numbering()
+        if self.codes is None:
+            return large.Ordered(values=self.values, codes=None, weights=self.weights, who=who)
+        sorting = who.sorting
         return large.Ordered(
-            values=self.values[order],
-            codes=None if self.codes is None else self.codes[order],
-            weights=None if self.weights is None else self.weights[order],
+            values=sorting.values(self.values),
+            codes=sorting.codes(self.codes),
+            weights=None if self.weights is None else sorting.values(self.weights),
             start=sorting.start,
         )
 

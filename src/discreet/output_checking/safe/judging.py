@@ -45,11 +45,11 @@ REASONS = {
     "few-others": "all but a few cases are counted; the rest can be told by difference",
 }
 
-#: What a rule says about the number of cases itself.
 #: What is put together instead of being withheld.
 _MERGED = frozenset({"bins", "patterns"})
-_HOLDS = "holds for all that is shown"
+#: Rules that withhold the number of cases itself.
 _COUNT_RULES = frozenset({"minimum"})
+_HOLDS = "holds for all that is shown"
 
 
 def concentrated(first: float, second: float, size: float, limits: SafeLimits) -> bool:

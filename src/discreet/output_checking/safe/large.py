@@ -13,36 +13,53 @@ import numpy as np
 
 from discreet.output_checking.safe.compiled_sums import extremes
 from discreet.output_checking.safe.contributions import (
+    Numbering,
     Shares,
-    Sorting,
     contributions,
-    exact_sums,
+    of_entities,
+    of_records,
 )
 from discreet.output_checking.safe.facts import MANY, Facts, is_clear
+from discreet.output_checking.safe.large_sums import weighted_moments
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.records import FloatArray, IntArray
-from discreet.output_checking.safe.sums import scaled_sums
+from discreet.output_checking.safe.sums import ends_of, scaled_sums
 
-__all__ = ["Ordered", "Sorting", "facts_of", "looked_closer"]
+__all__ = ["Numbering", "Ordered", "facts_of", "looked_closer"]
 
 Alone = Callable[[int], Facts]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Ordered:
-    """Values in the order of entities, if there are any (confidential).
+    """Values of records, with whom they are about (confidential).
 
     Args:
         values: Values, none missing.
         codes: The group of each; None if all are in one.
         weights: Weight of each value.
-        start: Where the records of each entity start, and the last end.
+        start: Where the records of each entity start, and the last end, if they are in the
+            order of entities.
+        who: Whom each is about, in any order; of records in one group.
     """
 
     values: FloatArray
     codes: IntArray | None
     weights: FloatArray | None = None
     start: IntArray | None = None
+    who: Numbering | None = None
+
+    def shares(
+        self, values: FloatArray, count: IntArray, weights: FloatArray | None, enough: int
+    ) -> Shares:
+        """What each case contributes to each group by some values of the records."""
+        if self.who is None and self.start is None:
+            return of_records(values, self.codes, count, weights=weights, enough=enough)
+        amounts = None if weights is None else values * weights
+        if self.who is not None:
+            return of_entities(values, self.who, amounts=amounts, enough=enough)
+        assert self.start is not None
+        return contributions(values, self.codes, count, self.start, amounts=amounts, enough=enough)
 
     def __repr__(self) -> str:
         return "<Ordered: confidential>"
@@ -59,19 +76,15 @@ def facts_of(ordered: Ordered, groups: int, limits: SafeLimits, alone: Alone) ->
     """
     values, codes, weights = ordered.values, ordered.codes, ordered.weights
     count, low, high = _ends(values, codes, groups)
-    amounts = None if weights is None else values * weights
-    shares = contributions(
-        *(values, codes, count),
-        amounts=amounts,
-        start=ordered.start,
-        enough=limits.minimum,
-    )
+    shares = ordered.shares(values, count, weights, limits.minimum)
     if weights is None:
         size, mean, squares = _moments(values, codes, count, low, high)
         heavy = np.zeros((groups, 3))
     else:
-        size, mean, squares = _weighted(values, weights, codes, low)
-        loads = contributions(weights, codes, count, start=ordered.start, enough=0)
+        loads = ordered.shares(weights, count, None, 0)
+        # Weights of entities are rounded, those of records are not.
+        total = loads.size if ordered.who is None and ordered.start is None else None
+        size, mean, squares = weighted_moments(values, weights, codes, low, total)
         heavy = np.stack([size, loads.first, loads.second], axis=1)
     found = [
         Facts(
@@ -97,7 +110,7 @@ def looked_closer(
     if all(is_clear(facts, limits) for facts in found if facts.n):
         return list(found)
     count = np.array([facts.n for facts in found], dtype=np.int64)
-    shares = contributions(ordered.values, ordered.codes, count, enough=limits.minimum)
+    shares = ordered.shares(ordered.values, count, None, limits.minimum)
     return _filled(found, shares, limits, alone)
 
 
@@ -131,7 +144,8 @@ def _ends(
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     if codes is not None:
         return extremes(values, codes, groups)
-    return np.array([values.size]), np.array([values.min()]), np.array([values.max()])
+    low, high = ends_of(values)
+    return np.array([values.size]), np.array([low]), np.array([high])
 
 
 def _moments(
@@ -145,16 +159,3 @@ def _moments(
     ]
     mean, squares = (np.array(column) for column in zip(*numbers, strict=True))
     return count.astype(np.float64), mean, squares
-
-
-def _weighted(
-    values: FloatArray, weights: FloatArray, codes: IntArray | None, low: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sum of weights, mean, sum of squared deviations of each group."""
-    groups = low.size
-    place: IntArray | int = 0 if codes is None else codes
-    total = exact_sums(weights, codes, groups)
-    divisor = np.where(total > 0, total, 1.0)
-    start = np.where(np.isfinite(low), low, 0.0)
-    mean = exact_sums(weights * (values - start[place]), codes, groups) / divisor + start
-    return total, mean, exact_sums(weights * (values - mean[place]) ** 2, codes, groups)

@@ -17,6 +17,8 @@ from discreet.output_checking.safe.facts import Facts
 from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.records import FloatArray, IntArray
+from discreet.output_checking.safe.threads import side_by_side
+from discreet.output_checking.safe.units import LARGE
 
 __all__ = ["Percentiles", "percentile", "ranked"]
 
@@ -62,20 +64,39 @@ def ranked(values: FloatArray, ranks: Iterable[int]) -> dict[int, float]:
     {2: 30.0, 0: 10.0}
     """
     found: dict[int, float] = {}
-    work = [(np.array(values), 0, sorted(set(ranks)))]
-    while work:
-        part, start, inside = work.pop()
-        if not inside:
-            continue
-        middle = len(inside) // 2
-        at, left = inside[middle], inside[:middle]
-        part.partition(at - start)
-        found[at] = float(part[at - start])
-        if left and left[-1] == at - 1:
-            found[left.pop()] = float(part[: at - start].max())
-        work.append((part[: at - start], start, left))
-        work.append((part[at - start + 1 :], at + 1, inside[middle + 1 :]))
+    work = [_Part(np.array(values), 0, sorted(set(ranks)))]
+    while work := [part for part in work if part.ranks]:
+        cuts = [part.cut for part in work]
+        done = side_by_side(cuts) if values.size > LARGE else [cut() for cut in cuts]
+        work = []
+        for known, rest in done:
+            found |= known
+            work += rest
     return found
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Part:
+    """Values between two ranks, and the ranks that are looked for among them (confidential)."""
+
+    values: FloatArray
+    start: int
+    ranks: list[int]
+
+    def cut(self) -> tuple[dict[int, float], list[_Part]]:
+        """Find the middle rank; what is below and above it."""
+        middle = len(self.ranks) // 2
+        at, left = self.ranks[middle], self.ranks[:middle]
+        place = at - self.start
+        self.values.partition(place)
+        found = {at: float(self.values[place])}
+        if left and left[-1] == at - 1:
+            found[left.pop()] = float(self.values[:place].max())
+        above = _Part(self.values[place + 1 :], at + 1, self.ranks[middle + 1 :])
+        return found, [_Part(self.values[:place], self.start, left), above]
+
+    def __repr__(self) -> str:
+        return "<Part: confidential>"
 
 
 @dataclass(frozen=True, repr=False, eq=False)

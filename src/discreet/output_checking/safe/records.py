@@ -22,11 +22,12 @@ from discreet.errors import DiscreetError, OutputCheckError
 from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
 from discreet.output_checking.safe.cases import cases_of
 from discreet.output_checking.safe.coding import numbered_texts
+from discreet.output_checking.safe.sums import ends_of
 from discreet.output_checking.safe.units import SMALL
 from discreet.tabulation.filters import filter_failed, parse_filter
 
 if TYPE_CHECKING:
-    from discreet.output_checking.safe.contributions import Sorting
+    from discreet.output_checking.safe.contributions import Numbering
 
 __all__ = ["FloatArray", "IntArray", "Records", "names_of", "take"]
 
@@ -95,7 +96,7 @@ class Records:
         if values.null_count():
             values = values.fill_null(float("nan"))
         numbers = values.rechunk().to_numpy()
-        ends = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
+        ends = ends_of(numbers) if numbers.size else (0.0, 0.0)
         if _too_large(numbers, ends):
             what = "the variable holds infinite or huge values"
             raise OutputCheckError(what, code="value", where=name)
@@ -128,10 +129,10 @@ class Records:
         return numbered_texts(column.cast(pl.String))[0]
 
     @cached_property
-    def _sorting(self) -> Sorting:
-        from discreet.output_checking.safe.contributions import Sorting
+    def _numbering(self) -> Numbering:
+        from discreet.output_checking.safe.contributions import Numbering
 
-        return Sorting.of(self._who)
+        return Numbering.of(self._who)
 
     @property
     def everyone(self) -> int:
@@ -139,18 +140,18 @@ class Records:
         if self.entity is None:
             return len(self)
         if self.data.height > SMALL:
-            return int(np.count_nonzero(np.diff(self._sorting.start)))
+            return self._numbering.there
         return self.data.get_column(self.entity).n_unique()
 
-    def sorting(self) -> Sorting:
-        """The records in the order of entities."""
-        return self._sorting
+    def numbering(self) -> Numbering:
+        """The entities, numbered."""
+        return self._numbering
 
     def cases(self, codes: IntArray, groups: int) -> IntArray:
         """How many cases there are per group, with the group of each record or -1."""
         if self.entity is None or self.data.height <= SMALL:
             return cases_of(codes, groups, self.entities(), self.times)
-        return cases_of(codes, groups, self._who, sorting=self._sorting)
+        return cases_of(codes, groups, self._who, numbering=self._numbering)
 
     def union_cases(
         self, codes: IntArray, unions: Sequence[tuple[IntArray, int]]
@@ -164,10 +165,7 @@ class Records:
         """
         if self.data.height <= SMALL:
             return [cases_of(union[codes], many, self._who) for union, many in unions]
-        from discreet.output_checking.safe.contributions import cases_in
-
-        inside, start = codes[self._sorting.order], self._sorting.start
-        return [cases_in(union[inside], many, start) for union, many in unions]
+        return [self._numbering.cases(_in_union(codes, union), many) for union, many in unions]
 
     def weights(self) -> FloatArray | None:
         """The weights; records without one, or with weight 0, get NaN and are not used."""
@@ -177,14 +175,21 @@ class Records:
     def _weights(self) -> FloatArray | None:
         if self.weight is None:
             return None
-        weights = self.numbers(self.weight).copy()
+        weights, (low, _) = self.numbers_with_ends(self.weight)
+        if low > 0:
+            return weights
         if bool((weights < 0).any()):
             raise OutputCheckError("a weight is negative", code="weights", where=self.weight)
-        weights[weights == 0] = np.nan
-        return weights
+        return np.where(weights == 0, np.nan, weights)
 
     def __repr__(self) -> str:
         return "<Records: confidential>"
+
+
+def _in_union(codes: IntArray, union: IntArray) -> IntArray:
+    """The union of each record, from that of its group."""
+    alone = bool((union[:-1] == np.arange(union.size - 1)).all())
+    return codes if alone else union[codes]
 
 
 def _too_large(numbers: FloatArray, ends: tuple[float, float]) -> bool:
@@ -212,9 +217,12 @@ def take(
         entity: Column of whom a record is about.
         weights: Column of weights.
     """
-    opened = open_frame(frame)
     extra = [name for name in (entity, weights) if name is not None]
     names = list(dict.fromkeys([*columns, *extra]))
+    if where is None and isinstance(frame, pl.DataFrame) and set(names) <= set(frame.columns):
+        data = frame.select(names)
+        return Records(data=data, before=data.height, entity=entity, weight=weights)
+    opened = open_frame(frame)
     require_columns(opened, names)
     before = None
     if where is not None:

@@ -17,7 +17,7 @@ from discreet.output_checking.safe.judging import free_statistics
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.numbers import rounded
 from discreet.output_checking.safe.percentiles import Percentiles
-from discreet.output_checking.safe.sums import exact_sum
+from discreet.output_checking.safe.sums import power_sums
 
 __all__ = ["NAMES", "canonical_statistics", "percentile_of", "statistics"]
 
@@ -43,6 +43,8 @@ _PERCENTILE = re.compile(r"p([1-9][0-9]?)")
 _FIRST = ("mean", "sum")
 _SECOND = ("sd", "variance", "cv", "semean")
 _EXTREMES = ("min", "max", "range")
+#: Moments about the mean, in units of the deviation, by their power.
+_POWERS = {3: "skewness", 4: "kurtosis"}
 
 
 def canonical_statistics(names: str | Sequence[str]) -> list[str]:
@@ -105,7 +107,7 @@ def statistics(
         shown.update({name: 0.0 for name in ("n", "sum_w") if name in shown})
         return shown, found
     if count:
-        shown.update({name: size for name, size in _sizes(facts).items() if name in shown})
+        shown.update({name: size for name, size in _sizes(facts, limits).items() if name in shown})
     free = free_statistics(facts.cases, limits)
     if value:
         free = _moments(shown, facts, limits, free, found)
@@ -118,8 +120,8 @@ def statistics(
     return shown, found
 
 
-def _sizes(facts: Facts) -> dict[str, float]:
-    return {"n": float(facts.n), "sum_w": facts.weight}
+def _sizes(facts: Facts, limits: SafeLimits) -> dict[str, float]:
+    return {"n": float(facts.n), "sum_w": rounded(facts.weight, limits.digits + 5)}
 
 
 def _moments(
@@ -194,19 +196,17 @@ def _shape(
     found: set[str],
 ) -> None:
     """Skewness and kurtosis, as moments about the mean."""
-    whole = part()
     scale = math.sqrt(facts.squares / facts.weight)
-    unit = (whole.values - facts.mean) / scale
-    for name, power in (("skewness", 3), ("kurtosis", 4)):
-        if name not in shown:
-            continue
-        if free < 1:
-            found.add("equations")
-            continue
-        free -= 1
-        terms = unit**2 * unit if power == 3 else unit**2 * unit**2
-        terms = terms if whole.weights is None else terms * whole.weights
-        shown[name] = _finite(exact_sum(terms) / facts.weight, limits)
+    powers = {power: name for power, name in _POWERS.items() if name in shown}
+    if free < len(powers):
+        found.add("equations")
+        powers = dict(list(powers.items())[: max(free, 0)])
+    if not powers:
+        return
+    whole = part()
+    sums = power_sums(whole.values, facts.mean, scale, powers, whole.weights)
+    for name, total in zip(powers.values(), sums, strict=True):
+        shown[name] = _finite(total / facts.weight, limits)
 
 
 def _finite(value: float, limits: SafeLimits) -> float | None:

@@ -12,8 +12,9 @@ CONFIDENTIAL.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,10 @@ from discreet.output_checking.safe.units import BASE, CHUNK, LEAST, SMALL
 __all__ = [
     "SMALL",
     "Scaled",
+    "ends_of",
     "exact_sum",
     "group_sums",
+    "power_sums",
     "scaled_sums",
     "shift_of",
 ]
@@ -72,6 +75,19 @@ def shift_of(low: float, high: float) -> int:
     return max(math.frexp(largest)[1], LEAST) if largest > 0 else 0
 
 
+def ends_of(values: FloatArray) -> tuple[float, float]:
+    """The smallest and the largest value; both are NaN if one value is.
+
+    >>> ends_of(np.array([3.0, -1.0, 2.0]))
+    (-1.0, 3.0)
+    """
+    if values.size > SMALL:
+        from discreet.output_checking.safe import compiled_sums
+
+        return compiled_sums.ends(values)
+    return float(values.min()), float(values.max())
+
+
 def exact_sum(values: FloatArray) -> float:
     """The sum of values without NaN, the same in every order.
 
@@ -89,7 +105,7 @@ def group_sums(values: FloatArray, codes: IntArray | None, groups: int) -> Float
     """
     if not values.size:
         return np.zeros(groups)
-    shift = shift_of(float(values.min()), float(values.max()))
+    shift = shift_of(*ends_of(values))
     factor = math.ldexp(1.0, -shift)
     if codes is None and values.size > SMALL:
         from discreet.output_checking.safe import compiled_sums
@@ -134,6 +150,36 @@ def scaled_sums(
         groups = low.size
         first, second = _split_sums(unit, codes, groups), _split_sums(unit * unit, codes, groups)
     return Scaled(first, second, pivot.tolist(), shift)
+
+
+def power_sums(
+    values: FloatArray,
+    mean: float,
+    scale: float,
+    powers: Iterable[int],
+    weights: FloatArray | None = None,
+) -> list[float]:
+    """Sums of powers of the distance from a mean, in units of a scale; each 3 or 4.
+
+    >>> power_sums(np.array([0.0, 2.0, 4.0]), 2.0, 2.0, [3, 4])
+    [0.0, 2.0]
+    """
+    if weights is None and values.size > SMALL:
+        from discreet.output_checking.safe import compiled_sums
+
+        # The largest distance has the largest powers.
+        most = max(abs((end - mean) / scale) for end in ends_of(values))
+        shift = [shift_of(0.0, float(_power(np.float64(most), power))) for power in (3, 4)]
+        sums = compiled_sums.powers(values, mean, scale, shift)
+        return [math.ldexp(sums[power - 3], shift[power - 3] - 64) for power in powers]
+    unit = (values - mean) / scale
+    terms = (_power(unit, power) for power in powers)
+    return [exact_sum(term if weights is None else term * weights) for term in terms]
+
+
+def _power(unit: Any, power: int) -> Any:
+    square = unit * unit
+    return square * unit if power == 3 else square * square
 
 
 def _split_sums(unit: FloatArray, codes: IntArray | None, groups: int) -> list[int]:

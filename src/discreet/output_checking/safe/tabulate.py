@@ -7,6 +7,7 @@ column gives them away.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,7 @@ from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.numbers import count_text, fixed, rounded
 from discreet.output_checking.safe.records import FloatArray, IntArray, Records, take
 from discreet.output_checking.safe.results import Check, Evidence, SafeResult
+from discreet.output_checking.safe.sums import ends_of
 
 __all__ = ["one_way_hidden", "tabulate"]
 
@@ -150,9 +152,9 @@ def weighted_counts(records: Records, codes: IntArray, groups: int) -> FloatArra
     weights = records.weights()
     if weights is None:
         return count_of(codes, groups, records.times).astype(np.float64)
-    inside = (codes >= 0) & ~np.isnan(weights)
-    if inside.all():
+    if codes.size and int(codes.min()) >= 0 and not math.isnan(ends_of(weights)[0]):
         return sums_of_groups(weights, codes, groups)
+    inside = (codes >= 0) & ~np.isnan(weights)
     return sums_of_groups(weights[inside], codes[inside], groups)
 
 
@@ -165,10 +167,15 @@ def _one_way(records: Records, axis: Groups, limits: SafeLimits) -> SafeResult:
         for at, amount in enumerate(amounts)
     ]
     percents = [
-        None if amount is None or total_hidden or not total else 100 * amount / total
+        None
+        if amount is None or total_hidden or not total
+        else rounded(100 * amount / total, limits.digits)
         for amount in shown
     ]
-    cumulated = _cumulated(amounts, hidden, total, total_hidden)
+    cumulated = [
+        None if share is None else rounded(share, limits.digits)
+        for share in _cumulated(amounts, hidden, total, total_hidden)
+    ]
     rows = [
         (label, [count_text(amount), fixed(percent), fixed(share)])
         for label, amount, percent, share in zip(

@@ -1,6 +1,6 @@
 """How finely values are cut for exact sums, and what is large. Constants only."""
 
-__all__ = ["BASE", "CHUNK", "LEAST", "SMALL"]
+__all__ = ["BASE", "BLOCK", "CHUNK", "LARGE", "LEAST", "SMALL"]
 
 #: 32 bits: the size of one whole number.
 BASE = 4294967296.0
@@ -10,3 +10,7 @@ CHUNK = 2**20
 LEAST = -1021
 #: Up to this many values, compiled loops are not worth loading.
 SMALL = 50_000
+#: So many records are asked at once if one of them is larger; hardly any are.
+BLOCK = 64
+#: Up to this many values, groups are not worth a thread each.
+LARGE = 2**18

@@ -32,9 +32,9 @@ FARTHEST = 1e100
 MOST_COLUMNS = 800
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Column:
-    """One coefficient-to-be.
+    """One coefficient-to-be. CONFIDENTIAL.
 
     Args:
         label: Its name, as in Stata: `2.sex#c.age`.
@@ -67,7 +67,7 @@ class Column:
         return found
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Partition:
     """Rows put into cells by the levels of one term. CONFIDENTIAL."""
 

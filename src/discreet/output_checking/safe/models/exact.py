@@ -35,7 +35,7 @@ _LOW = 2**26
 _PIECE, _PANEL = 128, 40
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scale:
     """How columns are cut: each by its own power of two, into as many slices as it needs."""
 
@@ -72,9 +72,12 @@ class Scale:
         return np.array(columns), np.array(numbers)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gram:
-    """Exact cross products: entry (i, j) is `whole[i, j]` times 2^(power i + power j)."""
+    """Exact cross products: entry (i, j) is `whole[i, j]` times 2^(power i + power j).
+
+    CONFIDENTIAL.
+    """
 
     whole: npt.NDArray[np.object_]
     powers: IntArray

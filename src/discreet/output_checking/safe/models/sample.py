@@ -150,7 +150,7 @@ def sample_of(frame: Any, roles: Roles, where: str | None = None) -> Sample:
         used &= part.to_numpy()
     if not used.any():
         raise OutputCheckError("no observations", code="no-observations", where=roles.outcome)
-    entities = _codes(data[roles.entity]) if roles.entity else None
+    entities = _entities(data[roles.entity]) if roles.entity else None
     keep = pl.Series(used)
     traced = (roles.entity,) if roles.entity else tuple(sorted(roles.needed))
     coded = {name: _levels(series.filter(keep)) for name, series in groups.items()}
@@ -229,6 +229,11 @@ def _levels(series: pl.Series) -> tuple[IntArray, tuple[Any, ...]]:
         series = whole.cast(pl.Int64)
     elif kind in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)
+    elif kind in (pl.UInt64, pl.Int128):
+        if len(series) and _largest(series) > _EXACT:
+            what = "whole numbers are too large"
+            raise OutputCheckError(what, code="column-values", where=series.name)
+        series = series.cast(pl.Int64)
     elif not (kind.is_integer() or kind == pl.String):
         what = f"type {kind} cannot be a factor variable"
         raise OutputCheckError(what, code="column-type", where=series.name)
@@ -250,14 +255,29 @@ def _ranks(series: pl.Series, levels: pl.Series) -> IntArray:
     return np.searchsorted(levels.to_numpy(), series.to_numpy()).astype(np.int64)
 
 
+def _entities(series: pl.Series) -> IntArray:
+    """Entities as numbers from 0; none may be missing."""
+    if _no_nan(series).null_count():
+        raise OutputCheckError(
+            "the entity of some records is missing",
+            code="entity",
+            where=series.name,
+            hint="nobody can be counted without it; leave such records out first",
+        )
+    return _codes(series)
+
+
 def _codes(series: pl.Series) -> IntArray:
-    """Any values as numbers from 0; all missing ones are one."""
+    """Any values as numbers from 0."""
     known = _no_nan(series)
+    if known.dtype == pl.Object:
+        what = "values of this kind cannot be told apart"
+        raise OutputCheckError(what, code="column-type", where=series.name)
     if known.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
         known = known.cast(pl.String)
     if known.dtype.is_signed_integer() and not known.null_count():
         return _renumbered(known.cast(pl.Int64).to_numpy())
-    return _renumbered(known.rank("dense").fill_null(0).cast(pl.Int64).to_numpy())
+    return _renumbered(known.rank("dense").cast(pl.Int64).to_numpy())
 
 
 def _renumbered(codes: IntArray) -> IntArray:

@@ -63,6 +63,11 @@ class Term:
         """Variables and kinds in an order of their own, to compare terms with."""
         return tuple(sorted((part.name, part.levels) for part in self.factors))
 
+    @property
+    def only(self) -> list[tuple[str, tuple[int, ...]]]:
+        """The levels that each variable is limited to."""
+        return sorted((part.name, tuple(sorted(set(part.only)))) for part in self.factors)
+
 
 def parse_terms(terms: str | Sequence[str]) -> tuple[Term, ...]:
     """Terms from one text, or one word each.
@@ -80,7 +85,10 @@ def parse_terms(terms: str | Sequence[str]) -> tuple[Term, ...]:
     for word in itertools.chain.from_iterable(_words(part) for part in parts):
         for term in _written_out(word):
             # A continuous variable is the same with and without its prefix.
-            found.setdefault(term.names, term)
+            known = found.setdefault(term.names, term)
+            if known.only != term.only:
+                hint = "name all levels in one place: i(1 2 3).x"
+                raise _wrong("the same term stands twice, with different levels", word, hint)
     return tuple(found.values())
 
 

@@ -25,6 +25,7 @@ from discreet.output_checking.safe.models.distributions import t_tail
 from discreet.output_checking.safe.models.regress import Linear, checked_linear
 from discreet.output_checking.safe.models.sample import Sample
 from discreet.output_checking.safe.numbers import fixed, general, rounded
+from discreet.output_checking.safe.percentiles import percentile
 from discreet.output_checking.safe.results import SafeResult, Verdict
 from discreet.output_checking.safe.words import legend
 
@@ -117,7 +118,7 @@ def _between_percentiles(
     for percent in _PERCENTILES:
         if sample.cases * percent < limits.percentile_cases * 100:
             continue
-        low, high = _percentile(values, percent), _percentile(values, 100 - percent)
+        low, high = (percentile(values, share / 100) for share in (percent, 100 - percent))
         beyond = min(
             sample.cases_where(sample.numbers[variable] <= low),
             sample.cases_where(sample.numbers[variable] >= high),
@@ -128,14 +129,6 @@ def _between_percentiles(
             return rounded(low, limits.digits), rounded(high, limits.digits)
     checking.note("percentile", Verdict.fail, "too few cases beyond every percentile", variable)
     return None
-
-
-def _percentile(values: Any, percent: int) -> float:
-    """As Stata's `summarize, detail`: the mean of two values where the place is whole."""
-    place = len(values) * percent / 100
-    if place == int(place) and place:
-        return float(values[int(place) - 1] + values[int(place)]) / 2.0
-    return float(values[int(place)])
 
 
 def _tested(
@@ -165,11 +158,16 @@ def _tested(
         t_tail(end.t if (number == 0) == inverse else -end.t, df) for number, end in enumerate(ends)
     ]
     inside = (ends[0].slope < 0.0) != (ends[1].slope < 0.0)
-    extreme = float(-values[first] / (2.0 * values[second]))
-    stored = {"extreme": extreme, "b1": float(values[first]), "b2": float(values[second])}
+    b1, b2 = float(values[first]), float(values[second])
+    # Without a square there is a straight line, which has no extreme.
+    stored = {"extreme": -b1 / (2.0 * b2) if b2 else math.nan, "b1": b1, "b2": b2}
     if inside:
         stored |= {"t": min(abs(end.t) for end in ends), "p": max(chances)}
-    safe = {name: rounded(value, limits.digits) for name, value in stored.items()}
+    safe = {
+        name: rounded(value, limits.digits)
+        for name, value in stored.items()
+        if math.isfinite(value)
+    }
     ends = [dataclasses.replace(end, slope=rounded(end.slope, limits.digits)) for end in ends]
     return SafeResult(
         command=request.text,
@@ -196,7 +194,7 @@ def _lines(
     rule = "-" * 49
     lines = [
         "Specification: f(x)=x^2",
-        f"Extreme point:  {general(stored['extreme'])}",
+        f"Extreme point:  {general(stored.get('extreme'))}",
         "",
         "Test:",
         f"     H1: {shape}",

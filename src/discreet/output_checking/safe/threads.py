@@ -1,0 +1,70 @@
+"""Parts of one command that run side by side. What they do must not depend on their order.
+
+In: jobs that let go of the interpreter while they compute. Out: their results, in order.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+from itertools import pairwise
+from typing import TypeVar
+
+__all__ = ["side_by_side", "slices"]
+
+Result = TypeVar("Result")
+
+#: More threads than this wait for memory, not for processors.
+_MOST = 8
+
+
+def slices(size: int, worth: int = 2**17) -> list[slice]:
+    """Cut so many records into parts, one for each thread that is worth its while.
+
+    Args:
+        size: How many records there are.
+        worth: A part of fewer records is done before another thread has woken up.
+
+    >>> slices(1000)
+    [slice(0, 1000, None)]
+    """
+    many = max(1, min(os.cpu_count() or 1, _MOST, size // worth))
+    ends = [size * at // many for at in range(many + 1)]
+    return [slice(*pair) for pair in pairwise(ends)]
+
+
+def side_by_side(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Run jobs at the same time, the last in this thread; jobs of jobs one after another.
+
+    >>> side_by_side([lambda: 1, lambda: 2])
+    [1, 2]
+    """
+    # A thread that waited for others of its kind could wait for ever.
+    if len(jobs) < 2 or getattr(_kind, "helps", False):
+        return [job() for job in jobs]
+    waiting = [_pool().submit(job) for job in jobs[:-1]]
+    try:
+        last = jobs[-1]()
+    finally:
+        wait(waiting)
+    return [*(one.result() for one in waiting), last]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_MOST, thread_name_prefix="safe", initializer=_mark)
+
+
+_kind = threading.local()
+
+
+def _mark() -> None:
+    _kind.helps = True
+
+
+# A forked process has no threads; it starts its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)

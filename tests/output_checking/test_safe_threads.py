@@ -1,0 +1,135 @@
+"""Large data are worked on in threads: any number of them gives the same result."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.output_checking import safe
+from discreet.output_checking.safe import sums, threads
+from discreet.output_checking.safe.contributions import Numbering, Sorting
+from discreet.output_checking.safe.large_sums import exact_sums
+from discreet.output_checking.safe.percentiles import ranked
+
+ROWS = 3 * 2**17 + 5
+WORDS = "n sum_w sum mean sd p10 p50 skewness kurtosis"
+
+
+@pytest.fixture(scope="module")
+def frame() -> pl.DataFrame:
+    rng = np.random.default_rng(8)
+    return pl.DataFrame(
+        {
+            "region": np.array(["north", "south", "east"])[rng.integers(0, 3, ROWS)],
+            "size": rng.integers(0, 70, ROWS),
+            "income": np.where(rng.random(ROWS) < 0.01, np.nan, rng.normal(0, 1e3, ROWS)),
+            # One firm has records in every part, and many firms have one each.
+            "firm": np.where(rng.random(ROWS) < 0.3, 7, rng.integers(0, ROWS, ROWS)),
+            "weight": rng.lognormal(0, 1, ROWS),
+        }
+    )
+
+
+def _results(frame: pl.DataFrame) -> list[dict[str, object]]:
+    found = []
+    for entity in (None, "firm"):
+        for weights in (None, "weight"):
+            more = {"entity": entity, "weights": weights}
+            found += [
+                safe.summarize(frame, "income", detail=True, **more),
+                safe.tabstat(frame, "income", statistics=WORDS, by="region", **more),
+                safe.tabulate(frame, "region", "size", **more),
+            ]
+    return [one.to_dict() for one in found]
+
+
+def test_the_number_of_threads_never_matters(frame, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert len(threads.slices(ROWS)) == 1
+    alone = _results(frame)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert len(threads.slices(ROWS)) == 3
+    assert _results(frame) == alone
+
+
+def test_records_are_cut_into_parts_that_leave_none_out():
+    for size in (0, 1, 2**17, 2**18 + 1, 10**6 + 7):
+        parts = threads.slices(size)
+        assert [at for part in parts for at in (part.start, part.stop)][1:-1] == [
+            at for part in parts[1:] for at in (part.start, part.start)
+        ]
+        assert (parts[0].start, parts[-1].stop) == (0, size)
+
+
+def test_the_first_of_several_errors_is_told_and_no_thread_is_lost():
+    def wrong() -> int:
+        raise ValueError("wrong")
+
+    with pytest.raises(ValueError, match="wrong"):
+        threads.side_by_side([lambda: 1, wrong, lambda: 3])
+    with pytest.raises(ValueError, match="wrong"):
+        threads.side_by_side([lambda: 1, wrong])
+    assert threads.side_by_side([lambda: 1, lambda: 2, lambda: 3]) == [1, 2, 3]
+
+
+def test_a_thread_of_the_pool_does_not_wait_for_others_of_its_kind():
+    def several() -> list[int]:
+        return threads.side_by_side([lambda: 1, lambda: 2])
+
+    assert threads.side_by_side([several] * 40) == [[1, 2]] * 40
+
+
+def test_a_forked_process_starts_threads_of_its_own(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    values = np.random.default_rng(2).normal(0, 1, ROWS)
+    expected = sums.exact_sum(values)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        # Nothing but this: a child of a test must not go on as the test.
+        os.write(writer, np.float64(sums.exact_sum(values)).tobytes())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        assert np.frombuffer(answer.read())[0] == expected
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("many", [1, 3])
+def test_parts_of_large_data_are_what_numpy_finds(many, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: many)
+    rng = np.random.default_rng(many)
+    values, codes = rng.normal(0, 1, ROWS), rng.integers(0, 5, ROWS)
+    assert sums.ends_of(values) == (values.min(), values.max())
+    values[ROWS // 2] = -np.nan
+    assert np.isnan(sums.ends_of(values)).all()
+    values[ROWS // 2] = -0.0
+    ranks = [0, 1, ROWS // 2, ROWS - 2, ROWS - 1]
+    assert ranked(values, ranks) == {at: np.sort(values)[at] for at in ranks}
+    whole = np.round(values * 1000)
+    expected = [whole[codes == at].sum() for at in range(5)]
+    assert exact_sums(whole, codes, 5).tolist() == expected
+    sorting = Sorting.by(codes, 5)
+    assert (sorting.order == np.argsort(codes, kind="stable")).all()
+    assert (sorting.values(values) == values[sorting.order]).all()
+    assert (sorting.codes(codes) == np.sort(codes)).all()
+    third, fourth = sums.power_sums(values, 0.5, 2.0, [3, 4])
+    unit = (values - 0.5) / 2.0
+    assert third == pytest.approx((unit**3).sum(), rel=1e-9)
+    assert fourth == pytest.approx((unit**4).sum(), rel=1e-12)
+    assert sums.power_sums(values, 0.5, 2.0, [4]) == [fourth]
+
+
+def test_cases_are_counted_alike_with_few_and_with_many_groups():
+    rng = np.random.default_rng(5)
+    size = 60_000
+    who, few = rng.integers(0, size // 3, size), rng.integers(-1, 70, size)
+    many = rng.integers(-1, 5_000, size)  # too many for marks of who is where
+    for codes, groups in ((few, 70), (many, 5_000)):
+        pairs = {pair for pair in zip(codes.tolist(), who.tolist(), strict=True) if pair[0] >= 0}
+        expected = np.bincount([code for code, _ in pairs], minlength=groups)
+        assert (Numbering.of(who).cases(codes, groups) == expected).all()
+    assert Numbering.of(who).there == np.unique(who).size
