@@ -5,7 +5,8 @@ that are compared take turns, and what is reported is the median and the ratio.
 ``make bench ARGS="--quick"`` leaves out the long ones; ``--rows-parquet N`` sets
 the size of the largest. ``--suppression`` measures cell suppression only, each task for at
 most ``--limit`` seconds; ``--large`` adds a sparse table of a million cells and the audit of
-one of 59,292 cells; ``--audits`` measures that audit only. Output checking is measured by files of its own, which the last lines name.
+one of 59,292 cells; ``--audits`` measures that audit only. Output checking is measured by files
+of its own, which the last lines name.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
@@ -12,7 +13,10 @@ from discreet.output_checking import safe
 from discreet.output_checking.safe import sums, threads
 from discreet.output_checking.safe.contributions import Numbering, Sorting
 from discreet.output_checking.safe.large_sums import exact_sums
+from discreet.output_checking.safe.models import regress
+from discreet.output_checking.safe.models.groups import _common
 from discreet.output_checking.safe.percentiles import ranked
+from discreet.output_checking.safe.results import Verdict
 
 ROWS = 3 * 2**17 + 5
 WORDS = "n sum_w sum mean sd p10 p50 skewness kurtosis"
@@ -53,6 +57,45 @@ def test_the_number_of_threads_never_matters(frame, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert len(threads.slices(ROWS)) == 3
     assert _results(frame) == alone
+
+
+def test_models_are_the_same_with_any_number_of_threads(frame, monkeypatch):
+    known = frame.filter(pl.col("income").is_not_nan())
+
+    def models() -> list[dict[str, object]]:
+        return [
+            regress(known, "income", "size i.region", **more).to_dict()
+            for more in (
+                {"robust": True},
+                {"cluster": "firm"},
+                {"entity": "firm", "weights": "weight"},
+            )
+        ]
+
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    alone = models()
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert models() == alone
+
+
+@pytest.mark.parametrize("size", [101, 60_001, 60_002])
+def test_a_value_that_half_of_the_records_have_is_found_in_any_order(size):
+    rng = np.random.default_rng(size)
+    for share, values in ((0.6, 2), (0.999, size), (0.5, 2), (0.5, size)):
+        many = math.ceil(size * share)
+        records = np.concatenate([np.full(many, 3.5), 4.0 + rng.integers(0, values, size - many)])
+        for _ in range(3):
+            rng.shuffle(records)
+            assert 3.5 in _common(records)
+
+
+def test_few_that_differ_are_found_in_large_data(frame):
+    for apart, size in (([5], 2), ([5, 6, 7], 3)):
+        odd = np.ones(ROWS)
+        odd[apart] = [2.0, 3.0, 4.0][: len(apart)]
+        found = regress(frame.with_columns(odd=odd, income=pl.col("size") * 1.5), "income", "odd")
+        rules = {check.rule for check in found.checks if check.verdict is Verdict.fail}
+        assert ("minimum-cases" in rules) is (size < 3)
 
 
 def test_records_are_cut_into_parts_that_leave_none_out():

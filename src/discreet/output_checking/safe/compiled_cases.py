@@ -27,6 +27,7 @@ __all__ = [
     "count_records",
     "gather_codes",
     "gather_values",
+    "majority",
     "mark",
     "number",
     "place",
@@ -153,6 +154,21 @@ def _vote(candidate: Any, lead: Any, apart: Any, code: Any, value: Any) -> None:
     else:
         lead[code] -= 1
         apart[code] += 1
+
+
+@numba.njit(numba.int64(_VALUES, _FLOATS), nogil=True, cache=True)
+def majority(values: Any, found: Any) -> Any:
+    """The value that more than half have, if there is one, and how many were not paired off.
+
+    A value is paired off with a different one; of a value of just half some are left, or none is.
+    """
+    candidate, lead = 0.0, np.int64(0)
+    for at in range(values.size):
+        if lead == 0:
+            candidate = values[at]
+        lead += 1 if values[at] == candidate else -1
+    found[0] = candidate
+    return lead
 
 
 @numba.njit(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from discreet.output_checking.safe.models.leverage import NEARLY, hats, reach
 from discreet.output_checking.safe.models.sample import Sample
 from discreet.output_checking.safe.models.solving import Solution
 from discreet.output_checking.safe.results import Check, Verdict, worst
+from discreet.output_checking.safe.threads import side_by_side
 
 __all__ = ["Checking"]
 
@@ -73,21 +75,29 @@ class Checking:
             self.evidence.setdefault("cases", {})[partition.text] = counts
             if ((counts > 0) & (counts < minimum)).any():
                 found.append(partition.text)
-        columns = [column for column in self.design.estimated if column.numbers]
-        for column in columns:
-            values = column.values(slice(0, self.design.size))
-            if groups.few_apart(values, self.sample, minimum):
-                found.append(self.design.terms[column.term].text)
-        for name, numbers in self.sample.numbers.items():
-            if name not in found and groups.few_apart(numbers, self.sample, minimum):
-                found.append(name)
-        if groups.few_apart(self.sample.outcome, self.sample, minimum):
-            found.append("the outcome")
+        numbers = self._numbers()
+        few = side_by_side(
+            [partial(groups.few_apart, values, self.sample, minimum) for _, values in numbers]
+        )
+        found += [name for (name, _), apart in zip(numbers, few, strict=True) if apart]
+        found = list(dict.fromkeys(found))
         self._all("minimum-cases", found, "too few cases have this level or differ from the rest")
         for partition in self.design.partitions:
             if partition.cells > self.limits.most_levels:
                 reason = "the variable has many levels; a person has to look at it"
                 self.note("many-levels", Verdict.review, reason, partition.text)
+
+    def _numbers(self) -> list[tuple[str, FloatArray]]:
+        """Columns of numbers and the variables behind them, each once, and the outcome."""
+        known: dict[int, tuple[str, FloatArray]] = {}
+        for column in self.design.estimated:
+            if column.numbers:
+                alone = column.cells is None and len(column.numbers) == 1
+                values = column.numbers[0] if alone else column.values(slice(0, self.design.size))
+                known.setdefault(id(values), (self.design.terms[column.term].text, values))
+        for name, values in self.sample.numbers.items():
+            known.setdefault(id(values), (name, values))
+        return [*known.values(), ("the outcome", self.sample.outcome)]
 
     def left_out(self) -> None:
         """Few cases without a value can be told by difference from another model."""

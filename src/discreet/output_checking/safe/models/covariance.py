@@ -6,6 +6,8 @@ whatever the order of the rows.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,6 +15,7 @@ from discreet.output_checking.safe.models.coefficients import bread
 from discreet.output_checking.safe.models.design import Design
 from discreet.output_checking.safe.models.exact import exact_gram, exact_group_sums, powers_of
 from discreet.output_checking.safe.models.solving import Solution, product
+from discreet.output_checking.safe.threads import side_by_side
 
 __all__ = ["sandwich"]
 
@@ -45,17 +48,26 @@ def sandwich(
         return found
 
     if clusters is None:
-        table = np.column_stack([column(place) for place in range(width)])
+        table = np.empty((rows, width), order="F")
+
+        def fill(place: int) -> None:
+            table[:, place] = column(place)
+
+        side_by_side([partial(fill, place) for place in range(width)])
     else:
         number = int(clusters.max()) + 1
-        parts = []
-        for place in range(width):
+
+        def added(place: int) -> FloatArray:
             values = column(place)
-            largest = float(np.abs(values).max()) or 1.0
-            parts.append(exact_group_sums(values, clusters, number, largest))
-        table = np.column_stack(parts)
-    largest = np.abs(table).max(axis=0)
+            return exact_group_sums(values, clusters, number, _largest(values) or 1.0)
+
+        table = np.column_stack(side_by_side([partial(added, place) for place in range(width)]))
+    largest = np.array(side_by_side([partial(_largest, table[:, place]) for place in range(width)]))
     largest[largest == 0.0] = 1.0
     scale = powers_of(largest, np.zeros(width, dtype=bool), slices=2)
     middle = exact_gram(lambda a, b: table[a:b], len(table), scale).floats()
     return product(product(outer, middle), outer)
+
+
+def _largest(values: FloatArray) -> float:
+    return max(-float(values.min()), float(values.max()))

@@ -13,10 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from discreet.output_checking.safe.threads import side_by_side, slices
 
 __all__ = ["ROWS", "SLICES", "Gram", "Scale", "exact_gram", "exact_group_sums", "powers_of"]
 
@@ -127,12 +130,17 @@ def exact_gram(blocks: Blocks, rows: int, scale: Scale) -> Gram:
     """
     columns, numbers = scale.places
     size = len(columns)
-    low, high = np.zeros((size, size), np.int64), np.zeros((size, size), np.int64)
-    for start in range(0, rows, ROWS):
-        cut = scale.cut(blocks(start, min(start + ROWS, rows)))
-        product = _crossed(cut).astype(np.int64)
-        high += product // _LOW
-        low += product % _LOW
+
+    def inside(part: slice) -> npt.NDArray[np.int64]:
+        sums = np.zeros((2, size, size), np.int64)
+        for start in range(part.start, part.stop, ROWS):
+            cut = scale.cut(blocks(start, min(start + ROWS, part.stop)))
+            product = _crossed(cut).astype(np.int64)
+            sums[0] += product // _LOW
+            sums[1] += product % _LOW
+        return sums
+
+    high, low = np.sum(side_by_side([partial(inside, part) for part in slices(rows)]), axis=0)
     sums = high.astype(object) * _LOW + low.astype(object)
     whole = np.zeros((len(scale.powers),) * 2, dtype=object)
     most = 2 * (SLICES - 1) * _BITS

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.models.design import Design, Partition
 from discreet.output_checking.safe.models.sample import Sample
+from discreet.output_checking.safe.units import SMALL
 
 __all__ = ["all_alike", "case_counts", "dominated", "few_apart", "patterns", "whole_sample"]
 
@@ -58,13 +59,27 @@ def case_counts(partition: Partition, sample: Sample, enough: int) -> IntArray:
 
 def few_apart(values: FloatArray, sample: Sample, minimum: int) -> bool:
     """Whether fewer cases than required differ from the value that all others have."""
-    # A value that more than half have is the median.
-    middle = np.partition(values, len(values) // 2)[len(values) // 2]
-    apart = values != middle
-    rows = int(apart.sum())
-    if rows == 0 or rows > len(values) // 2:
-        return False
-    return sample.cases_where(apart) < minimum
+    return any(_few_from(value, values, sample, minimum) for value in _common(values))
+
+
+def _common(values: FloatArray) -> set[float]:
+    """The value that at least half have is among these."""
+    if len(values) > SMALL:
+        from discreet.output_checking.safe.compiled_cases import majority
+
+        found = np.zeros(1)
+        if majority(np.ascontiguousarray(values), found):
+            return {float(found[0])}
+    # It is the median; one that just half have is one of the two in the middle.
+    middle = sorted({(len(values) - 1) // 2, len(values) // 2})
+    return set(np.partition(values, middle)[middle].tolist())
+
+
+def _few_from(value: float, values: FloatArray, sample: Sample, minimum: int) -> bool:
+    """Whether fewer cases than required differ from a value of at least half."""
+    apart = values != value
+    rows = int(np.count_nonzero(apart))
+    return 0 < rows <= len(values) // 2 and sample.cases_where(apart) < minimum
 
 
 def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_]:

@@ -9,7 +9,7 @@ CONFIDENTIAL.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from discreet.output_checking.safe.models.design import Design, Rows
 from discreet.output_checking.safe.models.exact import ROWS
 from discreet.output_checking.safe.models.solving import Solution
+from discreet.output_checking.safe.threads import side_by_side, slices
 
 __all__ = ["Hats", "Reach", "hats", "reach"]
 
@@ -76,10 +77,14 @@ def _orthonormal(
 def hats(design: Design, solution: Solution, weights: FloatArray | None) -> Hats:
     """Hat values of all rows."""
     values = np.empty(design.size)
-    for start in range(0, design.size, ROWS):
-        rows = slice(start, min(start + ROWS, design.size))
-        block = _orthonormal(design, solution, weights, rows)
-        values[rows] = np.einsum("ij,ij->i", block, block)
+
+    def inside(part: slice) -> None:
+        for start in range(part.start, part.stop, ROWS):
+            rows = slice(start, min(start + ROWS, part.stop))
+            block = _orthonormal(design, solution, weights, rows)
+            values[rows] = np.einsum("ij,ij->i", block, block)
+
+    side_by_side([partial(inside, part) for part in slices(design.size)])
     return Hats(design=design, solution=solution, weights=weights, values=values)
 
 
