@@ -158,16 +158,11 @@ class Checking:
         broken = Verdict.fail if only else Verdict.review
         two = _two_values(self.sample.outcome)
         found: dict[str, list[str]] = {"dominance": [], "same-outcome": [], "few-outcomes": []}
-        for partition in known:
-            counts = groups.case_counts(partition, self.sample, self.limits.minimum)
-            if two is None and groups.dominated(partition, self.sample, self.limits).any():
-                found["dominance"].append(partition.text)
-            alike = groups.all_alike(partition, self.sample.outcome) & (counts > 0)
-            if alike.any():
-                found["same-outcome"].append(partition.text)
-            if two is not None and self._few_of_two(partition, two):
-                found["few-outcomes"].append(partition.text)
-            if only and ((counts > 0) & (counts < self.limits.minimum)).any():
+        several = side_by_side([partial(self._broken, partition, two) for partition in known])
+        for partition, (rules, few) in zip(known, several, strict=True):
+            for rule in rules:
+                found[rule].append(partition.text)
+            if only and few:
                 self._all("minimum-cases", [partition.text], "too few cases in a combination")
         reasons = {
             "dominance": "one or two cases make up nearly all of the total of a group",
@@ -176,6 +171,20 @@ class Checking:
         }
         for rule, places in found.items():
             self._all(rule, places, reasons[rule], broken)
+
+    def _broken(
+        self, partition: Partition, two: npt.NDArray[np.int64] | None
+    ) -> tuple[list[str], bool]:
+        """Rules of means that a group breaks, and whether one has too few cases."""
+        minimum, rules = self.limits.minimum, []
+        counts = groups.case_counts(partition, self.sample, minimum)
+        if two is None and groups.dominated(partition, self.sample, self.limits).any():
+            rules.append("dominance")
+        if (groups.all_alike(partition, self.sample.outcome) & (counts > 0)).any():
+            rules.append("same-outcome")
+        if two is not None and self._few_of_two(partition, two):
+            rules.append("few-outcomes")
+        return rules, bool(((counts > 0) & (counts < minimum)).any())
 
     def _determined(self, rank: int) -> tuple[bool, list[Partition]]:
         """Whether all columns are indicators; the groups whose totals follow."""

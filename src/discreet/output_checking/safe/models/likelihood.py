@@ -16,6 +16,7 @@ import numpy.typing as npt
 from discreet.output_checking.safe.models.design import Design
 from discreet.output_checking.safe.models.links import Link
 from discreet.output_checking.safe.models.solving import Solution, solve
+from discreet.output_checking.safe.sums import ends_of, exact_sum
 
 __all__ = ["Likely", "constant_only", "maximise"]
 
@@ -49,14 +50,15 @@ class Likely:
 
 
 def _sum(values: FloatArray, weights: FloatArray | None) -> float:
-    """A sum that is rounded once, whatever the order."""
-    return math.fsum(values if weights is None else values * weights)
+    """A sum that is the same whatever the order."""
+    terms = values if weights is None else values * weights
+    return exact_sum(terms) if math.isfinite(sum(ends_of(terms))) else math.fsum(terms)
 
 
 def constant_only(outcome: FloatArray, weights: FloatArray | None) -> float:
     """The log-likelihood of a model with a constant alone."""
     ones = _sum(outcome, weights)
-    total = float(len(outcome)) if weights is None else math.fsum(weights)
+    total = float(len(outcome)) if weights is None else exact_sum(weights)
     return sum(n * math.log(n / total) for n in (ones, total - ones) if n > 0.0)
 
 

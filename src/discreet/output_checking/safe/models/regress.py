@@ -34,6 +34,7 @@ from discreet.output_checking.safe.models.sample import Sample, Weight
 from discreet.output_checking.safe.models.solving import Solution, solve
 from discreet.output_checking.safe.numbers import count_text, fixed, general, rounded
 from discreet.output_checking.safe.results import SafeResult
+from discreet.output_checking.safe.sums import exact_sum
 
 __all__ = ["Linear", "checked_linear", "regress"]
 
@@ -107,7 +108,7 @@ def _fit_linear(request: Request, sample: Sample, design: Design, solution: Solu
     number = len(sample)
     if weights is not None and kind == "fweight":
         number = int(weights.sum())
-    total_weight = float(len(sample)) if weights is None else math.fsum(weights)
+    total_weight = float(len(sample)) if weights is None else exact_sum(weights)
     df = number - solution.rank
     central = bread(solution) * (solution.residual / df)
     t_df, clusters = df, None

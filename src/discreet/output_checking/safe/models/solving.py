@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from discreet.output_checking.safe.models.design import Design, sizes_of
 from discreet.output_checking.safe.models.exact import SLICES, Gram, exact_gram, powers_of, scaled
+from discreet.output_checking.safe.threads import side_by_side, slices
 
 __all__ = ["Solution", "product", "solve", "symmetric_inverse"]
 
@@ -63,8 +65,12 @@ class Solution:
     def predicted(self, design: Design) -> FloatArray:
         """Fitted values, each computed in the same order of additions. CONFIDENTIAL."""
         found = np.full(design.size, self.mean)
-        for place, slope, mean in zip(self.kept, self.slopes, self.means, strict=True):
-            found += slope * (design.estimated[place].values(slice(0, design.size)) - mean)
+
+        def add(part: slice) -> None:
+            for place, slope, mean in zip(self.kept, self.slopes, self.means, strict=True):
+                found[part] += slope * (design.estimated[place].values(part) - mean)
+
+        side_by_side([partial(add, part) for part in slices(design.size)])
         return found
 
 
