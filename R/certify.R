@@ -19,6 +19,18 @@ stopifnot(withheld(said(fdz_mean(c(9000, rep(0, 399))))))
 stopifnot(withheld(said(fdz_mean(c(9000, 8000, rep(0.5, 398))))))
 stopifnot(withheld(said(fdz_mean(d$y * (d$y == max(d$y))))))
 
+# Correlations that one or two cases make, and options that change what is counted.
+d$one <- as.numeric(seq_len(400) == 17)
+stopifnot(withheld(said(fdz_cor(d$x, d$one))), withheld(said(fdz_cor(d$x, 1 - d$one))))
+stopifnot(withheld(said(fdz_cor(data.frame(x = d$x, y = c(1e6, d$y[-1]))))))
+stopifnot(grepl(round(cor(d$x, d$y), 4), said(fdz_cor(d$x, d$y)), fixed = TRUE))
+stopifnot(!withheld(said(fdz_cor(d$x, as.numeric(d$g == "a"), use = "complete.obs"))))
+stopifnot(withheld(said(fdz_cor(d$x, d$y, method = "spearman"))))
+stopifnot(withheld(said(fdz_cor(d[c("x", "y")], use = "pairwise.complete.obs"))))
+stopifnot(withheld(said(fdz_mean(d$x, trim = 0.1))), withheld(said(fdz_mean(d$x, 0.1))))
+stopifnot(!withheld(said(fdz_mean(d$x, na.rm = TRUE))))
+stopifnot(withheld(said(fdz_quantile(d$x, 0.5, type = 6))))
+
 # Percentiles: one per cent from 300 cases.
 stopifnot(grepl("1% *\\.", said(fdz_quantile(d$x[1:299], 0.01))))
 stopifnot(!grepl("1% *\\. *$", said(fdz_quantile(d$x[1:300], 0.01))))

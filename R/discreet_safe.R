@@ -44,7 +44,9 @@
     sum(parts) - parts[1] - parts[2] >= limits$dominance * parts[1]
   }
 
-  fdz_mean <- function(x, ...) {
+  # Options that change what is counted have no safe form.
+  fdz_mean <- function(x, trim = 0, ...) {
+    if (!identical(as.numeric(trim), 0)) return(withheld("trimmed mean"))
     v <- values(x)
     if (is.null(v) || !enough(v, limits$minimum)) return(withheld("mean"))
     cat("mean", number(mean(v)), " N", length(v), "\n")
@@ -58,7 +60,9 @@
     invisible(NULL)
   }
 
-  fdz_quantile <- function(x, probs = c(0.25, 0.5, 0.75), ...) {
+  fdz_quantile <- function(x, probs = c(0.25, 0.5, 0.75), na.rm = FALSE, names = TRUE,
+                           type = 7, ...) {
+    if (!identical(as.numeric(type), 7)) return(withheld("percentiles of this type"))
     v <- values(x)
     if (is.null(v) || length(v) < limits$minimum || length(unique(v)) < 2) {
       return(withheld("percentiles"))
@@ -81,7 +85,9 @@
     found
   }
 
-  fdz_cor <- function(x, y = NULL, ...) {
+  fdz_cor <- function(x, y = NULL, use = "complete.obs", method = "pearson") {
+    if (!identical(method, "pearson")) return(withheld("correlations of ranks"))
+    if (grepl("^p", use[1])) return(withheld("correlations of pairs"))
     if (!is.null(y)) parts <- list(x = x, y = y)
     else if (is.matrix(x)) parts <- columns(as.data.frame(unclass(x)))
     else parts <- columns(x)
@@ -91,6 +97,9 @@
     frame <- as.data.frame(parts)
     frame <- frame[complete.cases(frame), , drop = FALSE]
     if (nrow(frame) < limits$pair || ncol(frame) < 2) return(withheld("correlations"))
+    # One or two cases that lie apart from all others would be told by it, as those of a dummy.
+    spread <- function(v) enough(v - median(v), limits$pair)
+    if (!all(vapply(frame, spread, logical(1)))) return(withheld("correlations"))
     value <- suppressWarnings(cor(frame))
     # A correlation of one tells each value from the other.
     off <- value[upper.tri(value)]

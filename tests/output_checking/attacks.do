@@ -2017,3 +2017,193 @@ replace hours = . if wage < 80000
 drop if wage < 80000
 * ----
 keep if wage > 80000
+* ----
+if wage[34] > 80000 {
+generate u = runiform()
+}
+display runiform()
+* ----
+drop if _n > wage[34]/1000
+generate u = runiform()
+display runiform()
+* ----
+keep if wage > 60000
+sample 50
+display runiform()
+* ----
+program p, rclass
+if wage[34] > 80000 {
+return scalar a = 1
+}
+end
+p
+display r(a)
+* ----
+program q, rclass
+return scalar a = 2
+end
+program p, rclass
+if wage[34] > 80000 {
+return scalar b = 3
+}
+q
+end
+p
+display r(b)
+* ----
+if wage[34] > 80000 {
+preserve
+}
+restore
+display 1
+* ----
+preserve
+if wage[34] > 80000 {
+restore
+}
+restore
+display 1
+* ----
+generate x = hours
+if wage[34] > 80000 {
+replace x = 1 if pid == 20
+replace x = 1 if pid == 21
+replace x = 1 if pid == 22
+replace x = 1 if pid == 23
+}
+drop if pid == 30
+summarize hours
+* ----
+if wage[34] > 80000 {
+quietly regress hours i.region if pid != 18
+}
+regress hours i.region
+* ----
+regress hours i.region
+if wage[34] > 80000 {
+regress wage hours
+}
+matrix A = e(b)
+display A[1,1]
+esttab
+* ----
+if wage[34] > 80000 {
+encode kind, generate(k)
+}
+label list
+* ----
+if wage[34] > 80000 {
+replace region = 1000
+}
+describe region
+local t : type region
+display "`t'"
+* ----
+if wage[34] > 80000 {
+assert 0
+}
+display _rc
+* ----
+if wage[34] > 80000 {
+reshape wide hours wage small club, i(pid) j(year)
+}
+reshape long
+* ----
+drop if _n > wage[34]/1000
+set obs 80
+display 1
+* ----
+drop if _n > wage[34]/1000
+forvalues i = 1(20)120 {
+display `i'
+summarize hours in 1/`i'
+}
+* ----
+generate z = (wage[34] > 80000) * sex + (wage[34] <= 80000) * (1 - sex)
+sort z
+summarize hours in 1/60
+* ----
+generate z = (wage[34] > 80000) * sex + (wage[34] <= 80000) * (1 - sex)
+bysort region (z): generate k = _n
+summarize hours if k <= 20
+* ----
+generate z = (wage[34] > 80000) * sex + (wage[34] <= 80000) * (1 - sex)
+gsort -z
+drop z
+generate k = sum(1)
+summarize hours if k <= 60
+* ----
+generate z = (wage[34] > 80000) * sex + (wage[34] <= 80000) * (1 - sex)
+sort z
+egen k = seq()
+generate u = runiform() < .5
+summarize hours if k <= 60
+summarize hours if u
+* ----
+generate z = (wage[34] > 80000) * sex + (wage[34] <= 80000) * (1 - sex)
+sort z
+sample 50
+summarize hours
+* ----
+generate z = (wage[34] > 80000) * sex + (wage[34] <= 80000) * (1 - sex)
+sort z
+collapse (first) hours sex, by(region)
+summarize sex
+* ----
+generate z = (wage[34] > 80000) * sex + (wage[34] <= 80000) * (1 - sex)
+sort z
+duplicates drop region, force
+summarize hours
+* ----
+generate w = _n * 1000
+generate z = wage[34]
+xtile c = w, cutpoints(z)
+tabulate c
+* ----
+generate z = wage[34] + (_n > 60)
+mvdecode z, mv(92017)
+* ----
+generate z = wage[34] + (_n > 60)
+recode z (92017 = 1)
+* ----
+forvalues b = 50000(5000)90000 {
+display `b'
+quietly summarize hours [aw=`=140000-`b'' - wage]
+}
+* ----
+forvalues b = 50000(5000)90000 {
+display `b'
+preserve
+collapse hours if wage > `b'
+restore
+}
+display 1
+assert wage < 50000
+* ----
+forvalues b = 60000(5000)100000 {
+display `b'
+preserve
+bsample 1 if wage > `b'
+restore
+}
+* ----
+forvalues b = 60000(5000)95000 {
+display `b'
+quietly generate z`b' = rbinomial(10, 50000 / (wage * (wage > 155000 - `b') + 50000))
+quietly generate y`b' = rpoisson(`b' - wage)
+summarize y`b' if _n < 0
+}
+* ----
+forvalues b = 60000(5000)110000 {
+display `b'
+quietly generate z = regexr("x", cond(wage > 155000 - `b', "(", "a"), "")
+drop z
+}
+* ----
+forvalues b = 92000/92030 {
+capture mvencode wage, mv(`b')
+if _rc display `b'
+}
+* ----
+capture generate z = "a" * (1000000 + wage - 80000)
+display _rc

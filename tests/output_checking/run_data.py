@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 import polars as pl
@@ -22,7 +24,11 @@ class Run:
 
     def __init__(self, text, frame=None, folder=None, **settings):
         self.log = []
-        folder = Path(folder or tempfile.mkdtemp())
+        # Without a folder of its own a run has one that goes when it is forgotten.
+        if folder is None:
+            folder = tempfile.mkdtemp()
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        folder = Path(folder)
         self.session = Session(folder, SafeLimits(), tell=self.log.append, **settings)
         if frame is not None:
             self.session.data = DataSet.of(

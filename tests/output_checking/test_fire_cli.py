@@ -255,3 +255,47 @@ def test_help_has_an_example(command: str) -> None:
     done = run("fire", command, "--help")
     assert done.exit_code == 0
     assert "Example" in done.output
+
+
+def test_two_results_never_have_the_same_name(folder: Path) -> None:
+    (folder / "sub" / "CLEAN.do").write_text("su x\n")
+    (folder / "sub" / "clean.DO").write_text("su y\n")
+    names = {path.name for path in (folder / "sub").iterdir()}
+    if len(names) < 3:
+        names.discard("clean.DO")  # file names know no capitals here
+    done = run("fire", "pre", folder)
+    assert done.exit_code == (2 if "clean.DO" in names else 0)
+    assert ("the name of another one" in done.output) == ("clean.DO" in names)
+
+
+@pytest.mark.parametrize("result", ["master_FiRe.do", "master_FiRe.json"])
+def test_a_folder_with_the_name_of_a_result_is_told(folder: Path, result: str) -> None:
+    (folder / result).mkdir()
+    for words in ((), ("--overwrite",)):
+        done = run("fire", "pre", folder / "master.do", *words)
+        assert done.exit_code == 2
+        assert "a folder has the name of a result" in done.output
+
+
+def test_an_original_comes_back_under_its_name_or_it_is_said_why_not(folder: Path) -> None:
+    (folder / "CAPS.DO").write_text("su x\n")
+    run("fire", "pre", folder / "CAPS.DO")
+    (folder / "CAPS.DO").unlink()
+    done = run("fire", "undo", folder / "CAPS_FiRe.json")
+    assert done.exit_code == 0
+    assert (folder / "CAPS.DO").read_text() == "su x\n"
+    (folder / "CAPS.DO").write_text("su y\n")
+    differs = run("fire", "undo", folder / "CAPS_FiRe.json")
+    (folder / "CAPS_FiRe.do").unlink()
+    missing = run("fire", "undo", folder / "CAPS_FiRe.json")
+    for wrong in (differs, missing):
+        assert wrong.exit_code == 2
+        assert "--overwrite" not in wrong.output  # there is no such option
+
+
+def test_programs_beside_a_do_file_are_counted_and_in_the_manifest(folder: Path) -> None:
+    (folder / "helper.ado").write_text("program helper\nend\n")
+    run("fire", "pre", folder / "master.do")
+    assert "places to review: 1;" in (folder / "master_FiRe.do").read_text()
+    told = json.loads((folder / "master_FiRe.json").read_text())["findings"]
+    assert [finding["rule"] for finding in told] == ["ado-file"]

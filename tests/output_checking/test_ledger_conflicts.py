@@ -10,32 +10,20 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledger_parts import KEY, SIZE, of, shelf
 
 from discreet.errors import OutputCheckError
-from discreet.microdata.secret import Secret
 from discreet.output_checking.ledger import (
     Shelf,
-    UnitKey,
     Universe,
+    comparing,
     conflicts_with,
     conflicts_within,
     read_universe,
-    universe,
     universes_of,
 )
 from discreet.output_checking.ledger.marks import MOST_MARKS, MarkIndex, marks_of, mixed
 from discreet.output_checking.ledger.powers import PRIMES, hankel_ranks, sums_of
-
-KEY = UnitKey(Secret(bytes(range(32))))
-SIZE = 10
-
-
-def of(units, name: str = "new", size: int = SIZE) -> Universe:
-    return universe(list(units), key=KEY, size=size, table=name)
-
-
-def shelf(*universes: Universe) -> Shelf:
-    return Shelf.of(universes, range(1, len(universes) + 1))
 
 
 @settings(max_examples=60, deadline=None)
@@ -96,6 +84,13 @@ def test_sums_are_found_among_many_tables_of_the_same_people_and_never_left_out_
     monkeypatch.setattr("discreet.output_checking.ledger.comparing._MOST_PAIRS", 0)
     (found,) = conflicts_with([everyone], shelf(women, men), size=SIZE)
     assert "too many pairs of released tables" in str(found)
+
+
+def test_more_pairs_than_memory_holds_are_too_many_and_no_crash() -> None:
+    counts, every = np.full(120_000, 100, dtype=np.int64), np.arange(120_000)
+    assert comparing._by_counts(200, 1, counts, every, every, SIZE) is None
+    first, second = comparing._by_counts(200, 1, counts[:3], every[:3], every[:3], SIZE) or ((), ())
+    assert list(zip(first, second, strict=True)) == [(0, 1), (0, 2), (1, 2)]
 
 
 def test_categories_of_one_table_and_small_ones_that_are_withheld() -> None:

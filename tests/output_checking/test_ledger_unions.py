@@ -9,15 +9,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledger_parts import KEY, SIZE, of, shelf
 
-from discreet.microdata.secret import Secret
 from discreet.output_checking.ledger import (
     Shelf,
-    UnitKey,
     Universe,
     conflicts_with,
     conflicts_within,
-    universe,
     universes_of,
 )
 from discreet.output_checking.ledger.marks import (
@@ -34,18 +32,6 @@ from discreet.output_checking.ledger.powers import (
     sums_of,
     sums_of_groups,
 )
-
-KEY = UnitKey(Secret(bytes(range(32))))
-SIZE = 10
-
-
-def of(units, name: str = "new", size: int = SIZE) -> Universe:
-    return universe(list(units), key=KEY, size=size, table=name)
-
-
-def shelf(*universes: Universe) -> Shelf:
-    return Shelf.of(universes, range(1, len(universes) + 1))
-
 
 # --- marks --------------------------------------------------------------------------
 

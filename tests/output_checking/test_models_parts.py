@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.output_checking.safe.models import distributions as ours
 from discreet.output_checking.safe.models import exact, logit, regress
+from discreet.output_checking.safe.models.design import Column, Partition
 from discreet.output_checking.safe.models.exact import (
     exact_gram,
     exact_group_sums,
@@ -279,3 +280,38 @@ def test_sums_of_many_groups_are_rounded_once() -> None:
     for one, at in zip(cut, groups.tolist(), strict=True):
         whole[at] += one * unit
     assert found.tolist() == [float(one) for one in whole]
+
+
+def test_levels_are_never_dropped_silently() -> None:
+    with pytest.raises(OutputCheckError, match="stands twice"):
+        parse_terms("i(1 2).region i3.region")
+    assert len(parse_terms("i(1 2).region i(2 1).region c.age age")) == 2
+
+
+def test_columns_and_cross_products_are_in_no_repr() -> None:
+    values = np.array([4711.0, 4712.0])
+    column = Column(label="wage", row="wage", term=0, numbers=(values,))
+    partition = Partition(text="i.region", codes=values.astype(np.int64), cells=2)
+    gram = exact_gram(
+        lambda a, b: values[a:b, None], 2, powers_of(np.array([4712.0]), np.array([True]))
+    )
+    assert "471" not in f"{column!r} {partition!r}"
+    assert str(gram.whole[0, 0]) not in repr(gram)
+
+
+@pytest.mark.parametrize("model", [regress, logit])
+def test_a_record_of_nobody_is_an_error_as_everywhere(model: Any) -> None:
+    people = [None, *range(39)]
+    frame = pl.DataFrame({"x": range(40), "y": [at % 3 == 0 for at in range(40)], "id": people})
+    for kind in (pl.Int64, pl.Float64, pl.String):
+        with pytest.raises(OutputCheckError, match="entity of some records is missing"):
+            model(frame.cast({"id": kind}), "y", "x", entity="id")
+
+
+@pytest.mark.parametrize("kind", [pl.UInt64, pl.Int128])
+def test_whole_numbers_of_any_width_are_levels(kind: Any) -> None:
+    frame = pl.DataFrame({"x": [1, 2] * 20, "y": [at % 7 for at in range(40)]})
+    wide = frame.cast({"x": kind})
+    assert regress(wide, "y", "i.x").shown == regress(frame, "y", "i.x").shown
+    with pytest.raises(OutputCheckError, match="too large"):
+        regress(wide.with_columns(x=pl.col("x") + pl.lit(2**60, kind)), "y", "i.x")

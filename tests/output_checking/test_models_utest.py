@@ -104,3 +104,13 @@ def test_a_model_without_constant_or_with_clusters() -> None:
     test = fit.t_test([1, 50, 0])
     assert result.frame is not None
     assert result.frame["statistic"][0] == pytest.approx(test.tvalue.item(), rel=1e-7)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_straight_line_has_no_extreme() -> None:
+    """Of numbers around 0 and their cubes, the coefficient of the square is exactly 0."""
+    x = [float(number) for number in range(-10, 11)] * 6
+    result = utest(pl.DataFrame({"x": x, "y": [v**3 for v in x]}), "y", "x", interval=(-5, 5))
+    assert result.stored["b2"] == 0
+    assert "extreme" not in result.stored
+    assert "Extreme point:  .\n" in result.shown

@@ -300,3 +300,36 @@ def test_no_macro_holds_a_prefix_or_a_call_that_runs_what_was_not_read(name: str
     lines = Policy.default().run_time_lines()
     assert f"{name} refused" in lines
     assert f"{name} allowed" not in lines
+
+
+def test_a_role_is_only_ever_added(tmp_path: Path) -> None:
+    """A second word for a command that shows with all of them must not free the others."""
+    more = written(tmp_path, "more.toml", '[roles]\nshows = ["display total", "mycmd list"]\n')
+    policy = Policy.read(more)
+    assert policy.shows("display", "anything")
+    assert policy.shows("mycmd", "list")
+    assert not policy.shows("mycmd", "drop")
+    assert "FDZ" in rewrite("di r(max)\n", policy).text
+    both = written(tmp_path, "both.toml", '[roles]\nshows = ["mycmd list", "mycmd"]\n')
+    assert Policy.read(both).shows("mycmd", "drop")
+
+
+def test_abbreviations_in_a_file_stand_for_their_commands(tmp_path: Path) -> None:
+    text = (
+        '[roles]\nshows = ["g"]\n[prefixes]\nbefore = ["qui"]\nshows = ["by"]\n'
+        '[[option]]\ncommands = ["reg"]\noptions = ["secret"]\naction = "refused"\n'
+    )
+    policy = Policy.read(written(tmp_path, "short.toml", text))
+    assert policy.shows("generate")
+    assert "quietly" in policy.before
+    assert (rule := policy.option("regress", "secret")) is not None
+    assert rule.action is Action.REFUSED
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["global FDZ_k 1", "gl fdz 1", "macro def FDZ 1", "mac drop a FDZ*", "macro drop FDZ_k"],
+)
+def test_names_of_the_centre_are_reserved(text: str) -> None:
+    assert rewrite(f"{text}\n").text.startswith("*FDZ: command not permitted")
+    assert rewrite("global x FDZ Berlin\nmacro drop x\n").edits == ()

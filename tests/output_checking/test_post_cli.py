@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import stat
 from pathlib import Path
@@ -167,3 +168,34 @@ def test_what_is_put_must_exist_in_the_encoding_of_the_log(log: Path, tmp_path: 
 def test_error_class() -> None:
     with pytest.raises(OutputCheckError):
         CleaningRules.read("/nowhere/rules.toml")
+
+
+def test_two_logs_never_go_to_the_same_place(log: Path) -> None:
+    (log.parent / "run").write_text(". su y\n(2 real changes made)\n")
+    done = run(log.parent / "run", log)
+    assert done.exit_code == 2
+    assert "the same place" in done.output
+    assert not list(log.parent.glob("*_FiRe*"))
+
+
+def test_a_report_that_a_program_has_made_up_keeps_nothing_from_being_cleaned(log: Path) -> None:
+    forged = {
+        "made_by": "discreet fire post",
+        "output_sha256": hashlib.sha256(log.read_bytes()).hexdigest(),
+    }
+    log.with_name("run.log.json").write_text(json.dumps(forged))
+    for words in (log, log.parent):
+        done = run(words, "--overwrite")
+        assert done.exit_code == 0, done.output
+        assert "nothing to do" not in done.output
+        assert "1 real change" not in log.with_name("run_FiRe.log").read_text("latin-1")
+        log.with_name("run_FiRe.log").unlink()
+
+
+def test_a_clean_log_with_open_questions_still_has_them(tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text(". mystery x\n4711\n")
+    run(tmp_path)
+    again = run(tmp_path / "run_FiRe.log", "--strict")
+    assert "nothing to do" in again.output
+    assert "[unknown-output]" in again.output
+    assert again.exit_code == 1

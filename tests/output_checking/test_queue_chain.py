@@ -19,6 +19,7 @@ from discreet.errors import OutputCheckError
 from discreet.output_checking.queue import Submission, Work, approve, process, submit, view
 from discreet.output_checking.queue import intake as intake_module
 from discreet.output_checking.queue import release as release_now
+from discreet.output_checking.submission import rewrite_files
 
 #: Forty statements on a panel, among them four that would show single persons.
 PROGRAM = """version 17
@@ -243,6 +244,17 @@ def test_a_folder_with_a_program_that_runs_another(tmp_path: Path) -> None:
         number = submit(queue, submission(hand, tmp_path, main="main.do"))
         found = view(queue, number)
     assert ("sub/part.do", "refused") in {(one.file, one.severity) for one in found.findings}
+
+
+def test_a_result_that_is_named_is_rewritten_from_its_original(tmp_path: Path) -> None:
+    hand = tmp_path / "hand"
+    hand.mkdir()
+    (hand / "main.do").write_text("list x\n")
+    rewrite_files([hand / "main.do"])
+    with new_queue(tmp_path) as queue:
+        number = submit(queue, submission(hand, tmp_path, main="main_FiRe.do"))
+        found = view(queue, number)
+    assert ("main.do", "refused") in {(one.file, one.severity) for one in found.findings}
 
 
 def test_a_program_that_cannot_be_rewritten_waits_without_output(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from discreet.output_checking.queue import (
     release,
     verify,
     view,
+    viewing,
 )
 
 
@@ -88,8 +89,11 @@ def test_wrong_decisions_leave_no_entry(tmp_path: Path, words: dict, code: str) 
             with pytest.raises(OutputCheckError) as caught:
                 decide(queue, number, **whole)
             assert code_of(caught) == code
-        with pytest.raises(OutputCheckError, match="no such submission"):
-            approve(queue, 77, person="Anna", reason="ok", version=1)
+        for number in (77, 0, -1, 10**20):
+            with pytest.raises(OutputCheckError, match="no such submission"):
+                approve(queue, number, person="Anna", reason="ok", version=1)
+            with pytest.raises(OutputCheckError, match="no such submission"):
+                view(queue, number)
         assert head_of(queue) == before
 
 
@@ -100,6 +104,16 @@ def test_nobody_decides_on_their_own_submission(tmp_path: Path) -> None:
             approve(queue, number, person="Anna", reason="ok", version=version(queue, number))
 
 
+def test_nobody_releases_their_own_submission(tmp_path: Path) -> None:
+    with new_queue(tmp_path, clean_approvals=0) as queue:
+        number = hand_in(queue, tmp_path, researcher="Anna")
+        words = {"reason": "ok", "version": version(queue, number)}
+        assert view(queue, number).row.standing.state is State.approved
+        with pytest.raises(OutputCheckError, match="what they handed in"):
+            release(queue, number, person="Anna", **words)
+        assert release(queue, number, person="Ben", **words).is_dir()
+
+
 def test_persons_are_added_by_persons(tmp_path: Path) -> None:
     with new_queue(tmp_path) as queue:
         queue.add_person("Cem", by="Anna", reason="new colleague")
@@ -108,6 +122,26 @@ def test_persons_are_added_by_persons(tmp_path: Path) -> None:
             queue.add_person("cem ", by="Anna", reason="twice")
         with pytest.raises(OutputCheckError):
             queue.add_person("Dora", by="Otto", reason="unknown")
+
+
+def test_what_is_shown_is_one_state_though_others_decide_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = viewing.conflicts_now
+
+    def meanwhile(queue: Queue, *words: object, **more: object) -> list:
+        monkeypatch.setattr(viewing, "conflicts_now", looked)
+        with open_queue(tmp_path / "q") as other:
+            approve(other, number, person="Ben", reason="ok", version=seen)
+        return looked(queue, *words, **more)
+
+    with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
+        number = hand_in(queue, tmp_path)
+        seen = version(queue, number)
+        monkeypatch.setattr(viewing, "conflicts_now", meanwhile)
+        found = view(queue, number)
+        assert (found.row.standing.version, len(found.history)) == (seen, 1)
+        assert version(queue, number) > seen
 
 
 @pytest.mark.parametrize(

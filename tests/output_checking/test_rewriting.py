@@ -333,7 +333,8 @@ def test_every_planted_command_meets_its_verdict(planted: Planted) -> None:
 def test_any_text_is_rewritten_without_a_crash(text: str) -> None:
     done = rewrite(text)
     assert undone(done) == text
-    assert rewrite(done.text).text is not None
+    again = rewrite(done.text)
+    assert undone(again) == done.text
 
 
 def test_the_time_grows_as_the_length() -> None:
@@ -347,3 +348,40 @@ def test_the_time_grows_as_the_length() -> None:
         return time.process_time() - begin
 
     assert seconds(40) < 10 * max(seconds(8), 0.05)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ta sex if age>0 /// note\nbys sex: su wage\n",
+        "su :if y==1 list x\n",
+        "xtsum wage: list x\n",
+    ],
+)
+def test_a_safe_command_is_read_like_the_one_it_stands_for(text: str) -> None:
+    """Colons behind it make it no prefix; otherwise a second run would go on."""
+    done = rewrite(text)
+    assert rewrite(done.text).text == done.text
+
+
+@pytest.mark.parametrize(
+    ("given", "actions"),
+    [
+        ("", ["allowed"]),
+        ("gettoken folder : 0\n", ["review"]),
+        ("args folder\n", ["review"]),
+        ("local folder : word 1 of `0'\n", ["review"]),
+        ("foreach folder in a ../b {\n}\n", ["review"]),
+        ('local other "b"\n', ["allowed"]),
+    ],
+)
+def test_a_folder_is_known_only_if_nothing_else_gives_it(given: str, actions: list[str]) -> None:
+    done = rewrite(f'local folder "sub"\n{given}do "`folder\'/a.do"\n')
+    assert [call.action.value for call in done.calls] == actions
+
+
+@pytest.mark.parametrize("start", ["local a", "mata", 'local a "b', "foreach v in a", "display"])
+def test_no_run_of_blanks_takes_long(start: str) -> None:
+    begin = time.process_time()
+    rewrite(f"{start}{' ' * 60_000}!\n")
+    assert time.process_time() - begin < 5

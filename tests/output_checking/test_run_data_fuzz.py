@@ -73,9 +73,10 @@ def test_written_files_are_read_back_as_they_were(data, rows):
     texts[:] = data.draw(st.lists(st.text("aü€ b", max_size=5).map(str.rstrip), min_size=rows,
                                   max_size=rows))  # fmt: skip
     made.variables["s"] = Variable(texts, "str20", label=data.draw(st.text("aé ", max_size=30)))
-    path = Path(tempfile.mkdtemp()) / "d.dta"
-    path.write_bytes(dta_bytes(made))
-    back = read_data(path)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "d.dta"
+        path.write_bytes(dta_bytes(made))
+        back = read_data(path)
     for name, one in made.variables.items():
         assert list(back.variables[name].values) == list(one.values)
     assert {name: one.kind for name, one in back.variables.items() if name != "s"} == {

@@ -277,3 +277,10 @@ def test_no_panel():
     )
     assert "no observations" in safe.xtdescribe(frame, entity="id", time="t").shown
     assert safe.xtsum(frame, "x", entity="id").stored["N"] == 0
+
+
+@pytest.mark.parametrize("options", [{"width": 1e-320}, {"width": 1, "start": math.nan}])
+def test_classes_that_no_number_can_hold_are_refused(options):
+    frame = pl.DataFrame({"x": [float(x) for x in range(40)]})
+    with pytest.raises(OutputCheckError, match="do not fit"):
+        safe.histogram(frame, "x", **options)

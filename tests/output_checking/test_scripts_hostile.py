@@ -81,3 +81,52 @@ def test_honest_scripts_run_with_safe_functions_and_few_findings(path: Path) -> 
     assert len(reviews) == REVIEWS.get(path.name, 0), reviews
     assert all(edit.action is Action.WRAPPED for edit in done.edits)
     assert done.edits or "import safe" in text
+
+
+#: Names of columns that are no values: constants, other names; what chooses records is no name.
+NAMED_BY_HAND = {
+    "a.py": """
+for name in df.columns:
+    df[name + "_log"] = df[name]
+for name in ["a", "b"]:
+    df[f"z_{name}"] = df[name]
+chosen = df.x > 3
+chosen = chosen & ~df.y.isna()
+df[chosen] = 0
+df.loc[chosen, "k"] = 1
+df["l"] = df.loc[chosen, "k"] / df.shape[0]
+df["first"] = df.name.str[0]
+df["per"] = df.x - df.groupby("k").x.transform("mean")
+wide = df.pivot_table(columns="year", values="x")
+df["y"] = wide["2020"]
+table = pd.crosstab(df.a, df.b)
+print(df.describe(), wide["2020"].mean(), table)
+""",
+    "a.R": """
+for (name in names(d)) d[[paste0(name, "_log")]] <- d[[name]]
+for (name in c("a", "b")) d[[paste0("z_", name)]] <- d[[name]]
+chosen <- d$x > 3 & !is.na(d$y)
+d[chosen, "k"] <- 1
+d$z[is.na(d$x)] <- 1
+for (i in seq_along(d$x)) d$z[i] <- i
+d$per <- d$x - ave(d$x, d$k, FUN = mean)
+d$short <- sapply(d$text, function(v) substr(v, 1, 1))
+for (name in names(d)) d <- mutate(d, !!paste0(name, "_b") := .data[[name]])
+wide <- spread(d, year, x)
+summary(d)
+mean(wide[["2020"]])
+""",
+}
+
+
+@pytest.mark.parametrize("name", NAMED_BY_HAND)
+def test_names_of_columns_that_are_no_values_are_no_labels(name: str) -> None:
+    found = rewritten(name, whole(name, NAMED_BY_HAND[name])).findings
+    assert not [str(each) for each in found if each.severity is not Severity.INFO]
+
+
+def test_columns_called_by_values_are_told_where_they_are_shown() -> None:
+    turned = {"a.py": "print(df.set_index('wage').T.mean())", "a.R": "summary(as.data.frame(t(d)))"}
+    for name, block in turned.items():
+        (found,) = rewritten(name, whole(name, block)).findings[:1]
+        assert (found.rule, found.severity) == ("label", Severity.REVIEW)

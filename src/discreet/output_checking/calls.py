@@ -29,6 +29,11 @@ _DEFINED = re.compile(
     r"(?m)^[ \t]*(gl(?:o|ob|oba|obal)?|loc(?:a|al)?)[ \t]+(\w+)[ \t]+"
     r"=?[ \t]*`?\"?([^\"`$\r\n]*?)\"?'?[ \t]*$"
 )
+#: A line that gives texts to macros, in whatever way.
+_GIVING = re.compile(
+    r"(?m)^[^\r\n]*?\b(?:gl(?:o|ob|oba|obal)?|loc(?:a|al)?|c_local|st_local|foreach|forv\w*|args"
+    r"|gettoken|syntax|tempfile|tempname|g?levelsof|unab|fvunab|ds)\b[^\r\n]*"
+)
 _REFERENCE = re.compile(r"`(\w+)'|\$\{(\w+)\}|\$(\w+)")
 _TRICKS = (
     (re.compile(r"(?:^|[\\/])\.\.(?:[\\/]|$)"), "the path leaves the folder by `..`"),
@@ -125,11 +130,20 @@ def _filled(written: str, dofile: DoFile) -> str:
 
 @lru_cache(maxsize=8)
 def _plain_texts(program: str) -> dict[tuple[bool, str], set[str]]:
-    """The plain texts that a program gives to local (True) and global macros."""
+    """The plain texts that a program gives to local (True) and global macros.
+
+    Macros that are given anything else as well are left out.
+    """
     texts: dict[tuple[bool, str], set[str]] = {}
-    for kind, name, text in _DEFINED.findall(program):
-        texts.setdefault((kind.startswith("l"), name), set()).add(text)
-    return texts
+    others: set[str] = set()
+    for line in _GIVING.finditer(program):
+        plain = _DEFINED.fullmatch(line.group())
+        if plain is None:
+            others.update(re.findall(r"\w+", _REFERENCE.sub(" ", line.group())))
+        else:
+            kind, name, text = plain.groups()
+            texts.setdefault((kind.startswith("l"), name), set()).add(text)
+    return {key: found for key, found in texts.items() if key[1] not in others}
 
 
 def pointed(call: Call) -> Change | None:

@@ -24,7 +24,11 @@ _WORDS = re.compile(r"[A-Za-z_]\w*")
 _INNER_BRACKETS = re.compile(r"\([^()]*\)")
 _DEPTH = 30
 _PROGRAM = re.compile(r"\s*(?:def\w*\s+)?(\w+)")
-_RESERVED = re.compile(r"\s+(?:(?:drop|define|shift)\s+)?(?i:fdz)")
+#: Names that begin with FDZ where a global is given or dropped.
+_RESERVED = {
+    "global": re.compile(r"\s+(?i:fdz)"),
+    "macro": re.compile(r"\s+(?:dr\w*\s(?:\s*\S+\s)*?|\w+\s)\s*(?i:fdz)"),
+}
 _PROGRAM_WORDS = ("drop", "dir", "list")
 
 #: Prefixes that run the command as it is; with braces they are looked at by themselves.
@@ -167,7 +171,8 @@ class Decider:
             self._program(decision, command)
         if name in _RUNNERS:
             self._inner(decision, name)
-        if name in ("global", "macro") and _RESERVED.match(statement.source, command.end):
+        reserved = _RESERVED.get(name)
+        if reserved is not None and reserved.match(statement.source, command.end, statement.end):
             decision.refuse("reserved-name", name, "names that begin with FDZ are the centre's")
         if verdict.action is Action.REFUSED:
             decision.refuse("command", verdict.name, verdict.reason)

@@ -6,6 +6,7 @@ In: a statement with what is known of names. Out: what is held by what it shows,
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from discreet.output_checking.parts import Part
@@ -13,10 +14,19 @@ from discreet.output_checking.policy import Action
 from discreet.output_checking.stata.model import Statement
 from discreet.output_checking.taints import BAD, CLEAN, DOUBT, Held, Taints, among, bare_words
 
-__all__ = ["MACRO_ONLY", "Shown", "displayed", "listed"]
+__all__ = ["Shown", "all_numbers", "displayed", "listed", "may_name", "named"]
 
 #: A word that is nothing but a macro.
-MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
+_MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
+_GLOBAL_ONLY = re.compile(r"(?<!\w)\$\{?(\w+)")
+#: Stored results that name variables.
+_NAMING = re.compile(
+    r"`[re]\((?:varlist|depvar|indepvars|varname|ivar|tvar|panelvar|timevar|clustvar|sortlist)\)'"
+)
+#: Brackets in which a name is no variable: of estimates, stored results and scalars.
+_BRACKETED = re.compile(r"\b_(?:b|se|coef)\[[^\[\]]*\]|\b(?:[rsec]|scalar|el)\s*\([^()]*\)")
+_NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
+_STRING = re.compile(r"\"[^\"]*\"")
 _COMPOSED = re.compile(r"(?<![\w`'(\[.])([A-Za-z_]\w*)(?:`\w+'\w*)+(?![\w(\[`'])")
 _SCALAR = re.compile(r"\bscalar\(\s*([A-Za-z_]\w*)\s*\)")
 _MACROS = re.compile(r"`[^']*'|\$\{?\w+\}?")
@@ -40,21 +50,66 @@ class Shown:
     scalars: tuple[tuple[int, int], ...] = ()
 
 
+def may_name(part: Part, at: int, names: set[str]) -> bool:
+    """Whether the text that a macro is given may be the name of a variable.
+
+    Args:
+        part: The statement.
+        at: Where the text starts in its code.
+        names: Macros of which that is known; globals with ``$``.
+    """
+    rest = part.outside[at:]
+    if not rest.strip():  # all of it is one string, whose quotes Stata takes off
+        texts = (
+            part.statement.source[first:last]
+            for kind, first, last in part.statement.spans
+            if kind == "string" and first >= part.start + at
+        )
+        rest = _STRING.sub(" ", next(texts, "").strip("`\"'"))
+    if named(rest, names):
+        return True
+    return not rest.lstrip().startswith(":") and bool(bare_words(_MACROS.sub(" ", rest)))
+
+
+def named(code: str, names: set[str]) -> list[str]:
+    """The macros in an expression whose text may be the name of a variable.
+
+    Args:
+        code: The expression.
+        names: Macros of which that is known; globals with ``$``.
+    """
+    plain = _BRACKETED.sub(" ", code)
+    used = [*_MACRO_ONLY.findall(plain), *(f"${name}" for name in _GLOBAL_ONLY.findall(plain))]
+    return [name for name in used if name in names] + _NAMING.findall(code)
+
+
+def all_numbers(part: Part, at: int, known: Collection[str] | None) -> bool:
+    """Whether a loop goes through numbers, which name no variable.
+
+    Args:
+        part: The statement.
+        at: Where its list starts in its code.
+        known: The words of the list, if it is in a macro and they are known.
+    """
+    text = part.statement.source[part.start + at : part.statement.end]
+    words = " ".join(known) if known else text
+    return _NUMERIC.fullmatch(re.sub(r"^\s*(in|of\s+numlist)\b|\{\s*$|\"", "", words)) is not None
+
+
 def displayed(part: Part, names: set[str], taints: Taints, scalars: list[tuple[int, int]]) -> Held:
     """Names in an expression of `display`: scalars, or the first value of a variable.
 
     Args:
         part: The statement.
-        names: Macros whose text may be the name of a variable.
+        names: Macros whose text may be the name of a variable; globals with ``$``.
         taints: What names hold.
         scalars: Takes the places of names of scalars, which a variable could replace.
     """
     held = CLEAN
     code = part.outside
-    for name in MACRO_ONLY.findall(code):
-        if name in names:
-            what = f"the macro {name}, which may name a variable; its first value is shown"
-            held = max(held, Held(BAD, what))
+    for name in named(code, names):
+        what = f"the macro {name}, which may name a variable; its first value is shown"
+        held = max(held, Held(BAD, what))
     for found in _COMPOSED.finditer(code):
         if among(found.group(1), taints.known_scalars, begun=True):
             start, end = found.span()

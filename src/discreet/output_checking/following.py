@@ -12,7 +12,14 @@ from __future__ import annotations
 
 import re
 
-from discreet.output_checking.displaying import MACRO_ONLY, Shown, displayed, listed
+from discreet.output_checking.displaying import (
+    Shown,
+    all_numbers,
+    displayed,
+    listed,
+    may_name,
+    named,
+)
 from discreet.output_checking.macro_names import known_names
 from discreet.output_checking.parts import Part, statements_of
 from discreet.output_checking.policy import Policy
@@ -28,19 +35,20 @@ from discreet.output_checking.taints import (
     bare_words,
     expansions,
     name_ends,
+    note,
 )
 
 __all__ = ["Following", "Shown"]
 
 _MOST_ROUNDS = 40
-_NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
 _FIRST = re.compile(r"\s*([\w`'$]+)")
+_DEFINE = re.compile(r"\s*de(?:f|fi|fin|fine)?\s+(_?)")
+_OF_VARIABLES = re.compile(r"(\w+)\s*\(\s*var(?:list|name)\b")
 _ONE_MACRO = re.compile(r"`(\w+)'")
 _COUNTING = re.compile(
     r":\s*(?:word\s+count|list\s+sizeof|length|type|format|(?:variable|value)\s+label)\b"
 )
 _EXPRESSION = re.compile(r"\s*(?:=|:\s*di(?:s|sp|spl|spla|splay)?\b)")
-_LIST_OF = re.compile(r"\b(?:of\s+(local|global)|local|global)\s+(\w+)")
 _EXTREMES = re.compile(r"\((?:max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
 _GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
 _OPTION = re.compile(r"\b(local|matcell|matrow|matcol|matrix)\s*\(\s*([\w`'$]+)\s*\)")
@@ -69,7 +77,7 @@ class Following:
         self.givers = [part for part in self.parts if _may_give(part)]
         #: Local macros that hold nothing but known names.
         self.known = known_names(self.parts)
-        #: Local macros whose text may be the name of a variable.
+        #: Macros whose text may be the name of a variable; globals with ``$``.
         self.names: set[str] = set()
         #: From which place on a variable holds a figure.
         self.since: dict[str, int] = {}
@@ -92,48 +100,52 @@ class Following:
 
     def _learn(self, part: Part) -> None:
         """Note what one statement gives to a name."""
-        give = _GIVERS.get(part.name)
-        if give is not None:
+        if (give := _GIVERS.get(part.name)) is not None:
             give(self, part)
-        held = GIVEN_BY_OPTION.get(part.name)
-        for kind, name in _OPTION.findall(part.outside) if held is not None else ():
+        held = GIVEN_BY_OPTION.get(part.name, CLEAN)
+        for kind, name in _OPTION.findall(part.outside) if held.rank else ():
             if kind == "local":
-                self.taints.local.give(name, held or CLEAN)
+                self.taints.local.give(name, held)
             else:
-                self._note(name, held or CLEAN, "matrices", self.taints.known_matrices)
+                self._note(name, held, "matrices", self.taints.known_matrices)
         for prefix in part.statement.prefixes:
             if prefix.canonical in _GATHERING and prefix.arguments:
-                self._gathered(part, part.statement.source[slice(*prefix.arguments)])
+                text = part.statement.source[slice(*prefix.arguments)]
+                for name, result in _GATHERED.findall(text):
+                    self._note_variable(part, name, self._held(result, ""))
 
-    def _gathered(self, part: Part, text: str) -> None:
-        for name, result in _GATHERED.findall(text):
-            self._note_variable(part, name, self._held(result, ""))
-
-    def _held(self, outside: str, inside: str, *, values: bool = True) -> Held:
-        held = self.taints.within(outside, self.policy, values=values)
+    def _held(self, outside: str, inside: str) -> Held:
+        held = self.taints.within(outside, self.policy)
         return max(held, self.taints.within(inside, self.policy)) if inside else held
 
     # ------------------------------------------------------------ what names are given
 
-    def _macro(self, part: Part, table_name: str) -> None:
-        """``local name = exp``, ``local name text``, ``local name : function``."""
-        table = self.taints.local if table_name == "local" else self.taints.globals
-        found = _FIRST.match(part.outside)
+    def _give_macro(self, part: Part) -> None:
+        """``local name = exp``, ``local name text``, ``local name : function``.
+
+        ``macro define name`` is ``global name``, and ``macro define _name`` is ``local name``.
+        """
+        kind, text = part.name, part.outside
+        if kind == "macro":
+            defined = _DEFINE.match(text)
+            kind = "local" if defined and defined[1] else "global"
+            text = text[defined.end() :] if defined else ""
+        found = _FIRST.match(text)
         if found is None:
             return
-        name, rest = found.group(1), part.outside[found.end() :]
+        table = self.taints.local if kind == "local" else self.taints.globals
+        name, rest = found.group(1), text[found.end() :]
         if _COUNTING.search(rest):
             return
         held = self._held(rest, part.inside)
+        if rest.lstrip().startswith(":"):
+            held = max(held, self.taints.named(rest.lstrip()[1:]))
         expression = _EXPRESSION.match(rest)
         if expression is not None:
-            if held.rank < DOUBT and self._unknown_words(rest[expression.end() :]):
+            if held.rank < DOUBT and self._may_be_first(rest[expression.end() :]):
                 held = Held(DOUBT, "a name that may be a variable's first value")
-        elif table_name == "local":
-            refers = any(word in self.names for word in MACRO_ONLY.findall(rest))
-            plain = "" if rest.lstrip().startswith(":") else MACRO_ONLY.sub(" ", rest)
-            if refers or bare_words(plain):
-                self.names.add(name)
+        elif may_name(part, len(part.outside) - len(rest), self.names):
+            self.names.add(name if kind == "local" else f"${name}")
         table.give(name, held)
 
     def _unknown_words(self, code: str) -> list[tuple[int, str]]:
@@ -141,14 +153,17 @@ class Following:
         plain = re.sub(r"`[^']*'|\$\{?\w+\}?", lambda m: " " * len(m.group()), code)
         return [(at, word) for at, word in bare_words(plain) if word not in known]
 
-    def _give_local(self, part: Part) -> None:
-        self._macro(part, "local")
+    def _may_be_first(self, code: str) -> bool:
+        """Whether an expression may be the first value of a variable."""
+        return bool(self._unknown_words(code) or named(code, self.names))
 
-    def _give_global(self, part: Part) -> None:
-        self._macro(part, "global")
-
-    def _give_temporary(self, part: Part) -> None:
-        self.names |= set(part.outside.split())
+    def _give_names(self, part: Part) -> None:
+        """``tempvar`` and ``syntax`` give macros the names of variables."""
+        if part.name == "tempvar":
+            self.names |= set(part.outside.split())
+        elif re.match(r"\s*\[?\s*var(?:list|name)", part.outside):
+            self.names.add("varlist")
+        self.names |= {word.lower() for word in _OF_VARIABLES.findall(part.outside)}
 
     def _give_scalar(self, part: Part) -> None:
         left, equals, right = part.outside.partition("=")
@@ -156,7 +171,7 @@ class Following:
         if not equals or len(words) != 1:
             return
         held = self._held(right, part.inside)
-        if held.rank < DOUBT and self._unknown_words(right):
+        if held.rank < DOUBT and self._may_be_first(right):
             held = Held(DOUBT, "a name that may be a variable's first value")
         self._note(words[0], held, "scalars", self.taints.known_scalars)
 
@@ -231,12 +246,10 @@ class Following:
         if found is None:
             return
         rest = part.outside[found.end() :]
-        held = self._held(rest, part.inside)
-        for _, name in _LIST_OF.findall(rest):
-            held = max(held, self.taints.local.of(name), self.taints.globals.of(name))
+        held = max(self._held(rest, part.inside), self.taints.named(rest))
         if part.name == "forvalues":
-            held = Held(held.rank, held.what).at_most(DOUBT)
-        elif not _NUMERIC.fullmatch(re.sub(r"^\s*(in|of\s+numlist)\b|\{\s*$", "", rest)):
+            held = held.at_most(DOUBT)
+        elif not all_numbers(part, found.end(), self.known.get(found.group(1))):
             self.names.add(found.group(1))
         self.taints.local.give(found.group(1), held)
 
@@ -247,21 +260,21 @@ class Following:
 
     def _give_first_token(self, part: Part) -> None:
         left, _, right = part.outside.partition(":")
-        held = CLEAN
-        for name in re.findall(r"\w+", right.partition(",")[0]):
-            held = max(held, self.taints.local.of(name), self.taints.globals.of(name))
+        held = self.taints.named(f"list {right.partition(',')[0]}")
         for name in re.findall(r"\w+", left):
             self.taints.local.give(name, held)
 
     def _give_result(self, part: Part) -> None:
-        """``return scalar x = …`` makes ``r(x)`` hold it."""
-        found = re.match(r"\s*(sca\w*|loc\w*|mat\w*|glo\w*)\s+(\w+)\s*(.*)", part.outside, re.S)
-        if found is None:
-            return
-        held = self._held(found.group(3), part.inside)
-        key = (part.name[0], found.group(2))
-        if held.rank > self.taints.results.get(key, CLEAN).rank:
-            self.taints.results[key] = held
+        """``return scalar x = …`` makes ``r(x)`` hold it, ``ereturn post B V`` makes ``e(b)``."""
+        found = re.match(r"\s*(?:sca|loc|mat|glo)\w*\s+(\w+)\s*(.*)", part.outside, re.S)
+        if part.name == "numlist":
+            note(self.taints.results, ("r", "numlist"), self._held(part.outside, part.inside))
+        elif part.word.startswith(("pos", "rep")):
+            for name in ("b", "V"):
+                note(self.taints.results, ("e", name), self._held(part.outside, ""))
+        elif found is not None:
+            held = self._held(found[2], part.inside)
+            note(self.taints.results, (part.name[0], found[1]), held)
 
     # ------------------------------------------------------------ what is shown
 
@@ -273,15 +286,13 @@ class Following:
             statement = part.statement
             while guards and statement.depth <= guards[-1][0]:
                 guards.pop()
-            condition = CLEAN
-            if statement.opens or statement.prefixes:
-                condition = self._condition(statement, part)
-            one = self._judge(part, max(condition, guards[-1][1] if guards else CLEAN))
+            condition = self._condition(statement, part)
+            around = max(condition, guards[-1][1] if guards else CLEAN)
+            one = self._judge(part, around)
             if one is not None:
                 found.append(one)
             if statement.opens and condition.rank:
-                around = guards[-1][1] if guards else CLEAN
-                guards.append((statement.depth, max(condition, around)))
+                guards.append((statement.depth, around))
         return found
 
     def _condition(self, statement: Statement, part: Part) -> Held:
@@ -289,8 +300,7 @@ class Following:
         held = CLEAN
         for prefix in statement.prefixes:
             if prefix.canonical in ("if", "while") and prefix.arguments:
-                code = statement.source[slice(*prefix.arguments)]
-                held = max(held, self._held(code, ""))
+                held = max(held, self._held(statement.source[slice(*prefix.arguments)], ""))
         if part.name in ("if", "while"):
             held = max(held, self._held(part.outside, part.inside))
         return held if held.rank == BAD else CLEAN
@@ -330,6 +340,8 @@ class Following:
             held = max(held, displayed(part, self.names, self.taints, scalars))
         elif part.name in ("matlist", "matrix"):
             held = max(held, listed(part, self.taints.known_matrices))
+        elif part.name == "ereturn":
+            held = max(held, self.taints.results.get(("e", "b"), CLEAN))
         elif part.name == "scalar" and not part.outside.split()[1:]:
             held = max([held, *self.taints.scalars.all()])
         if held.rank == 0 and around.rank and part.name == "display":
@@ -359,9 +371,11 @@ class Following:
 
 
 _GIVERS = {
-    "local": Following._give_local,
-    "global": Following._give_global,
-    "tempvar": Following._give_temporary,
+    "local": Following._give_macro,
+    "global": Following._give_macro,
+    "macro": Following._give_macro,
+    "tempvar": Following._give_names,
+    "syntax": Following._give_names,
     "scalar": Following._give_scalar,
     "matrix": Following._give_matrix,
     "mkmat": Following._give_matrix,
@@ -373,6 +387,7 @@ _GIVERS = {
     "forvalues": Following._give_foreach,
     "tokenize": Following._give_tokens,
     "gettoken": Following._give_first_token,
+    "numlist": Following._give_result,
     "return": Following._give_result,
     "ereturn": Following._give_result,
     "sreturn": Following._give_result,

@@ -27,7 +27,8 @@ _BY_SYNTAX = frozenset((
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"`\w+'")
 _MACRO_IN_NAME = re.compile(r"\s*\w*[`$]")
-_PLAIN = re.compile(r"\s*(\w+)(?:\s+\"?([\w\s]*)\"?)?\s*")
+#: Nothing is given back once it is taken, so that no run of blanks takes long.
+_PLAIN = re.compile(r"\s*+(\w++)(?:\s++\"?([\w\s]*+)\"?)?\s*+")
 _LISTED = re.compile(r"\s*(\w+)\s+(?:in|of\s+(?:varlist|newlist))\s+([\w\s]*)\{\s*")
 _OF_LOCAL = re.compile(r"\s*(\w+)\s+of\s+local\s+(\w+)\s*\{\s*")
 _OPTION = re.compile(r"\bloc(?:a|al)?\(\s*(\w+)")

@@ -196,7 +196,7 @@ class Policy:
         tables = self._tables.copy()
         for name in new:
             tables.commands[name] = Verdict(action=Action.ALLOWED, name=name, reason=_OWN_PROGRAM)
-        return Policy(replace(tables))
+        return Policy(tables)
 
     def run_time_lines(self) -> list[str]:
         """The rules as lines ``name action safe``, which `fdzrun` reads on the server.

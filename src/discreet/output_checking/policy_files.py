@@ -178,7 +178,7 @@ class _Reader:
                 self._wrong("an option cannot be wrapped", where)
             if made is None:
                 continue
-            for name in commands:
+            for name in map(_full, commands):
                 for option in options:
                     pattern = Pattern.of(option)
                     said = dataclasses.replace(made, name=f"{name}, {pattern.full}")
@@ -192,7 +192,7 @@ class _Reader:
                 self._wrong(f"{name!r} is not the name of a command", where)
                 continue
             pattern = Pattern.of(word)
-            full = canonical(head) or head
+            full = _full(head)
             made = self._verdict(f"{full} {pattern.full}".strip(), rule, where)
             if made is None:
                 return
@@ -240,21 +240,23 @@ class _Reader:
     def _prefixes(self, content: Mapping[str, Any]) -> None:
         for key, names in self._listed(content, "prefixes", ("before", "shows")):
             if key == "before":
-                self.tables.before |= frozenset(names)
+                self.tables.before |= frozenset(map(_full, names))
             else:
-                self.tables.gather |= frozenset(names)
+                self.tables.gather |= frozenset(map(_full, names))
 
     def _safe(self, content: Mapping[str, Any]) -> None:
         for _, names in self._listed(content, "safe", ("commands",)):
-            self.tables.safe |= frozenset(names)
+            self.tables.safe |= frozenset(map(_full, names))
 
     def _roles(self, content: Mapping[str, Any]) -> None:
         for key, names in self._listed(content, "roles", ("shows", "uses")):
             table = self.tables.shows if key == "shows" else self.tables.uses
             for name in names:
                 head, _, word = name.partition(" ")
-                limits = (*table.get(head, ()), Pattern.of(word)) if word else ()
-                table[head] = limits
+                known = table.get(head := _full(head))
+                # A rule without a second word holds for all of them, whatever is added.
+                if known != ():
+                    table[head] = (*(known or ()), Pattern.of(word)) if word else ()
 
     def _stored(self, content: Mapping[str, Any]) -> None:
         for kind, lists in content.items():
@@ -286,6 +288,11 @@ class _Reader:
                 self._wrong("this is not a plain path", "header.adopath", "without quotes, $ and `")
             else:
                 self.tables.adopath = value
+
+
+def _full(name: str) -> str:
+    """The name of a command in full; unknown ones, and ``*`` for all, stay."""
+    return canonical(name) or name
 
 
 def _error(problems: list[Problem]) -> OutputCheckError:

@@ -350,17 +350,7 @@ def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:
 
 
 def _finding(note: Note, lines: Lines) -> Finding:
-    line, column = lines.place(note.start)
-    return Finding(
-        rule=note.rule,
-        severity=note.severity,
-        what=note.what,
-        line=line,
-        column=column,
-        start=note.start,
-        end=note.end,
-        hint=note.hint,
-    )
+    return lines.finding(note.rule, note.severity, note.what, note.start, note.end, hint=note.hint)
 
 
 def applied(text: str, edits: Iterable[Edit]) -> str:

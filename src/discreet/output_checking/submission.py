@@ -8,7 +8,7 @@ below. Originals are never touched; nothing is written before all files were rea
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ from discreet.output_checking.texts import SourceText, decode_source, read_sourc
 __all__ = ["Outcome", "rewrite_files", "undo"]
 
 _MOST_ROUNDS = 5
+_FOLDER = "a folder has the name of a result"
+_FOREIGN = "the file exists, and this program did not make it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,16 +128,26 @@ def undo(path: str | os.PathLike[str]) -> Path:
     document = read_manifest(read_source(place).text, place.name)
     output = place.with_suffix(".do")
     if not output.is_file():
-        raise _errors([output], "the rewritten file is not beside its manifest")
+        raise _error([Problem("the rewritten file is not beside its manifest", str(output))])
     data = restored(document, output.read_bytes())
-    target = output.with_name(output.stem.removesuffix(SUFFIX) + ".do")
+    target = output.with_name(_name_before(output, document))
     if target.exists():
         if target.read_bytes() == data:
             return target
-        raise _errors([target], "the original is there, and differs; nothing was written")
+        what = "the original is there, and differs; nothing was written"
+        raise _error([Problem(what, str(target), "move it away first")])
     with atomic_path(target) as temporary:
         temporary.write_bytes(data)
     return target
+
+
+def _name_before(output: Path, document: Mapping[str, Any]) -> str:
+    """The name of the original, with the capitals it had."""
+    name = f"{output.stem.removesuffix(SUFFIX)}.do"
+    before = str(document["source"].get("name", ""))
+    return (
+        before if Path(before).stem == Path(name).stem and before.lower() == name.lower() else name
+    )
 
 
 def _listed(paths: list[Path]) -> tuple[list[Path], Path]:
@@ -263,16 +275,27 @@ def _check_targets(files: list[_File], *, overwrite: bool) -> None:
     """Every result has a place of its own, and replaces none but an older result."""
     for folder in dict.fromkeys(file.path.parent for file in files):
         check_writable(folder)
-    wrong = []
+    problems = []
+    taken: set[Path] = set()
     for file in files:
         target = _target(file.path)
         document = target.with_suffix(".json")
-        if target.exists() and not overwrite and not _is_made(target, document):
-            wrong.append(target)
-        elif document.exists() and not target.exists() and not overwrite:
-            wrong.append(document)
-    if wrong:
-        raise _errors(wrong, "the file exists, and this program did not make it")
+        if target in taken:  # as those of `a.do` and `a.DO` would be
+            what = "its result would have the name of another one"
+            problems.append(Problem(what, str(file.path), "rename the do-file"))
+        taken.add(target)
+        folders = [path for path in (target, document) if path.is_dir()]
+        wrong = folders[:1]
+        if not overwrite and not folders:
+            if target.exists() and not _is_made(target, document):
+                wrong = [target]
+            elif document.exists() and not target.exists():
+                wrong = [document]
+        what = _FOLDER if folders else _FOREIGN
+        hint = "remove or rename it" + ("" if folders else "; --overwrite replaces it")
+        problems += [Problem(what, str(path), hint) for path in wrong]
+    if problems:
+        raise _error(problems)
 
 
 def _is_made(output: Path, document: Path) -> bool:
@@ -290,9 +313,10 @@ def _is_made(output: Path, document: Path) -> bool:
 
 def _write(file: _File, policy: Policy, language: Language) -> Outcome:
     """Write one result with its manifest; none for a program that may not run at all."""
-    rewriting = file.rewriting
-    assert rewriting is not None
-    findings = (*file.source.findings, *rewriting.findings, *_shadows(file.path))
+    assert file.rewriting is not None
+    told = (*file.rewriting.findings, *_shadows(file.path))
+    rewriting = replace(file.rewriting, findings=told)
+    findings = (*file.source.findings, *told)
     if any(finding.severity is Severity.ERROR for finding in findings):
         target = _target(file.path)
         if _is_made(target, target.with_suffix(".json")):
@@ -301,7 +325,8 @@ def _write(file: _File, policy: Policy, language: Language) -> Outcome:
             target.with_suffix(".json").unlink()
         return Outcome(source=file.path, output=None, rewriting=rewriting, findings=findings)
     newline = newline_of(file.source.text)
-    head = header(file.path.name, rewriting, policy, language=language, newline=newline)
+    whole = replace(rewriting, findings=findings)
+    head = header(file.path.name, whole, policy, language=language, newline=newline)
     target = _target(file.path)
     data = file.source.encoded(head + rewriting.text)
     document = manifest(file.source, data, target.name, head, rewriting, policy, language)
@@ -337,11 +362,6 @@ def _shadows(path: Path) -> Iterator[Finding]:
             end=0,
             hint="remove it from the submission" if grave else "look at the program",
         )
-
-
-def _errors(paths: list[Path], what: str) -> OutputCheckError:
-    hint = "remove or rename it; --overwrite replaces it"
-    return _error([Problem(what, str(path), hint) for path in paths])
 
 
 def _error(problems: list[Problem]) -> OutputCheckError:

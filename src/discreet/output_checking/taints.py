@@ -23,6 +23,7 @@ __all__ = [
     "bare_words",
     "expansions",
     "name_ends",
+    "note",
 ]
 
 _Key = TypeVar("_Key")
@@ -43,6 +44,9 @@ _DIRECTIVE = re.compile(
 )
 _BRACKETS = re.compile(r"\w*\[[^\[\]]*\]")
 _INLINE = re.compile(r"`(?:=|:\s*di(?:s\w*)?\s)([^`']*)")
+#: Macro functions that are called on the spot: ```:list uniq levels'``.
+_CALLED = re.compile(r"`:([^`']*)")
+_OF_MACRO = re.compile(r"\b(?:local|global)\s+(\w+)")
 _QUOTED = re.compile(r"\"[^\"]*\"?")
 _ANY = re.compile(r"[`$\[(]")
 
@@ -90,12 +94,12 @@ class Names:
             return False
         ends = name_ends(name)
         if ends is None:
-            return _put(self.held, name, held)
-        return _put(self.begun, ends, held if any(ends) else held.at_most(DOUBT))
+            return note(self.held, name, held)
+        return note(self.begun, ends, held if any(ends) else held.at_most(DOUBT))
 
     def give_temporary(self, macro: str, held: Held) -> None:
         """Note what the name holds that stands in a macro, ```m'``; no word is that name."""
-        _put(self.held, macro, held)
+        note(self.held, macro, held)
 
     @property
     def any(self) -> bool:
@@ -128,7 +132,8 @@ class Names:
         return found if head else found.at_most(DOUBT)
 
 
-def _put(table: dict[_Key, Held], key: _Key, held: Held) -> bool:
+def note(table: dict[_Key, Held], key: _Key, held: Held) -> bool:
+    """Note what a name holds, unless worse is known; whether that is news."""
     if table.get(key, CLEAN).rank >= held.rank:
         return False
     table[key] = held
@@ -190,22 +195,18 @@ class Taints:
         """What any name of a kind may hold, since some are named in ways that are not known."""
         return self.unnamed.get(kind, CLEAN)
 
-    def within(self, code: str, policy: Policy, *, values: bool = True) -> Held:
+    def within(self, code: str, policy: Policy) -> Held:
         """What a piece of code holds.
 
         Args:
             code: Text outside strings, or what is expanded inside them.
             policy: Says which stored results may be shown.
-            values: Whether subscripts and stored results count, and not only macros.
         """
         best = CLEAN
         if _ANY.search(code):
-            for held in self._macros(code):
-                best = max(best, held)
-            if values:
-                for held in (*self._values(code, policy), *self._inline(code)):
-                    best = max(best, held)
-        if values and (self.scalars.any or self.matrices.any or self.unnamed):
+            found = (*self._macros(code), *self._values(code, policy), *self._inline(code))
+            best = max([best, *found])
+        if self.scalars.any or self.matrices.any or self.unnamed:
             for word, goes_on in set(_NAME.findall(code)):
                 best = max(best, self.without_name("scalars"), self.without_name("matrices"))
                 best = max(best, self.scalars.of(word), self.matrices.of(word))
@@ -221,6 +222,19 @@ class Taints:
             name = braced or plain
             begun = more == "`" or close in ("`", "$")
             yield self.globals.of_begun(name) if begun else self.globals.of(name)
+
+        for function in _CALLED.findall(code):
+            yield self.named(function)
+
+    def named(self, function: str) -> Held:
+        """What the macros hold that a macro function names without quotes.
+
+        Args:
+            function: What stands behind the colon: ``list uniq levels``, ``copy local top``.
+        """
+        is_list = function.lstrip().startswith("list")
+        names = re.findall(r"\w+", function) if is_list else _OF_MACRO.findall(function)
+        return max([CLEAN, *(max(self.local.of(one), self.globals.of(one)) for one in names)])
 
     def _inline(self, code: str) -> Iterator[Held]:
         """Names in expressions that are worked out on the spot: ```=income'``."""
@@ -241,7 +255,10 @@ class Taints:
         if _OLD_RESULT.search(code):
             yield Held(BAD, "a stored result")
         for name, inside in _SUBSCRIPT.findall(code):
-            if _ESTIMATES.match(name) or _WEIGHT.match(inside) or name == ")":
+            if _ESTIMATES.match(name):
+                yield self.results.get(("e", "b"), CLEAN)
+                continue
+            if _WEIGHT.match(inside) or name == ")":
                 continue
             if "," not in inside:
                 yield Held(BAD, "the value of one record")

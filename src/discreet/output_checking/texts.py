@@ -63,6 +63,22 @@ class Lines:
         line = bisect_right(self.starts, max(offset, 0))
         return line, max(offset, 0) - self.starts[line - 1] + 1
 
+    def finding(
+        self, rule: str, severity: Severity, what: str, start: int, end: int, hint: str = ""
+    ) -> Finding:
+        """A finding about a passage of the text."""
+        line, column = self.place(start)
+        return Finding(
+            rule=rule,
+            severity=severity,
+            what=what,
+            line=line,
+            column=column,
+            start=start,
+            end=end,
+            hint=hint,
+        )
+
 
 @dataclass(frozen=True)
 class SourceText:
@@ -115,17 +131,7 @@ class SourceText:
         self, rule: str, severity: Severity, what: str, start: int, end: int, hint: str = ""
     ) -> Finding:
         """A finding about a passage of this text."""
-        line, column = self.place(start)
-        return Finding(
-            rule=rule,
-            severity=severity,
-            what=what,
-            line=line,
-            column=column,
-            start=start,
-            end=end,
-            hint=hint,
-        )
+        return self.lines.finding(rule, severity, what, start, end, hint)
 
 
 def read_source(path: str | os.PathLike[str]) -> SourceText:

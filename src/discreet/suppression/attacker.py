@@ -1,7 +1,9 @@
 """`Attacker`: an LP solver that asks how far hidden cells can move. CONFIDENTIAL.
 
 In: `Unknowns`. Out: solutions – values of all hidden cells that fit everything that is
-published – for any wish about some of them. Warm: each question starts from the last.
+published – for any wish about some of them. Warm: each question starts from the last answer,
+which stays a solution, so the primal simplex method has few steps to go. Relations that
+follow from others are left out; answers are held against all of them.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import SuppressionError
+from discreet.suppression.elimination import independent
 from discreet.suppression.relations import Relations
 from discreet.suppression.unknowns import Unknowns
 
@@ -20,6 +23,8 @@ __all__ = ["Attacker", "loaded_solver"]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
+#: The solver's name for the primal simplex method.
+_PRIMAL = 4
 #: What an answer may miss the relations by, before scaling.
 _ROUGH = 1e-5
 
@@ -74,7 +79,7 @@ class Attacker:
         #: Numbers are kept near one, where the solver's tolerances make sense.
         self.scale = 2.0 ** np.ceil(np.log2(max(widest, 1.0) / 2**20)) if widest > 2**20 else 1.0
         self._solver = loaded_solver(
-            unknowns.relations, self.low / self.scale, self.high / self.scale
+            independent(unknowns.relations), self.low / self.scale, self.high / self.scale
         )
         self._cost = np.zeros(len(unknowns))
 
@@ -85,6 +90,8 @@ class Attacker:
             self._solver.changeColsCost(changed.size, changed, -wish[changed])
             self._cost = wish.copy()
         self._solver.run()
+        if not self.solved:
+            self._solver.setOptionValue("simplex_strategy", _PRIMAL)
         self.solved += 1
         if self._solver.getModelStatus() != self._status.kOptimal:
             raise SuppressionError(
@@ -113,10 +120,19 @@ class Attacker:
                 hint="report this: the numbers of the table are too far apart",
             )
 
+    def lowest(self, at: int) -> FloatArray:
+        """A solution with the smallest value of one cell."""
+        return self._farthest(at, -1.0)
+
+    def highest(self, at: int) -> FloatArray:
+        """A solution with the largest value of one cell."""
+        return self._farthest(at, 1.0)
+
     def reach(self, at: int) -> tuple[FloatArray, FloatArray]:
         """Solutions with the smallest and the largest value of one cell."""
+        return self.lowest(at), self.highest(at)
+
+    def _farthest(self, at: int, side: float) -> FloatArray:
         wish = np.zeros(len(self.unknowns))
-        wish[at] = -1.0
-        lowest = self.ask(wish)
-        wish[at] = 1.0
-        return lowest, self.ask(wish)
+        wish[at] = side
+        return self.ask(wish)

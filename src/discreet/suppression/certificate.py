@@ -1,9 +1,10 @@
 """Whether a pattern protects every sensitive cell: a proof for each, or a refutation.
 
 In: a `SuppressionProblem` and the cells hidden in it. Out: a verdict per sensitive cell
-(who may be told) and how far each can move (CONFIDENTIAL). Bounds from outside refute;
-solutions of a few attacks with random wishes prove many cells at once, because every
-solution fits everything published; what is left is attacked cell by cell.
+(who may be told) and how far each can move (CONFIDENTIAL). Circuits of hidden cells prove
+most; they also show which cells cannot move. Bounds from outside refute; solutions of a few
+attacks with random wishes prove many cells at once, because every solution fits everything
+published; what is left is attacked cell by cell.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from discreet.suppression.patching import patched
 from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.propagation import outer_bounds
 from discreet.suppression.sweeping import swept
+from discreet.suppression.turning import turned
 from discreet.suppression.unknowns import TOLERANCE, Unknowns, blocks_of, unknowns_of
 
 __all__ = ["Certificate", "certify"]
@@ -29,9 +31,9 @@ BoolArray = npt.NDArray[np.bool_]
 #: Random attacks in a row that prove nothing more before cells are attacked one by one.
 _PATIENCE = 4
 _SEED = 20
-#: With more hidden cells than these, waves come before linear programs.
+#: With more hidden cells than these, waves do what circuits were too long for.
 _SWEPT = 5_000
-#: With more than these, patches do, before all cells that hang together are moved at once.
+#: With more cells than these that hang together, patches come before all are moved at once.
 _PATCHED = 3_000
 
 
@@ -96,58 +98,72 @@ def certify(
     """
     unknowns = unknowns_of(problem, hidden, sensitive)
     marked = problem.primary if sensitive is None else np.flatnonzero(sensitive)
-    seen = _Reach(np.zeros(len(problem)), np.zeros(len(problem)))
-    safe = np.zeros(len(problem), dtype=np.bool_)
-    sweep = swept(problem, hidden, unknowns) if len(unknowns) > _SWEPT else None
-    solved = 0 if sweep is None else sweep.waves
-    if sweep is not None:
-        seen.low[unknowns.cells], seen.high[unknowns.cells] = sweep.low, sweep.high
-        safe[unknowns.cells] = unknowns.protected(sweep.low, sweep.high)
-    if len(unknowns) > _PATCHED:
-        at = unknowns.cells
-        seen.low[at], seen.high[at], more = patched(problem, unknowns, seen.low[at], seen.high[at])
-        safe[at] = unknowns.protected(seen.low[at], seen.high[at])
-        solved += more
-    for block in blocks_of(unknowns):
-        if safe[block.cells[block.sensitive]].all():
-            continue
-        start = _Reach(seen.low[block.cells], seen.high[block.cells])
-        reach, protected, attacks = _certify_block(block, start)
-        seen.low[block.cells], seen.high[block.cells] = reach.low, reach.high
-        safe[block.cells] = protected
-        solved += attacks
+    turn = turned(unknowns)
+    reach, solved = _Reach(turn.low, turn.high), 0
+    if turn.label is None:
+        solved = _sweep(problem, hidden, unknowns, reach)
+    wanted = unknowns.sensitive & ~turn.exact & ~unknowns.protected(reach.low, reach.high)
+    for block in blocks_of(unknowns, turn.label, wanted):
+        at = np.searchsorted(unknowns.cells, block.cells)
+        start = _Reach(reach.low[at], reach.high[at])
+        solved += _certify_block(problem, block, start)
+        reach.low[at], reach.high[at] = start.low, start.high
     looked_at = marked[hidden[marked]]
+    at = np.searchsorted(unknowns.cells, looked_at)
     return Certificate(
         cells=looked_at,
-        protected=safe[looked_at],
-        low=seen.low[looked_at],
-        high=seen.high[looked_at],
+        protected=unknowns.protected(reach.low, reach.high)[at],
+        low=reach.low[at],
+        high=reach.high[at],
         shown=marked[~hidden[marked]],
         solved=solved,
     )
 
 
-def _certify_block(block: Unknowns, reach: _Reach) -> tuple[_Reach, BoolArray, int]:
-    """Verdicts for one block: reach, protected, number of attacks.
+def _sweep(
+    problem: SuppressionProblem, hidden: BoolArray, unknowns: Unknowns, reach: _Reach
+) -> int:
+    """See how far waves move cells, where there are many; gives the number of waves."""
+    sweep = swept(problem, hidden, unknowns) if len(unknowns) > _SWEPT else None
+    if sweep is None:
+        return 0
+    reach.see(sweep.low)
+    reach.see(sweep.high)
+    return sweep.waves
+
+
+def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) -> int:
+    """Attack the cells of one block that are open; gives the number of attacks.
 
     Args:
+        problem: The problem.
         block: The block.
-        reach: How far its cells were seen to move already.
+        reach: How far its cells were seen to move already; changed.
     """
     low, high = outer_bounds(block)
     possible = block.sensitive & block.protected(low, high)
     lost = block.sensitive & ~possible
     if not len(block.relations):
-        return _Reach(low, high), possible, 0
+        reach.see(low)
+        reach.see(high)
+        return 0
+    attacked = lost & (high - low > TOLERANCE)
+    solved = 0
+    # Where all cells must be moved at once anyway, patches would be work on top.
+    if len(block) > _PATCHED and not attacked.any():
+        reach.low, reach.high, solved = patched(problem, block, reach.low, reach.high)
+    if not (attacked | (possible & ~block.protected(reach.low, reach.high))).any():
+        return solved
     attacker = Attacker(block, low, high)
     _attack_at_random(attacker, possible, reach)
-    left = (possible & ~block.protected(reach.low, reach.high)) | (lost & (high - low > TOLERANCE))
-    for at in np.flatnonzero(left):
+    for at in np.flatnonzero(attacked | (possible & ~block.protected(reach.low, reach.high))):
         if possible[at] and block.protected(reach.low, reach.high)[at]:
             continue
-        for solution in attacker.reach(int(at)):
-            reach.see(solution)
-    return reach, possible & block.protected(reach.low, reach.high), attacker.solved
+        if reach.low[at] > low[at] + TOLERANCE:
+            reach.see(attacker.lowest(int(at)))
+        if reach.high[at] < high[at] - TOLERANCE:
+            reach.see(attacker.highest(int(at)))
+    return solved + attacker.solved
 
 
 def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: _Reach) -> None:

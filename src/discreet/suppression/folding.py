@@ -145,7 +145,7 @@ def folded(relations: Relations) -> tuple[IntArray, Relations]:
         pairs = (width == 2) & (balanced == 0) & (relations.rhs == 0)
         if not pairs.any():
             return numbers, relations
-        equal = _rows(relations, pairs)
+        equal = relations.rows(pairs)
         _, fresh = np.unique(labels_of(equal), return_inverse=True)
         numbers = fresh[numbers]
         moved = Relations(
@@ -156,17 +156,3 @@ def folded(relations: Relations) -> tuple[IntArray, Relations]:
             rhs=relations.rhs,
         )
         relations = tidied(moved)
-
-
-def _rows(relations: Relations, chosen: BoolArray) -> Relations:
-    entries = chosen[relations.row]
-    width = np.diff(relations.start)[chosen]
-    start = np.zeros(width.size + 1, dtype=np.int64)
-    np.cumsum(width, out=start[1:])
-    return Relations(
-        cells=relations.cells,
-        start=start,
-        cell=relations.cell[entries],
-        coef=relations.coef[entries],
-        rhs=relations.rhs[chosen],
-    )

@@ -17,6 +17,7 @@ from discreet.errors import SuppressionError
 from discreet.suppression.attacker import Attacker
 from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.relations import Relations
+from discreet.suppression.turning import turned
 from discreet.suppression.unknowns import blocks_of, labels_of, unknowns_of
 
 __all__ = ["attack_intervals", "published_intervals"]
@@ -155,13 +156,20 @@ def attack_intervals(
     low = np.where(hidden, problem.low, problem.value).astype(np.float64)
     high = np.where(hidden, problem.high, problem.value).astype(np.float64)
     wanted = cells & hidden
-    for block in blocks_of(unknowns_of(problem, hidden, wanted)):
+    known = unknowns_of(problem, hidden, wanted)
+    turn = turned(known)
+    exact = known.cells[turn.exact & known.sensitive]
+    at = np.searchsorted(known.cells, exact)
+    low[exact] = problem.value[exact] + turn.low[at]
+    high[exact] = problem.value[exact] + turn.high[at]
+    wanted[exact] = False
+    for block in blocks_of(known, turn.label, wanted[known.cells]):
         if not len(block.relations):
             continue
         attacker = Attacker(block)
-        for at in np.flatnonzero(wanted[block.cells]):
-            lowest, highest = attacker.reach(int(at))
-            cell = block.cells[at]
-            low[cell] = problem.value[cell] + lowest[at]
-            high[cell] = problem.value[cell] + highest[at]
+        for place in np.flatnonzero(wanted[block.cells]):
+            lowest, highest = attacker.reach(int(place))
+            cell = block.cells[place]
+            low[cell] = problem.value[cell] + lowest[place]
+            high[cell] = problem.value[cell] + highest[place]
     return low, high

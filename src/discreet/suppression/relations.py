@@ -113,6 +113,20 @@ class Relations:
         )
         return among, old
 
+    def rows(self, kept: BoolArray) -> Relations:
+        """Some of the relations, over the same cells."""
+        width = np.diff(self.start)[kept]
+        start = np.zeros(width.size + 1, dtype=np.int64)
+        np.cumsum(width, out=start[1:])
+        entries = kept[self.row]
+        return Relations(
+            cells=self.cells,
+            start=start,
+            cell=self.cell[entries],
+            coef=self.coef[entries],
+            rhs=self.rhs[kept],
+        )
+
     def joined(self, other: Relations) -> Relations:
         """These relations and others over the same cells."""
         if other.cells != self.cells:

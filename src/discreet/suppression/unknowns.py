@@ -16,7 +16,7 @@ import numpy.typing as npt
 from discreet.suppression.problem import SuppressionProblem
 from discreet.suppression.relations import Relations
 
-__all__ = ["TOLERANCE", "Unknowns", "blocks_of", "unknowns_of"]
+__all__ = ["TOLERANCE", "Unknowns", "blocks_of", "labels_of", "unknowns_of"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -127,11 +127,20 @@ def labels_of(relations: Relations) -> IntArray:
         label = fresh
 
 
-def blocks_of(unknowns: Unknowns) -> Iterator[Unknowns]:
-    """The blocks of cells that hang together and hold a sensitive cell, smallest first."""
-    label = labels_of(unknowns.relations)
-    wanted, sizes = np.unique(label, return_counts=True)
-    holding = np.isin(wanted, label[unknowns.sensitive])
+def blocks_of(
+    unknowns: Unknowns, label: IntArray | None = None, wanted: BoolArray | None = None
+) -> Iterator[Unknowns]:
+    """The blocks of cells that hang together and hold a wanted cell, smallest first.
+
+    Args:
+        unknowns: The hidden cells.
+        label: The same for all cells of a block; from the relations unless given.
+        wanted: The cells to look at; the sensitive ones unless given.
+    """
+    if label is None:
+        label = labels_of(unknowns.relations)
+    names, sizes = np.unique(label, return_counts=True)
+    holding = np.isin(names, label[unknowns.sensitive if wanted is None else wanted])
     order = np.argsort(sizes[holding], kind="stable")
-    for block in wanted[holding][order]:
+    for block in names[holding][order]:
         yield unknowns.part(label == block)

@@ -230,13 +230,14 @@ def _pair_conflicts(
     wholes = np.flatnonzero(relation.own - relation.shared < size)
     others = np.flatnonzero(relation.shared < size)
     for kind, sign, left, right in (("sum", 1, parts, parts), ("rest", -1, wholes, others)):
-        first, second = _by_counts(one.count, sign, shelf.counts, left, right, size)
-        if len(first) == len(second):
-            fits = _fitting(one, sign, shelf, first, second) < size
-            first, second = first[fits], second[fits]
-        if len(first) > _MOST_PAIRS:
+        pairs = _by_counts(one.count, sign, shelf.counts, left, right, size)
+        if pairs is not None:
+            fits = _fitting(one, sign, shelf, *pairs) < size
+            pairs = pairs[0][fits], pairs[1][fits]
+        if pairs is None or len(pairs[0]) > _MOST_PAIRS:
             yield Conflict(kind="pairs", universe=one.name, earlier=())
             continue
+        first, second = pairs
         terms = ((1, shelf.sums[first]), (sign, shelf.sums[second]), (-1, one.sums))
         for at in np.flatnonzero(_few(added(*terms), size)):
             yield shelf.conflict(kind, one, int(first[at]), int(second[at]))
@@ -266,8 +267,8 @@ def _by_counts(
     left: NDArray[np.int64],
     right: NDArray[np.int64],
     size: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs whose counts fit: the sum, or the difference, is near a count."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Pairs whose counts fit: the sum, or the difference, is near a count; None if too many."""
     right = right[np.argsort(counts[right], kind="stable")]
     ordered = counts[right]
     # sign +1: the partner has new - B units; sign -1: it has B - new
@@ -277,7 +278,7 @@ def _by_counts(
     width = np.where(wanted >= size, high - low, 0)  # partners of fewer units are no partners
     total = int(width.sum())
     if total > _MOST_JOINED:
-        return np.empty(total, dtype=np.int64), right[:0]
+        return None
     first = np.repeat(left, width)
     start = np.repeat(low - (np.cumsum(width) - width), width)
     second = right[start + np.arange(total)]

@@ -135,14 +135,14 @@ def _neighbours(values: pl.Series, first: IntArray, second: IntArray, distance: 
     shift = int(first.sum() % width) if count else 0  # nobody knows where windows begin
     window = (np.arange(count) + shift) // width
     if count:
-        window = _merged(window, width)
+        window = _merged(window)
     given = order[np.lexsort((second[order], window))]
     source = np.empty(count, dtype=np.int64)
     source[order] = given
     return source
 
 
-def _merged(window: IntArray, width: int) -> IntArray:
+def _merged(window: IntArray) -> IntArray:
     """Windows of too few at both ends join their neighbours."""
     sizes = np.bincount(window)
     window = window.copy()

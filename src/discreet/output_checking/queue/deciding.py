@@ -15,7 +15,15 @@ from discreet.output_checking.queue.settings import same_person
 from discreet.output_checking.queue.shelving import conflicts_now, universes_in
 from discreet.output_checking.queue.states import Standing, standing
 
-__all__ = ["approve", "ask_for_change", "check_version", "conflict_ids", "reject", "standing_of"]
+__all__ = [
+    "approve",
+    "ask_for_change",
+    "check_not_own",
+    "check_version",
+    "conflict_ids",
+    "reject",
+    "standing_of",
+]
 
 
 def approve(
@@ -95,7 +103,8 @@ def standing_of(queue: Queue, number: int) -> Standing:
         queue: The queue.
         number: The submission.
     """
-    found = list(events(queue.connection, number))
+    known = 0 < number < 1 << 63  # what the database takes for a number
+    found = list(events(queue.connection, number)) if known else []
     if not found:
         hint = "see: discreet fire queue list"
         raise queue_error("there is no such submission", "submission", str(number), hint)
@@ -133,9 +142,20 @@ def _allowed(queue: Queue, number: int, person: str, version: int) -> str:
     if not found.state.open:
         what = f"the submission is closed: {found.state.value}"
         raise queue_error(what, "closed", f"submission {number}")
+    check_not_own(queue, number, who)
+    return who
+
+
+def check_not_own(queue: Queue, number: int, person: str) -> None:
+    """Refuse to let somebody decide on, or release, what they handed in.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        person: Who.
+    """
     (researcher,) = queue.connection.execute(
         "SELECT researcher FROM submissions WHERE id = ?", (number,)
     ).fetchone()
-    if same_person(researcher, who):
-        raise queue_error("nobody decides on what they handed in", "own-submission", who)
-    return who
+    if same_person(researcher, person):
+        raise queue_error("nobody decides on what they handed in", "own-submission", person)

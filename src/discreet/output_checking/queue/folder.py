@@ -15,7 +15,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -51,7 +51,6 @@ class Queue:
         self.record_key = secret.derive("discreet: record of a review queue")
         self.units = UnitKey(secret)
         self._draw_key = secret.derive("discreet: drawing outputs for control")
-        self._held = False
 
     @classmethod
     def create(cls, folder: str | os.PathLike[str], settings: Settings) -> Queue:
@@ -157,6 +156,18 @@ class Queue:
                 raise queue_error(what, "queue-settings", plain_name(name))
             facts = {**now.to_dict(), "persons": [*now.persons, plain_name(name)]}
             self.append("settings", person=person, reason=reason, payload=facts)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One state of the queue, whatever others write meanwhile."""
+        where = str(self.folder)
+        with translated(where), intact(where):
+            self.connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                with suppress(sqlite3.Error):
+                    self.connection.execute("ROLLBACK")
 
     # --- writing -------------------------------------------------------------------
 

@@ -170,7 +170,7 @@ def rewrite(work: Work) -> None:
     for one in done:
         name = os.path.relpath(one.source, work.folder / "program")
         work.findings += [Noted.of("rewrite", name, finding) for finding in one.findings]
-    main = next(one for one in done if one.source.resolve() == work.program.resolve())
+    main = done[0]  # the one that was named, or the original of a result that was named
     if main.output is None:
         work.stopped = True
     else:

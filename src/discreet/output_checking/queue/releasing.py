@@ -18,7 +18,12 @@ from discreet import __version__
 from discreet.errors import OutputCheckError
 from discreet.files import TEMPORARY_SUFFIX, check_writable
 from discreet.output_checking.queue.contents import check_contents, digest_of
-from discreet.output_checking.queue.deciding import check_version, conflict_ids, standing_of
+from discreet.output_checking.queue.deciding import (
+    check_not_own,
+    check_version,
+    conflict_ids,
+    standing_of,
+)
 from discreet.output_checking.queue.errors import queue_error
 from discreet.output_checking.queue.folder import MANIFEST, SUMS, Queue, kept_on_disk
 from discreet.output_checking.queue.shelving import conflicts_now, universes_in
@@ -84,6 +89,7 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
     who = queue.settings.person(person)
     found = standing_of(queue, number)
     check_version(found, number, version)
+    check_not_own(queue, number, who)
     where = f"submission {number}"
     if found.state is not State.approved:
         what = f"only approved submissions are released; this one is {found.state.value}"

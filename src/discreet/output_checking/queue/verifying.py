@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 
 from discreet.output_checking.queue.contents import content_problems
-from discreet.output_checking.queue.errors import intact, translated
 from discreet.output_checking.queue.folder import Queue
 from discreet.output_checking.queue.record import START, Event, events, head, seal
 from discreet.output_checking.queue.releasing import folder_problem, target_of
@@ -27,22 +26,18 @@ def verify(queue: Queue, *, known_head: str | None = None) -> list[str]:
     Returns:
         One sentence for each thing; empty if there is none.
     """
-    with translated(str(queue.folder)), intact(str(queue.folder)):
+    with queue.reading():
         (sound,) = queue.connection.execute("PRAGMA quick_check(1)").fetchone()
         found = [] if sound == "ok" else ["the database is damaged"]
-        queue.connection.execute("BEGIN")
-        try:
-            entries = list(events(queue.connection))
-            record = _record_problems(queue, entries, known_head)
-            found += record
-            of_each = defaultdict(list)
-            for event in entries:
-                if event.submission is not None:
-                    of_each[event.submission].append(event)
-            for number in [] if record else _numbers(queue):  # else nothing that it says counts
-                found += _submission_problems(queue, number, of_each[number])
-        finally:
-            queue.connection.execute("ROLLBACK")
+        entries = list(events(queue.connection))
+        record = _record_problems(queue, entries, known_head)
+        found += record
+        of_each = defaultdict(list)
+        for event in entries:
+            if event.submission is not None:
+                of_each[event.submission].append(event)
+        for number in [] if record else _numbers(queue):  # else nothing that it says counts
+            found += _submission_problems(queue, number, of_each[number])
     return found
 
 

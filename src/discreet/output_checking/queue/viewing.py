@@ -14,7 +14,6 @@ from typing import Any
 
 from discreet.output_checking.findings import Severity
 from discreet.output_checking.queue.deciding import standing_of
-from discreet.output_checking.queue.errors import intact, translated
 from discreet.output_checking.queue.folder import Queue
 from discreet.output_checking.queue.processing import Noted
 from discreet.output_checking.queue.record import Event, events
@@ -114,7 +113,7 @@ def listed(queue: Queue, *, every: bool = False, drawn: bool = False) -> list[Ro
         every: Also those that are closed.
         drawn: Only those drawn for control by hand.
     """
-    with translated(str(queue.folder)), intact(str(queue.folder)):
+    with queue.reading():
         rows = [_row(queue, *found) for found in queue.connection.execute(_ROWS).fetchall()]
     shown = [
         row
@@ -132,7 +131,7 @@ def view(queue: Queue, number: int) -> View:
         queue: The queue.
         number: The submission.
     """
-    with translated(str(queue.folder)), intact(str(queue.folder)):
+    with queue.reading():
         found = standing_of(queue, number)
         row = queue.connection.execute(f"{_ROWS} WHERE id = ?", (number,)).fetchone()
         (token,) = queue.connection.execute(

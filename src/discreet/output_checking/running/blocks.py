@@ -102,10 +102,11 @@ def numbers_of(text: str) -> list[float]:
 def _counted(first: float, step: float, last: float) -> list[float]:
     if step == 0 or MISSING in (first, step, last):
         raise DoError("invalid numlist", code=121)
-    number = floor((last - first) / step + 1e-9) + 1
-    if number > _MOST:
+    turns = (last - first) / step + 1e-9
+    if turns >= _MOST:
         raise DoError("a list of numbers is too long", code=123)
-    return [first + at * step for at in range(max(number, 0))]
+    number = floor(max(turns, -1.0)) + 1
+    return [first + at * step for at in range(number)]
 
 
 def for_values(interpreter: Interpreter, text: str, body: Sequence[Step]) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.scope import Groups
+from discreet.output_checking.running.values import number_of_text
 
 __all__ = ["Call", "Weight", "options_of", "read_call", "split_outside"]
 
@@ -76,9 +77,17 @@ class Call:
         """The whole number in the brackets of an option."""
         text = self.options.get(option)
         try:
-            return default if text is None else int(text)
+            return default if text is None else int(text.encode("ascii"))
         except ValueError:
             raise DoError(f"option {option}() needs a whole number", code=198) from None
+
+    def number(self, option: str, default: float) -> float:
+        """The number in the brackets of an option."""
+        text = self.options.get(option)
+        number = default if text is None else number_of_text(text)
+        if number is None:
+            raise DoError(f"option {option}() needs a number", code=198)
+        return number
 
 
 def _outside(text: str) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.output_checking.running.blocks import numbers_of
 from discreet.output_checking.running.dataset import DataSet, Variable
-from discreet.output_checking.running.egen_work import Result, Work, codes_of
+from discreet.output_checking.running.egen_work import Result, Work, codes_of, percent_of
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.evaluating import evaluate, is_text, whole_column
 from discreet.output_checking.running.formats import shown_default
@@ -21,6 +21,9 @@ from discreet.output_checking.running.statistics import percentile
 from discreet.output_checking.running.values import MISSING, Floats, Mask, tidy
 
 __all__ = ["GROUP_FUNCTIONS"]
+
+#: So many classes `cut()` makes at most.
+_PARTS = 10_000
 
 
 def _reduced(reduce: Callable[[Floats], float]) -> Callable[[Work], Result]:
@@ -78,7 +81,7 @@ def _deviation(values: Floats) -> float:
 
 
 def _percentile(given: Work) -> Result:
-    share = given.number("p", 50.0) / 100
+    share = percent_of(given)
     return _reduced(lambda values: percentile(values, share))(given)
 
 
@@ -184,8 +187,8 @@ def _cut(given: Work) -> Result:
     known = values < MISSING
     if options.get("group") is not None:
         parts = int(given.number("group", 2.0))
-        if parts < 1:
-            raise DoError("group() is at least 1", code=198)
+        if not 1 <= parts <= _PARTS:
+            raise DoError(f"group() is from 1 to {_PARTS}", code=198)
         ordered = np.sort(values[known])
         shares = [at / parts for at in range(1, parts)]
         inner = [percentile(ordered, share) for share in shares]

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.output_checking.running.blocks import numbers_of
 from discreet.output_checking.running.combining import missing_values
 from discreet.output_checking.running.dataset import Variable
-from discreet.output_checking.running.egen_work import Result, Work
+from discreet.output_checking.running.egen_work import Result, Work, percent_of
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.formats import shown_default
 from discreet.output_checking.running.statistics import percentile
@@ -127,7 +127,7 @@ def _differ(given: Work) -> Result:
 
 def _row_percentile(share: float | None) -> Callable[[Work], Result]:
     def work(given: Work) -> Result:
-        wanted = given.number("p", 50.0) / 100 if share is None else share
+        wanted = percent_of(given) if share is None else share
         table = np.column_stack(given.columns())
         found = [percentile(row[row < MISSING], wanted) for row in table]
         return np.array(found, dtype=np.float64), "float"

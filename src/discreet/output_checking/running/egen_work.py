@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
     from discreet.output_checking.running.session import Session
 
-__all__ = ["Result", "Work", "codes_of"]
+__all__ = ["Result", "Work", "codes_of", "percent_of"]
 
 #: What a function gives: numbers, or a whole variable, and the default storage type.
 Result = tuple[Any, str]
@@ -60,11 +60,7 @@ class Work:
 
     def number(self, option: str, default: float) -> float:
         """The number in an option's brackets."""
-        text = self.call.argument(option)
-        try:
-            return default if text is None else float(text)
-        except ValueError:
-            raise DoError(f"option {option}() needs a number", code=198) from None
+        return self.call.number(option, default)
 
     def names(self) -> list[str]:
         """The variables in brackets; the trace learns of those that may not be shown."""
@@ -83,6 +79,14 @@ class Work:
         if not found:
             raise DoError("varlist required", code=100)
         return found
+
+
+def percent_of(given: Work) -> float:
+    """The option p(), as a share."""
+    percent = given.number("p", 50.0)
+    if not 0 < percent < 100:
+        raise DoError("p() is between 0 and 100", code=198)
+    return percent / 100
 
 
 def codes_of(session: Session, names: list[str]) -> tuple[Any, int]:

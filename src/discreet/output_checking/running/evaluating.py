@@ -27,7 +27,7 @@ from discreet.output_checking.running.syntax import (
     Unary,
     parsed,
 )
-from discreet.output_checking.running.values import MISSING, Floats, Mask, tidy
+from discreet.output_checking.running.values import MISSING, Floats, Mask, is_text, tidy
 
 __all__ = ["DRAWN", "evaluate", "is_text", "number_of", "truth", "whole_column"]
 
@@ -50,11 +50,6 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 _LONGEST = 1_000_000
 _CONSTANTS = {"_pi": np.pi}
 _TRUTHS = frozenset((*_COMPARISONS, "&", "|"))
-
-
-def is_text(value: Any) -> bool:
-    """Whether a value is text, for all or per observation."""
-    return isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 
 def evaluate(expression: str | Node, scope: Scope) -> Value:
@@ -105,6 +100,8 @@ def _value(node: Node, scope: Scope) -> Value:
         return _named(node.name, scope)
     if isinstance(node, Binary):
         left, right = _value(node.left, scope), _value(node.right, scope)
+        if node.sign == "*" and is_text(left) != is_text(right):
+            scope.names.may_fail()
         joined = _joined(node.sign, left, right)
         if node.sign in _TRUTHS and not (_gap(node.left) or _gap(node.right)):
             scope.names.told_apart(joined, node.sign in _COMPARISONS and _gaps(left, right))
@@ -133,6 +130,7 @@ def _gaps(left: Value, right: Value) -> Any:
 
 def _named(name: str, scope: Scope) -> Value:
     if name == "_n":
+        scope.names.ordered()
         return scope.position()
     if name == "_N":
         scope.names.counted()
@@ -188,10 +186,13 @@ def _copied(text: Value, times: Value) -> Value:
     def several(one: Any, number: Any) -> str:
         size = int(number) if number < MISSING else 0
         if size * len(one) > _LONGEST:
-            raise DoError("a text is too long", code=198)
+            error = DoError("a text is too long", code=198)
+            error.untold = varying
+            raise error
         return str(one) * max(size, 0)
 
-    if isinstance(text, str) and isinstance(times, float):
+    varying = not (isinstance(text, str) and isinstance(times, float))
+    if not varying:
         return several(text, times)
     found: Value = np.frompyfunc(several, 2, 1)(text, times)
     return found

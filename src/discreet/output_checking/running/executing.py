@@ -17,7 +17,7 @@ from discreet.output_checking.running.dataset import DataSet, Variable
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.isolating import cases, few
 from discreet.output_checking.running.masking import holds
-from discreet.output_checking.running.tracing import ROWS
+from discreet.output_checking.running.tracing import ORDER, ROWS
 from discreet.output_checking.running.values import MISSING
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.output_checking.running.registry import Command
     from discreet.output_checking.running.session import Session
 
-__all__ = ["Before", "doubt_names", "echoed", "untold"]
+__all__ = ["Before", "doubt_names", "echoed", "note_order", "untold"]
 
 #: Whether these fail hangs on names and on what is written, not on values of the data.
 _SILENT = frozenset((
@@ -60,10 +60,15 @@ _MOVING = frozenset((
 _COUNTING = frozenset((
     "contract", "merge", "duplicates", "misstable", "joinby", "fillin", "xtset", "tsset",
     "tsfill", "reshape", "separate", "split", "destring", "tostring", "compress", "recast",
-    "isid", "collapse", "sample", "bsample", "xtdescribe", "codebook",
+    "isid", "collapse", "sample", "bsample", "xtdescribe", "codebook", "recode", "mvdecode",
+    "mvencode",
 ))  # fmt: skip
 #: These show which variables there are.
 _SHAPE = frozenset(("describe", "ds", "lookfor"))
+
+
+#: Return codes of files that are not there or lie elsewhere.
+_OF_FILES = (601, 603)
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,7 @@ class Before:
         changed = {
             name for name, one in data.variables.items() if one is not self.variables.get(name)
         }
+        note_order(session)
         trace.own &= data.variables.keys()
         if known.name not in _KEEPING:
             trace.own -= changed
@@ -175,8 +181,20 @@ _TYPED = frozenset((
 ))  # fmt: skip
 #: Commands that ask the last model.
 _LATER = frozenset((
-    "predict", "test", "testparm", "lincom", "utest", "estimates", "eststo",
+    "predict", "test", "testparm", "lincom", "utest", "estimates", "eststo", "esttab",
 ))  # fmt: skip
+
+
+def note_order(session: Session) -> None:
+    """Note whether the records are sorted by values that may not be shown.
+
+    They are no more once they are sorted by others that tell each record from the rest.
+    """
+    data, held = session.data, session.trace.variables
+    if not held.isdisjoint(data.sorted_by):
+        held.add(ORDER)
+    elif ORDER in held and data.sorted_by and len(data.starts_of(data.sorted_by)) > data.rows:
+        held.discard(ORDER)
 
 
 def _usual(values: Any) -> Any:
@@ -209,7 +227,8 @@ def untold(
     if error.line is not None:
         return error
     trace = session.trace
-    error.untold |= "shape" in trace.whole and getattr(error, "rc", 0) in (110, 111)
+    doubted = not trace.whole.isdisjoint(("shape", "scalars")) or trace.rests(())
+    error.untold |= doubted and getattr(error, "rc", 0) not in _OF_FILES
     if error.untold:
         placed = error.at(line)
         placed.untold = True

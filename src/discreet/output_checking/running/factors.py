@@ -7,17 +7,21 @@ columns for lagged variables, which are called `L1_wage` there.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.output_checking.running.errors import DoError
+from discreet.output_checking.running.failing import failure
 from discreet.output_checking.running.names import SessionNames
-from discreet.output_checking.running.values import Floats
+from discreet.output_checking.running.values import MISSING, Floats, Mask
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.session import Session
 
-__all__ = ["Terms", "plain_label", "terms_of"]
+__all__ = ["Terms", "check_factors", "plain_label", "terms_of"]
 
 _WORD = re.compile(r"(?:\([^()]*\)|[^\s()])+")
 _SEVERAL = re.compile(r"([LFDSlfds])\((\d+)\s*/\s*(\d+)\)\.(\w+)\Z")
@@ -94,6 +98,21 @@ def _piece(session: Session, piece: str, found: Terms) -> str:
     full = session.data.full(name)
     found.names.append(full)
     return f"{prefix}{dot}{full}"
+
+
+def check_factors(session: Session, terms: Sequence[str], rows: Mask) -> None:
+    """Raise an error if a factor variable holds numbers that are negative or not whole."""
+    for word in terms:
+        for piece in re.split("#+", word):
+            prefix, dot, name = piece.rpartition(".")
+            variable = session.data.variables.get(name)
+            if prefix == "c" or not (dot or "#" in word) or variable is None or variable.is_text:
+                continue
+            values = np.asarray(variable.values, dtype=np.float64)
+            wrong = rows & (values < MISSING) & ((values < 0) | (values != np.trunc(values)))
+            if wrong.any():
+                what = f"factor variable {name} may hold whole numbers from 0 only"
+                raise failure(session, wrong, what, code=452)
 
 
 def plain_label(text: str) -> str:

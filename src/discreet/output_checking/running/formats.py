@@ -11,7 +11,7 @@ import re
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.values import MISSING, letter_of
 
-__all__ = ["is_format", "shown", "shown_default"]
+__all__ = ["EPOCH", "MONTHS", "is_format", "shown", "shown_default"]
 
 _FORMAT = re.compile(
     r"%(?P<left>-?)(?P<zero>0?)(?P<width>\d{1,3})(?:(?P<point>[.,])(?P<digits>\d{1,2}))?(?P<kind>[fgesc]{1,2})\Z"
@@ -29,8 +29,8 @@ _NAMES = (
     "october", "november", "december",
 )  # fmt: skip
 _SWAPPED = str.maketrans(".,", ",.")
-_EPOCH = datetime.date(1960, 1, 1)
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+EPOCH = datetime.date(1960, 1, 1)
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
 def is_format(text: str) -> bool:
@@ -131,7 +131,7 @@ def _date(value: float, kind: str, codes: str) -> str:
 def _parts(number: int, kind: str) -> dict[str, str]:
     """What stands for each code."""
     if kind == "d":
-        day = _EPOCH + datetime.timedelta(days=number)
+        day = EPOCH + datetime.timedelta(days=number)
     else:
         count = {"m": 12, "q": 4, "h": 2, "w": 52, "y": 1}[kind]
         year, step = (number, 0) if kind == "y" else (1960 + number // count, number % count)
@@ -139,7 +139,7 @@ def _parts(number: int, kind: str) -> dict[str, str]:
             raise OverflowError
         start = datetime.date(year, 1 if kind == "w" else 1 + step * 12 // count, 1)
         day = start + datetime.timedelta(days=7 * step if kind == "w" else 0)
-    month, week = _MONTHS[day.month - 1], min((day.timetuple().tm_yday - 1) // 7 + 1, 52)
+    month, week = MONTHS[day.month - 1], min((day.timetuple().tm_yday - 1) // 7 + 1, 52)
     name, weekday = _NAMES[day.month - 1], _WEEKDAYS[day.weekday()]
     century, year = divmod(day.year, 100)
     return {

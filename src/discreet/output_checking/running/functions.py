@@ -16,7 +16,7 @@ from discreet.output_checking.running.functions_chances import CHANCES
 from discreet.output_checking.running.functions_dates import DATES
 from discreet.output_checking.running.functions_texts import TEXTS
 from discreet.output_checking.running.scope import Scope, Value
-from discreet.output_checking.running.values import MISSING, limited, tidy
+from discreet.output_checking.running.values import MISSING, is_text, limited, tidy
 
 __all__ = ["FunctionOf", "function_names", "function_of"]
 
@@ -38,7 +38,7 @@ def _numbers(arguments: Sequence[Value], *, least: int, most: int | None = None)
     if len(arguments) < least or (most is not None and len(arguments) > most):
         raise DoError("invalid syntax: wrong number of arguments", code=198)
     for value in arguments:
-        if _is_text(value):
+        if is_text(value):
             raise DoError("type mismatch", code=109)
     return list(arguments)
 
@@ -97,7 +97,7 @@ def _note_bounds(scope: Scope, given: Sequence[Any], best: Any) -> None:
 def _missing(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     found: Any = np.zeros((), dtype=np.bool_)
     for value in values:
-        if _is_text(value):
+        if is_text(value):
             found = found | np.equal(value, "")
         else:
             found = found | np.greater_equal(value, MISSING)
@@ -122,20 +122,16 @@ def _cond(scope: Scope, text: str, values: Sequence[Value]) -> Value:
 
 def _typed(found: Any, like: Value) -> Value:
     """An array of texts as objects, a single value as itself."""
-    text = _is_text(like)
+    text = is_text(like)
     if found.ndim == 0:
         return str(found) if text else float(found)
     result: Value = found.astype(object) if text else found.astype(np.float64)
     return result
 
 
-def _is_text(value: Value) -> bool:
-    return isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object)
-
-
 def _alike(values: Sequence[Value]) -> bool:
     """Whether values are texts; an error unless all of them are, or none."""
-    kinds = {_is_text(value) for value in values}
+    kinds = {is_text(value) for value in values}
     if len(kinds) > 1:
         raise DoError("type mismatch", code=109)
     return kinds == {True}
@@ -206,14 +202,39 @@ def _number(found: Any) -> Value:
     return found if np.ndim(found) else float(found)
 
 
-def _draw(kind: Callable[..., Any], least: int, most: int) -> FunctionOf:
+def _draw(
+    kind: Callable[..., Any],
+    least: int,
+    most: int,
+    valid: Callable[..., Any] = lambda *given: True,
+    fallback: float = 1.0,
+) -> FunctionOf:
+    """Draws of a distribution; missing where an argument is missing or out of its range."""
+
     def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
         given = _numbers(values, least=least, most=most)
+        missing: Any = np.zeros((), dtype=np.bool_)
+        for value in given:
+            missing = missing | np.greater_equal(value, MISSING)
+        outside = missing | ~np.asarray(valid(*given), dtype=np.bool_)
+        known = [np.where(outside, fallback, value) for value in given]
         size = scope.rows if scope.rows else None
-        drawn = kind(scope.draw, *given, size=size)
-        return np.asarray(drawn, dtype=np.float64) if size else float(drawn)
+        if not getattr(scope.names, "scalar_wanted", False):
+            scope.names.ordered()
+        drawn = np.asarray(kind(part_of(scope.draw), *known, size=size), dtype=np.float64)
+        found = np.where(outside, MISSING, drawn)
+        result: Value = tidy(found if size else float(found.flat[0]) if found.size else MISSING)
+        return result
 
     return call
+
+
+def part_of(draw: np.random.Generator) -> np.random.Generator:
+    """Random numbers of one command.
+
+    How many numbers it uses hangs on the records; the numbers of later commands may not.
+    """
+    return np.random.default_rng(draw.integers(2**63))
 
 
 def _uniform(draw: Any, low: Any = 0.0, high: Any = 1.0, *, size: Any) -> Any:
@@ -226,6 +247,25 @@ def _normal(draw: Any, mean: Any = 0.0, deviation: Any = 1.0, *, size: Any) -> A
 
 def _whole(draw: Any, low: Any, high: Any, *, size: Any) -> Any:
     return np.floor(low + (high - low + 1) * draw.random(size))
+
+
+#: So large may a mean of counts be.
+_MOST_EXPECTED = 1e15
+
+
+def _positive(*given: Any) -> Any:
+    held: Any = True
+    for value in given:
+        held = held & np.greater(value, 0)
+    return held
+
+
+def _is_trial(number: Any, chance: Any) -> Any:
+    return (number >= 1) & (number < _MOST_EXPECTED) & (chance >= 0) & (chance <= 1)
+
+
+def _binomial(draw: Any, number: Any, chance: Any, *, size: Any) -> Any:
+    return draw.binomial(np.asarray(number).astype(np.int64), chance, size=size)
 
 
 def _of(kind: str) -> Callable[..., Any]:
@@ -286,13 +326,13 @@ _FUNCTIONS: dict[str, FunctionOf] = {
     "uniform": _draw(_uniform, 0, 0),
     "rnormal": _draw(_normal, 0, 2),
     "runiformint": _draw(_whole, 2, 2),
-    "rbinomial": _draw(_of("binomial"), 2, 2),
-    "rpoisson": _draw(_of("poisson"), 1, 1),
-    "rchi2": _draw(_of("chisquare"), 1, 1),
-    "rt": _draw(_of("standard_t"), 1, 1),
-    "rgamma": _draw(_of("gamma"), 2, 2),
-    "rbeta": _draw(_of("beta"), 2, 2),
-    "rexponential": _draw(_of("exponential"), 1, 1),
+    "rbinomial": _draw(_binomial, 2, 2, _is_trial),
+    "rpoisson": _draw(_of("poisson"), 1, 1, lambda mean: (mean >= 0) & (mean < _MOST_EXPECTED)),
+    "rchi2": _draw(_of("chisquare"), 1, 1, _positive),
+    "rt": _draw(_of("standard_t"), 1, 1, _positive),
+    "rgamma": _draw(_of("gamma"), 2, 2, _positive),
+    "rbeta": _draw(_of("beta"), 2, 2, _positive),
+    "rexponential": _draw(_of("exponential"), 1, 1, _positive),
     **TEXTS,
     **DATES,
 }

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 
 from discreet.output_checking.running.errors import DoError
+from discreet.output_checking.running.formats import EPOCH, MONTHS
 from discreet.output_checking.running.scope import Scope, Value
-from discreet.output_checking.running.values import MISSING
+from discreet.output_checking.running.values import MISSING, is_text
 
-__all__ = ["DATES", "MONTHS", "day_number"]
+__all__ = ["DATES", "day_number"]
 
 _Function = Callable[[Scope, str, Sequence[Value]], Value]
 
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_EPOCH = datetime.date(1960, 1, 1)
 _EPOCH_64 = np.datetime64("1960-01-01")
 _FIRST, _LAST = -679_350, 2_936_549
 _LITERAL = re.compile(r"\s*(\d{1,2})[ -]?([a-z]{3})[a-z]*[ -]?(\d{4})\s*\Z", re.IGNORECASE)
@@ -35,7 +34,7 @@ def day_number(year: int, month: int, day: int) -> float:
     (1.0, True)
     """
     try:
-        return float((datetime.date(year, month, day) - _EPOCH).days)
+        return float((datetime.date(year, month, day) - EPOCH).days)
     except (ValueError, OverflowError):
         return MISSING
 
@@ -56,6 +55,12 @@ def _of_days(work: Callable[[Any], Any]) -> _Function:
     return _of_numbers(work, 1, lambda days: (days >= _FIRST) & (days <= _LAST))
 
 
+def _of_periods(work: Callable[[Any], Any], parts: int) -> _Function:
+    """The first day of a period; years themselves are counted from 0, parts of one from 1960."""
+    first, last = (100, 9999) if parts == 1 else ((100 - 1960) * parts, (10_000 - 1960) * parts - 1)
+    return _of_numbers(work, 1, lambda period: (period >= first) & (period < last + 1))
+
+
 def _of_numbers(
     work: Callable[..., Any], number: int, valid: Callable[..., Any] | None = None
 ) -> _Function:
@@ -63,7 +68,7 @@ def _of_numbers(
         if len(values) != number:
             raise DoError("invalid syntax: wrong number of arguments", code=198)
         for value in values:
-            if isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object):
+            if is_text(value):
                 raise DoError("type mismatch", code=109)
         given = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
         known = np.ones(given[0].shape, dtype=np.bool_)
@@ -226,9 +231,9 @@ DATES: dict[str, _Function] = {
     "mofd": _of_days(_months),
     "qofd": _of_days(_quarters),
     "yofd": _of_days(lambda days: _parts(days)[0]),
-    "dofm": _of_numbers(_first_of_month, 1),
-    "dofq": _of_numbers(lambda quarters: _first_of_month(np.floor(quarters) * 3), 1),
-    "dofy": _of_numbers(lambda years: _first_of_month((np.floor(years) - 1960) * 12), 1),
+    "dofm": _of_periods(_first_of_month, 12),
+    "dofq": _of_periods(lambda quarters: _first_of_month(np.floor(quarters) * 3), 4),
+    "dofy": _of_periods(lambda years: _first_of_month((np.floor(years) - 1960) * 12), 1),
     "ym": _of_numbers(
         lambda y, m: np.where((m >= 1) & (m <= 12), (y - 1960) * 12 + m - 1, MISSING), 2
     ),
@@ -237,8 +242,8 @@ DATES: dict[str, _Function] = {
     ),
     "wofd": _of_days(lambda days: (_parts(days)[0] - 1960) * 52 + _week(days) - 1),
     "hofd": _of_days(lambda days: np.floor(_months(days) / 6)),
-    "dofh": _of_numbers(lambda halves: _first_of_month(np.floor(halves) * 6), 1),
-    "dofw": _of_numbers(_first_of_week, 1),
+    "dofh": _of_periods(lambda halves: _first_of_month(np.floor(halves) * 6), 2),
+    "dofw": _of_periods(_first_of_week, 52),
     "yh": _of_numbers(
         lambda y, h: np.where((h >= 1) & (h <= 2), (y - 1960) * 2 + h - 1, MISSING), 2
     ),

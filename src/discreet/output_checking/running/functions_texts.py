@@ -16,32 +16,45 @@ import numpy as np
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.formats import shown, shown_default
 from discreet.output_checking.running.scope import Scope, Value
-from discreet.output_checking.running.values import MISSING, code_of
+from discreet.output_checking.running.values import MISSING, code_of, is_text, number_of_text
 
 __all__ = ["TEXTS"]
 
 _Function = Callable[[Scope, str, Sequence[Value]], Value]
-_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*\Z")
 
 
-def _over(function: Callable[..., Any], kinds: str, text: bool, optional: int = 0) -> _Function:
-    """A function of single values for arrays; `kinds` has s for text and n for a number."""
+def _over(
+    function: Callable[..., Any], kinds: str, text: bool, optional: int = 0, *, fails: bool = False
+) -> _Function:
+    """A function of single values for arrays.
+
+    Args:
+        function: The function.
+        kinds: For each argument, s for text and n for a number.
+        text: Whether it gives texts.
+        optional: How many of the last arguments may be left out.
+        fails: Whether it fails for some values.
+    """
 
     def call(scope: Scope, written: str, values: Sequence[Value]) -> Value:
         if not len(kinds) - optional <= len(values) <= len(kinds):
             raise DoError("invalid syntax: wrong number of arguments", code=198)
         size = 0
         for value, kind in zip(values, kinds, strict=False):
-            array = isinstance(value, np.ndarray)
-            is_text = isinstance(value, str) or (array and value.dtype == object)  # type: ignore[union-attr]
-            if kind != "a" and is_text != (kind == "s"):
+            if is_text(value) != (kind == "s"):
                 raise DoError("type mismatch", code=109)
             size = max(size, len(value) if isinstance(value, np.ndarray) else 0)
         if not any(isinstance(value, np.ndarray) for value in values):
             single: Value = function(*values)
             return single
+        if fails:
+            scope.names.may_fail()
         columns = [value if isinstance(value, np.ndarray) else [value] * size for value in values]
-        found = [function(*row) for row in zip(*columns, strict=True)]
+        try:
+            found = [function(*row) for row in zip(*columns, strict=True)]
+        except DoError as error:  # at which record tells what it has
+            error.untold = True
+            raise
         if not text:
             return np.array(found, dtype=np.float64)
         result = np.empty(size, dtype=object)
@@ -131,7 +144,8 @@ def _real(text: str) -> float:
     code = code_of(text.strip())
     if code is not None:
         return code
-    return float(text) if _NUMBER.match(text) else MISSING
+    number = number_of_text(text)
+    return MISSING if number is None else number
 
 
 def _word(text: str, number: float) -> str:
@@ -193,7 +207,7 @@ def _matches(text: str, pattern: str) -> float:
 
 
 def _abbreviated(text: str, width: float) -> str:
-    size = int(width)
+    size = max(int(width), 5)  # as in Stata, names of 5 signs are not shortened
     return text if len(text) <= size else f"{text[: size - 2]}~{text[-1]}"
 
 
@@ -227,7 +241,7 @@ TEXTS: dict[str, _Function] = {
     "strrtrim": _over(lambda text: text.rstrip(" "), "s", True),
     "itrim": _over(lambda text: re.sub(" +", " ", text), "s", True),
     "stritrim": _over(lambda text: re.sub(" +", " ", text), "s", True),
-    "strreverse": _over(_reversed, "s", True),
+    "strreverse": _over(_reversed, "s", True, fails=True),
     "string": _over(_string, "ns", True, 1),
     "strofreal": _over(_string, "ns", True, 1),
     "real": _over(_real, "s", False),
@@ -240,5 +254,5 @@ TEXTS: dict[str, _Function] = {
     "ustrregexm": _regexm,
     "regexs": _regexs,
     "ustrregexs": _regexs,
-    "regexr": _over(_regexr, "sss", True),
+    "regexr": _over(_regexr, "sss", True, fails=True),
 }

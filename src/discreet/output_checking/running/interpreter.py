@@ -22,7 +22,7 @@ from discreet.output_checking.running.blocks import (
 )
 from discreet.output_checking.running.calls import Call, read_call
 from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.executing import Before, echoed, untold
+from discreet.output_checking.running.executing import Before, echoed, note_order, untold
 from discreet.output_checking.running.extended import words_of
 from discreet.output_checking.running.grouping import grouped
 from discreet.output_checking.running.keeping_data import restore_left
@@ -224,6 +224,7 @@ class Interpreter:
             session.code = 0
         except DoError as error:
             session.code = error.rc
+            trace.seen |= error.untold
         finally:
             trace.code = trace.seen or trace.touched or "shape" in trace.whole
             trace.seen |= before
@@ -337,6 +338,7 @@ class Interpreter:
         if not known.by:
             raise UnsupportedError(f"by with {known.name}")
         call.by, call.groups = grouped(self.session.data, *by)
+        note_order(self.session)
 
     def other_file(self, name: str, rest: str) -> None:
         """`do`, `run` and `include`."""

@@ -141,12 +141,12 @@ def few(session: Session, mask: Any) -> bool:
     return bool(chosen.any()) and cases(session, chosen) < session.limits.minimum
 
 
-def few_in(session: Session, data: DataSet) -> bool:
-    """Whether other data are about a few persons or firms only."""
+def few_in(session: Session, data: DataSet, rows: Any = None) -> bool:
+    """Whether other data, or some of their records, are about a few persons or firms only."""
     kept = session.data
     try:
         session.data = data
-        return few(session, np.ones(data.rows, dtype=np.bool_))
+        return few(session, np.ones(data.rows, dtype=np.bool_) if rows is None else rows)
     finally:
         session.data = kept
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from discreet.output_checking.running.errors import DoError
+from discreet.output_checking.running.values import number_of_text
 
-__all__ = ["Macros", "expanded"]
+__all__ = ["Macros", "counted_number", "expanded"]
 
 _GLOBAL = re.compile(r"\$(?:\{(?P<braced>[^{}]*)\}|(?P<name>[A-Za-z_0-9]+))")
 _SPECIAL = re.compile(r"[`$\\]")
@@ -59,13 +60,22 @@ class Macros:
 
     def _counted(self, name: str, before: str | None, after: str | None) -> str:
         old = self.local.get(name, "")
-        try:
-            number = float(old or 0)
-        except ValueError:
-            raise DoError("a macro that is counted is no number", code=198) from None
+        number = counted_number(old)
         new = number + (1 if (before or after) == "++" else -1)
         self.local[name] = f"{new:.0f}" if new == int(new) else repr(new)
         return self.local[name] if before else old
+
+
+def counted_number(text: str) -> float:
+    """The number in a macro that is counted; 0 if it is empty.
+
+    >>> counted_number("3"), counted_number("")
+    (3.0, 0.0)
+    """
+    number = number_of_text(text or "0")
+    if number is None:
+        raise DoError("a macro that is counted is no number", code=198)
+    return number
 
 
 def expanded(text: str, macros: Macros, depth: int = 0) -> str:

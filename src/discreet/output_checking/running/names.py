@@ -130,9 +130,9 @@ class SessionNames:
         """An element of a matrix, or `_b[…]`, `_se[…]`."""
         if name in ("_b", "_se", "_coef"):
             model = self.session.model
+            self.session.trace.touch("e()" in self.session.trace.whole)
             if model is None:
                 raise DoError("last estimates not found", code=301)
-            self.session.trace.touch("e()" in self.session.trace.whole)
             part = "se" if name == "_se" else "b"
             return float(model.coefficient(part, text.strip()))
         matrix = self.session.matrices.get(name)
@@ -153,6 +153,14 @@ class SessionNames:
         small = bool(data.variables) and cases(self.session, everyone) < self.session.limits.minimum
         trace.touch(trace.rests(()) or (self.scalar_wanted and small))
 
+    def ordered(self) -> None:
+        """The order of observations that are sorted by single values may not be shown."""
+        self.session.trace.ordered()
+
+    def may_fail(self) -> None:
+        """What `capture` stores then hangs on values, too."""
+        self.session.trace.seen = True
+
     def told_apart(self, held: Any, gaps: Any) -> None:
         """Note a comparison that holds for a few only, or for all but a few."""
         rows = self.session.data.rows
@@ -166,11 +174,13 @@ class SessionNames:
 
     def referred(self, rows: Any, inside: Any) -> None:
         """Note from which observations values are taken: one for many is a single value."""
+        self.ordered()
         if self.session.data.rows and spreads(self.session, rows, inside):
             self.session.trace.touched = True
 
     def added(self, values: Any, groups: Groups | None) -> None:
         """Note what a running sum adds up: one may make up nearly all of it."""
+        self.ordered()
         rows = self.session.data.rows
         group = np.zeros(rows, dtype=np.int64)
         if groups is not None:
@@ -183,10 +193,12 @@ class SessionNames:
             self.session.trace.touched = True
 
     def shifted(self, operators: str, name: str) -> Any:
-        """A variable under time-series operators: `L.x`, `D.x`, `L2D.x`."""
+        """A variable under time-series operators: `L.x`, `D.x`, `L2.D.x`."""
         values = self.column(name)
         if values is None:
             raise DoError(f"{name} not found", code=111)
+        if not isinstance(values, np.ndarray):
+            return values  # one value is wanted, and there are no observations
         if values.dtype == object:
             raise DoError("type mismatch", code=109)
         for letter, number in reversed(_OPERATOR.findall(operators)):

@@ -55,7 +55,8 @@ def defined(text: str, body: Sequence[Step]) -> dict[str, Program]:
 @contextmanager
 def entered(session: Session, program: Program, text: str) -> Iterator[None]:
     """The macros that a program sees: `0` is all of its text, `1`, `2`, … are its words."""
-    touched = session.trace.touched
+    touched, doubted = session.trace.touched, "return" in session.trace.whole
+    session.trace.whole.discard("return")
     session.locals.append({})
     before, session.returned = session.returned, {}
     try:
@@ -71,4 +72,9 @@ def entered(session: Session, program: Program, text: str) -> Iterator[None]:
         if program.returns:
             session.stored[program.returns] = returned
             session.origin[program.returns] = ""
+            if "return" in session.trace.whole:
+                session.trace.whole.add(f"{program.returns}()")
+        session.trace.whole.discard("return")
+        if doubted:
+            session.trace.whole.add("return")
         session.trace.touched = touched

@@ -130,7 +130,7 @@ def run_do(
     if error is not None and (getattr(error, "untold", False) or session.trace.branches):
         lines.clear()
         session.outputs.clear()
-        error = _unseen()
+        error = error if isinstance(error, _InternalError) else _unseen()
     if error is not None:
         lines += ["", f"*** {'; '.join(_told(error))}"]
     return RunResult(
@@ -186,11 +186,8 @@ def _worked(source: SourceText, session: Session, seconds: float | None) -> Disc
         return DoError("continue stands in no loop", code=198, line=session.line)
     except DiscreetError as error:
         return error
-    except Exception as error:  # its text may quote data
-        what = f"internal error, please report: {type(error).__name__}"
-        failed = _InternalError(what, session.line)
-        failed.untold = getattr(error, "untold", False) or session.trace.touched
-        return failed
+    except Exception as error:  # its text may quote data, and its place tell of it
+        return _InternalError(type(error).__name__)
     return None
 
 
@@ -204,13 +201,16 @@ def _unseen() -> DiscreetError:
 
 
 class _InternalError(OutputCheckError):
-    """An error of the runner itself."""
+    """An error of the runner itself. Whether and where it comes may hang on one value."""
 
-    untold = False
+    untold = True
 
-    def __init__(self, what: str, line: int) -> None:
-        self.line = line
-        super().__init__(what, code="internal", where=f"line {line}")
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            f"internal error, please report: {kind}",
+            code="internal",
+            hint="nothing of the run is shown, as single values may have led to it",
+        )
 
 
 def _told(error: DiscreetError) -> list[str]:

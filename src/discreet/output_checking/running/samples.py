@@ -40,8 +40,6 @@ __all__ = [
     "WEIGHT",
     "Chosen",
     "choose",
-    "entity_codes",
-    "few_rows",
     "keep_entity",
     "numeric",
     "quoted",
@@ -60,6 +58,10 @@ _MOST = 20_000_000
 _WITHHELD = frozenset(("group", "table-size", "edges", "entity"))
 _CODES = {"not-numeric": 109, "column-type": 109, "no-observations": 2000, "weights": 402}
 _CODES |= {"factor-values": 452, "missing-column": 111}
+#: Errors of safe commands that one value may cause.
+_OF_VALUES = frozenset(
+    ("value", "column-values", "factor-values", "factor-level", "weights", "records")
+)
 
 _Value = TypeVar("_Value")
 
@@ -75,12 +77,6 @@ def named_owners(session: Session) -> bool:
     """Whether it is known by an entity whom the observations are about."""
     kept = session.data.hidden.get(_KEPT)
     return session.entity is not None and kept is not None and len(kept.values) == session.data.rows
-
-
-def entity_codes(session: Session) -> Any:
-    """For each observation whom it is about, as whole numbers, -1 where that is not known."""
-    keep_entity(session)
-    return owners(session) if named_owners(session) else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,7 +213,9 @@ def safely(session: Session, command: str, work: Callable[[], _Value]) -> _Value
         if error.code == "no-observations" and not plain:
             session.withhold(command, "minimum", "it is about too few cases")
             return None
-        raise DoError(error.what, code=_CODES.get(error.code, 198)) from None
+        stopped = DoError(error.what, code=_CODES.get(error.code, 198))
+        stopped.untold = error.code in _OF_VALUES
+        raise stopped from None
 
 
 def show(session: Session, result: SafeResult, chosen: Chosen, names: Sequence[str]) -> bool:
@@ -313,10 +311,3 @@ def quoted(session: Session, call: Call, *options: str, always: bool = False) ->
     session.withhold(call.name, "single-value", reason)
     session.store("r", {})
     return True
-
-
-def few_rows(session: Session) -> bool:
-    """Whether the data holds so few cases that their number is not shown."""
-    codes = entity_codes(session)
-    cases = session.data.rows if codes is None else len(np.unique(codes))
-    return 0 < cases < session.limits.minimum

@@ -46,6 +46,12 @@ class Names(Protocol):
     def counted(self) -> None:
         """Note that the number of observations is used."""
 
+    def ordered(self) -> None:
+        """Note that the order of the observations is used."""
+
+    def may_fail(self) -> None:
+        """Note that it hangs on values whether an expression can be worked out."""
+
     def told_apart(self, held: Any, gaps: Any) -> None:
         """Note for whom a comparison holds, and how far its sides are apart."""
 

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.output_checking.running.depending import hangs_on_few
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.evaluating import evaluate, is_text, truth, whole_column
+from discreet.output_checking.running.failing import failure
 from discreet.output_checking.running.isolating import asks_by_function, cases, plain
 from discreet.output_checking.running.values import MISSING, Floats, Mask
 
@@ -51,6 +52,7 @@ def selected(session: Session, call: Call, scope: Scope | None = None) -> Mask:
             raise DoError("in may not be combined with by", code=190)
         first, last = _range(call.rows, rows)
         session.trace.plain = False
+        session.trace.ordered()
         inside = np.zeros(rows, dtype=np.bool_)
         inside[first - 1 : last] = True
         mask &= inside
@@ -106,8 +108,10 @@ def weights_of(session: Session, call: Call, mask: Mask, default: str = "") -> F
     weight = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)
     chosen = weight[mask & (weight < MISSING)]
     if kind != "iweight" and chosen.size and chosen.min() < 0:
-        raise DoError("negative weights encountered", code=402)
+        wrong = mask & (weight < 0)
+        raise failure(session, wrong, "negative weights encountered", code=402)
     if kind == "fweight" and not (chosen == np.trunc(chosen)).all():
-        raise DoError("may not use noninteger frequency weights", code=401)
+        wrong = mask & (weight < MISSING) & (weight != np.trunc(weight))
+        raise failure(session, wrong, "may not use noninteger frequency weights", code=401)
     mask &= (weight < MISSING) & (weight != 0)
     return weight

@@ -82,7 +82,6 @@ class Session:
     seed: int = 0
     tell: Callable[[str], None] = lambda line: None
     data: DataSet = field(default_factory=DataSet)
-    frames: dict[str, DataSet] = field(default_factory=dict)
     preserved: list[tuple[int, Kept]] = field(default_factory=list)
     files: dict[Path, Kept] = field(default_factory=dict)
     sources: dict[str, Path] = field(default_factory=dict)

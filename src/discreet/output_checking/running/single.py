@@ -36,6 +36,6 @@ def macro_text(value: float | str) -> str:
     """
     if isinstance(value, str):
         return value
-    if value == int(value) and abs(value) < 1e15:
+    if abs(value) < 1e15 and value == int(value):
         return str(int(value))
     return shown_default(value, 18)

@@ -8,7 +8,8 @@ single values, whether they ran or not: what is missing would else tell as much.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.registry import find
@@ -36,7 +37,7 @@ _NEW = frozenset((
 _IDLE = frozenset((
     "display", "assert", "confirm", "describe", "ds", "lookfor", "list", "browse", "graph",
     "twoway", "levelsof", "quietly", "noisily", "capture", "if", "else", "foreach",
-    "forvalues", "while", "tempvar", "tempname", "tempfile", "return", "log",
+    "forvalues", "while", "tempvar", "tempname", "tempfile", "log",
 ))  # fmt: skip
 _DEEPEST = 8
 
@@ -64,22 +65,70 @@ def steered(
         reason = "single values of the data decide what happens here"
         session.withhold("if", "flow", reason)
     trace.branches += 1
-    trace.touched = True
+    # Whether it fails would tell what the values are.
+    trace.touched = trace.code = True
     depth, quiet = len(session.locals), session.quiet
+    before = _State.of(session)
     try:
         if run is not None:
             run()
     except (DoError, UnsupportedError):
-        # Whether it fails would tell what the values are.
-        trace.code = True
         del session.locals[depth:]
         session.quiet = quiet
     except Exception as error:  # the time is over, or the runner fails: its place would tell
         error.untold = True  # type: ignore[attr-defined]
         raise
     finally:
+        before.restore(session)
         trace.branches -= 1
         trace.touched = True
+
+
+@dataclass(frozen=True, repr=False)
+class _State:
+    """What a part that may not have run leaves as it was: later output hangs on it (confidential).
+
+    Args:
+        draw: Where random numbers go on.
+        preserved: Data put aside.
+        fitted: Models that later ones are compared with.
+        trims: Conditions that took away what a few have.
+        settings: Default type, the last `reshape`.
+        files: Files that were read; with them goes the key.
+        key: What blurs how near a bound may come.
+        model: The last model.
+    """
+
+    draw: Any
+    preserved: list[Any]
+    fitted: list[Any]
+    trims: set[str]
+    settings: dict[str, str]
+    files: dict[Any, Any]
+    key: bytes
+    model: Any
+
+    @classmethod
+    def of(cls, session: Session) -> _State:
+        """The state before."""
+        return cls(
+            session.draw.bit_generator.state,
+            list(session.preserved),
+            list(session.fitted),
+            set(session.trims),
+            dict(session.settings),
+            dict(session.files),
+            session.key,
+            session.model,
+        )
+
+    def restore(self, session: Session) -> None:
+        """Go back to it."""
+        session.draw.bit_generator.state = self.draw
+        session.preserved, session.fitted = self.preserved, self.fitted
+        session.trims, session.settings = self.trims, self.settings
+        session.files, session.key = self.files, self.key
+        session.model = self.model
 
 
 class _Marks:
@@ -142,11 +191,14 @@ class _Marks:
             self.macro(name, first[0].strip("+-:") if first else "")
         elif name in ("args", "tokenize", "macro"):
             self.trace.whole.add("macros")
+        elif name == "return":
+            self.trace.whole.add("return")
         elif name in ("scalar", "matrix"):
             self.trace.whole.add("scalars")
         elif name in _NEW:
             self.trace.whole.add("shape")
             self.trace.variables |= {word for word in first if _plain(word)}
+            self.trace.sized |= {word for word in first if _plain(word)}
         elif name == "replace":
             self.replaced(first[0] if first else "")
         elif name not in _IDLE and (known is None or known.group not in ("output", "models")):
@@ -171,6 +223,7 @@ class _Marks:
             self.data()
         else:
             self.trace.variables.add(found)
+            self.trace.sized.add(found)
 
     def data(self) -> None:
         """The data may change: records, variables, values."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from discreet.output_checking.running.errors import DoError
-from discreet.output_checking.running.values import code_of
+from discreet.output_checking.running.values import code_of, tidy
 
 __all__ = ["Binary", "Function", "Index", "Name", "Node", "Number", "Text", "Unary", "parsed"]
 
@@ -237,7 +237,7 @@ class _Reader:
         token = self.tokens[self.at]
         self.at += 1
         if token.kind == "number":
-            return Number(float(token.text.replace("d", "e").replace("D", "e")))
+            return Number(tidy(float(token.text.replace("d", "e").replace("D", "e"))))
         if token.kind == "missing":
             return Number(code_of(token.text) or 0.0)
         if token.kind == "text":

@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-__all__ = ["ROWS", "Trace", "counted_names"]
+__all__ = ["ORDER", "ROWS", "Trace", "counted_names"]
 
 #: Stands among the variables for "which observations there are".
 ROWS = "_N"
+#: Stands among the variables for "in which order the observations are".
+ORDER = "_n"
 _COUNTED = re.compile(r"`\s*(?:\+\+|--)(\w+)'|`(\w+)(?:\+\+|--)\s*'")
 
 
@@ -31,13 +33,15 @@ class Trace:
         levels: Of macros that do, the words that may be known.
         scalars: Names of scalars that do.
         matrices: Names of matrices that do.
-        variables: Names of variables made from such values; `ROWS` if they chose records.
+        variables: Names of variables made from such values; `ROWS` if they chose records,
+            `ORDER` if the records are sorted by them.
         made: Names of variables that the program has made or changed itself.
         own: Names of variables that were made without any data: constants, `_n`, random numbers.
         sized: Names of variables whose storage type hangs on values.
         labels: Names of value labels whose texts are values of the data.
         names: Names of variables and files that hold such values themselves.
-        whole: Kinds of things of which each may: "macros", "scalars", "shape", "r()", "e()".
+        whole: Kinds of things of which each may: "macros", "scalars", "shape", "r()", "e()";
+            "return" for what the running program gives back.
         branches: In how many branches or loops, chosen by such values, the run is.
         code: Whether `_rc` does.
         seen: Whether anything did since `capture` began.
@@ -76,6 +80,10 @@ class Trace:
     def rests(self, names: Iterable[str]) -> bool:
         """Whether one of the variables, or which observations there are, rests on values."""
         return ROWS in self.variables or not self.variables.isdisjoint(names)
+
+    def ordered(self) -> None:
+        """Note that the order of the observations is used."""
+        self.touch(ORDER in self.variables)
 
     def mark(self, held: set[str], name: str) -> None:
         """Note whether what is being set rests on values, in a set of names."""

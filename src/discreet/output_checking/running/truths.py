@@ -10,26 +10,12 @@ import math
 
 import numpy as np
 
+from discreet.output_checking.running.statistics import percentile
 from discreet.output_checking.running.values import MISSING, Floats
 
-__all__ = ["percentile", "summary"]
+__all__ = ["summary"]
 
 _SHARES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
-
-
-def percentile(ordered: Floats, weights: Floats, percent: float) -> float:
-    """A percentile of sorted values; the mean of two where the weight below is whole.
-
-    >>> percentile(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4), 50)
-    2.5
-    """
-    reached = np.cumsum(weights)
-    wanted = float(reached[-1]) * percent / 100
-    at = int(np.searchsorted(reached, wanted * (1 - 1e-12), side="left"))
-    at = min(at, len(ordered) - 1)
-    if at + 1 < len(ordered) and math.isclose(float(reached[at]), wanted, rel_tol=1e-12):
-        return float((ordered[at] + ordered[at + 1]) / 2)
-    return float(ordered[at])
 
 
 def summary(
@@ -61,8 +47,9 @@ def summary(
     found["sd"] = math.sqrt(variance) if n > 1 else MISSING
     if detail:
         order = np.argsort(x, kind="stable")
+        given = None if weights is None else w[order]
         for percent in _SHARES:
-            found[f"p{percent}"] = percentile(x[order], w[order], percent)
+            found[f"p{percent}"] = percentile(x[order], percent / 100, given)
         second = float((w * (x - mean) ** 2).sum()) / weight
         if second > 0:
             third = float((w * (x - mean) ** 3).sum()) / weight

@@ -20,9 +20,10 @@ __all__ = [
     "Mask",
     "code_of",
     "extended",
-    "is_missing",
+    "is_text",
     "letter_of",
     "limited",
+    "number_of_text",
     "smallest_type",
     "stored",
     "tidy",
@@ -41,6 +42,7 @@ _STEP = 2.0**1011
 WHOLE = {"byte": (-127, 100), "int": (-32_767, 32_740), "long": (-2_147_483_647, 2_147_483_620)}
 #: The largest number of `float`.
 FLOAT_MAX = 1.70141173319e38
+_WRITTEN = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*\Z")
 _TEXT_TYPE = re.compile(r"str(\d{1,4}|L)\Z")
 STR_MAX = 2045
 
@@ -77,9 +79,19 @@ def code_of(text: str) -> float | None:
     return None
 
 
-def is_missing(values: Any) -> Any:
-    """Where numbers are missing: a mask, or a yes or no."""
-    return values >= MISSING
+def number_of_text(text: str) -> float | None:
+    """The number that a text is, as programs write numbers; None if it is none.
+
+    >>> number_of_text(" -1.5e3 "), number_of_text("nan"), number_of_text("1_0")
+    (-1500.0, None, None)
+    """
+    found = float(text) if _WRITTEN.match(text) else None
+    return None if found is None or abs(found) >= MISSING else found
+
+
+def is_text(value: Any) -> bool:
+    """Whether a value is text, for all or per observation."""
+    return isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 
 def tidy(values: Any) -> Any:

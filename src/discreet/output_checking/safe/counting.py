@@ -49,6 +49,8 @@ def count(
     some = [entity] if entity is not None else _first_column(frame)
     records = take(frame, some, where=where, entity=entity)
     everyone = records if where is None else take(frame, some, entity=entity)
+    if everyone.entity is not None:
+        everyone.named_entities()
     inside = _cases(records)
     outside = _left_out(records, everyone)
     found = [Found("minimum", "count")] * (0 < inside < limits.minimum)
@@ -70,7 +72,7 @@ def _first_column(frame: Any) -> list[str]:
 
 
 def _cases(records: Records) -> int:
-    return len(records) if records.entity is None else records.data[records.entity].n_unique()
+    return len(records) if records.entity is None else records.named_entities().n_unique()
 
 
 def _left_out(records: Records, everyone: Records) -> int:

@@ -34,6 +34,8 @@ __all__ = ["FloatArray", "IntArray", "Records", "names_of", "take"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+#: Kinds of columns, besides numbers and categories, that can say whom a record is about.
+_NAMES = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
 #: Numbers beyond this have no place in microdata; Stata's own end at 1e307.
 _LARGEST = 1e140
 
@@ -113,17 +115,30 @@ class Records:
             return None
         return self._who
 
-    @cached_property
-    def _who(self) -> IntArray:
+    def named_entities(self) -> pl.Series:
+        """The column of entities: none is missing, and they are numbers, texts or dates."""
         assert self.entity is not None
         column = self.data.get_column(self.entity)
-        if column.null_count() or (column.dtype.is_float() and column.is_nan().any()):
+        kind = column.dtype
+        if not (kind.is_numeric() or kind in _NAMES or isinstance(kind, pl.Categorical | pl.Enum)):
+            raise OutputCheckError(
+                "records cannot be counted by values of this kind",
+                code="entity",
+                where=self.entity,
+                hint="an entity is a number, a text or a date",
+            )
+        if column.null_count() or (kind.is_float() and column.is_nan().any()):
             raise OutputCheckError(
                 "the entity of some records is missing",
                 code="entity",
                 where=self.entity,
                 hint="nobody can be counted without it; leave such records out first",
             )
+        return column
+
+    @cached_property
+    def _who(self) -> IntArray:
+        column = self.named_entities()
         if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128):
             return column.cast(pl.Int64).to_numpy()
         return numbered_texts(column.cast(pl.String))[0]

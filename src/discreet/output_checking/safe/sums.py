@@ -36,7 +36,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Scaled:
     """First and second moments per group, as whole numbers (confidential).
 
@@ -63,6 +63,9 @@ class Scaled:
         # first² has 128 bits behind the point, second only 64.
         whole = (self.second[group] << 64) * count - self.first[group] ** 2
         return math.ldexp(max(whole, 0) / count, 2 * self.shift[group] - 128)
+
+    def __repr__(self) -> str:
+        return "<Scaled: confidential>"
 
 
 def shift_of(low: float, high: float) -> int:

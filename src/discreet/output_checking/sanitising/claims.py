@@ -7,6 +7,7 @@ that nothing tells how many digits it had.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -68,6 +69,9 @@ class Figure(NamedTuple):
     start: int
     end: int
 
+    def __repr__(self) -> str:
+        return "<Figure: confidential>"
+
     @property
     def value(self) -> float | None:
         """The number; None if it is missing or withheld."""
@@ -109,15 +113,16 @@ Reader = Callable[[Sequence[LogLine], CleaningRules], Claim | None]
 
 
 def numeric(text: str) -> float | None:
-    """The number that a text shows.
+    """The number that a text shows; None for what is none, or too large for one.
 
     >>> numeric("1,234"), numeric("."), numeric("2.5%")
     (1234.0, None, 2.5)
     """
     try:
-        return float(text.strip("%*").replace(",", ""))
+        value = float(text.strip("%*").replace(",", ""))
     except ValueError:
         return None
+    return value if math.isfinite(value) else None
 
 
 def figures(text: str, line: int, start: int = 0) -> list[Figure] | None:

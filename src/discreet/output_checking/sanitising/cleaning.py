@@ -119,7 +119,7 @@ def clean_log(
         texts.append(applied(texts[-1], rounds[-1].changes))
     findings = rounds[0].findings
     if rounds[-1].changes:
-        findings.append(_restless(len(text)))
+        findings.append(_restless(text))
     places = Lines(texts[-1])
     moves = [Moves(one.changes) for one in rounds]
     return CleanedLog(
@@ -273,27 +273,12 @@ def _hidden(lines: Sequence[LogLine], places: Lines) -> Iterator[Finding]:
 
 
 def _note(lines: Sequence[LogLine], at: int, places: Lines, rule: str, what: str) -> Finding:
-    line, column = places.place(lines[at].start)
-    return Finding(
-        rule=rule,
-        severity=Severity.REVIEW,
-        what=what,
-        line=line,
-        column=column,
-        start=lines[at].start,
-        end=lines[at].end,
-        hint="look at it before the log is released",
-    )
+    hint = "look at it before the log is released"
+    start, end = lines[at].start, lines[at].end
+    return places.finding(rule, Severity.REVIEW, what, start, end, hint)
 
 
-def _restless(end: int) -> Finding:
-    return Finding(
-        rule="own-list",
-        severity=Severity.REVIEW,
-        what="the centre's list finds again what it has put itself",
-        line=1,
-        column=1,
-        start=0,
-        end=end,
-        hint="look for a text to put that holds another text to find",
-    )
+def _restless(text: str) -> Finding:
+    what = "the centre's list finds again what it has put itself"
+    hint = "look for a text to put that holds another text to find"
+    return Lines("").finding("own-list", Severity.REVIEW, what, 0, len(text), hint)

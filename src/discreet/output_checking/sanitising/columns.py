@@ -194,7 +194,7 @@ def _claimed(count: int, kind: str, records: list[_Record], rules: CleaningRules
         # The difference of two groups and both together give the withheld one back.
         open_ones = (one for one, shut in zip(records, closed, strict=True) if not shut)
         cuts = [*cuts, *(cut for one in open_ones for cut in _all(one, "secondary"))]
-    cuts += _beside_totals(records, closed)
+    cuts += _beside_totals(records, closed, rules)
     blind = any(
         record.count is None and not record.closed and record.stub not in _SHORT_ROWS
         for record in records
@@ -259,8 +259,8 @@ def _far_out(share: float, count: float | None, rules: CleaningRules) -> bool:
     return count * min(share, 100 - share) < 100 * rules.percentile_cases
 
 
-def _beside_totals(records: list[_Record], closed: list[bool]) -> list[Cut]:
-    """With a total, one withheld group could be worked out: a second one goes too."""
+def _beside_totals(records: list[_Record], closed: list[bool], rules: CleaningRules) -> list[Cut]:
+    """With a total, withheld groups together could be worked out: others go until they are many."""
     totals = [at for at, record in enumerate(records) if record.stub in _TOTALS]
     cuts: list[Cut] = []
     for place, total in enumerate(totals):
@@ -269,10 +269,26 @@ def _beside_totals(records: list[_Record], closed: list[bool]) -> list[Cut]:
             for at, record in enumerate(records)
             if record.stub not in _TOTALS and at % len(totals) == place
         ]
-        if sum(closed[at] for at in groups) != 1:
+        hidden = sum(closed[at] for at in groups)
+        if not hidden:
             continue
-        others = [at for at in groups if not closed[at]] or [total]
-        smallest = min(others, key=lambda at: records[at].count or 0)
-        if not closed[smallest]:
-            cuts += _all(records[smallest], "secondary")
+        # A group without a case hides nothing.
+        left = [at for at in groups if not closed[at] and records[at].count != 0]
+        left.sort(key=lambda at: records[at].count or 0)
+        while left and (hidden < 2 or _few_besides(records, left, total, rules)):
+            cuts += _all(records[left.pop(0)], "secondary")
+            hidden += 1
+        if hidden < 2 and not closed[total]:
+            cuts += _all(records[total], "secondary")
     return cuts
+
+
+def _few_besides(
+    records: list[_Record], shown: list[int], total: int, rules: CleaningRules
+) -> bool:
+    """Whether too few cases are left when groups that are shown are taken off the total."""
+    counts = [records[at].count for at in (total, *shown)]
+    if any(count is None for count in counts):
+        return False
+    whole, *parts = (count or 0 for count in counts)
+    return rules.few(whole - sum(parts))

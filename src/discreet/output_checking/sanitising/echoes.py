@@ -16,9 +16,12 @@ from discreet.output_checking.stata import DoFile, Kind, Statement, parse_do
 
 __all__ = ["Block", "blocks_of"]
 
-_PROMPT = re.compile(r"\.(?: |$)")
-_NUMBERED = re.compile(r"\s{0,4}\d{1,4}\. ?(?!\s*\|)")
-_MATA = re.compile(r":(?: |$)")
+#: How a line can go on behind a prompt. What starts like no command is output that looks like
+#: an echo: ``display ". " x[17]``.
+_COMMAND = r"(?=\s*(?:[^\W\d]|[*/#{}`$!]|\.\s*[^\W\d]|$))"
+_PROMPT = re.compile(rf"\.(?: {_COMMAND}|$)")
+_NUMBERED = re.compile(rf"\s{{0,4}}\d{{1,4}}\. ?{_COMMAND}")
+_MATA = re.compile(r":(?: (?!\s*[-+.(]*\d)|$)")
 _MATA_STARTS = re.compile(r"\. mata:?\s*$")
 _MATA_ENDS = re.compile(r": end\s*$")
 

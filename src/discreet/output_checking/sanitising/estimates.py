@@ -65,15 +65,16 @@ _BESIDE = (
 _COEFFICIENTS = re.compile(
     rf"(?P<stub>[^|]{{0,60}})\|\s+(?P<heading>{_HEADING})(?:\s{{1,20}}(?:{_BESIDE}))*\s{{0,40}}"
 )
-_ABOVE = re.compile(rf"[^|]{{0,60}}\|\s+(?:{_ERRORS}|Observed|Semirobust|Cluster|HAC|Newey-West|"
-                    r"Unadjusted|\s)+\s*")  # fmt: skip
+_ABOVE = re.compile(rf"[^|]{{0,60}}\|\s(?:{_ERRORS}|Observed|Semirobust|Cluster|HAC|Newey-West|"
+                    r"Unadjusted|\s)+")  # fmt: skip
 _WORD_ROW = re.compile(
     r"(?:\(?(?:omitted|base|empty|constrained|offset|exposure|dropped|no observations|"
     r"not estimable|base outcome|base alternative)\)?\s*)"
 )
 _SECTION = re.compile(r"[^|]{1,60}\|\s*")
+#: Each value ends before a blank: where they could be parted anywhere, a line would take for ever.
 _ROW_VALUES = re.compile(
-    rf"(?:\s*(?:{_N}%?\*{{0,3}}|\.[a-z]?|#|\(fraction of variance due to u_i\)))+\s*"
+    rf"(?:\s*(?:{_N}%?\*{{0,3}}|\.[a-z]?|#|\(fraction of variance due to u_i\))(?!\S))+\s*"
 )
 _CLUSTERS = re.compile(
     rf"\s*\(Std\. [Ee]rr\. adjusted for (?P<count>{_N}|#) clusters in .{{1,80}}\)\s*"

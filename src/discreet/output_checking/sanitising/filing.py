@@ -58,11 +58,12 @@ class CleanedFile:
     def text(self) -> str:
         """A summary for people."""
         name = self.source.name
-        if self.out is None:
-            return f"{name}: cleaned already, nothing to do"
         count = len(self.described["changes"])
         rules = ", ".join(f"{rule} {some}" for rule, some in self.described["rules"].items())
-        lines = [f"{name} → {self.out.name}: {count} changes" + (f" ({rules})" if rules else "")]
+        lines = [f"{name}: cleaned already, nothing to do"]
+        if self.out is not None:
+            told = f"{count} change{'' if count == 1 else 's'}" + (f" ({rules})" if rules else "")
+            lines = [f"{name} → {self.out.name}: {told}"]
         findings = self.described["findings"]
         lines += [
             f"  line {entry['line']}: {entry['severity']} [{entry['rule']}] {entry['what']}"
@@ -95,7 +96,7 @@ def clean_log_file(
     >>> _ = log.write_text(". drop if x == 1\n(2 observations deleted)\n")
     >>> done = clean_log_file(log)
     >>> print(done.text)
-    run.log → run_FiRe.log: 1 changes (observations-changed 1)
+    run.log → run_FiRe.log: 1 change (observations-changed 1)
     >>> print(done.out.read_text().splitlines()[1])
     (# observations deleted)
     """
@@ -118,6 +119,10 @@ def clean_log_files(
         overwrite: Replace files that this did not make.
     """
     prepared = [_prepared(path, rules, None, None, overwrite=overwrite) for path in _logs(paths)]
+    places = [one.done.out for one in prepared if one.done.out is not None]
+    for place in places:
+        if places.count(place) > 1:
+            raise _error("two logs would be cleaned to the same place", place.name)
     for one in prepared:
         one.write()
     return [one.done for one in prepared]
@@ -129,8 +134,10 @@ def _logs(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
     for path in map(Path, paths):
         found = [path]
         if path.is_dir():
-            logs = [one for one in sorted(path.iterdir()) if one.suffix.lower() in _SUFFIXES]
-            found = [one for one in logs if one.is_file() and not _is_cleaned(one)]
+            files = [one for one in sorted(path.iterdir()) if one.is_file()]
+            copies = {_name(one) for one in files}
+            logs = [one for one in files if one.suffix.lower() in _SUFFIXES]
+            found = [one for one in logs if one.name not in copies or not _is_cleaned(one)]
             if not found:
                 raise _error("there is no log in this folder", path.name, "logs: .log, .smcl")
         for one in found:
@@ -174,21 +181,31 @@ def _prepared(
 ) -> _Prepared:
     source = read_source(path)
     place = source.path
-    if out is None and _made_here(place, source.sha256):
-        described = {"source": place.name, "changes": [], "findings": [], "rules": {}}
-        done = CleanedFile(source=place, out=None, report=None, cleaned=None, described=described)
-        return _Prepared(done, b"", None, "")
+    made = out is None and _made_here(place, source.sha256)
     target = Path(out) if out is not None else place.with_name(_name(place))
     report = target.with_name(f"{target.name}.json")
     secret = None if confidential is None else Path(confidential)
-    _check_targets(place, target, report, secret, overwrite=overwrite)
+    if not made:
+        _check_targets(place, target, report, secret, overwrite=overwrite)
     cleaned = clean_log(source.text, rules, smcl=is_smcl(source.text, place.suffix))
+    if made:  # the report may be made up: nothing is to do only if nothing is to be cleaned
+        if not cleaned.corrections:
+            return _unchanged(source, cleaned)
+        _check_targets(place, target, report, secret, overwrite=overwrite)
     data = source.encoded(cleaned.text)
     described = _described(source, target, data, cleaned, rules)
     done = CleanedFile(
         source=place, out=target, report=report, cleaned=cleaned, described=described
     )
     return _Prepared(done, data, secret, _removed(source, cleaned))
+
+
+def _unchanged(source: SourceText, cleaned: CleanedLog) -> _Prepared:
+    """A log that was cleaned before, with what a person must look at in it."""
+    findings = [_shareable(finding) for finding in (*source.findings, *cleaned.findings)]
+    described = {"source": source.path.name, "changes": [], "findings": findings, "rules": {}}
+    done = CleanedFile(source=source.path, out=None, report=None, cleaned=None, described=described)
+    return _Prepared(done, b"", None, "")
 
 
 def _name(place: Path) -> str:

@@ -215,7 +215,9 @@ def _table(lines: Sequence[LogLine], start: int, per_row: int) -> _Crosstab | No
 
 def _whole(figure: Figure) -> bool:
     value = figure.value
-    return value is None or value == int(value)
+    if value is None:
+        return figure.hidden or figure.text.startswith(".")
+    return value == int(value)
 
 
 def _margins(table: _Crosstab, rules: CleaningRules) -> list[Cut]:

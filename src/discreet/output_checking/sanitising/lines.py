@@ -21,9 +21,9 @@ _ENDS = "\r\n"
 _WRAPPED = "> "
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class LogLine:
-    """One line of a log, without wraps.
+    """One line of a log, without wraps. CONFIDENTIAL.
 
     Args:
         text: What a reader sees.

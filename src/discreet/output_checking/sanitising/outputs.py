@@ -6,6 +6,7 @@ In: a block of a log. Out: cuts, lines that are withheld as a whole, lines that 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -121,10 +122,14 @@ def judged(lines: Sequence[LogLine], block: Block, passages: Passages) -> Judgem
         found.withheld += _whole(lines, block)
         return found
     held: list[Cut] = []
+    # No reader looks at very long lines, for which patterns could take long.
+    long = [at for at in range(block.start, block.end) if len(lines[at].text) > _LONGEST]
+    long.append(block.end)
     at = block.start
     while at < block.end:
         text = lines[at].text
-        claim = _claim(lines, at, block, passages, names) if text.strip() else Claim(1, "")
+        window = Window(lines, at, long[bisect_right(long, at)])
+        claim = _claim(window, passages, names) if text.strip() else Claim(1, "")
         if claim is None:
             if not passages.knows(text) and not _is_error(lines, at, block):
                 found.unknown.append(at)
@@ -147,17 +152,15 @@ def judged(lines: Sequence[LogLine], block: Block, passages: Passages) -> Judgem
     return found
 
 
-def _claim(
-    lines: Sequence[LogLine], at: int, block: Block, passages: Passages, names: set[str]
-) -> Claim | None:
-    """What a reader says about the lines from a place on."""
-    if len(lines[at].text) > _LONGEST:
+def _claim(window: Window, passages: Passages, names: set[str]) -> Claim | None:
+    """What a reader says about the first of some lines."""
+    text = window[0].text
+    if len(text) > _LONGEST:
         return None
-    window = Window(lines, at, block.end)
     if "count" in names and (claim := read_count(window, passages.rules)) is not None:
         return claim
-    readers = _readers(lines[at].text)
-    if not readers and at + 1 < block.end and _RULE_START.match(lines[at + 1].text):
+    readers = _readers(text)
+    if not readers and len(window) > 1 and _RULE_START.match(window[1].text):
         readers = (read_detail,)  # the label of a variable stands above the line
     for reader in readers:
         if (claim := reader(window, passages.rules)) is not None:

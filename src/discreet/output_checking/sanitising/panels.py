@@ -53,7 +53,7 @@ def read_xtsum(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
         if found is None:
             break
         shown = figures(line.text[: found.end("values")], at, found.start("values"))
-        if shown is None:
+        if shown is None or len(shown) < 2:
             break
         count = numeric(found["count"])
         if found["part"] == "overall":

@@ -6,10 +6,11 @@ In: the text of a document. Out: where the code of each language stands.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from discreet.errors import OutputCheckError
 
-__all__ = ["chunks_of"]
+__all__ = ["chunks_of", "code_of"]
 
 _OPEN = re.compile(
     r"^([^\S\r\n]*(?:>[> \t]*)?)(`{3,}|~{3,})[^\S\r\n]*\{+[^\S\r\n]*([A-Za-z.]\w*)?([^\r\n]*)\}"
@@ -72,6 +73,24 @@ def chunks_of(text: str, name: str) -> tuple[str, list[tuple[int, int]]]:
     if len(languages) > 1:
         raise _error("chunks of R and of Python in one document share their data", name)
     return languages.pop(), parts
+
+
+def code_of(text: str, parts: Sequence[tuple[int, int]] | None) -> str:
+    r"""The text with blanks for all that is no code; every line stays where it is.
+
+    Args:
+        text: A script or a document.
+        parts: Where the code is; everywhere if None.
+
+    >>> code_of("ab\ncd", [(3, 4)])
+    '  \nc '
+    """
+    if parts is None:
+        return text
+    kept = [" " if sign not in "\r\n" else sign for sign in text]
+    for start, end in parts:
+        kept[start:end] = text[start:end]
+    return "".join(kept)
 
 
 def _check_options(options: str, code: str, name: str) -> None:

@@ -44,21 +44,20 @@ class Notes:
         self, rule: str, severity: Severity, what: str, span: tuple[int, int], hint: str = ""
     ) -> None:
         """Note a finding, once for each place."""
-        start, end = span
-        line, column = self.lines.place(start)
-        self.findings.setdefault(
-            (start, end, rule, what),
-            Finding(
-                rule=rule,
-                severity=severity,
-                what=what,
-                line=line,
-                column=column,
-                start=start,
-                end=end,
-                hint=hint,
-            ),
-        )
+        found = self.lines.finding(rule, severity, what, *span, hint)
+        self.findings.setdefault((*span, rule, what), found)
+
+    def give_up_syntax(self, what: str, at: int, hint: str = "") -> None:
+        """Note that the text cannot be parsed, in place of all edits."""
+        self.edits.clear()
+        hint = hint or "correct the script; nothing was written"
+        self.find("syntax", Severity.ERROR, what, (at, at), hint)
+
+    def give_up_deep(self) -> None:
+        """Note that the text is too much to read, in place of all edits."""
+        self.edits.clear()
+        what = "the code is nested too deeply to be read"
+        self.find("too-deep", Severity.ERROR, what, (0, 0), "write it in smaller parts")
 
     def last_on_line(self, end: int) -> bool:
         """Whether nothing but blanks or a comment follows on the line."""

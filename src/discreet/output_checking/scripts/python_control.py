@@ -28,6 +28,7 @@ class Control(Texts):
         """Find the functions of the script that show something, also by others they call."""
         self.picks = Picks(self.names)
         self.spreads: list[ast.AST] = []
+        self.named: list[ast.AST] = []
         self.shows_figures = False
         shows: set[str] = set()
         calls: dict[str, set[str]] = {}
@@ -87,13 +88,21 @@ class Control(Texts):
             wrapped = any(r.action is Action.WRAPPED for r in self.names.rules(node.func))
             if wrapped and self.picks.picks(attribute[0]):
                 self.spreads.append(node)
+            if wrapped and any(map(self.picks.turns, [attribute[0], *node.args])):
+                self.named.append(node)
 
     def judge_spreads(self) -> None:
-        """Note single values that are handed to many records, if any figure is shown."""
+        """Note single values that are handed to many records, and names, if they are shown."""
         if self.shows_figures or any(edit.rule == "command" for edit in self.notes.edits):
             for node in self.spreads:
                 what = "a single value is handed to many records; a safe figure could show it"
                 self.review(node, "single", what)
+        shown = [(each.start, each.end) for each in self.notes.edits if each.rule == "command"]
+        for node in self.named:
+            start, end = self.spans.of(node)
+            if any(first <= start and end <= last for first, last in shown):
+                what = "columns are called by values of data, and safe functions show their names"
+                self.review(node, "label", what)
 
     def branching(self, node: ast.AST, name: str) -> None:
         """Review what is shown under a condition on data.

@@ -11,8 +11,8 @@ import re
 import warnings
 from collections.abc import Sequence
 
-from discreet.output_checking.findings import Severity
 from discreet.output_checking.rewriting import Language, Rewriting
+from discreet.output_checking.scripts.documents import code_of
 from discreet.output_checking.scripts.places import Notes
 from discreet.output_checking.scripts.policies import ScriptPolicy
 from discreet.output_checking.scripts.python_names import Names
@@ -49,15 +49,14 @@ def rewrite_python(
     """
     lines = Lines(text)
     notes = Notes(text=text, lines=lines)
-    code = text if parts is None else _only(text, parts)
-    tree = _parsed(code, notes)
+    tree = _parsed(code_of(text, parts), notes)
     if tree is not None:
         try:
             shown = parts is not None or _CELL.search(text) is not None
             names = Names(tree, policy or ScriptPolicy.default("python"))
             Walker(tree, names, notes, language=language, autoshow=shown).run()
         except RecursionError:
-            _refuse_all(notes, "the code is nested too deeply to be read")
+            notes.give_up_deep()
     return notes.rewriting()
 
 
@@ -76,14 +75,6 @@ def cookie_of(text: str) -> str | None:
     return None
 
 
-def _only(text: str, parts: Sequence[tuple[int, int]]) -> str:
-    """The text with blanks for all that is no code; every line stays where it is."""
-    kept = [" " if sign not in "\r\n" else sign for sign in text]
-    for start, end in parts:
-        kept[start:end] = text[start:end]
-    return "".join(kept)
-
-
 def _parsed(code: str, notes: Notes) -> ast.Module | None:
     """The syntax tree; None, with an error noted, if there is none."""
     try:
@@ -94,18 +85,7 @@ def _parsed(code: str, notes: Notes) -> ast.Module | None:
         line = min(max(error.lineno or 1, 1), len(notes.lines.starts))
         start = min(notes.lines.starts[line - 1] + max((error.offset or 1) - 1, 0), len(code))
         hint = "magics of notebooks (%, !) are no Python" if _MAGIC.search(code) else ""
-        notes.find(
-            "syntax",
-            Severity.ERROR,
-            "this is not Python: the code cannot be parsed here",
-            (start, start),
-            hint or "correct the script; nothing was written",
-        )
+        notes.give_up_syntax("this is not Python: the code cannot be parsed here", start, hint)
     except (RecursionError, MemoryError, ValueError, OverflowError):
-        _refuse_all(notes, "the code is nested too deeply to be read")
+        notes.give_up_deep()
     return None
-
-
-def _refuse_all(notes: Notes, what: str) -> None:
-    notes.edits.clear()
-    notes.find("too-deep", Severity.ERROR, what, (0, 0), "write it in smaller parts")

@@ -131,7 +131,8 @@ def assigned(node: Node) -> list[tuple[str, Node | None]]:
     """
     if is_assignment(node):
         target, value = node.parts if node.value[0] != "-" else reversed(node.parts)
-        name = root_of(target)
+        # `!!name := value` names a column by what `name` holds, which stays as it is.
+        name = root_of(target) if target.kind != "unary" else ""
         # Where something is put tells as much as what: ``flags[max(d$x)] <- 1``.
         return [(name, value), *((name, each) for each in _places(target))] if name else []
     if node.kind == "for":

@@ -95,6 +95,8 @@ class RNames:
         self._models: dict[str, bool] = {}
         #: Bindings of whole names only, not of ``name$part``.
         self.direct: list[tuple[str, Node | None]] = []
+        #: Assignments.
+        self.changes: list[Node] = []
         self.flows = RFlows(tree)
         for top in tree:
             for node in top.walk():
@@ -113,6 +115,7 @@ class RNames:
             self.values.setdefault(name, []).append(value)
             whole = not is_assignment(node)
             if is_assignment(node):
+                self.changes.append(node)
                 target = node.parts[1 if node.value[0] == "-" else 0]
                 whole = target.kind in ("name", "string")
                 if whole and value is not None and value.kind == "function":

@@ -6,8 +6,9 @@ derives from more than labels.
 
 from __future__ import annotations
 
-from discreet.output_checking.scripts.r_flows import is_assignment
-from discreet.output_checking.scripts.r_names import RNames
+from discreet.output_checking.scripts.chains import grow, keep
+from discreet.output_checking.scripts.r_flows import is_assignment, root_of
+from discreet.output_checking.scripts.r_names import RNames, arguments
 from discreet.output_checking.scripts.r_tree import Node
 
 __all__ = ["RPicks"]
@@ -19,10 +20,26 @@ _PICKING = frozenset(
     )
 )
 _SPREADING = frozenset(("rep", "rep_len", "mutate", "transform", "within", "replace", "cbind"))
+_COMPARED = ("==", "!=", "<", ">", "<=", ">=", "%in%")
 _COMPARING = ("==", "!=", "<", ">", "<=", ">=", "%in%", "~", "$", "@")
+_NAMED = ("FUN", "f", ".f", "fn")
 _LABELS = frozenset(("names", "colnames", "rownames", "levels", "dimnames", "attr", "attributes"))
 _LABELLING = frozenset(("setNames", "setnames", "set_names", "rename_with"))
 _SCHEMA = frozenset(("names", "colnames"))
+#: What makes names of columns out of values.
+_TURNING = frozenset(
+    (
+        *("t", "pivot_wider", "spread", "dcast", "unstack", "reshape", "split", "tapply"),
+        *("model.matrix",),
+    )
+)
+#: What chooses records, or counts them.
+_CHOOSING = frozenset(
+    (
+        *("is.na", "is.finite", "complete.cases", "duplicated", "which", "between", "grepl"),
+        *("nrow", "ncol", "NROW", "length", "seq_len", "seq_along", "startsWith", "endsWith"),
+    )
+)
 
 
 class RPicks:
@@ -40,12 +57,25 @@ class RPicks:
 
     def __init__(self, names: RNames) -> None:
         self.names = names
+        #: Names with what they are bound to, and functions with what they give back.
+        pairs = [
+            (name, each)
+            for name, value in names.direct
+            for each in (_given(value) if value is not None else [])
+        ]
         self.picked: set[str] = set()
-        size = -1
-        while size != (size := len(self.picked)):
-            for name, value in names.direct:
-                if name not in self.picked and value is not None and self.picks(value):
-                    self.picked.add(name)
+        grow(self.picked, pairs, self.picks)
+        #: Names of names of columns, and of what chooses records.
+        self.schemas, self.masks = set(names.values), set(names.values)
+        keep(self.schemas, names.values, self._schema)
+        keep(self.masks, names.values, self._mask)
+        #: Names of frames whose columns are called by values.
+        self.turned = {
+            root_of(target)
+            for value in names.changes
+            if (target := self._names_column(value)) is not None
+        }
+        grow(self.turned, pairs, self.turns)
 
     def picks(self, node: Node) -> bool:
         """Whether an expression holds single values of data; comparisons with them do not.
@@ -67,9 +97,21 @@ class RPicks:
             return False
         if node.kind == "binary" and (node.value in _COMPARING or is_assignment(node)):
             return node.value in ("$", "@") and self.picks(node.parts[0])
-        if node.kind == "call" and self.names.called(node.parts[0]) & _PICKING:
+        if node.kind == "call" and self._picks_by(node):
             return not all(map(self.names.clean, node.parts[1:]))
-        return any(map(self.picks, node.parts[1:] if node.kind == "call" else node.parts))
+        return any(map(self.picks, node.parts))
+
+    def _picks_by(self, node: Node) -> bool:
+        """Whether a call is of a function that picks, or is given one: ``ave(x, k, FUN = max)``."""
+        if self.names.called(node.parts[0]) & _PICKING:
+            return True
+        for name, each in arguments(node):
+            given = each.kind == "name" or (each.kind == "string" and name in _NAMED)
+            if given and self.names.called(each) & _PICKING:
+                return True
+            if each.kind == "function" and any(map(self.picks, _given(each))):
+                return True
+        return False
 
     def _is_frame(self, node: Node) -> bool:
         """Whether it is a whole name, of which ``[[1]]`` is a column."""
@@ -96,7 +138,9 @@ class RPicks:
         """
         if is_assignment(node):
             target, value = node.parts if node.value[0] != "-" else reversed(node.parts)
-            while target.kind == "index" and target.parts:
+            if target.kind == "unary":  # `!!name := value`
+                return not self._schema(target)
+            while target.kind in ("index", "binary") and target.parts:
                 target = target.parts[0]
             label = target.kind == "call" and bool(self.names.called(target.parts[0]) & _LABELS)
             return label and not self._schema(value)
@@ -104,14 +148,66 @@ class RPicks:
             return not all(map(self._schema, node.parts[2:]))
         return False
 
+    def turns(self, node: Node) -> bool:
+        """Whether an expression may be a frame whose columns are called by values.
+
+        Args:
+            node: The expression.
+        """
+        if node.kind == "name":
+            return node.value in self.turned
+        if node.kind in ("function", "number", "string"):
+            return False
+        if node.kind == "binary" and (node.value in _COMPARING or is_assignment(node)):
+            return False
+        if node.kind == "index":
+            return not self.names.clean(node.parts[-1]) and self.turns(node.parts[0])
+        if node.kind == "call" and self.names.called(node.parts[0]) & _TURNING:
+            return not all(map(self.names.clean, node.parts[1:]))
+        return any(map(self.turns, node.parts))
+
+    def _names_column(self, node: Node) -> Node | None:
+        """What gets a column that is called by a value: ``d[[max(d$x)]] <- 1``."""
+        target = node.parts[1 if node.value[0] == "-" else 0]
+        if target.kind != "index" or len(target.parts) < 2:
+            return None
+        place = target.parts[-1]
+        return None if self._schema(place) or self._mask(place) else target
+
+    def _mask(self, node: Node) -> bool:
+        """Whether an expression chooses records, as a comparison or their numbers do."""
+        if node.kind == "name":
+            return node.value in self.masks
+        if node.kind == "call":
+            return bool(self.names.called(node.parts[0]) & _CHOOSING)
+        if node.kind == "binary" and node.value in ("&", "|", ":", "+", "-"):
+            return all(self._mask(each) or self.names.clean(each) for each in node.parts)
+        if node.kind in ("unary", "paren"):
+            return self._mask(node.parts[0])
+        return node.kind == "missing" or (node.kind == "binary" and node.value in _COMPARED)
+
     def _schema(self, node: Node) -> bool:
         """Whether an expression is made of names of columns only, and of constants."""
         if self.names.clean(node) or node.kind == "function":
             return True
+        if node.kind == "name":
+            return node.value in self.schemas
         if node.kind == "call":
             called = self.names.called(node.parts[0])
             if called & _SCHEMA:
                 return True
             plain = all(self.names.policy.rule(name).role == "clean" for name in called)
             return bool(called) and plain and all(map(self._schema, node.parts[1:]))
-        return node.kind in ("binary", "index", "paren") and all(map(self._schema, node.parts))
+        pieces = ("binary", "unary", "index", "paren")
+        return node.kind in pieces and all(map(self._schema, node.parts))
+
+
+def _given(value: Node) -> list[Node]:
+    """What a value is; for a function, what it may give back."""
+    if value.kind != "function":
+        return [value]
+    last = value.parts[-1]
+    while last.kind in ("block", "paren") and last.parts:
+        last = last.parts[-1]
+    calls = (each for each in value.walk() if each.kind == "call" and len(each.parts) > 1)
+    return [last, *(each.parts[1] for each in calls if each.parts[0].value == "return")]

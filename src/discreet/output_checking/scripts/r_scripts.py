@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.output_checking.findings import Severity
 from discreet.output_checking.rewriting import Language, Rewriting
+from discreet.output_checking.scripts.documents import code_of
 from discreet.output_checking.scripts.places import Notes
 from discreet.output_checking.scripts.policies import ScriptPolicy
 from discreet.output_checking.scripts.r_names import RNames
@@ -42,22 +42,11 @@ def rewrite_r(
     invisible(d)
     """
     notes = Notes(text=text, lines=Lines(text))
-    code = text
-    if parts is not None:
-        kept = [" " if sign not in "\r\n" else sign for sign in text]
-        for start, end in parts:
-            kept[start:end] = text[start:end]
-        code = "".join(kept)
     try:
-        tree = parse_r(code)
+        tree = parse_r(code_of(text, parts))
         Walker(RNames(tree, policy or ScriptPolicy.default("r")), notes, language).run(tree)
     except RSyntaxError as error:
-        notes.edits.clear()
-        hint = "correct the script; nothing was written"
-        what = f"this R cannot be parsed: {error.what}"
-        notes.find("syntax", Severity.ERROR, what, (error.at, error.at), hint)
+        notes.give_up_syntax(f"this R cannot be parsed: {error.what}", error.at)
     except RecursionError:
-        notes.edits.clear()
-        what = "the code is nested too deeply to be read"
-        notes.find("too-deep", Severity.ERROR, what, (0, 0), "write it in smaller parts")
+        notes.give_up_deep()
     return notes.rewriting()

@@ -175,6 +175,9 @@ class Walker(RJudging):
         """Note the edit that puts a safe call in place of an expression."""
         reason = "a safe function runs instead"
         span = (node.start, node.end)
+        if any(map(self.picks.turns, node.parts if node.kind != "name" else [node])):
+            what = "columns are called by values of data, and safe functions show their names"
+            self.review(node, "label", what)
         name = safe[safe.rindex("fdz_") :].partition("(")[0]
         self.notes.find("wrapped", Severity.INFO, f"{name}: {reason}", span)
         self.notes.replace(span, safe, "command", name, Action.WRAPPED, reason)

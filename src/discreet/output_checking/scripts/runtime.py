@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
+import numpy as np
 import polars as pl
 
 from discreet.output_checking import safe
@@ -70,18 +71,21 @@ def info(thing: Any, *_: Any, **__: Any) -> SafeResult:
     return safe.codebook(frame, frame.columns)
 
 
-def value_counts(thing: Any, *_: Any, **options: Any) -> SafeResult:
+def value_counts(thing: Any, *rest: Any, **options: Any) -> SafeResult:
     """A frequency table, for ``value_counts()``; of two columns a cross table.
 
     Args:
         thing: A column, or a frame of one or two columns.
-        options: Those of pandas; shares are not given apart from counts.
+        rest: Nothing else is possible.
+        options: Those of pandas but for classes; shares are not given apart from counts.
     """
+    if rest or set(options) - {"subset", "normalize", "sort", "ascending", "dropna"}:
+        refused("value_counts with these options")
     subset = options.get("subset")
     frame = _frame(thing if subset is None else thing[subset])
     if not 1 <= len(frame.columns) <= 2:
         refused("value_counts of more than two columns")
-    return safe.tabulate(frame, *frame.columns)
+    return safe.tabulate(frame, *frame.columns, missing=not options.get("dropna", True))
 
 
 def crosstab(index: Any, columns: Any, *rest: Any, **options: Any) -> SafeResult:
@@ -91,7 +95,7 @@ def crosstab(index: Any, columns: Any, *rest: Any, **options: Any) -> SafeResult
         index: The rows.
         columns: The columns.
         rest: Nothing else is possible.
-        options: Margins; other options change what is counted and are not possible.
+        options: Margins and `dropna`; others change what is counted and are not possible.
     """
     if rest or set(options) - {"margins", "dropna"} or not hasattr(index, "name"):
         refused("crosstab with these options")
@@ -101,7 +105,8 @@ def crosstab(index: Any, columns: Any, *rest: Any, **options: Any) -> SafeResult
         refused("crosstab of columns of different length")
     if hasattr(index, "index") and not index.index.equals(columns.index):
         refused("crosstab of columns of different frames")
-    return safe.tabulate(pl.DataFrame([first, second]), first.name, second.name)
+    missing = not options.get("dropna", True)
+    return safe.tabulate(pl.DataFrame([first, second]), first.name, second.name, missing=missing)
 
 
 def corr(thing: Any, *rest: Any, **options: Any) -> SafeResult:
@@ -125,13 +130,17 @@ def corr(thing: Any, *rest: Any, **options: Any) -> SafeResult:
     return safe.pwcorr(frame, names)
 
 
-def histogram(thing: Any, *_: Any, **options: Any) -> SafeResult:
+def histogram(thing: Any, *rest: Any, **options: Any) -> SafeResult:
     """A histogram as text, for ``hist()``; its edges are fixed by the safe command.
 
     Args:
         thing: A column.
-        options: Those of pandas; edges are not taken, since they could be values.
+        rest: Edges, or how many; they are not taken, since they could be values.
+        options: Those of pandas but for groups, weights and ranges.
     """
+    edges = not rest or isinstance(rest[0], int | list | tuple | range | np.ndarray)
+    if len(rest) > 1 or not edges or {"by", "weights", "range"} & set(options):
+        refused("hist with these options")
     column = options.get("column")
     frame = _frame(thing if column is None else thing[column])
     if len(frame.columns) != 1:
@@ -183,8 +192,10 @@ def summary(fitted: Any, *_: Any, **__: Any) -> SafeResult:
     covariance = str(getattr(fitted, "cov_type", "nonrobust"))
     if covariance not in ("nonrobust", "HC1") or (covariance == "HC1" and kind != "OLS"):
         refused("summary with this kind of standard errors")
-    if type(fitted).__name__.startswith("Regularized"):
+    if type(fitted).__name__.startswith(("Regularized", "L1")):
         refused("summary of a penalised model")
+    if getattr(model, "offset", None) is not None:
+        refused("summary of a model with an offset")
     frame, terms, constant = _design(model)
     options: dict[str, Any] = {"constant": constant}
     if kind == "OLS":
@@ -214,18 +225,24 @@ def _design(model: Any) -> tuple[pl.DataFrame, list[str], bool]:
 
 def _grouped(groups: Any) -> tuple[pl.DataFrame, str]:
     """The columns of a grouping of pandas, and the name of the groups."""
+    if not getattr(groups, "as_index", True):
+        refused("groupby without as_index")
     found = groups.size().index
     labels = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in found]
     codes = groups.ngroup()
-    if len(labels) != int(codes.max()) + 1:
+    if not labels or len(labels) != int(codes.max()) + 1:
         refused("groups without cases")
-    selected = getattr(groups, "_selected_obj", groups.obj)
-    frame = _frame(selected)
-    keys = [str(key) for key in getattr(groups, "keys", ()) or ()] if isinstance(
-        getattr(groups, "keys", None), list) else [str(getattr(groups, "keys", ""))]  # fmt: skip
-    frame = frame.drop([key for key in keys if key in frame.columns])
+    if len(set(labels)) != len(labels):
+        refused("groups whose names look the same")
+    frame = _frame(getattr(groups, "_selected_obj", groups.obj))
+    keys = getattr(groups, "keys", None)
+    named = {str(key) for key in (keys if isinstance(keys, list) else [keys])}
+    frame = frame.drop([name for name in frame.columns if name in named])
+    group = _GROUP
+    while group in frame.columns:
+        group += "_"
     of = [labels[code] if code >= 0 else None for code in codes.to_list()]
-    return frame.with_columns(pl.Series(_GROUP, of, dtype=pl.String)), _GROUP
+    return frame.with_columns(pl.Series(group, of, dtype=pl.String)), group
 
 
 def _frame(thing: Any) -> pl.DataFrame:
@@ -235,6 +252,8 @@ def _frame(thing: Any) -> pl.DataFrame:
     if isinstance(thing, pl.Series) or not hasattr(thing, "columns"):
         return _series(thing).to_frame()
     parts = [_series(thing.iloc[:, place]) for place in range(len(thing.columns))]
+    if len({each.name for each in parts}) != len(parts):
+        refused("a frame with two columns of one name")
     return pl.DataFrame(parts)
 
 
@@ -244,7 +263,8 @@ def _series(thing: Any) -> pl.Series:
         return thing
     if not hasattr(thing, "dtype") or not hasattr(thing, "to_list"):
         refused("an object of this type")
-    name = str(getattr(thing, "name", None) or "x")
+    given = getattr(thing, "name", None)
+    name = "x" if given is None or given == "" else str(given)
     gone = thing.isna().to_list()
     values = [None if no else value for value, no in zip(thing.to_list(), gone, strict=True)]
     if thing.dtype.kind not in "biuf":

@@ -18,7 +18,7 @@ _NOT_A_BODY = re.compile(r"\s*(?:drop|di|dir|l|li|lis|list)\b")
 _PROGRAM_NAME = re.compile(r"\s*(?:(?:de|def|defi|defin|define)\s+)?([^\s,]+)")
 _PLUGIN = re.compile(r",.*\bplugin\b", re.DOTALL)
 
-_ALONE = re.compile(r"\s*(?:,[^:]*)?:?\s*(?:\{\s*)?(?://[^\r\n]*)?\Z")
+_ALONE = re.compile(r"\s*+(?:,[^:]*+)?:?\s*+(?:\{\s*+)?(?://[^\r\n]*)?\Z")
 _END = re.compile(r"(?<=[\r\n])[^\S\r\n]*(end)(?![^\s;/])")
 _END_SEMICOLON = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(end)(?![^\s;/])")
 _END_MATA = re.compile(

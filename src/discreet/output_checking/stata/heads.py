@@ -22,8 +22,6 @@ _LETTERS = re.compile(r"\w+")
 _COMMAND = re.compile(r"[^\W\d]\w*")
 _CLASS = re.compile(r"\.[^\W\d][\w.]*")
 _MI = re.compile(r"\s*(?:esti?|estim\w*|xeq|pas\w*)\b")
-_COLON = re.compile(r"\s*:")
-
 
 #: Commands that a block in braces may follow.
 _WITH_BLOCK = frozenset(

@@ -38,13 +38,7 @@ class Notes:
             return
         if self._lines is None:
             self._lines = Lines(self.text)
-        line, column = self._lines.place(start)
-        self._found.append(
-            Finding(
-                rule=rule, severity=severity, what=what, line=line, column=column, start=start,
-                end=end,
-            )
-        )  # fmt: skip
+        self._found.append(self._lines.finding(rule, severity, what, start, end))
 
     def sorted(self) -> tuple[Finding, ...]:
         """All findings in the order of the text."""

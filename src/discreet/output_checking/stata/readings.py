@@ -31,6 +31,8 @@ _BACKSLASH = re.compile(r"\\")
 #: What may stand between a macro that is part of a condition and the command.
 _VALUE = re.compile(r"[\d.=<>!~&|+*/^()\s-]+")
 _MACROS_AT_MOST = 8
+#: How the names of safe commands begin.
+_SAFE = "fdz"
 
 #: Commands whose text may be run as a command later.
 _DEFINERS = frozenset(("local", "global", "scalar", "char", "tempname"))
@@ -131,7 +133,7 @@ def _of_word(parser: Again, reader: HeadReader, head: Head, piece: Piece) -> Ite
         colons = piece.colons or piece.deep_colons
         if colons:
             yield from second(parser, colons[0] + 1, piece.end, Why.AFTER_COLON)
-    elif is_community(name) and piece.colons:  # it may be a prefix
+    elif is_community(name) and piece.colons and not name.startswith(_SAFE):  # may be a prefix
         yield from second(parser, piece.colons[0] + 1, piece.end, Why.AFTER_COLON)
     elif name in _DEFINERS or name in TEXT_RUNNERS or name == "foreach":
         yield from _in_strings(parser, name, command.end, piece)

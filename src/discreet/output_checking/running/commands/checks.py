@@ -16,9 +16,10 @@ from discreet.output_checking.running.egen_work import codes_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.evaluating import truth
 from discreet.output_checking.running.extended import words_of
-from discreet.output_checking.running.isolating import few
+from discreet.output_checking.running.failing import failure, repeated
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.selecting import selected
+from discreet.output_checking.running.values import number_of_text
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
@@ -37,9 +38,9 @@ def assertion(session: Session, call: Call) -> None:
     if session.trace.touched:
         raise DoError("an assertion may not rest on single values of the data", code=198)
     if not held[mask].all() and not call.has("rc0"):
-        error = DoError("assertion is false", code=9)
-        error.untold = session.data.rows > 0 and few(session, mask & ~held)
-        raise error
+        if not session.data.rows:
+            raise DoError("assertion is false", code=9)
+        raise failure(session, mask & ~held, "assertion is false", code=9)
 
 
 def truth_of_none(session: Session, expression: str) -> bool:
@@ -57,12 +58,14 @@ def is_id(session: Session, call: Call) -> None:
     names = data.listed(call.head)
     if not names:
         raise DoError("varlist required", code=100)
-    if not call.has("missok") and any(missing_values(data.variables[one]).any() for one in names):
-        raise DoError("an identifier should never be missing", code=459)
-    if codes_of(session, names)[1] < data.rows:
+    gaps = np.logical_or.reduce([missing_values(data.variables[one]) for one in names])
+    if gaps.any() and not call.has("missok"):
+        raise failure(session, gaps, "an identifier should never be missing", code=459)
+    codes, count = codes_of(session, names)
+    if count < data.rows:
         words = "variable" if len(names) == 1 else "variables"
-        listed = " ".join(names)
-        raise DoError(f"{words} {listed} should identify each observation uniquely", code=459)
+        what = f"{words} {' '.join(names)} should identify each observation uniquely"
+        raise failure(session, repeated(codes), what, code=459)
     if call.has("sort"):
         data.take(data.order_of(names))
         data.sorted_by = tuple(names)
@@ -125,9 +128,6 @@ def _variable(session: Session, name: str, kind: str, *, exact: bool) -> None:
 
 
 def _number(words: list[str], *, whole: bool) -> None:
-    try:
-        value = float(words[0]) if len(words) == 1 else None
-    except ValueError:
-        value = None
+    value = number_of_text(words[0]) if len(words) == 1 else None
     if value is None or (whole and value != int(value)):
         raise DoError("a number was expected", code=7)

@@ -6,6 +6,7 @@ the new data are looked at as all others when they are.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.output_checking.running.combining import missing_values
-from discreet.output_checking.running.dataset import DataSet, Variable
+from discreet.output_checking.running.dataset import DataSet, Variable, check_room
 from discreet.output_checking.running.egen_work import codes_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.failing import nobody
 from discreet.output_checking.running.formats import is_format
 from discreet.output_checking.running.isolating import mark_real
 from discreet.output_checking.running.registry import command
@@ -36,7 +38,8 @@ _NOT_WITH = {
     "iweight": ("semean", "sebinomial", "sepoisson"),
     "aweight": ("sebinomial", "sepoisson"),
 }
-_SAME_KIND = frozenset(("min", "max", "first", "last", "firstnm", "lastnm"))
+_ENDS = frozenset(("first", "last", "firstnm", "lastnm"))
+_SAME_KIND = _ENDS | {"min", "max"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def collapse(session: Session, call: Call) -> None:
         for target in targets:
             mask &= ~missing_values(data.variables[target.source])
     if not mask.any():
-        raise DoError("no observations", code=2000)
+        raise nobody(session)
     groups = _groups(session, names, mask)
     result = DataSet(rows=len(groups.rows), label=data.label, sorted_by=tuple(names))
     for name in names:
@@ -82,6 +85,8 @@ def collapse(session: Session, call: Call) -> None:
     code = np.full(data.rows, -1, dtype=np.int64)
     for number, rows in enumerate(groups.rows):
         code[rows] = number
+    if any(target.statistic in _ENDS for target in targets):
+        session.trace.ordered()
     for target in targets:
         result.variables[target.name] = _made(session, target, groups, mask, weights, kind)
         session.derive(target.name, [target.source, *names])
@@ -119,7 +124,7 @@ def _targets(session: Session, call: Call) -> list[_Target]:
         raise DoError("a name is used for several statistics", code=198)
     for one in found:
         text = data.variables[one.source].is_text
-        if text and one.statistic not in ("count", "first", "last", "firstnm", "lastnm"):
+        if text and one.statistic not in ("count", *_ENDS):
             raise DoError("type mismatch", code=109)
         if one.statistic not in ("first", "last", "percent") and not statistic_of(one.statistic):
             raise UnsupportedError(f"collapse with ({one.statistic})")
@@ -148,7 +153,7 @@ def _made(
     variable = session.data.variables[target.source]
     label = f"({target.statistic}) {variable.label or target.source}"
     known = ~missing_values(variable)
-    if target.statistic in ("first", "last", "firstnm", "lastnm"):
+    if target.statistic in _ENDS:
         return replace(variable, values=_ends(variable, target.statistic, groups), label=label)
     if target.statistic == "percent":
         counts = [_sized(part[known[part]], weights, kind) for part in groups.rows]
@@ -215,7 +220,7 @@ def contract(session: Session, call: Call) -> None:
         for name in names:
             mask &= ~missing_values(data.variables[name])
     if not mask.any():
-        raise DoError("no observations", code=2000)
+        raise nobody(session)
     groups = _groups(session, names, mask)
     counts = np.array([_sized(part, weights, "fweight") for part in groups.rows])
     result = DataSet(rows=len(counts), sorted_by=tuple(names), label=data.label)
@@ -246,6 +251,7 @@ def _with_zeros(result: DataSet, names: list[str], counts: Any) -> Any:
         np.unique(result.variables[name].values, return_inverse=True) for name in names
     ]
     sizes = [len(values) for values, _ in codes]
+    check_room(math.prod(sizes), len(names))
     place = np.ravel_multi_index([found for _, found in codes], sizes)
     every = np.zeros(int(np.prod(sizes)))
     every[place] = counts

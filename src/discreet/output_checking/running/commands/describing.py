@@ -191,7 +191,7 @@ def centile(session: Session, call: Call) -> None:
         return
     wanted = numbers_of(call.argument("centile") or "50")
     chosen = choose(session, call, names)
-    level = float(call.argument("level") or 95)
+    level = call.number("level", 95.0)
     result = safely(
         session,
         "centile",

@@ -57,6 +57,8 @@ def egen(session: Session, call: Call) -> None:
     group, groups = _groups(session, call)
     work = Work(session, called["inside"].strip(), mask, group, groups, call, name)
     session.trace.few = session.trace.rest = False
+    if called["function"] in ("seq", "tag") or call.has("unique"):
+        session.trace.ordered()
     result, default = function(work)
     session.trace.touch(session.trace.few or session.trace.rest)
     if called["function"] in ROW_FUNCTIONS and not isinstance(result, Variable):

@@ -178,6 +178,7 @@ def matrix(session: Session, call: Call) -> None:
         raise UnsupportedError("matrix, but for define, drop and list")
     stored = _STORED.match(value)
     if stored:
+        session.trace.touch("e()" in session.trace.whole)
         if session.model is None:
             raise DoError("last estimates not found", code=301)
         values, covariance = session.model.fitted()

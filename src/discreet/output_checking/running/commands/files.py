@@ -17,14 +17,20 @@ from discreet.output_checking.running.calls import read_call, split_outside
 from discreet.output_checking.running.dataset import DataSet, Variable
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import words_of
-from discreet.output_checking.running.isolating import mark_real
+from discreet.output_checking.running.isolating import few, mark_real
 from discreet.output_checking.running.keeping_data import preserve, restore
 from discreet.output_checking.running.reading import numbers_or_texts, read_data, read_delimited
 from discreet.output_checking.running.registry import command, find, settle_options
 from discreet.output_checking.running.saved_marks import marks_of, note_marks
 from discreet.output_checking.running.selecting import selected
 from discreet.output_checking.running.session import Kept
-from discreet.output_checking.running.values import code_of, limited, text_width
+from discreet.output_checking.running.values import (
+    STR_MAX,
+    code_of,
+    limited,
+    number_of_text,
+    text_width,
+)
 from discreet.output_checking.running.writing import dta_bytes
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 from discreet.output_checking.safe.words import refused_line
@@ -113,6 +119,7 @@ def save(session: Session, call: Call) -> None:
         for unused in kept.data.value_labels.keys() - used:
             del kept.data.value_labels[unused]
     if not inside:
+        _refuse_long(session, kept.data)
         _write(path, kept)
     session.data.settle()
     kept.data.settle()
@@ -125,6 +132,15 @@ def save(session: Session, call: Call) -> None:
             where=name,
         )
         session.show(SafeResult(command=call.name, shown=f"file {name} saved", checks=[check]))
+
+
+def _refuse_long(session: Session, data: DataSet) -> None:
+    """Texts of more than 2,045 bytes are not saved; that there are any may hang on one value."""
+    for one in data.variables.values():
+        if one.kind == "strL":
+            error = UnsupportedError("saving strL variables")
+            error.untold = few(session, [len(text.encode()) > STR_MAX for text in one.values])
+            raise error
 
 
 def _write(path: Path, kept: Kept) -> None:
@@ -226,13 +242,9 @@ def _typed(words: list[str], kind: str) -> Variable:
         cut = [text.encode()[:width].decode("utf-8", "ignore") for text in words]
         variable.values[:] = cut
         return Variable(variable.values, kind)
-    values = [code_of(word) for word in words]
-    try:
-        numbers = [
-            float(word) if code is None else code for word, code in zip(words, values, strict=True)
-        ]
-    except ValueError:
-        raise DoError("a value of input is no number", code=198) from None
+    numbers = [number_of_text(word) if code_of(word) is None else code_of(word) for word in words]
+    if None in numbers:
+        raise DoError("a value of input is no number", code=198)
     return Variable(limited(np.array(numbers, dtype=np.float64), kind), kind)
 
 
@@ -255,7 +267,7 @@ def clear(session: Session, call: Call) -> None:
     if what not in ("", "all", "*", "mata", "matrix", "results", "programs", "ado"):
         raise UnsupportedError(f"clear {what}")
     if what in ("", "all", "*"):
-        session.data = DataSet()
+        session.take(Kept(DataSet(), frozenset()))
     if what in ("all", "*", "matrix"):
         session.matrices.clear()
     if what in ("all", "*"):

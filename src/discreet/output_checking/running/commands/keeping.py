@@ -18,6 +18,7 @@ from discreet.output_checking.running.isolating import cases, trimmed
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.reporting import affected, cases_note
 from discreet.output_checking.running.selecting import selected
+from discreet.output_checking.running.tracing import ORDER
 from discreet.output_checking.running.values import smallest_type
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def gsort(session: Session, call: Call) -> None:
         rows = rows[_ranked(session, name, rows, down, first=call.has("mfirst"))]
     data.take(rows)
     data.sorted_by = () if any(falling) else tuple(names)
+    if not session.trace.variables.isdisjoint(names):
+        session.trace.variables.add(ORDER)
     new = (call.argument("generate") or "").strip()
     if new:
         data.check_new(new)

@@ -13,7 +13,7 @@ from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import words_of
 from discreet.output_checking.running.formats import is_format
 from discreet.output_checking.running.registry import command
-from discreet.output_checking.running.values import MISSING, code_of
+from discreet.output_checking.running.values import MISSING, WHOLE, code_of, number_of_text
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
@@ -88,10 +88,10 @@ def _number(text: str) -> float:
     code = code_of(text)
     if code is not None:
         return code
-    try:
-        return float(text)
-    except ValueError:
-        raise DoError("invalid syntax of label define", code=198) from None
+    number, (low, high) = number_of_text(text), WHOLE["long"]
+    if number is None or not low <= number <= high or number != int(number):
+        raise DoError("invalid syntax of label define", code=198)
+    return number
 
 
 def _values(session: Session, text: str) -> None:
@@ -125,6 +125,11 @@ def _drop(session: Session, text: str) -> None:
 
 def _list(session: Session, text: str) -> None:
     """Labels that the do-file or the data define are no values of records."""
+    session.trace.touch("shape" in session.trace.whole)
+    if session.trace.touched:
+        reason = "single values of the data decided which labels there are"
+        session.withhold("label list", "single-value", reason)
+        return
     for name in text.split() or sorted(session.data.value_labels):
         texts = session.data.value_labels.get(name)
         if texts is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from discreet.output_checking.running.calls import options_of, split_outside
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import extended_function, words_of
+from discreet.output_checking.running.macros import counted_number
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.session import Result
 from discreet.output_checking.running.single import macro_text, one_value
@@ -31,7 +32,7 @@ def _set(session: Session, text: str, put: Callable[[str, str], None], old: dict
     name, rest = found["name"], found["rest"].strip()
     if name.startswith(("++", "--")) or name.endswith(("++", "--")):
         bare = name.strip("+-")
-        number = _counted(old.get(bare, "0")) + (1 if "++" in name else -1)
+        number = counted_number(old.get(bare, "0")) + (1 if "++" in name else -1)
         put(bare, macro_text(number))
     elif rest.startswith("="):
         put(name, macro_text(one_value(session, rest[1:])))
@@ -39,13 +40,6 @@ def _set(session: Session, text: str, put: Callable[[str, str], None], old: dict
         put(name, extended_function(session, rest[1:].strip()))
     else:
         put(name, _unquoted(rest))
-
-
-def _counted(text: str) -> float:
-    try:
-        return float(text or 0)
-    except ValueError:
-        raise DoError("a macro that is counted is no number", code=198) from None
 
 
 def _unquoted(text: str) -> str:

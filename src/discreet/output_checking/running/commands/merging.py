@@ -19,12 +19,13 @@ from discreet.output_checking.running.combining import (
 )
 from discreet.output_checking.running.commands.files import file_name, stored_data
 from discreet.output_checking.running.commands.rows import copied
-from discreet.output_checking.running.dataset import DataSet, Variable
+from discreet.output_checking.running.dataset import DataSet, Variable, check_room
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import words_of
-from discreet.output_checking.running.isolating import RECORD, few_in
+from discreet.output_checking.running.failing import failure, repeated
+from discreet.output_checking.running.isolating import RECORD, few_in, owners
 from discreet.output_checking.running.registry import command
-from discreet.output_checking.running.reporting import count_text
+from discreet.output_checking.running.reporting import Affected, affected, count_text
 from discreet.output_checking.safe.results import Check, SafeResult, Verdict
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def merge(session: Session, call: Call) -> None:
     if rest == "_n":
         if kind != "1:1":
             raise DoError("invalid syntax of merge", code=198)
+        session.trace.ordered()
         keys: list[str] = []
         codes = np.arange(master.rows), np.arange(using.rows)
     else:
@@ -73,7 +75,7 @@ def merge(session: Session, call: Call) -> None:
         if not keys:
             raise DoError("varlist required", code=100)
         codes = keys_of(master, using, keys)
-    _check_unique(kind, *codes)
+    _check_unique(session, kind, codes, using)
     names = using.listed(str(call.argument("keepusing"))) if call.has("keepusing") else None
     rows, others = _pairs(*codes)
     result = combined(master, using, (rows, others), keys=keys, names=names,
@@ -85,7 +87,7 @@ def merge(session: Session, call: Call) -> None:
         # Values that the program made could stand around those of a few.
         own = set(taken) if RECORD not in using.hidden else set(taken) & kept.made
         session.trace.variables |= own
-    _assert(call, found)
+    _assert(session, call, found, result)
     mask = _kept(call, found)
     result.variables[name.strip()] = Variable(found, "byte", "%23.0g", "", "_merge")
     result.value_labels["_merge"] = dict(_RESULTS)
@@ -100,14 +102,13 @@ def merge(session: Session, call: Call) -> None:
         _report(session, found[mask], name.strip(), named=not call.has("nogenerate"))
 
 
-def _check_unique(kind: str, codes: Any, others: Any) -> None:
-    one, many = kind.split(":")
-    for side, given, place in ((one, codes, "master"), (many, others, "using")):
-        if side == "1" and len(np.unique(given)) < len(given):
-            raise DoError(
-                f"the key variables do not uniquely identify observations in the {place} data",
-                code=459,
-            )
+def _check_unique(session: Session, kind: str, codes: tuple[Any, Any], using: DataSet) -> None:
+    sides = zip(kind.split(":"), codes, ("master", "using"), (session.data, using), strict=True)
+    for side, given, place, data in sides:
+        again = repeated(given)
+        if side == "1" and again.any():
+            what = f"the key variables do not uniquely identify observations in the {place} data"
+            raise failure(session, again, what, code=459, data=data)
 
 
 def _pairs(codes: Any, others: Any) -> tuple[Any, Any]:
@@ -178,17 +179,22 @@ def _kept(call: Call, found: Any) -> Any:
     return np.isin(found, sorted(_numbers(text))) if text else np.ones(len(found), dtype=np.bool_)
 
 
-def _assert(call: Call, found: Any) -> None:
+def _assert(session: Session, call: Call, found: Any, result: DataSet) -> None:
     text = call.argument("assert")
-    if text and not np.isin(found, sorted(_numbers(text))).all():
-        raise DoError("merge: after merge, not all observations are as asserted", code=9)
+    others = ~np.isin(found, sorted(_numbers(text))) if text else np.zeros(0, dtype=np.bool_)
+    if others.any():
+        what = "merge: after merge, not all observations are as asserted"
+        raise failure(session, others, what, code=9, data=result)
 
 
 def _report(session: Session, found: Any, name: str, *, named: bool) -> None:
     """The table of results."""
     counts = {one: int((found == one).sum()) for one in (1, 2, 3, 4, 5)}
     used = [one for one in counts if one <= 3 or counts[one]]
-    hidden = [one for one in used if counts[one] and count_text(session, counts[one]) == "."]
+    hidden = [
+        one for one in used
+        if counts[one] and count_text(session, _whom(session, found == one)) == "."
+    ]  # fmt: skip
     others = sorted((one for one in used if counts[one] and one not in hidden), key=counts.get)  # type: ignore[arg-type]
     if len(hidden) == 1 and others:
         hidden.append(others[0])
@@ -215,6 +221,13 @@ def _report(session: Session, found: Any, name: str, *, named: bool) -> None:
     reason = "numbers of cases are too small" if hidden else "numbers of cases"
     check = Check(rule="minimum", verdict=verdict, reason=reason)
     session.show(SafeResult(command="merge", shown="\n".join(lines), checks=[check]))
+
+
+def _whom(session: Session, rows: Any) -> Affected:
+    """Whom records are about; each counts for itself where that is not known."""
+    known = affected(session, rows)
+    unknown = int((owners(session)[rows] < 0).sum())
+    return Affected(known.records, known.cases + unknown, known.even)
 
 
 @command("append", summary="add observations of files",
@@ -281,6 +294,7 @@ def cross(session: Session, call: Call) -> None:
         raise DoError("using required", code=100)
     kept = stored_data(session, f'"{file_name(call.using)}"')
     one, other = session.data.rows, kept.data.rows
+    check_room(one * other, len(session.data.variables) + len(kept.data.variables))
     pairs = np.repeat(np.arange(one), other), np.tile(np.arange(other), one)
     copied(session, "cross")
     session.data = combined(session.data, kept.data, pairs)

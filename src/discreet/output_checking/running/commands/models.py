@@ -17,13 +17,14 @@ import numpy as np
 from discreet.output_checking import safe
 from discreet.output_checking.running.dataset import Variable
 from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.factors import Terms, terms_of
+from discreet.output_checking.running.factors import Terms, check_factors, terms_of
+from discreet.output_checking.running.isolating import few
 from discreet.output_checking.running.modelling import SAMPLE, Model, keep_sample
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.reporting import missing_made
 from discreet.output_checking.running.samples import Chosen, choose, quoted, safely, show
 from discreet.output_checking.running.selecting import selected
-from discreet.output_checking.running.session import Result
+from discreet.output_checking.running.session import WITHHELD, Result
 from discreet.output_checking.running.values import MISSING, Floats, Mask, limited
 from discreet.output_checking.safe.layout import Grid
 from discreet.output_checking.safe.numbers import general
@@ -89,16 +90,21 @@ def utest(session: Session, call: Call) -> None:
         raise DoError("the sample of the last model is no longer in the data", code=301)
     rows = sample == 1
     first, second = (session.data.variables[name].values[rows] for name in names)
-    if not np.allclose(second, first * first, rtol=1e-6):
-        raise UnsupportedError("utest with a second variable that is not the square of the first")
+    unlike = rows.copy()
+    unlike[rows] = ~np.isclose(second, first * first, rtol=1e-6)
+    if unlike.any():
+        error = UnsupportedError("utest with a second variable that is not the square of the first")
+        error.untold = few(session, unlike)
+        raise error
     controls = [word for word in model.terms.words[1:] if word not in names]
     if model.terms.shifted:
         raise UnsupportedError("utest with lagged variables")
     if "[" in model.result.command or "vce(" in model.result.command:
         raise UnsupportedError("utest after weights or other standard errors")
     chosen = choose(session, call, model.terms.needed, mask=rows)
-    low, high = call.argument("min"), call.argument("max")
-    interval = (float(low), float(high)) if low and high else None
+    interval = None
+    if call.has("min") and call.has("max"):
+        interval = call.number("min", 0.0), call.number("max", 0.0)
     result = safely(
         session,
         "utest",
@@ -149,6 +155,7 @@ def _fitted(
 ) -> tuple[Chosen, SafeResult | None]:
     """Fit a safe model to some observations."""
     terms, outcome, right = parts
+    check_factors(session, right, rows)
     cluster = options.get("cluster")
     names = [*terms.needed, *([cluster] if cluster else [])]
     default = "fweight" if fit is not safe.regress else "aweight"
@@ -191,7 +198,7 @@ def _options(session: Session, call: Call, default: str) -> dict[str, Any]:
             raise DoError("one variable makes clusters", code=198)
         found["cluster"] = names[0]
     if call.has("level"):
-        found["level"] = float(call.argument("level") or 95)
+        found["level"] = call.number("level", 95.0)
     if call.weight is not None:
         kind = call.weight.kind if call.weight.kind != "weight" else default
         found["weight_kind"] = kind
@@ -272,7 +279,13 @@ def _by_groups(
         if result is not None:
             session.fitted.append(result)
     hidden = _hidden(fitted)
+    if any(title == WITHHELD for title, _, _ in fitted):
+        # One line for all of them: how many there are may hang on what one person has.
+        session.write("\n-> groups of few")
+        session.withhold(call.name, "minimum", "groups are of too few cases")
     for at, (title, chosen, result) in enumerate(fitted):
+        if title == WITHHELD:
+            continue
         session.write(f"\n-> {title}")
         if result is None:
             continue
@@ -305,7 +318,7 @@ def _title(session: Session, names: Sequence[str], row: int, chosen: Chosen) -> 
     entity = chosen.entity
     cases = chosen.frame.height if entity is None else chosen.frame[entity].n_unique()
     if cases < session.limits.minimum:
-        return "(withheld)"
+        return WITHHELD
     parts = []
     for name in names:
         value = session.data.variables[name].values[row]

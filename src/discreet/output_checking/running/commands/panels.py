@@ -68,7 +68,7 @@ def xtdescribe(session: Session, call: Call) -> None:
             chosen.frame,
             entity=panel,
             time=time,
-            patterns=int(call.argument("patterns") or 9),
+            patterns=call.whole("patterns", 9),
             limits=session.limits,
         ),
     )

@@ -17,11 +17,15 @@ from discreet.output_checking.running.evaluating import evaluate, is_text, whole
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.selecting import selected, weights_of
 from discreet.output_checking.running.statistics import percentile
-from discreet.output_checking.running.values import MISSING, Floats, limited, smallest_type
+from discreet.output_checking.running.values import MISSING, WHOLE, Floats, limited, smallest_type
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
     from discreet.output_checking.running.session import Session
+
+
+#: So many classes are made at most.
+_PARTS = 10_000
 
 
 def _known(session: Session, call: Call, expression: str) -> tuple[Any, Any, Any]:
@@ -38,10 +42,13 @@ def _known(session: Session, call: Call, expression: str) -> tuple[Any, Any, Any
 def _shares(call: Call) -> list[float]:
     given = call.argument("percentiles")
     if given is not None:
-        return [number / 100 for number in numbers_of(given)]
+        percents = numbers_of(given)
+        if not percents or not all(0 < one < 100 for one in percents):
+            raise DoError("percentiles() are between 0 and 100", code=198)
+        return [percent / 100 for percent in percents]
     parts = call.whole("nquantiles", 2)
-    if parts < 2:
-        raise DoError("nquantiles() is at least 2", code=198)
+    if not 2 <= parts <= _PARTS:
+        raise DoError(f"nquantiles() is from 2 to {_PARTS}", code=198)
     return [at / parts for at in range(1, parts)]
 
 
@@ -58,7 +65,11 @@ def xtile(session: Session, call: Call) -> None:
     values, known, weights = _known(session, call, call.expression or "")
     cutpoints = call.argument("cutpoints")
     if cutpoints is not None:
-        column = np.asarray(session.data.named(cutpoints.strip()).values, dtype=np.float64)
+        given = session.data.full(cutpoints.strip())
+        if session.data.variables[given].is_text:
+            raise DoError("type mismatch", code=109)
+        session.trace.touch(session.trace.rests([given]))
+        column = np.asarray(session.data.variables[given].values, dtype=np.float64)
         cuts = np.sort(column[column < MISSING])
     else:
         chosen = None if weights is None else weights[known]
@@ -76,6 +87,8 @@ def xtile(session: Session, call: Call) -> None:
 def pctile(session: Session, call: Call) -> None:
     """`pctile [type] new = exp [if] [in] [weight] [, nquantiles(#) genp(name)]`."""
     *kind, name = call.head.split() or [""]
+    if kind not in ([], *([one] for one in (*WHOLE, "float", "double"))):
+        raise DoError("invalid syntax of pctile", code=198)
     session.data.check_new(name)
     values, known, weights = _known(session, call, call.expression or "")
     shares = _shares(call)

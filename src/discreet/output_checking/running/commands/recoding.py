@@ -17,10 +17,18 @@ from discreet.output_checking.running.dataset import Variable
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.evaluating import truth
 from discreet.output_checking.running.extended import words_of
+from discreet.output_checking.running.failing import check_made, failure
+from discreet.output_checking.running.isolating import few
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.reporting import all_affected, cases_note, count_text
 from discreet.output_checking.running.selecting import selected
-from discreet.output_checking.running.values import MISSING, code_of, smallest_type, stored
+from discreet.output_checking.running.values import (
+    MISSING,
+    code_of,
+    number_of_text,
+    smallest_type,
+    stored,
+)
 
 if TYPE_CHECKING:
     from discreet.output_checking.running.calls import Call
@@ -123,6 +131,8 @@ def _rule(text: str) -> _Rule:
         first, sign, last = word.partition("/")
         spans.append((_number(first), _number(last if sign else first)))
     value = None if to in ("=", "copy") else _number(to)
+    if label and value is not None and value < MISSING and value != np.trunc(value):
+        raise DoError("only whole numbers can be labelled", code=198)
     return _Rule(tuple(spans), frozenset(special), value, " ".join(label[:1]))
 
 
@@ -132,10 +142,10 @@ def _number(text: str) -> float:
         return code
     if text in ("min", "max"):
         return -np.inf if text == "min" else np.nextafter(MISSING, 0)
-    try:
-        return float(text)
-    except ValueError:
-        raise DoError("invalid syntax of recode", code=198) from None
+    number = number_of_text(text)
+    if number is None:
+        raise DoError("invalid syntax of recode", code=198)
+    return number
 
 
 def _targets(call: Call, names: list[str]) -> list[str]:
@@ -236,8 +246,10 @@ def from_missing(session: Session, call: Call) -> None:
              if not session.data.variables[one].is_text]  # fmt: skip
     for name in names if not call.has("override") else ():
         old = np.asarray(session.data.variables[name].values, dtype=np.float64)
-        if np.isin(old[mask], [number for _, number in pairs]).any():
-            raise DoError(f"{name} already holds such a number; use the option override", code=9)
+        there = mask & np.isin(old, [number for _, number in pairs])
+        if there.any():
+            what = f"{name} already holds such a number; use the option override"
+            raise failure(session, there, what, code=9)
     for name in names:
         variable = session.data.variables[name]
         old = np.asarray(variable.values, dtype=np.float64)
@@ -252,6 +264,8 @@ def from_missing(session: Session, call: Call) -> None:
 
 
 def _mv_note(session: Session, name: str, rows: Mask, done: str, command_name: str) -> None:
+    if session.trace.touched:
+        return
     found = all_affected(session, [rows], whole=False)
     if count_text(session, found) not in ("0", "."):
         cases_note(session, found, f"missing value {done} in {name}",
@@ -293,9 +307,11 @@ def separate(session: Session, call: Call) -> None:
     stub = (call.argument("generate") or source).strip()
     for number, value in enumerate(values, 1):
         if not call.has("sequential") and (value < 0 or value != int(value)):
-            raise UnsupportedError("separate by numbers that are not whole")
+            error = UnsupportedError("separate by numbers that are not whole")
+            error.untold = few(session, mask & (codes == value))
+            raise error
         name = f"{stub}{number if call.has('sequential') else int(value)}"
-        data.check_new(name)
+        check_made(session, name, mask & (codes >= value))
         kept = np.where(mask & (codes == value), variable.values, MISSING)
         label = f"{by} == {value:g}" if by in data.variables else by if value else f"!({by})"
         label = label if call.has("shortlabel") else f"{source}, {label}"

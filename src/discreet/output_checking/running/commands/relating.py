@@ -108,15 +108,16 @@ def histogram(session: Session, call: Call) -> None:
     if quoted(session, call, "width", "start"):
         return
     chosen = choose(session, call, names)
-    width, start = call.argument("width"), call.argument("start")
+    width = call.number("width", 0.0) if call.has("width") else None
+    start = call.number("start", 0.0) if call.has("start") else None
     result = safely(
         session,
         call.name,
         lambda: safe.histogram(
             chosen.frame,
             names[0],
-            width=float(width) if width else None,
-            start=float(start) if start else None,
+            width=width,
+            start=start,
             limits=session.limits,
             **chosen.options,
         ),

@@ -16,6 +16,7 @@ from discreet.output_checking.running.combining import missing_values, wider
 from discreet.output_checking.running.dataset import DataSet, Variable
 from discreet.output_checking.running.egen_work import codes_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.failing import failure, repeated
 from discreet.output_checking.running.reading import text_kind
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.single import macro_text
@@ -56,8 +57,10 @@ def _long(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     places = sorted({place for one in found.values() for place in one}, key=_sorting(text))
     if not places:
         raise DoError("no variables of these stubs", code=111)
-    if codes_of(session, keys)[1] < data.rows:
-        raise DoError("variable i() does not uniquely identify the observations", code=9)
+    again = repeated(codes_of(session, keys)[0])
+    if again.any():
+        what = "variable i() does not uniquely identify the observations"
+        raise failure(session, again, what, code=9)
     order = data.order_of(keys)
     rows, turns = np.repeat(order, len(places)), np.tile(np.arange(len(places)), data.rows)
     gone = {one for stub in found.values() for one in stub.values()}
@@ -137,17 +140,21 @@ def _wide(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
         raise DoError("variable j() is text; use the option string", code=109)
     units, count = codes_of(session, keys)
     turns, _ = codes_of(session, [name])
-    if len(np.unique(np.column_stack([units, turns]), axis=0)) < data.rows:
-        raise DoError("values of j() are not unique within i()", code=9)
+    again = repeated(codes_of(session, [*keys, name])[0])
+    if again.any():
+        raise failure(session, again, "values of j() are not unique within i()", code=9)
     if missing_values(turn).any():
-        raise DoError("variable j() has missing values", code=498)
+        what = "variable j() has missing values"
+        raise failure(session, missing_values(turn), what, code=498)
     first = np.full(count, -1, dtype=np.int64)
     first[units[::-1]] = np.arange(data.rows)[::-1]
     others = [one for one in data.variables if one not in (*keys, *bares, name)]
     for other in others:
         values = data.variables[other].values
-        if (values != values[first][units]).any():
-            raise DoError(f"variable {other} is not constant within i()", code=9)
+        unlike = np.asarray(values != values[first][units], dtype=np.bool_)
+        if unlike.any():
+            what = f"variable {other} is not constant within i()"
+            raise failure(session, unlike, what, code=9)
     result = DataSet(rows=count, label=data.label, value_labels=data.value_labels)
     for key in keys:
         result.variables[key] = data.variables[key].taken(first)
@@ -177,7 +184,7 @@ def _columns(
         place = value if isinstance(value, str) else macro_text(float(value))
         for stub, bare in stubs:
             new = stub.replace("@", place) if "@" in stub else f"{stub}{place}"
-            _check(result, new)
+            _check(session, result, new, turns == number)
             variable = session.data.variables[bare]
             values = variable.nothing(result.rows)
             values[units[rows]] = variable.values[rows]
@@ -186,12 +193,13 @@ def _columns(
             session.derive(new, [bare])
 
 
-def _check(result: DataSet, name: str) -> None:
+def _check(session: Session, result: DataSet, name: str, rows: Any) -> None:
     """As `check_new`, but the message does not hold the name: it is made of a value."""
     try:
         result.check_new(name)
     except DoError as error:
-        raise DoError("a value of j() cannot be part of a new name", code=error.rc) from None
+        what = "a value of j() cannot be part of a new name"
+        raise failure(session, rows, what, code=error.rc) from None
 
 
 def _doubt(session: Session, cases: Any) -> None:

@@ -5,6 +5,7 @@ In: calls. Out: the session's data; numbers of cases in the log are withheld whe
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,9 @@ from discreet.output_checking.running.dataset import Variable, check_room
 from discreet.output_checking.running.egen_work import codes_of
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.evaluating import evaluate, is_text, number_of, whole_column
+from discreet.output_checking.running.failing import failure, repeated
 from discreet.output_checking.running.formats import is_format
+from discreet.output_checking.running.functions import part_of
 from discreet.output_checking.running.isolating import RECORD, cases, differing_few
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.reporting import affected, cases_note
@@ -58,6 +61,7 @@ def duplicates(session: Session, call: Call) -> None:
 
 
 def _drop(session: Session, codes: Any, rows: Any) -> None:
+    session.trace.ordered()
     first = np.unique(codes[rows], return_index=True)[1]
     stays = np.ones(session.data.rows, dtype=np.bool_)
     stays[rows] = False
@@ -103,15 +107,15 @@ def expand(session: Session, call: Call) -> None:
         raise DoError("type mismatch", code=109)
     number = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)
     number = np.where((number < MISSING) & (number >= 1) & mask, np.trunc(number), 1.0)
+    session.trace.touch(session.trace.few or differing_few(session, number, number >= 1))
+    check_room(float(number.sum()), len(session.data.variables))
     more = (number - 1).astype(np.int64)
-    check_room(session.data.rows + float(more.sum()), len(session.data.variables))
     copies = np.repeat(np.arange(session.data.rows), more)
     old = session.data.rows
     copied(session, "expand")
     made = affected(session, copies)
     before, after = (affected(session, at) for at in (slice(None), np.r_[np.arange(old), copies]))
-    uneven = before.even and not after.even
-    session.trace.touch(uneven or differing_few(session, number, number >= 1))
+    session.trace.touch(before.even and not after.even)
     session.data.take(np.r_[np.arange(old), copies], keep_order=not len(copies))
     if name:
         values = (np.arange(session.data.rows) >= old).astype(np.float64)
@@ -137,6 +141,7 @@ def fill_in(session: Session, call: Call) -> None:
     data.check_new("_fillin")
     found = [np.unique(_sortable(data.variables[name]), return_inverse=True) for name in names]
     sizes = [len(values) for values, _ in found]
+    check_room(math.prod(sizes), len(data.variables))
     place = np.ravel_multi_index([codes for _, codes in found], sizes)
     absent = np.setdiff1d(np.arange(int(np.prod(sizes))), place)
     indices = np.unravel_index(absent, sizes)
@@ -166,10 +171,11 @@ def sample(session: Session, call: Call) -> None:
     if size < 0 or (not call.has("count") and size > 100):
         raise DoError("the size of the sample is out of range", code=198)
     mask = selected(session, call)
+    session.trace.ordered()
     codes, count = codes_of(session, data.listed(call.argument("by") or ""))
     rows = np.flatnonzero(mask)
     stays = ~mask
-    mixed = rows[np.lexsort((session.draw.random(len(rows)), codes[rows]))]
+    mixed = rows[np.lexsort((part_of(session.draw).random(len(rows)), codes[rows]))]
     for group in range(count):
         part = mixed[codes[mixed] == group]
         wanted = size if call.has("count") else np.floor(len(part) * size / 100 + 0.5)
@@ -184,17 +190,21 @@ def bootstrap_sample(session: Session, call: Call) -> None:
     """`bsample [#] [if] [in] [, strata(varlist) cluster(varlist)]`."""
     data = session.data
     mask = selected(session, call)
+    session.trace.ordered()
     strata, count = codes_of(session, data.listed(call.argument("strata") or ""))
     cluster = data.listed(call.argument("cluster") or "")
     units = codes_of(session, cluster)[0] if cluster else np.arange(data.rows)
     drawn: list[Any] = []
+    draw = part_of(session.draw)
     for group in range(count):
         rows = np.flatnonzero(mask & (strata == group))
         known = np.unique(units[rows])
         size = number_of(call.head, session.scope(scalar=True)) if call.head else len(known)
         if not len(known) or size > len(known) or size < 1:
-            raise DoError("the size of the sample is out of range", code=498)
-        chosen = known[np.sort((session.draw.random(int(size)) * len(known)).astype(np.int64))]
+            error = DoError("the size of the sample is out of range", code=498)
+            error.untold = call.condition is not None or call.rows is not None
+            raise error
+        chosen = known[np.sort((draw.random(int(size)) * len(known)).astype(np.int64))]
         if cluster:
             drawn.extend(rows[units[rows] == unit] for unit in chosen)
         else:
@@ -215,13 +225,13 @@ def fill_time(session: Session, call: Call) -> None:
     known = times < MISSING
     if not known.any():
         return
-    whole = np.arange(times[known].min(), times[known].max() + 1)
+    whole = _between(times[known]) if call.has("full") else times[:0]
     missing: list[tuple[int, float]] = []
     for unit in range(count):
         own = times[known & (units == unit)]
         if not own.size:
             continue
-        span = whole if call.has("full") else np.arange(own.min(), own.max() + 1)
+        span = whole if call.has("full") else _between(own)
         missing.extend((unit, at) for at in np.setdiff1d(span, own))
     first = np.unique(units, return_index=True)[1]
     old = data.rows
@@ -234,6 +244,13 @@ def fill_time(session: Session, call: Call) -> None:
     names = tuple(name for name in (panel, time) if name)
     data.take(data.order_of(names))
     data.sorted_by = names
+
+
+def _between(times: Any) -> Any:
+    """All times from the first to the last."""
+    first, last = float(times.min()), float(times.max())
+    check_room(last - first + 1)
+    return np.arange(first, last + 1)
 
 
 @command("xtset tsset", summary="panel and time variable",
@@ -275,12 +292,16 @@ def _check_times(session: Session, panel: str, time: str) -> None:
     """Raise an error unless times are whole numbers, each once; missing ones do not count."""
     times = np.asarray(session.data.variables[time].values, dtype=np.float64)
     known = times < MISSING
-    if (times[known] != np.trunc(times[known])).any():
-        raise DoError(f"time variable {time} must hold whole numbers", code=451)
+    parts = known & (times != np.trunc(times))
+    if parts.any():
+        what = f"time variable {time} must hold whole numbers"
+        raise failure(session, parts, what, code=451)
     codes, _ = codes_of(session, [name for name in (panel, time) if name])
-    if len(np.unique(codes[known])) < int(known.sum()):
-        place = "repeated time values within panel" if panel else "repeated time values"
-        raise DoError(place, code=451)
+    again = known.copy()
+    again[known] = repeated(codes[known])
+    if again.any():
+        what = "repeated time values within panel" if panel else "repeated time values"
+        raise failure(session, again, what, code=451)
 
 
 def _set_layout(session: Session, call: Call, time: str) -> None:

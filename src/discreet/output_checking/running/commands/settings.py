@@ -56,7 +56,7 @@ def setting(session: Session, call: Call) -> None:
 def _set_obs(session: Session, text: str) -> None:
     data = session.data
     value = one_value(session, text)
-    if session.trace.touched:
+    if session.trace.touched or session.trace.rests(()):
         raise DoError("the number of observations may not be a value of the data", code=198)
     if isinstance(value, str) or value >= MISSING or value != int(value):
         raise DoError("invalid number of observations", code=198)

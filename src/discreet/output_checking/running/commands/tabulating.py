@@ -18,6 +18,7 @@ from discreet.output_checking.running.calls import split_outside
 from discreet.output_checking.running.commands.describing import variables
 from discreet.output_checking.running.dataset import Variable
 from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet.output_checking.running.failing import check_made
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.samples import (
     WEIGHT,
@@ -185,8 +186,10 @@ def _dummies(session: Session, call: Call, names: Sequence[str]) -> None:
     if call.has("missing"):
         known = rows
     levels = sorted(set(values[known])) if variable.is_text else np.unique(values[known]).tolist()
-    for number in range(1, len(levels) + 1):
-        session.data.check_new(f"{stub}{number}")
+    later = known.copy()
+    for number, level in enumerate(levels, 1):
+        check_made(session, f"{stub}{number}", later)
+        later &= np.asarray(values != level, dtype=np.bool_)
     for number, level in enumerate(levels, 1):
         column = np.where(known, (values == level).astype(np.float64), MISSING)
         name = f"{stub}{number}"

@@ -183,7 +183,9 @@ def lincom(session: Session, call: Call) -> None:
     error = math.sqrt(max(float(weights @ covariance @ weights), 0.0))
     if not error:
         raise DoError("the combination has no standard error", code=498)
-    level = float(call.argument("level") or 95) / 100
+    level = call.number("level", 95.0) / 100
+    if not 0.1 <= level < 1:
+        raise DoError("the level is a number from 10 to 99.99", code=198)
     t = estimate / error
     if model.df is None:
         p, factor = normal_two_sided(t), z_quantile(level)
@@ -215,7 +217,7 @@ def ttest(session: Session, call: Call) -> None:
         return
     if not sign:
         left, sign, right = call.head.partition("=")
-    (name,) = numeric(session, session.data.listed(left)) or [""]
+    name = _one_variable(session, left)
     by = session.data.listed(call.argument("by") or "")
     if bool(by) == bool(sign):
         raise UnsupportedError("ttest, but for by(), x == number and x == y")
@@ -225,7 +227,7 @@ def ttest(session: Session, call: Call) -> None:
     if sign and re.fullmatch(rf"\s*[+-]?\s*{_NUMBER}\s*", right):
         mean = float(right.replace(" ", ""))
     elif sign:
-        (other,) = numeric(session, session.data.listed(right))
+        other = _one_variable(session, right)
         names.append(other)
         paired = choose(session, call, [name, other]).frame
         frame = frame.with_columns((paired[name] - paired[other]).alias(name))
@@ -247,7 +249,9 @@ def ttest(session: Session, call: Call) -> None:
     if by:
         rows = result.frame.filter(result.frame[by[0]] != "Total")
         if rows.height != 2:
-            raise DoError("by() must make two groups", code=420)
+            error = DoError("by() must make two groups", code=420)
+            error.untold = not chosen.mask.all() or by[0] in session.trace.made
+            raise error
     else:
         rows = result.frame
     text, stored = _t(rows, mean, call)
@@ -261,6 +265,13 @@ def ttest(session: Session, call: Call) -> None:
     )
     if show(session, full, chosen, names):
         session.store("r", {}, safe=stored)
+
+
+def _one_variable(session: Session, text: str) -> str:
+    names = numeric(session, session.data.listed(text))
+    if len(names) != 1:
+        raise DoError("ttest takes one variable on each side", code=198)
+    return names[0]
 
 
 def _t(rows: pl.DataFrame, mean: float, call: Call) -> tuple[str, dict[str, float]]:

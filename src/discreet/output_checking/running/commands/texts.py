@@ -15,6 +15,7 @@ from discreet.output_checking.running.calls import split_outside
 from discreet.output_checking.running.dataset import Variable
 from discreet.output_checking.running.errors import DoError, UnsupportedError
 from discreet.output_checking.running.extended import words_of
+from discreet.output_checking.running.failing import check_made, failure
 from discreet.output_checking.running.formats import is_format, shown
 from discreet.output_checking.running.reading import numbers_or_texts, text_kind
 from discreet.output_checking.running.registry import command
@@ -57,7 +58,8 @@ def encode(session: Session, call: Call) -> None:
     known = {text: number for number, text in data.value_labels.get(label_name, {}).items()}
     fresh = sorted(set(variable.values[mask]) - set(known), key=str.encode)
     if fresh and call.has("noextend"):
-        raise DoError("not all texts have a label", code=180)
+        unknown = mask & np.isin(variable.values, fresh)
+        raise failure(session, unknown, "not all texts have a label", code=180)
     start = max([0.0, *(number for number in known.values() if number < MISSING)])
     known.update({text: start + at for at, text in enumerate(fresh, 1)})
     values = np.array(
@@ -256,8 +258,9 @@ def split(session: Session, call: Call) -> None:
     count = min(count, limit) if limit else count
     stub = (call.argument("generate") or source).strip()
     names = [f"{stub}{number}" for number in range(1, count + 1)]
-    for name in names:
-        data.check_new(name)
+    longer = np.array([len(row) for row in rows], dtype=np.int64)
+    for at, name in enumerate(names):
+        check_made(session, name, longer > at)
     for at, name in enumerate(names):
         made = _texts(row[at] if at < len(row) else "" for row in rows)
         if call.has("destring"):

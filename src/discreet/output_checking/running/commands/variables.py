@@ -16,6 +16,7 @@ from discreet.output_checking.running.depending import hangs_on_few
 from discreet.output_checking.running.errors import DoError
 from discreet.output_checking.running.evaluating import evaluate, is_text, whole_column
 from discreet.output_checking.running.isolating import few, trimmed
+from discreet.output_checking.running.reading import text_kind
 from discreet.output_checking.running.registry import command
 from discreet.output_checking.running.reporting import changed, missing_made
 from discreet.output_checking.running.selecting import selected
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
 _TYPED = re.compile(
     r"(?:(?P<type>byte|int|long|float|double|str\d*|strL)\s+)?(?P<name>[^\s:]+)(?::(?P<label>\w+))?\Z"
 )
-
-
-def _width(texts: object) -> str:
-    width = max((len(text.encode()) for text in texts), default=1)  # type: ignore[attr-defined]
-    return f"str{max(width, 1)}" if width <= 2045 else "strL"
 
 
 @command("generate", summary="make a variable", by=True, expression=True,
@@ -90,7 +86,7 @@ def _made(value: Value, kind: str | None, mask: Mask, rows: int) -> Variable:
         width = text_width(kind) if kind and kind != "str" else None
         if width is not None and kind != "strL":
             texts[:] = [one.encode()[:width].decode("utf-8", "ignore") for one in texts]
-        return Variable(texts, kind if kind and kind != "str" else _width(texts))
+        return Variable(texts, kind if kind and kind != "str" else text_kind(texts))
     kept = kind or "float"
     numbers = np.where(mask, np.asarray(column, dtype=np.float64), MISSING)
     return Variable(limited(numbers, kept), kept)
@@ -139,7 +135,7 @@ def replace(session: Session, call: Call) -> None:
         texts = np.where(mask, column, old.values).astype(object)
         longer = max((len(one.encode()) for one in texts), default=1)
         width = text_width(old.kind) or 1
-        fresh = Variable(texts, old.kind if longer <= width else _width(texts))
+        fresh = Variable(texts, old.kind if longer <= width else text_kind(texts))
     else:
         numbers = np.where(mask, np.asarray(column, dtype=np.float64), old.values)
         default = session.settings.get("type", "float")
