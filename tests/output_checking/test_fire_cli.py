@@ -199,6 +199,14 @@ def test_wrong_input_is_told_and_nothing_written(
     assert not list(folder.rglob("*_FiRe*"))
 
 
+def test_a_script_is_not_written_when_a_do_file_beside_it_is_wrong(folder: Path) -> None:
+    (folder / "a.py").write_text("print(1)\n")
+    before = sorted(folder.iterdir())
+    assert run("fire", "pre", folder / "a.py", folder / "missing.do").exit_code == 2
+    assert run("fire", "pre", folder / "gone.py", folder / "a.py").exit_code == 2
+    assert sorted(folder.iterdir()) == before
+
+
 def test_an_empty_folder_and_no_words_are_told(tmp_path: Path) -> None:
     done = run("fire", "pre", tmp_path)
     assert done.exit_code == 2

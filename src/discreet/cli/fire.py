@@ -54,15 +54,18 @@ def pre(
     """Rewrite do-files and scripts so that safe commands run in place of unsafe ones."""
     from discreet.output_checking.policy import Policy
     from discreet.output_checking.reports import described, report
-    from discreet.output_checking.scripts.files import parted, policies_of, rewrite_scripts
-    from discreet.output_checking.submission import rewrite_files
+    from discreet.output_checking.scripts.files import parted, policies_of, prepared_scripts
+    from discreet.output_checking.submission import prepared_files
 
     rules = Policy.default() if policy is None else Policy.read(policy)
     own = policies_of(python_policy, r_policy)
     scripts, others = parted(files)
-    outcomes = rewrite_scripts(scripts, policies=own, language=language, overwrite=overwrite)
+    # Nothing is written before all files are known to be in order.
+    writing = [prepared_scripts(scripts, policies=own, language=language, overwrite=overwrite)]
     if others:
-        outcomes += rewrite_files(others, policy=rules, language=language, overwrite=overwrite)
+        ready = prepared_files(others, policy=rules, language=language, overwrite=overwrite)
+        writing.append(ready)
+    outcomes = [outcome for write in writing for outcome in write()]
     show(report(outcomes), described(outcomes, rules), as_json=as_json)
     if any(outcome.state == "refused" for outcome in outcomes):
         raise typer.Exit(WRONG_INPUT)

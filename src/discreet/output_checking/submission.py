@@ -8,7 +8,7 @@ below. Originals are never touched; nothing is written before all files were rea
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from discreet.output_checking.stata.parsing import parse_do
 from discreet.output_checking.taints import Names, Taints
 from discreet.output_checking.texts import SourceText, decode_source, read_source
 
-__all__ = ["Outcome", "rewrite_files", "undo"]
+__all__ = ["Outcome", "prepared_files", "rewrite_files", "undo"]
 
 _MOST_ROUNDS = 5
 _FOLDER = "a folder has the name of a result"
@@ -111,11 +111,22 @@ def rewrite_files(
         language: Of the words that are written into do-files.
         overwrite: Replace files named like results that this program did not make.
     """
+    return prepared_files(paths, policy=policy, language=language, overwrite=overwrite)()
+
+
+def prepared_files(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    policy: Policy | None = None,
+    language: Language = "en",
+    overwrite: bool = False,
+) -> Callable[[], list[Outcome]]:
+    """Do all of `rewrite_files` but write; what is given back writes."""
     rules = policy or Policy.default()
     listed, root = _listed([Path(path) for path in paths])
     files = _read(_originals(listed), root, rules, language)
     _check_targets(files, overwrite=overwrite)
-    return [_write(file, rules, language) for file in files]
+    return lambda: [_write(file, rules, language) for file in files]
 
 
 def undo(path: str | os.PathLike[str]) -> Path:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +27,15 @@ from discreet.output_checking.scripts.r_scripts import rewrite_r
 from discreet.output_checking.submission import Outcome
 from discreet.output_checking.texts import SourceText, decode_source, read_source
 
-__all__ = ["SUFFIXES", "is_script", "parted", "policies_of", "rewrite_scripts", "undo_script"]
+__all__ = [
+    "SUFFIXES",
+    "is_script",
+    "parted",
+    "policies_of",
+    "prepared_scripts",
+    "rewrite_scripts",
+    "undo_script",
+]
 
 #: Languages by the ends of names; documents say theirs in their chunks.
 SUFFIXES: Mapping[str, str] = {".py": "python", ".r": "r", ".rmd": "", ".qmd": ""}
@@ -111,6 +119,17 @@ def rewrite_scripts(
         language: Of the words that are written into scripts.
         overwrite: Replace files named like results that this program did not make.
     """
+    return prepared_scripts(paths, policies=policies, language=language, overwrite=overwrite)()
+
+
+def prepared_scripts(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    policies: Mapping[ScriptLanguage, ScriptPolicy] | None = None,
+    language: Language = "en",
+    overwrite: bool = False,
+) -> Callable[[], list[Outcome]]:
+    """Do all of `rewrite_scripts` but write; what is given back writes."""
     rules = dict(policies or {})
     read: dict[Path, _Read] = {}
     problems: list[Problem] = []
@@ -129,7 +148,7 @@ def rewrite_scripts(
             problems.append(Problem(what, str(target), "remove or rename it, or use --overwrite"))
     if problems:
         raise _errors(problems)
-    return [_write(one, rules, language) for one in read.values()]
+    return lambda: [_write(one, rules, language) for one in read.values()]
 
 
 def undo_script(path: str | os.PathLike[str]) -> Path:
