@@ -281,7 +281,9 @@ def count(session: Session, call: Call) -> None:
             **chosen.options,
         ),
     )
-    assert result is not None
+    if result is None:
+        session.store("r", true)
+        return
     result = replace(result, command="count if …" if call.condition else "count")
     show(session, result, chosen, [])
     session.store("r", true, safe=result.stored)
