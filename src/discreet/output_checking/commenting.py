@@ -84,7 +84,9 @@ def _line_after(text: str, end: int, newline: str) -> str:
 
 
 def _line_start(text: str, at: int) -> int:
-    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    # Where lines end with one sign, the other is nowhere: it is not looked for far back.
+    after = text.rfind("\n", 0, at) + 1
+    return max(after, text.rfind("\r", after, at) + 1)
 
 
 def _between_semicolons(

@@ -43,12 +43,15 @@ _DIRECTIVE = re.compile(
     r"\b(?:as|in)\s+\w+|(?<!\w)_(?:n|new\w*|c|cont\w*|col\w*|s|sk\w*|dup|quote|asis|char|request|N|pi|rc|cons)(?!\w)"
 )
 _BRACKETS = re.compile(r"\w*\[[^\[\]]*\]")
+#: What holds no names, and a sign without which it cannot be there.
+_HIDDEN = (("%", _FORMAT), ("", _DIRECTIVE), ("[", _BRACKETS))
+_OF_RESULTS = re.compile(r"\b(?:[rsec]|scalar|el|rowsof|colsof)\s*\([^()]*\)")
 _INLINE = re.compile(r"`(?:=|:\s*di(?:s\w*)?\s)([^`']*)")
 #: Macro functions that are called on the spot: ```:list uniq levels'``.
 _CALLED = re.compile(r"`:([^`']*)")
 _OF_MACRO = re.compile(r"\b(?:local|global)\s+(\w+)")
 _QUOTED = re.compile(r"\"[^\"]*\"?")
-_ANY = re.compile(r"[`$\[(]")
+_BLANK = re.compile(r"\S")
 
 
 class Held(NamedTuple):
@@ -113,6 +116,8 @@ class Names:
     def of(self, name: str) -> Held:
         """What a name holds."""
         found = self.held.get(name, CLEAN)
+        if not self.begun:
+            return found
         for (head, tail), held in self.begun.items():
             if held.rank <= found.rank or not name.startswith(head) or not name.endswith(tail):
                 continue
@@ -203,12 +208,18 @@ class Taints:
             policy: Says which stored results may be shown.
         """
         best = CLEAN
-        if _ANY.search(code):
-            found = (*self._macros(code), *self._values(code, policy), *self._inline(code))
+        # Hardly any code has these signs, and to look for a sign is quick.
+        expands = "`" in code or "$" in code
+        if expands or "[" in code or "(" in code:
+            found = list(self._values(code, policy))
+            if expands:
+                found += [*self._macros(code), *self._inline(code)]
             best = max([best, *found])
         if self.scalars.any or self.matrices.any or self.unnamed:
-            for word, goes_on in set(_NAME.findall(code)):
+            words = set(_NAME.findall(code))
+            if words:
                 best = max(best, self.without_name("scalars"), self.without_name("matrices"))
+            for word, goes_on in words:
                 best = max(best, self.scalars.of(word), self.matrices.of(word))
                 if goes_on:
                     begun = max(self.scalars.of_begun(word), self.matrices.of_begun(word))
@@ -246,7 +257,7 @@ class Taints:
                     yield Held(BAD, f"the first value of {word}")
 
     def _values(self, code: str, policy: Policy) -> Iterator[Held]:
-        for kind, name, close in _RESULT.findall(code):
+        for kind, name, close in _RESULT.findall(code) if "(" in code else ():
             if close != ")":
                 yield Held(DOUBT, f"a stored result {kind}(…) whose name is a macro")
                 continue
@@ -254,7 +265,7 @@ class Taints:
             yield Held(_RANKS[policy.stored(kind, name)], f"the stored result {kind}({name})")
         if _OLD_RESULT.search(code):
             yield Held(BAD, "a stored result")
-        for name, inside in _SUBSCRIPT.findall(code):
+        for name, inside in _SUBSCRIPT.findall(code) if "[" in code else ():
             if _ESTIMATES.match(name):
                 yield self.results.get(("e", "b"), CLEAN)
                 continue
@@ -300,15 +311,12 @@ def bare_words(code: str) -> list[tuple[int, str]]:
     >>> bare_words("as text %9.2f income + sqrt(wage) _n")
     [(14, 'income'), (28, 'wage')]
     """
-    blank = re.compile(r"\S")
-    for hidden in (_FORMAT, _DIRECTIVE, _BRACKETS):
-        code = hidden.sub(lambda found: blank.sub(" ", found.group()), code)
+    for sign, hidden in _HIDDEN:
+        if sign in code:
+            code = hidden.sub(lambda found: _BLANK.sub(" ", found.group()), code)
     # Names of stored results and of scalars stand in brackets of their own.
-    code = re.sub(
-        r"\b(?:[rsec]|scalar|el|rowsof|colsof)\s*\([^()]*\)",
-        lambda found: " " * len(found.group()),
-        code,
-    )
+    if "(" in code:
+        code = _OF_RESULTS.sub(lambda found: " " * len(found.group()), code)
     return [(found.start(), found.group()) for found in _WORD.finditer(code)]
 
 
