@@ -56,7 +56,6 @@ _CHARACTERISTIC = re.compile(r"^\s*(?:def\w*\s+)?[\w`'$]+\[[^\]]*\]")
 _CONDITION = re.compile(r"\b(?:if|in)\b(?:[^,()]|\((?:[^()]|\([^()]*+\))*+\))*+")
 #: The record before or after: another figure in each record.
 _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
-
 _EXPANDED = re.compile(r"`[^']*'|\$\{?\w+\}?")
 _GATHERING = ("statsby", "simulate", "rolling")
 _CONTROL = ("foreach", "forvalues", "if", "while", "else")
@@ -151,9 +150,8 @@ class Following:
 
     def _unknown_words(self, code: str) -> list[tuple[int, str]]:
         known = self.taints.known_scalars | self.taints.known_matrices
-        if "`" in code or "$" in code:
-            code = _EXPANDED.sub(lambda found: " " * len(found.group()), code)
-        return [(at, word) for at, word in bare_words(code) if word not in known]
+        plain = _EXPANDED.sub(lambda found: " " * len(found.group()), code)
+        return [(at, word) for at, word in bare_words(plain) if word not in known]
 
     def _may_be_first(self, code: str) -> bool:
         """Whether an expression may be the first value of a variable."""
