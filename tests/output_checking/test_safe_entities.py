@@ -9,6 +9,7 @@ import pytest
 
 from discreet.errors import OutputCheckError
 from discreet.output_checking import safe
+from discreet.output_checking.safe.models import regress
 
 SIZE = 12
 FRAME = pl.DataFrame({"x": [float(at) for at in range(SIZE)], "g": ["a", "b"] * 6})
@@ -18,6 +19,9 @@ COMMANDS = {
     "count": lambda frame: safe.count(frame, entity="who"),
     "count if": lambda frame: safe.count(frame, where="x > 3", entity="who"),
     "levelsof": lambda frame: safe.levelsof(frame, "g", entity="who"),
+    "regress": lambda frame: regress(
+        frame.with_columns(y=pl.col("x").sin()), "x", "y", entity="who"
+    ),
 }
 
 

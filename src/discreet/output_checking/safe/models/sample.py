@@ -134,7 +134,8 @@ def sample_of(frame: Any, roles: Roles, where: str | None = None) -> Sample:
         roles: Which columns play which part.
         where: Filter of rows.
     """
-    data = take(frame, roles.needed, where=where, entity=roles.entity).data
+    records = take(frame, roles.needed, where=where, entity=roles.entity)
+    data = records.data
     columns: dict[str, pl.Series] = {
         name: _numbers(data[name]) for name in _unique(roles.outcome, *roles.numbers)
     }
@@ -150,7 +151,7 @@ def sample_of(frame: Any, roles: Roles, where: str | None = None) -> Sample:
         used &= part.to_numpy()
     if not used.any():
         raise OutputCheckError("no observations", code="no-observations", where=roles.outcome)
-    entities = _entities(data[roles.entity]) if roles.entity else None
+    entities = _codes(records.named_entities()) if roles.entity else None
     keep = pl.Series(used)
     traced = (roles.entity,) if roles.entity else tuple(sorted(roles.needed))
     coded = {name: _levels(series.filter(keep)) for name, series in groups.items()}
@@ -253,18 +254,6 @@ def _ranks(series: pl.Series, levels: pl.Series) -> IntArray:
         coded = series.cast(pl.Enum(levels)).to_physical()
         return coded.cast(pl.Int64).to_numpy()
     return np.searchsorted(levels.to_numpy(), series.to_numpy()).astype(np.int64)
-
-
-def _entities(series: pl.Series) -> IntArray:
-    """Entities as numbers from 0; none may be missing."""
-    if _no_nan(series).null_count():
-        raise OutputCheckError(
-            "the entity of some records is missing",
-            code="entity",
-            where=series.name,
-            hint="nobody can be counted without it; leave such records out first",
-        )
-    return _codes(series)
 
 
 def _codes(series: pl.Series) -> IntArray:
