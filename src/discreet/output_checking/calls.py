@@ -15,12 +15,12 @@ from discreet.output_checking.deciding import Change
 from discreet.output_checking.policy import Action
 from discreet.output_checking.stata.model import DoFile, Statement
 
-__all__ = ["SUFFIX", "Call", "Folder", "called", "pointed"]
+__all__ = ["CALLERS", "SUFFIX", "Call", "Folder", "called", "pointed"]
 
 #: What is added to the name of a rewritten file.
 SUFFIX = "_FiRe"
 
-_CALLERS = ("do", "run", "include")
+CALLERS = ("do", "run", "include")
 _PATH = re.compile(
     r"\s*(?:`\"(?P<compound>.*?)\"'|\"(?P<plain>[^\"\r\n]*)\"?|(?P<bare>[^\s,\"]+))", re.S
 )
@@ -82,7 +82,7 @@ def called(statement: Statement, dofile: DoFile) -> Call | None:
         dofile: The program it belongs to, which may give macros their text.
     """
     command = statement.command
-    if command is None or command.canonical not in _CALLERS:
+    if command is None or command.canonical not in CALLERS:
         return None
     found = _PATH.match(dofile.text, command.end, statement.end)
     kind = found.lastgroup if found else None

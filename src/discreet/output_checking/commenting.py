@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 __all__ = ["WORDING", "commented", "harmless"]
 
@@ -25,6 +26,7 @@ _NO_SIGNS = str.maketrans(
 _BLANKS = " \t\f\u00a0"
 
 
+@lru_cache(maxsize=4096)
 def harmless(line: str) -> str:
     r"""A line of a program as words of a comment: no macro, comment, brace or end of command.
 

@@ -7,8 +7,9 @@ comment out, and what an officer must look at.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from discreet.output_checking.findings import Severity
 from discreet.output_checking.parts import UNTOUCHED, pieces
@@ -38,8 +39,7 @@ _AROUND = ("break", "nobreak")
 _RUNNERS = ("fdzrun", "fdzestimate")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A word that is replaced or put in.
 
     Args:
@@ -58,9 +58,12 @@ class Change:
     command: str
     reason: str
 
+    def moved(self, by: int) -> Change:
+        """The same elsewhere."""
+        return self._replace(start=self.start + by, end=self.end + by)
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Note:
+
+class Note(NamedTuple):
     """Something to tell about a statement."""
 
     rule: str
@@ -70,8 +73,12 @@ class Note:
     end: int
     hint: str = ""
 
+    def moved(self, by: int) -> Note:
+        """The same elsewhere."""
+        return self._replace(start=self.start + by, end=self.end + by)
 
-@dataclass(kw_only=True)
+
+@dataclass(kw_only=True, slots=True)
 class Decision:
     """What becomes of one statement.
 
@@ -86,6 +93,16 @@ class Decision:
     changes: list[Change] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     refused: tuple[str, str, str] | None = None
+
+    def of(self, statement: Statement) -> Decision:
+        """The same for another statement of the same form."""
+        by = statement.start - self.statement.start
+        return Decision(
+            statement=statement,
+            changes=[change.moved(by) for change in self.changes] if self.changes else [],
+            notes=[note.moved(by) for note in self.notes] if self.notes else [],
+            refused=self.refused,
+        )
 
     def refuse(self, rule: str, command: str, reason: str) -> None:
         """Have the statement commented out."""
@@ -115,9 +132,46 @@ class Decider:
         self.named = policy.commands
         self.policy = policy.with_programs(programs)
         self.programs = programs
+        #: What was decided on statements of each form; they have no other readings.
+        self._forms: dict[str, list[Decision]] = {}
+        #: Commands that are allowed whatever they say, but for options.
+        self._free: dict[str, bool] = {}
 
-    def decide(self, statement: Statement) -> Iterator[Decision]:
+    def decide(self, statement: Statement) -> Sequence[Decision]:
         """What becomes of a statement, and of the commands in its other readings."""
+        form = statement.form
+        if (
+            statement.command is None
+            and not statement.readings
+            and statement.kind is not Kind.OTHER
+        ):
+            return ()
+        if self._passes(statement):
+            return (Decision(statement=statement),)
+        if form is None:
+            return list(self._decide(statement))
+        known = self._forms.get(form)
+        if known is None:
+            known = self._forms[form] = list(self._decide(statement))
+        return [one.of(statement) for one in known]
+
+    def _passes(self, statement: Statement) -> bool:
+        """Whether a command is allowed as it is, whatever it says."""
+        command = statement.command
+        if statement.prefixes or statement.readings or command is None or command.has_macro:
+            return False
+        if statement.kind is not Kind.COMMAND:
+            return False
+        name = command.canonical or command.text
+        free = self._free.get(name)
+        if free is None:
+            looked_at = name == "program" or name in _RUNNERS or name in _RESERVED
+            allowed = self.policy.verdict(name).action is Action.ALLOWED
+            free = allowed and not looked_at and not self.policy.has_words(name)
+            self._free[name] = free
+        return free and statement.source.find(",", command.end, statement.end) < 0
+
+    def _decide(self, statement: Statement) -> Iterator[Decision]:
         if statement.kind is Kind.COMMAND and statement.command is not None:
             yield self._command(statement)
         elif statement.kind is Kind.OTHER:
@@ -295,7 +349,7 @@ class Decider:
         if statement.source.find(",", *within) < 0:
             return
         outside, _ = pieces(statement, *within)
-        for _ in range(_DEPTH):
+        for _ in range(_DEPTH if "(" in outside else 0):
             outside, count = _INNER_BRACKETS.subn("", outside)
             if not count:
                 break

@@ -26,6 +26,7 @@ _NAMING = re.compile(
 #: Brackets in which a name is no variable: of estimates, stored results and scalars.
 _BRACKETED = re.compile(r"\b_(?:b|se|coef)\[[^\[\]]*\]|\b(?:[rsec]|scalar|el)\s*\([^()]*\)")
 _NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
+_LIST = re.compile(r"\s*(?:in|of\s+numlist)\b")
 _STRING = re.compile(r"\"[^\"]*\"")
 _COMPOSED = re.compile(r"(?<![\w`'(\[.])([A-Za-z_]\w*)(?:`\w+'\w*)+(?![\w(\[`'])")
 _SCALAR = re.compile(r"\bscalar\(\s*([A-Za-z_]\w*)\s*\)")
@@ -93,7 +94,9 @@ def all_numbers(part: Part, at: int, known: Collection[str] | None) -> bool:
     """
     text = part.statement.source[part.start + at : part.statement.end]
     words = " ".join(known) if known else text
-    return _NUMERIC.fullmatch(re.sub(r"^\s*(in|of\s+numlist)\b|\{\s*$|\"", "", words)) is not None
+    kind = _LIST.match(words)
+    numbers = words[kind.end() if kind else 0 :].rstrip().removesuffix("{").replace('"', "")
+    return _NUMERIC.fullmatch(numbers) is not None
 
 
 def displayed(part: Part, names: set[str], taints: Taints, scalars: list[tuple[int, int]]) -> Held:

@@ -7,7 +7,7 @@ form for people and one for programs. A finding never quotes a figure of the dat
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -29,7 +29,10 @@ class Severity(StrEnum):
     @property
     def rank(self) -> int:
         """The place in the order; larger is graver."""
-        return list(Severity).index(self)
+        return _RANKS[self]
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +72,8 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain values for JSON."""
-        return {**asdict(self), "severity": self.severity.value}
+        parts = {name: getattr(self, name) for name in self.__slots__}
+        return {**parts, "severity": self.severity.value}
 
 
 def gravest(findings: Iterable[Finding]) -> Severity | None:

@@ -11,21 +11,15 @@ in: a name that holds such a figure anywhere is taken to hold it everywhere.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
-from discreet.output_checking.displaying import (
-    Shown,
-    all_numbers,
-    displayed,
-    listed,
-    may_name,
-    named,
-)
+from discreet.output_checking.displaying import Shown, all_numbers, may_name, named
+from discreet.output_checking.judging import Judge
 from discreet.output_checking.macro_names import known_names
-from discreet.output_checking.parts import Part, statements_of
+from discreet.output_checking.parts import CONDITION, Part, statements_of
 from discreet.output_checking.policy import Policy
-from discreet.output_checking.stata.model import DoFile, Statement
+from discreet.output_checking.stata.model import DoFile
 from discreet.output_checking.taints import (
-    BAD,
     CLEAN,
     DOUBT,
     GIVEN_BY_OPTION,
@@ -33,7 +27,6 @@ from discreet.output_checking.taints import (
     Names,
     Taints,
     bare_words,
-    expansions,
     name_ends,
     note,
 )
@@ -52,13 +45,10 @@ _EXPRESSION = re.compile(r"\s*(?:=|:\s*di(?:s|sp|spl|spla|splay)?\b)")
 _EXTREMES = re.compile(r"\((?:max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
 _GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
 _OPTION = re.compile(r"\b(local|matcell|matrow|matcol|matrix)\s*\(\s*([\w`'$]+)\s*\)")
-_CHARACTERISTIC = re.compile(r"^\s*(?:def\w*\s+)?[\w`'$]+\[[^\]]*\]")
-_CONDITION = re.compile(r"\b(?:if|in)\b(?:[^,()]|\((?:[^()]|\([^()]*+\))*+\))*+")
 #: The record before or after: another figure in each record.
 _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
 _EXPANDED = re.compile(r"`[^']*'|\$\{?\w+\}?")
 _GATHERING = ("statsby", "simulate", "rolling")
-_CONTROL = ("foreach", "forvalues", "if", "while", "else")
 
 
 class Following:
@@ -74,9 +64,10 @@ class Following:
         self.policy = policy
         self.taints = taints
         self.parts = [Part(one) for one in statements_of(dofile)]
-        self.givers = [part for part in self.parts if _may_give(part)]
+        different = list(_different(self.parts))
+        self.givers = [part for part in different if _may_give(part)]
         #: Local macros that hold nothing but known names.
-        self.known = known_names(self.parts)
+        self.known = known_names(different)
         #: Macros whose text may be the name of a variable; globals with ``$``.
         self.names: set[str] = set()
         #: From which place on a variable holds a figure.
@@ -115,8 +106,7 @@ class Following:
                     self._note_variable(part, name, self._held(result, ""))
 
     def _held(self, outside: str, inside: str) -> Held:
-        held = self.taints.within(outside, self.policy)
-        return max(held, self.taints.within(inside, self.policy)) if inside else held
+        return self.taints.held(outside, inside, self.policy)
 
     # ------------------------------------------------------------ what names are given
 
@@ -180,7 +170,7 @@ class Following:
         words = left.split()
         if part.name == "mkmat":  # without its option, matrices are named as the variables
             listed_names, _, options = left.partition(",")
-            names = [] if "mat" in options else _CONDITION.sub(" ", listed_names).split()
+            names = [] if "mat" in options else CONDITION.sub(" ", listed_names).split()
             for name in filter(str.isidentifier, names):
                 self.taints.matrices.give(name, GIVEN_BY_OPTION["mkmat"])
         elif equals and words:
@@ -219,7 +209,7 @@ class Following:
         """A variable that is nothing but a figure shows it with any statistic."""
         left, equals, right = part.outside.partition("=")
         words = re.sub(r"\(.*", "", left).split()
-        condition = _CONDITION.search(right)
+        condition = CONDITION.search(right)
         if condition is not None and part.name == "replace":
             return  # the other values stay, and are many
         right = right[: condition.start()] if condition else right
@@ -276,98 +266,9 @@ class Following:
             held = self._held(found[2], part.inside)
             note(self.taints.results, (part.name[0], found[1]), held)
 
-    # ------------------------------------------------------------ what is shown
-
     def shown(self) -> list[Shown]:
         """The statements that would show a figure, in the order of the text."""
-        found = []
-        guards: list[tuple[int, Held]] = []
-        for part in self.parts:
-            statement = part.statement
-            while guards and statement.depth <= guards[-1][0]:
-                guards.pop()
-            condition = self._condition(statement, part)
-            around = max(condition, guards[-1][1] if guards else CLEAN)
-            one = self._judge(part, around)
-            if one is not None:
-                found.append(one)
-            if statement.opens and condition.rank:
-                guards.append((statement.depth, around))
-        return found
-
-    def _condition(self, statement: Statement, part: Part) -> Held:
-        """What an ``if`` or ``while`` around this statement looks at."""
-        held = CLEAN
-        for prefix in statement.prefixes:
-            if prefix.canonical in ("if", "while") and prefix.arguments:
-                held = max(held, self._held(statement.source[slice(*prefix.arguments)], ""))
-        if part.name in ("if", "while"):
-            held = max(held, self._held(part.outside, part.inside))
-        return held if held.rank == BAD else CLEAN
-
-    def _judge(self, part: Part, around: Held) -> Shown | None:
-        statement = part.statement
-        for prefix in statement.prefixes:
-            if prefix.canonical in self.policy.gather and prefix.arguments:
-                held = self._held(statement.source[slice(*prefix.arguments)], "")
-                if held.rank:
-                    return Shown(statement=statement, action=held.action, what=held.what)
-        if not part.name or part.name in _CONTROL:
-            return None
-        if part.name in self.policy.gather:  # the old form: ``bootstrap "su x" "r(max)"``
-            held = self._held(statement.source[part.start : statement.end], "")
-            if held.rank:
-                return Shown(statement=statement, action=held.action, what=held.what)
-        if self.policy.may_show(part.name) and self.policy.shows(part.name, part.word):
-            return self._judge_showing(part, around)
-        held = CLEAN
-        if part.by_macro:  # it may show all that stands behind it
-            held = self._held(_CONDITION.sub(" ", part.outside), part.inside)
-        elif part.expands() and not self.policy.uses(part.name, part.word):
-            held = self._in_other(part)
-        variables = self.taints.variables.any or self.taints.unnamed
-        if variables and self.policy.verdict(part.name).action.rank > 0:
-            held = max(held, self._in_variables(part))
-        return Shown(statement=statement, action=held.action, what=held.what) if held.rank else None
-
-    def _judge_showing(self, part: Part, around: Held) -> Shown | None:
-        """A command that shows its arguments."""
-        statement = part.statement
-        outside = _CHARACTERISTIC.sub(" ", part.outside) if part.name == "char" else part.outside
-        held = self._held(outside, part.inside)
-        scalars: list[tuple[int, int]] = []
-        if part.name == "display":
-            held = max(held, displayed(part, self.names, self.taints, scalars))
-        elif part.name in ("matlist", "matrix"):
-            held = max(held, listed(part, self.taints.known_matrices))
-        elif part.name == "ereturn":
-            held = max(held, self.taints.results.get(("e", "b"), CLEAN))
-        elif part.name == "scalar" and not part.outside.split()[1:]:
-            held = max([held, *self.taints.scalars.all()])
-        if held.rank == 0 and around.rank and part.name == "display":
-            held = Held(DOUBT, f"whether a condition on {around.what} holds")
-        if held.rank == 0 and not scalars:
-            return None
-        return Shown(
-            statement=statement, action=held.action, what=held.what, scalars=tuple(scalars)
-        )
-
-    def _in_other(self, part: Part) -> Held:
-        """Any other command: titles are shown, conditions are not, the rest is a doubt."""
-        inside = part.inside_without(_CONDITION)
-        held = self.taints.within(inside, self.policy) if inside else CLEAN
-        if held.rank == 0:
-            code = expansions(_CONDITION.sub(" ", part.outside))
-            held = self.taints.within(code, self.policy).at_most(DOUBT)
-        return held
-
-    def _in_variables(self, part: Part) -> Held:
-        """A command that shows statistics of a variable which is one figure throughout."""
-        words = set(re.findall(r"`\w+'|[A-Za-z_]\w*", _CONDITION.sub(" ", part.outside)))
-        start = part.statement.start
-        later = [word for word in words if self.since.get(word, -1) < start]
-        known = (self.taints.variables.of(word) for word in later)
-        return max([CLEAN, *known, self.taints.without_name("variables") if words else CLEAN])
+        return Judge(self.policy, self.taints, self.names, self.since).shown(self.parts)
 
 
 _GIVERS = {
@@ -398,3 +299,16 @@ def _may_give(part: Part) -> bool:
     """Whether a statement gives anything to a name."""
     gathers = any(prefix.canonical in _GATHERING for prefix in part.statement.prefixes)
     return part.name in _GIVERS or part.name in GIVEN_BY_OPTION or gathers
+
+
+def _different(parts: Iterable[Part]) -> Iterator[Part]:
+    """The first statement of each form: the others give the same, and no sooner."""
+    seen = set()
+    for part in parts:
+        statement = part.statement
+        if statement.form is not None:
+            key = statement.form, bool(statement.depth or statement.in_program)
+            if key in seen:
+                continue
+            seen.add(key)
+        yield part

@@ -22,7 +22,7 @@ __all__ = ["FORMAT", "manifest", "manifest_text", "read_manifest", "restored"]
 
 FORMAT = "discreet-fire-1"
 
-_EDIT = tuple(part.name for part in fields(Edit))
+_EDIT = Edit._fields
 _FINDING = tuple(part.name for part in fields(Finding))
 _PARTS: Mapping[str, type] = {"source": dict, "output": dict, "edits": list, "header": str}
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from discreet.output_checking.stata.model import DoFile, Kind, Statement, Why
 from discreet.output_checking.taints import expansions
 
-__all__ = ["UNTOUCHED", "Part", "pieces", "statements_of"]
+__all__ = ["CONDITION", "UNTOUCHED", "Part", "pieces", "statements_of"]
 
 #: Readings that stay as they are: what they may run is told, and not changed.
 UNTOUCHED = frozenset((
@@ -20,6 +20,8 @@ UNTOUCHED = frozenset((
     Why.COMMENT_TO_SEMICOLON,
 ))  # fmt: skip
 
+#: A condition: figures in it are used, and not shown.
+CONDITION = re.compile(r"\b(?:if|in)\b(?:[^,()]|\((?:[^()]|\([^()]*+\))*+\))*+")
 _FIRST = re.compile(r"\s*([\w`'$]+)")
 
 
@@ -47,7 +49,10 @@ def pieces(statement: Statement, start: int, end: int) -> tuple[str, str]:
 def statements_of(dofile: DoFile) -> Iterator[Statement]:
     """The commands of a do-file, and those of its other readings."""
     for statement in dofile.statements:
-        yield from _with_readings(statement)
+        if statement.readings:
+            yield from _with_readings(statement)
+        elif statement.kind is Kind.COMMAND:
+            yield statement
 
 
 def _with_readings(statement: Statement) -> Iterator[Statement]:
@@ -65,23 +70,20 @@ class Part:
         statement: The statement.
     """
 
-    __slots__ = ("_pieces", "name", "statement")
+    __slots__ = ("_pieces", "name", "start", "statement")
 
     def __init__(self, statement: Statement) -> None:
         command = statement.command
         self.statement = statement
         self.name = (command.canonical or command.text) if command is not None else ""
+        #: Where it starts.
+        self.start = command.end if command is not None else statement.start
         self._pieces: tuple[str, str] | None = None
 
     def _split(self) -> tuple[str, str]:
         if self._pieces is None:
             self._pieces = pieces(self.statement, self.start, self.statement.end)
         return self._pieces
-
-    @property
-    def start(self) -> int:
-        """Where it starts."""
-        return self.statement.body
 
     @property
     def by_macro(self) -> bool:

@@ -11,9 +11,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from discreet.output_checking.calls import Call, called, pointed
+from discreet.output_checking.calls import CALLERS, Call, called, pointed
 from discreet.output_checking.commenting import WORDING, commented
 from discreet.output_checking.deciding import Change, Decider, Decision, Note
 from discreet.output_checking.findings import Finding, Severity
@@ -34,8 +34,7 @@ _CHAINED = re.compile(r"[ \t]*;[ \t]*(?=[^\s;])")
 _CONDITIONS = ("if", "else", "while")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """One place where the text was changed.
 
     Args:
@@ -187,6 +186,8 @@ def _point_calls(
     """Have `do`, `run` and `include` run the rewritten files."""
     calls = []
     for statement in statements_of(dofile):
+        if statement.canonical not in CALLERS:
+            continue
         call = called(statement, dofile)
         decision = decisions.get((statement.start, statement.end))
         if call is None or decision is None:
@@ -211,7 +212,7 @@ def _edits(dofile: DoFile, decisions: Iterable[Decision], wording: str, lines: L
     single: dict[tuple[int, int], Change] = {}
     covered = 0
     for decision in sorted(decisions, key=lambda one: one.statement.start):
-        if decision.refused and decision.statement.end > covered:
+        if decision.refused is not None and decision.statement.end > covered:
             start, end = _refused_span(dofile, decision.statement)
             out.append((start, end, decision))
             covered = max(covered, end)

@@ -34,6 +34,8 @@ _RESULT = re.compile(r"\b([rse])\s*\(\s*(\w*)\s*(\)|[`$])")
 #: Results as Stata kept them once: `_result(5)`, `$S_1`, `$S_E_depv`; not `$S_DATE`.
 _OLD_RESULT = re.compile(r"\b_result\s*\(|\$\{?S_(?:E_|[\d`$])")
 _SUBSCRIPT = re.compile(r"([A-Za-z_]\w*|['})])\[([^\[\]]*)\]")
+#: A sign of any of these.
+_VALUES = re.compile(r"\[|[rse]\s*\(|_result|\$\{?S_")
 _WEIGHT = re.compile(r"\s*[a-z]+\s*=(?!=)")
 _LOCAL = re.compile(r"`(?:\+\+|--|macval\()?(\w*)([`$']|(?:\+\+|--|\))')")
 _GLOBAL = re.compile(r"\$(?:\{(\w*)([}`$])|(\w*)(`?))")
@@ -200,6 +202,11 @@ class Taints:
         """What any name of a kind may hold, since some are named in ways that are not known."""
         return self.unnamed.get(kind, CLEAN)
 
+    def held(self, outside: str, inside: str, policy: Policy) -> Held:
+        """What a piece of code holds, and what is expanded in its strings."""
+        held = self.within(outside, policy)
+        return max(held, self.within(inside, policy)) if inside else held
+
     def within(self, code: str, policy: Policy) -> Held:
         """What a piece of code holds.
 
@@ -211,7 +218,7 @@ class Taints:
         # Hardly any code has these signs, and to look for a sign is quick.
         expands = "`" in code or "$" in code
         if expands or "[" in code or "(" in code:
-            found = list(self._values(code, policy))
+            found = [*self._values(code, policy)] if _VALUES.search(code) else []
             if expands:
                 found += [*self._macros(code), *self._inline(code)]
             best = max([best, *found])

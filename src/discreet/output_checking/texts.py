@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 from discreet.errors import OutputCheckError
@@ -56,7 +57,12 @@ class Lines:
     __slots__ = ("starts",)
 
     def __init__(self, text: str) -> None:
-        self.starts: tuple[int, ...] = (0, *(end.end() for end in _LINE_END.finditer(text)))
+        if "\r" in text:
+            self.starts = [0, *[end.end() for end in _LINE_END.finditer(text)]]
+        else:
+            lengths = map(len, text.split("\n"))
+            self.starts = list(accumulate(lengths, lambda at, length: at + length + 1, initial=0))
+            self.starts.pop()
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both counted from 1."""

@@ -11,11 +11,11 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from discreet.output_checking.stata.conditions import condition_end
-from discreet.output_checking.stata.model import Word
+from discreet.output_checking.stata.model import Kind, Word
 from discreet.output_checking.stata.names import canonical, prefix_kind
 from discreet.output_checking.stata.scanning import Piece
 
-__all__ = ["Head", "HeadReader", "takes_block"]
+__all__ = ["Head", "HeadReader", "first_end", "kind_of", "takes_block", "trimmed"]
 
 _BLANK = re.compile(r"[\s\ufeff\u200b]+")
 _LETTERS = re.compile(r"\w+")
@@ -182,3 +182,26 @@ class HeadReader:
 def _with(word: Word, arguments: tuple[int, int] | None, colon: int | None) -> Word:
     """The word as a prefix with its arguments."""
     return word._replace(arguments=arguments, colon=colon)
+
+
+def kind_of(text: str, start: int, head: Head) -> Kind:
+    """What a statement is, by its first words."""
+    if head.command is not None or head.prefixes:
+        return Kind.COMMAND
+    sign = text[start]
+    return Kind.DATA if sign.isdigit() or sign in "-.+" else Kind.OTHER
+
+
+def first_end(piece: Piece, head: Head, end: int) -> int:
+    """The end of the first of the commands behind ``mi xeq:``."""
+    if piece.semicolons and any(prefix.canonical == "mi" for prefix in head.prefixes):
+        body = head.prefixes[-1].colon or piece.start
+        return next((at for at in piece.semicolons if at > body), end)
+    return end
+
+
+def trimmed(text: str, start: int, end: int) -> int:
+    """The end without blanks."""
+    while end > start + 1 and text[end - 1].isspace():
+        end -= 1
+    return end

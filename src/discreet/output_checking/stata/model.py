@@ -115,6 +115,8 @@ class Statement(NamedTuple):
         readings: Other ways to read it, all of them commands.
         source: The whole text.
         spans: Strings, macros and comments in it.
+        form: The line from its start on, where nothing else decides how it is read; statements
+            of the same form differ in their place only.
     """
 
     kind: Kind
@@ -131,6 +133,7 @@ class Statement(NamedTuple):
     readings: tuple[Reading, ...] = ()
     source: str = ""
     spans: tuple[Span, ...] = ()
+    form: str | None = None
 
     def __repr__(self) -> str:
         name = self.command.text if self.command is not None else ""

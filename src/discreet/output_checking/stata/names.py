@@ -7,11 +7,12 @@ may be shortened as far as Stata itself allows, commands written by users may no
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["canonical", "command_names", "is_community", "is_prefix", "prefix_kind"]
+__all__ = ["canonical", "command_names", "is_community", "is_prefix", "meanings", "prefix_kind"]
 
 
 @cache
@@ -29,6 +30,16 @@ def _words() -> dict[str, str]:
         words |= {name[:length]: name for length in range(len(shortest), len(name) + 1)}
     words.update(data["also"])
     return words
+
+
+@cache
+def meanings() -> Mapping[str, tuple[str, str | None]]:
+    """The full name of every word that stands for a command, and its kind as a prefix.
+
+    >>> meanings()["qui"], meanings()["su"]
+    (('quietly', 'bare'), ('summarize', None))
+    """
+    return {word: (name, prefix_kind(name)) for word, name in _words().items()}
 
 
 @cache

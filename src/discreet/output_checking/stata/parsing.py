@@ -11,14 +11,14 @@ import re
 from collections.abc import Callable
 
 from discreet.output_checking.findings import Severity
-from discreet.output_checking.stata import readings
+from discreet.output_checking.stata import heads, readings
 from discreet.output_checking.stata.blocks import (
     block_lines,
     block_name,
     find_block_end,
     program_name,
 )
-from discreet.output_checking.stata.heads import Head, HeadReader, takes_block
+from discreet.output_checking.stata.forms import Forms, line_at
 from discreet.output_checking.stata.model import DoFile, Kind, Reading, Statement, Why, Word
 from discreet.output_checking.stata.names import canonical
 from discreet.output_checking.stata.notes import Notes
@@ -32,6 +32,8 @@ _DIRECTIVE = re.compile(
     r"#[ \t]*(?:(?P<delimit>d(?:e|el|eli|elim|elimi|elimit)?)\b[ \t]*(?P<how>cr\b|;)?"
     r"|r(?:e|ev|evi|evie|eview)?\b[^\r\n]*)"
 )
+#: Commands that open or close a program, or a block of another language.
+_FOLLOWED = frozenset(("program", "end", "mata", "python", "java", "input"))
 
 
 def parse_do(text: str) -> DoFile:
@@ -89,6 +91,8 @@ class Parser:
         self.program: tuple[str, int] | None = None
         #: Kinds of blocks that have no end in what is left of the text.
         self._endless: set[tuple[str, bool, bool]] = set()
+        #: Lines that were read before.
+        self._forms = Forms(text)
         #: Where the line ends in which ``;`` parts the commands behind ``mi xeq:``.
         self._parted: int | None = None
         self._starters: dict[str, Callable[[int], None]] = {
@@ -156,7 +160,7 @@ class Parser:
         start: int,
         end: int,
         *,
-        head: Head | None = None,
+        head: heads.Head | None = None,
         opens: bool = False,
         block: str | None = None,
         spans: tuple[Span, ...] = (),
@@ -165,20 +169,20 @@ class Parser:
         """Add a statement."""
         self.statements.append(
             Statement(
-                kind=kind,
-                start=start,
-                end=end,
-                prefixes=tuple(head.prefixes) if head else (),
-                command=head.command if head else None,
-                depth=len(self.braces),
-                in_program=self.program[0] if self.program else None,
-                block=block,
-                opens=opens,
-                joined=self._joined(start),
-                semicolons=self.semicolons and self._parted is None,
-                readings=found,
-                source=self.text,
-                spans=spans,
+                kind,
+                start,
+                end,
+                tuple(head.prefixes) if head else (),
+                head.command if head else None,
+                len(self.braces),
+                self.program[0] if self.program else None,
+                block,
+                opens,
+                self._joined(start),
+                self.scanner.semicolons and self._parted is None,
+                found,
+                self.text,
+                spans,
             )
         )
 
@@ -189,9 +193,37 @@ class Parser:
         between = self.text[self.statements[-1].end - 1 : start]
         return "\n" not in between and "\r" not in between
 
+    # --- lines that read like others ------------------------------------------------------
+
+    def _line(self, start: int) -> str | None:
+        """The rest of a line, where it alone decides how it is read."""
+        return None if self.inner or self.scanner.semicolons else line_at(self.text, start)
+
+    def _known(self, line: str | None, start: int) -> bool:
+        """Add the statement of a line that reads like one before, or that is plain."""
+        if line is None:
+            return False
+        around = (len(self.braces), self.program[0] if self.program else None)
+        found = self._forms.read(line, start, *around, self._joined(start))
+        if found is None:
+            return False
+        statement, self.at = found
+        self.statements.append(statement)
+        if statement.opens:
+            self.braces.append(self.at - 1)
+        return True
+
+    def _keep(self, line: str | None, start: int) -> None:
+        """Keep what was read in a line, unless more than the line decided it."""
+        if line is not None and self.at <= start + len(line):
+            self.statements[-1] = self._forms.keep(line, self.statements[-1], self.at)
+
     # --- the kinds of statements ----------------------------------------------------------
 
     def _star(self, start: int) -> None:
+        line = self._line(start)
+        if self._known(line, start):
+            return
         end, joins = self.scanner.star_comment_end(start)
         found: tuple[Reading, ...] = ()
         if not self.inner:
@@ -200,6 +232,7 @@ class Parser:
             found = readings.of_star_comment(self, start, stop, joins)
         self.add(Kind.COMMENT, start, end, spans=(Span("comment", start, end),), found=found)
         self.at = end
+        self._keep(line, start)
         self._check_comment()
 
     def _slash(self, start: int) -> None:
@@ -266,24 +299,25 @@ class Parser:
         self.at = start + 1
 
     def _command(self, start: int) -> None:
+        line = self._line(start)
+        if self._known(line, start):
+            return
         piece = self.scanner.piece(start)
         self.at = piece.end
-        reader = HeadReader(self.text, piece)
+        reader = heads.HeadReader(self.text, piece)
         head = reader.read(start)
-        if piece.opens and head.prefixes and head.command and not takes_block(head.command):
+        if piece.opens and head.prefixes and head.command and not heads.takes_block(head.command):
             piece = self.scanner.piece(start, plain=True)
             self.at = piece.end
-            reader = HeadReader(self.text, piece)
+            reader = heads.HeadReader(self.text, piece)
             head = reader.read(start)
-        end = self._trimmed(start, piece.end)
-        cut = self._cut(piece, head, end)
-        kind = self._kind(start, head)
+        end = heads.trimmed(self.text, start, piece.end)
+        cut = heads.first_end(piece, head, end)
         found: tuple[Reading, ...] = ()
         if not self.inner:
             found = readings.of_command(self, reader, head, piece)
-        self.add(
-            kind, start, cut, head=head, opens=piece.opens, spans=tuple(piece.spans), found=found
-        )
+        kind, spans = heads.kind_of(self.text, start, head), tuple(piece.spans)
+        self.add(kind, start, cut, head=head, opens=piece.opens, spans=spans, found=found)
         if piece.opens:
             self.braces.append(piece.end - 1)
         if piece.unclosed or piece.joins or self.scanner.open_comment is not None:
@@ -292,29 +326,10 @@ class Parser:
             self._part(end)
             self.at = cut
             return
-        if head.command is not None and not head.command.has_macro:
+        if head.command is not None and head.command.canonical in _FOLLOWED:
             self._after_command(head.command, piece)
-
-    def _kind(self, start: int, head: Head) -> Kind:
-        if head.command is not None or head.prefixes:
-            return Kind.COMMAND
-        sign = self.text[start]
-        return Kind.DATA if sign.isdigit() or sign in "-.+" else Kind.OTHER
-
-    def _trimmed(self, start: int, end: int) -> int:
-        """The end without blanks."""
-        text = self.text
-        while end > start + 1 and text[end - 1].isspace():
-            end -= 1
-        return end
-
-    @staticmethod
-    def _cut(piece: Piece, head: Head, end: int) -> int:
-        """The end of the first of the commands behind ``mi xeq:``."""
-        if piece.semicolons and any(prefix.canonical == "mi" for prefix in head.prefixes):
-            body = head.prefixes[-1].colon or piece.start
-            return next((at for at in piece.semicolons if at > body), end)
-        return end
+        elif not piece.unclosed and not piece.joins:
+            self._keep(line, start)
 
     def _part(self, end: int | None) -> None:
         """Let ``;`` part commands up to a place, or no longer."""
@@ -381,5 +396,5 @@ class Parser:
                 self.statements[opening] = readings.with_readings(one, found)
         elif not piece.opens:
             word = Word(text="end", start=end, end=closing, canonical=canonical("end"))
-            self.add(Kind.COMMAND, end, closing, head=Head(command=word), block=block)
+            self.add(Kind.COMMAND, end, closing, head=heads.Head(command=word), block=block)
             self.at = closing

@@ -17,7 +17,15 @@ from discreet.output_checking.stata.model import Reading, Statement, Why
 from discreet.output_checking.stata.names import canonical, is_community, prefix_kind
 from discreet.output_checking.stata.scanning import Piece
 
-__all__ = ["TEXT_RUNNERS", "Again", "of_command", "of_star_comment", "second", "with_readings"]
+__all__ = [
+    "DEFINERS",
+    "TEXT_RUNNERS",
+    "Again",
+    "of_command",
+    "of_star_comment",
+    "second",
+    "with_readings",
+]
 
 _WORD = re.compile(r"[^\S\r\n]*([^\W\d]\w*|[`$!])")
 _LINE_END = re.compile(r"[\r\n]|\Z")
@@ -35,7 +43,7 @@ _MACROS_AT_MOST = 8
 _SAFE = "fdz"
 
 #: Commands whose text may be run as a command later.
-_DEFINERS = frozenset(("local", "global", "scalar", "char", "tempname"))
+DEFINERS = frozenset(("local", "global", "scalar", "char", "tempname"))
 #: Commands that take a command within quotes.
 TEXT_RUNNERS = frozenset(
     ("bootstrap", "simulate", "rcof", "jackknife", "permute", "statsby", "window")
@@ -135,7 +143,7 @@ def _of_word(parser: Again, reader: HeadReader, head: Head, piece: Piece) -> Ite
             yield from second(parser, colons[0] + 1, piece.end, Why.AFTER_COLON)
     elif is_community(name) and piece.colons and not name.startswith(_SAFE):  # may be a prefix
         yield from second(parser, piece.colons[0] + 1, piece.end, Why.AFTER_COLON)
-    elif name in _DEFINERS or name in TEXT_RUNNERS or name == "foreach":
+    elif name in DEFINERS or name in TEXT_RUNNERS or name == "foreach":
         yield from _in_strings(parser, name, command.end, piece)
 
 
@@ -169,7 +177,7 @@ def _in_strings(parser: Again, name: str, at: int, piece: Piece) -> Iterator[Rea
         listed = _IN.match(text, at, piece.end)
         words = _LISTED.finditer(text, listed.end(), piece.end) if listed else ()
         places = [(word.start(), word.end()) for word in words]
-    elif name in _DEFINERS:
+    elif name in DEFINERS:
         defined = _DEFINED.match(text, at, piece.end)
         start = defined.end() if defined else at
         behind = _QUOTES_BEHIND.search(text, max(start, piece.end - 8), piece.end)
