@@ -60,7 +60,7 @@ class Change(NamedTuple):
 
     def moved(self, by: int) -> Change:
         """The same elsewhere."""
-        return self._replace(start=self.start + by, end=self.end + by)
+        return tuple.__new__(Change, (self.start + by, self.end + by, *self[2:]))
 
 
 class Note(NamedTuple):
@@ -130,6 +130,7 @@ class Decider:
 
     def __init__(self, policy: Policy, programs: frozenset[str]) -> None:
         self.named = policy.commands
+        self.safe_names = policy.safe_names
         self.policy = policy.with_programs(programs)
         self.programs = programs
         #: What was decided on statements of each form; they have no other readings.
@@ -336,7 +337,7 @@ class Decider:
         name = found.group(1) if found else ""
         if name in _PROGRAM_WORDS or name not in self.programs:
             return
-        if name in self.policy.safe_names or name.startswith("fdz"):
+        if name in self.safe_names or name.startswith("fdz"):
             what = f"the program {name} would replace a safe command"
             decision.note("program-name", Severity.ERROR, what, None, "choose another name")
         elif (rule := self.named.get(name)) is not None and rule.action is not Action.ALLOWED:

@@ -99,6 +99,10 @@ def extended_by_list(tables: Tables, text: str, place: str) -> Tables:
     """
     new = tables.copy()
     problems = []
+    told = [line.strip() for line in text.removeprefix("\ufeff").splitlines() if line.strip()]
+    if told and all(line.startswith("##") for line in told):
+        hint = "lines with ## belong to the list for logs: discreet fire post --rules"
+        raise _error([Problem("this is no list of commands", place, hint)])
     for number, line in enumerate(text.splitlines(), 1):
         word = line.strip().strip("\ufeff")
         if not word or word.startswith(("*", "#", "//")):

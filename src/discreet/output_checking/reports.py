@@ -5,10 +5,12 @@ In: outcomes, or rules. Out: a text and plain values for JSON.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from discreet.errors import OutputCheckError
 from discreet.output_checking.findings import Severity
 from discreet.output_checking.policy import Policy
 from discreet.output_checking.stata.names import canonical
@@ -18,6 +20,7 @@ __all__ = ["described", "policy_report", "report"]
 
 _SHOWN = (Severity.ERROR, Severity.REFUSED, Severity.REVIEW)
 _MOST_LINES = 50
+_WORD = re.compile(r"[^\s,:]+")
 
 
 def report(outcomes: Sequence[Outcome]) -> str:
@@ -60,16 +63,21 @@ def policy_report(policy: Policy, name: str | None) -> tuple[str, dict[str, Any]
 
     Args:
         policy: The rules.
-        name: The command or an abbreviation of it; None for an overview.
+        name: The command or an abbreviation of it, also with its second word; None for an
+            overview.
     """
     if name is None:
         counts = Counter(verdict.action.value for verdict in policy.commands.values())
         text = [f"{action}: {count} commands" for action, count in sorted(counts.items())]
         lines = [*text, f"digest {policy.digest}"]
         return "\n".join(lines), {"digest": policy.digest, "commands": dict(sorted(counts.items()))}
-    full = canonical(name) or name
-    verdict = policy.verdict(full)
-    rules = [verdict, *policy.second_words(full)]
+    words = _WORD.findall(name)
+    if not words:
+        what, hint = "this is not the name of a command", "as in: --command tabulate"
+        raise OutputCheckError(what, code="policy", where="--command", hint=hint)
+    full = canonical(words[0]) or words[0]
+    verdict = policy.verdict(full, words[1:2])
+    rules = [verdict] if words[1:] else [verdict, *policy.second_words(full)]
     plain = [
         {"name": each.name, "action": each.action.value, "safe": each.safe, "reason": each.reason}
         for each in rules

@@ -136,6 +136,9 @@ def undo(path: str | os.PathLike[str]) -> Path:
         path: The manifest, ``NAME_FiRe.json``.
     """
     place = Path(path)
+    if not place.is_file():
+        hint = "give the NAME_FiRe.json beside the rewritten file"
+        raise _error([Problem("there is no manifest of this name", str(place), hint)])
     document = read_manifest(read_source(place).text, place.name)
     output = place.with_suffix(".do")
     if not output.is_file():

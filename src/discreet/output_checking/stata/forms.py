@@ -24,6 +24,9 @@ _SPAN = r"\"(?:[^\"`]++|`[^`\"']*+')*+\"|`[^`\"']*+'|\$(?:\w+|\{\w*\})|(?<=[ \t]
 _SPANS = re.compile(_SPAN)
 #: What follows a command if nothing in it could hold, end or hide another command.
 _PLAIN = re.compile(rf"(?:[^\"`$/{{}}:;]++|/(?![/*])|{_SPAN})*+")
+#: Makes a tuple with all its parts given; Python's way through the arguments takes three times
+#: as long, and very many are made.
+_new = tuple.__new__
 _KINDS: dict[str, SpanKind] = {'"': "string", "`": "macro", "$": "macro", "/": "comment"}
 #: Commands that open or close something, or whose words may be commands themselves.
 _NOT_PLAIN = (
@@ -85,7 +88,8 @@ class Forms:
         first, after = known
         kind, at, end, prefixes, command = first[:5]
         by = start - at
-        statement = Statement(
+        spans = [Span(what, begin + by, last + by) for what, begin, last in first.spans]
+        parts = (
             kind,
             start,
             end + by,
@@ -99,12 +103,10 @@ class Forms:
             False,
             (),
             self._source,
-            tuple([Span(what, begin + by, last + by) for what, begin, last in first.spans])
-            if first.spans
-            else (),
+            tuple(spans),
             line,
         )
-        return statement, after + by
+        return _new(Statement, parts), after + by
 
     def _plain(
         self, line: str, start: int, depth: int, program: str | None, joined: bool
@@ -155,15 +157,11 @@ class Forms:
 
 def _moved(word: Word, by: int) -> Word:
     text, start, end, canonical, has_macro, arguments, colon = word
-    return Word(
-        text,
-        start + by,
-        end + by,
-        canonical,
-        has_macro,
-        (arguments[0] + by, arguments[1] + by) if arguments is not None else None,
-        colon + by if colon is not None else None,
-    )
+    if arguments is not None:
+        arguments = (arguments[0] + by, arguments[1] + by)
+    if colon is not None:
+        colon += by
+    return _new(Word, (text, start + by, end + by, canonical, has_macro, arguments, colon))
 
 
 def line_at(text: str, at: int) -> str | None:

@@ -99,7 +99,7 @@ class HeadReader:
             last = plain.end()
             name = plain.group()
             if last >= end or text[last] not in "`$/":
-                return Word(name, at, last, canonical(name))
+                return tuple.__new__(Word, (name, at, last, canonical(name), False, None, None))
             if text[last] == "/":
                 return self._parted(name, at, last)
         last = self._word_end(at)
