@@ -18,12 +18,11 @@ from discreet.output_checking.stata.blocks import (
     find_block_end,
     program_name,
 )
-from discreet.output_checking.stata.forms import Forms, line_at
 from discreet.output_checking.stata.model import DoFile, Kind, Reading, Statement, Why, Word
 from discreet.output_checking.stata.names import canonical
-from discreet.output_checking.stata.notes import Notes
-from discreet.output_checking.stata.scanning import Piece, Scanner
+from discreet.output_checking.stata.scanning import Piece
 from discreet.output_checking.stata.spans import Span
+from discreet.output_checking.stata.walking import Walk
 
 __all__ = ["Parser", "parse_do"]
 
@@ -57,45 +56,12 @@ def parse_do(text: str) -> DoFile:
     )
 
 
-class Parser:
-    """Walks through a text, statement by statement.
+class Parser(Walk):
+    """Reads a text, statement by statement."""
 
-    Args:
-        text: The whole text.
-        start: Where to begin.
-        limit: Where to end.
-        inner: Read a part a second time: no findings, no further readings.
-        loose: Read double quotes as plain characters.
-    """
-
-    def __init__(
-        self,
-        text: str,
-        start: int = 0,
-        limit: int | None = None,
-        *,
-        inner: bool = False,
-        loose: bool = False,
-        semicolons: bool = False,
-    ) -> None:
-        self.text = text
-        self.at = start
-        self.limit = len(text) if limit is None else limit
-        self.inner = inner
-        self.scanner = Scanner(text, self.limit, start=start, flat=inner, loose=loose)
-        self.scanner.set_semicolons(semicolons)
-        self.statements: list[Statement] = []
-        self.notes = Notes(text)
-        self.programs: set[str] = set()
-        self.braces: list[int] = []
-        self.program: tuple[str, int] | None = None
-        #: Kinds of blocks that have no end in what is left of the text.
-        self._endless: set[tuple[str, bool, bool]] = set()
-        #: Lines that were read before.
-        self._forms = Forms(text)
-        #: Where the line ends in which ``;`` parts the commands behind ``mi xeq:``.
-        self._parted: int | None = None
-        self._starters: dict[str, Callable[[int], None]] = {
+    @property
+    def _starters(self) -> dict[str, Callable[[int], None]]:
+        return {
             "*": self._star,
             "/": self._slash,
             "#": self._directive,
@@ -105,17 +71,17 @@ class Parser:
 
     def run(self) -> None:
         """Read all statements."""
-        text, limit = self.text, self.limit
+        text, limit, starters = self.text, self.limit, self._starters
         while self.at < limit:
             gap = _GAP.match(text, self.at, limit)
             if gap:
                 self.at = gap.end()
                 if self.at >= limit:
                     break
-            if self._parted is not None and self.at >= self._parted:
-                self._part(None)
+            if self.parted is not None and self.at >= self.parted:
+                self.part(None)
             before = self.at
-            self._starters.get(text[before], self._command)(before)
+            starters.get(text[before], self._command)(before)
             if self.at <= before:
                 self.at = before + 1
 
@@ -131,98 +97,11 @@ class Parser:
             words = "the text holds no-break spaces, which Stata does not take for blanks"
             self.find("no-break-space", words, at, at + 1, Severity.INFO)
 
-    @property
-    def semicolons(self) -> bool:
-        """Whether ``;`` ends commands at present."""
-        return self.scanner.semicolons
-
-    def again(
-        self, start: int, end: int, *, loose: bool = False, semicolons: bool | None = None
-    ) -> list[Statement]:
-        """Read a part again, without findings and further readings."""
-        on = self.semicolons if semicolons is None else semicolons
-        parser = Parser(self.text, start, end, inner=True, loose=loose, semicolons=on)
-        parser.run()
-        return parser.statements
-
-    # --- notes ----------------------------------------------------------------------------
-
-    def find(
-        self, rule: str, what: str, start: int, end: int, severity: Severity = Severity.REVIEW
-    ) -> None:
-        """Note a finding."""
-        if not self.inner:
-            self.notes.add(rule, what, start, end, severity)
-
-    def add(
-        self,
-        kind: Kind,
-        start: int,
-        end: int,
-        *,
-        head: heads.Head | None = None,
-        opens: bool = False,
-        block: str | None = None,
-        spans: tuple[Span, ...] = (),
-        found: tuple[Reading, ...] = (),
-    ) -> None:
-        """Add a statement."""
-        parts = (
-            kind,
-            start,
-            end,
-            tuple(head.prefixes) if head else (),
-            head.command if head else None,
-            len(self.braces),
-            self.program[0] if self.program else None,
-            block,
-            opens,
-            self._joined(start),
-            self.scanner.semicolons and self._parted is None,
-            found,
-            self.text,
-            spans,
-            None,
-        )
-        self.statements.append(tuple.__new__(Statement, parts))  # the class itself is slower
-
-    def _joined(self, start: int) -> bool:
-        """Whether another statement stands before this one on the same line."""
-        if not self.statements:
-            return False
-        between = self.text[self.statements[-1].end - 1 : start]
-        return "\n" not in between and "\r" not in between
-
-    # --- lines that read like others ------------------------------------------------------
-
-    def _line(self, start: int) -> str | None:
-        """The rest of a line, where it alone decides how it is read."""
-        return None if self.inner or self.scanner.semicolons else line_at(self.text, start)
-
-    def _known(self, line: str | None, start: int) -> bool:
-        """Add the statement of a line that reads like one before, or that is plain."""
-        if line is None:
-            return False
-        around = (len(self.braces), self.program[0] if self.program else None)
-        found = self._forms.read(line, start, *around, self._joined(start))
-        if found is None:
-            return False
-        statement, self.at = found
-        self.statements.append(statement)
-        if statement.opens:
-            self.braces.append(self.at - 1)
-        return True
-
-    def _keep(self, line: str | None, start: int) -> None:
-        """Keep what was read in a line, unless more than the line decided it."""
-        if line is not None and self.at <= start + len(line):
-            self.statements[-1] = self._forms.keep(line, self.statements[-1], self.at)
-
     # --- the kinds of statements ----------------------------------------------------------
 
     def _star(self, start: int) -> None:
-        line = self._line(start)
-        if self._known(line, start):
+        line = self.line(start)
+        if self.known(line, start):
             return
         end, joins = self.scanner.star_comment_end(start)
         found: tuple[Reading, ...] = ()
@@ -232,7 +111,7 @@ class Parser:
             found = readings.of_star_comment(self, start, stop, joins)
         self.add(Kind.COMMENT, start, end, spans=(Span("comment", start, end),), found=found)
         self.at = end
-        self._keep(line, start)
+        self.keep(line, start)
         self._check_comment()
 
     def _slash(self, start: int) -> None:
@@ -299,8 +178,8 @@ class Parser:
         self.at = start + 1
 
     def _command(self, start: int) -> None:
-        line = self._line(start)
-        if self._known(line, start):
+        line = self.line(start)
+        if self.known(line, start):
             return
         piece = self.scanner.piece(start)
         self.at = piece.end
@@ -323,19 +202,13 @@ class Parser:
         if piece.unclosed or piece.joins or self.scanner.open_comment is not None:
             self._check_command(piece)
         if cut < end:
-            self._part(end)
+            self.part(end)
             self.at = cut
             return
         if head.command is not None and head.command.canonical in _FOLLOWED:
             self._after_command(head.command, piece)
         elif not piece.unclosed and not piece.joins:
-            self._keep(line, start)
-
-    def _part(self, end: int | None) -> None:
-        """Let ``;`` part commands up to a place, or no longer."""
-        self._parted = end
-        self.scanner.set_semicolons(end is not None)
-        self.scanner.set_limit(self.limit if end is None else end)
+            self.keep(line, start)
 
     def _check_command(self, piece: Piece) -> None:
         for at in piece.unclosed[:1]:
@@ -375,13 +248,13 @@ class Parser:
         kind = Kind.DATA if block == "input" else Kind.BLOCK_LINE
         start = self.at
         way = (block, piece.opens, self.semicolons)
-        if self.inner and way in self._endless:
+        if self.inner and way in self.endless:
             return
         end, closing = find_block_end(
             self.text, start, self.limit, block, braces=piece.opens, semicolons=self.semicolons
         )
         if closing is None and self.inner:
-            self._endless.add(way)
+            self.endless.add(way)
             return
         opening = len(self.statements) - 1
         for first, last in block_lines(self.text, start, end):
