@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.output_checking.rewriting import rewrite
-from discreet.output_checking.stata import parse_do
-from discreet.output_checking.stata import parsing as parser
+from discreet.output_checking.stata import parse_do, walking
 from discreet.output_checking.stata.model import Statement
 from discreet.output_checking.texts import read_source
 
@@ -40,7 +39,7 @@ def both(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read and rewrite a text with forms and without; they must not differ."""
     read, done = parse_do(text), rewrite(text)
     with monkeypatch.context() as patch:
-        patch.setattr(parser, "line_at", lambda text, at: None)
+        patch.setattr(walking, "line_at", lambda text, at: None)
         one, other = parse_do(text), rewrite(text)
     assert not any(statement.form for statement in one.statements)
     assert [plain(each) for each in read.statements] == [plain(each) for each in one.statements]

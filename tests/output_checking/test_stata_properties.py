@@ -16,7 +16,7 @@ from discreet.output_checking.stata import DoFile, Kind, parse_do
 from discreet.output_checking.texts import read_source
 
 CORPUS = sorted((Path(__file__).parent / "stata_corpus").glob("*.do"))
-GAP = re.compile(r"[\s;\ufeff\u200b]*")
+GAP = re.compile(r"[\s;\ufeff\u200b\x1a]*")
 FRAGMENTS = [
     "list x", "/*", "*/", "//", " ///", "\n", "\r\n", ";", "#delimit ;", "#d cr\n", '"', "`", "'",
     '`"', "\"'", "{", "}", "(", ")", ":", "$", "${", "* ", "mata\n", "end\n", "input a\n",

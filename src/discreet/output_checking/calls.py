@@ -84,10 +84,14 @@ def called(statement: Statement, dofile: DoFile) -> Call | None:
     command = statement.command
     if command is None or command.canonical not in CALLERS:
         return None
-    found = _PATH.match(dofile.text, command.end, statement.end)
+    start = _behind_comments(statement, command.end)
+    found = _PATH.match(dofile.text, start, statement.end)
     kind = found.lastgroup if found else None
     if found is None or kind is None:
-        return None
+        return Call(
+            command=command.canonical, path="", start=start, end=start, written="",
+            action=Action.REVIEW, reason="no file is named",
+        )  # fmt: skip
     written = found.group(kind)
     path = _filled(written, dofile)
     call = Call(
@@ -112,6 +116,15 @@ def called(statement: Statement, dofile: DoFile) -> Call | None:
     if _ABSOLUTE.match(path):
         return replace(call, action=Action.REVIEW, reason="the path does not start in the folder")
     return call
+
+
+def _behind_comments(statement: Statement, at: int) -> int:
+    """The place behind comments and blanks; paths are often taken out by a comment."""
+    text = statement.source
+    for kind, start, end in statement.spans:
+        if kind in ("comment", "continuation") and start >= at and not text[at:start].strip():
+            at = end
+    return at
 
 
 def _filled(written: str, dofile: DoFile) -> str:
@@ -148,6 +161,8 @@ def _plain_texts(program: str) -> dict[tuple[bool, str], set[str]]:
 
 def pointed(call: Call) -> Change | None:
     """The change that makes a call run the rewritten file; None if it does already."""
+    if not call.path:
+        return None
     stem = call.name[:-3] if call.name.lower().endswith(".do") else call.name
     if stem.endswith(SUFFIX):
         return None
@@ -172,6 +187,8 @@ class Folder:
 
     def place(self, call: Call) -> Call:
         """The call with the file that is meant, or why it may not run."""
+        if not call.path:
+            return call
         path = call.path.strip().replace("\\", "/")
         path = path if path.lower().endswith(".do") else f"{path}.do"
         original = f"{path[:-3].removesuffix(SUFFIX)}.do"

@@ -23,7 +23,7 @@ _BETWEEN_SIGNS = re.compile(r"(?<=[/*])(?=[/*])")
 _NO_SIGNS = str.maketrans(
     {"`": "'", '"': "'", ";": ",", "{": "(", "}": ")", "\f": " ", "\x1a": " "}
 )
-_BLANKS = " \t\f\u00a0"
+_BLANKS = " \t\f\u00a0\ufeff\u200b"
 
 
 @lru_cache(maxsize=4096)
@@ -47,6 +47,7 @@ def commented(
     semicolons: bool = False,
     body: bool = False,
     opens: bool = False,
+    joins: int | None = None,
 ) -> str:
     r"""What stands in place of a statement that may not run.
 
@@ -59,15 +60,19 @@ def commented(
         semicolons: Whether ``;`` ends commands here.
         body: Whether it is the whole body of an ``if`` or ``else`` in one line.
         opens: Whether it ends with the brace of a block; the block then never runs.
+        joins: Where the ``///`` is by which it joins the next line, if it ends so: a line of a
+            comment, whose other lines must stay one.
 
     >>> commented("if x list y", 5, 11, wording="*FDZ: no", newline="\n", body=True)
     '{\n*FDZ: no: list y\n}'
     """
-    lines = _LINE_END.split(text[start : end - 1 if opens else end])
+    lines = _LINE_END.split(text[start : end - 1 if opens else joins or end])
     words = [harmless(line) for line in lines]
     first = f"{wording}: {words[0]}" if words[0] else wording
     # In Stata a line of a comment may be read as a command of its own; the star prevents it.
     comment = newline.join([first, *(f"*FDZ: {word}" for word in words[1:])])
+    if joins:
+        comment += " ///"
     if semicolons:
         return _between_semicolons(text, start, end, comment, body=body, opens=opens)
     if body:

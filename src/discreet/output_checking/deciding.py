@@ -24,6 +24,7 @@ __all__ = ["Change", "Decider", "Decision", "Note"]
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _INNER_BRACKETS = re.compile(r"\([^()]*\)")
 _DEPTH = 30
+_CLASS = "works on an object, such as a graph, and may show what it holds"
 _PROGRAM = re.compile(r"\s*(?:def\w*\s+)?(\w+)")
 #: Names that begin with FDZ where a global is given or dropped.
 _RESERVED = {
@@ -34,6 +35,9 @@ _PROGRAM_WORDS = ("drop", "dir", "list")
 
 #: Prefixes that run the command as it is; with braces they are looked at by themselves.
 _AROUND = ("break", "nobreak")
+
+#: What is looked at; of other statements their readings only.
+_READ = (Kind.COMMAND, Kind.OTHER)
 
 #: Safe commands that run another command.
 _RUNNERS = ("fdzrun", "fdzestimate")
@@ -141,11 +145,7 @@ class Decider:
     def decide(self, statement: Statement) -> Sequence[Decision]:
         """What becomes of a statement, and of the commands in its other readings."""
         form = statement.form
-        if (
-            statement.command is None
-            and not statement.readings
-            and statement.kind is not Kind.OTHER
-        ):
+        if statement.kind not in _READ and not statement.readings:
             return ()
         if self._passes(statement):
             return (Decision(statement=statement),)
@@ -175,7 +175,7 @@ class Decider:
     def _decide(self, statement: Statement) -> Iterator[Decision]:
         if statement.kind is Kind.COMMAND and statement.command is not None:
             yield self._command(statement)
-        elif statement.kind is Kind.OTHER:
+        elif statement.kind is Kind.OTHER or _names_no_command(statement):
             decision = Decision(statement=statement)
             decision.note(
                 "no-command", Severity.REVIEW, "this is no command that can be recognised"
@@ -252,6 +252,8 @@ class Decider:
             self._options(decision, verdict.name, prefix.arguments, prefix)
 
     def _verdict(self, statement: Statement, name: str) -> Verdict:
+        if name.startswith("."):
+            return Verdict(action=Action.REVIEW, name=name, reason=_CLASS)
         if not self.policy.has_words(name):
             return self.policy.verdict(name)
         outside, _ = pieces(statement, statement.body, statement.end)
@@ -363,3 +365,15 @@ class Decider:
             elif verdict.action is Action.REVIEW:
                 what = f"{verdict.name}: {verdict.reason}"
                 decision.note("option", Severity.REVIEW, what, word)
+
+
+def _names_no_command(statement: Statement) -> bool:
+    """Whether something stands behind prefixes that is no command, and no comment."""
+    if statement.kind is not Kind.COMMAND or statement.command is not None:
+        return False
+    last = statement.prefixes[-1]
+    at = max(last.end, last.colon or 0, last.arguments[1] if last.arguments else 0)
+    if any(kind == "string" and start >= at for kind, start, _ in statement.spans):
+        return True
+    rest = pieces(statement, at, statement.end)[0].strip(" \t\r\n:{")
+    return bool(rest) and not rest.startswith("*")

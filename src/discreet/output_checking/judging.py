@@ -22,6 +22,17 @@ __all__ = ["Judge"]
 
 _CHARACTERISTIC = re.compile(r"^\s*(?:def\w*\s+)?[\w`'$]+\[[^\]]*\]")
 _NAMES = re.compile(r"`\w+'|[A-Za-z_]\w*")
+#: Dimensions of collections, ``result[mean sd]``, and the option that tags them.
+_DIMENSIONS = re.compile(r"\b\w+\[[\w\s.#-]*\]")
+_TAG = re.compile(r"\btags?\s*\((?:[^()]|\([^()]*\))*\)")
+#: Commands that show words as they stand, or take them for files, variables or names of graphs.
+_FREE_WORDS = frozenset((
+    "label", "note", "notes", "char", "rename", "graph", "twoway", "log", "cmdlog", "save",
+    "saveold", "mkdir", "tempfile", "more", "pause", "outsheet", "export", "estimates", "frame",
+    "program", "use", "cd", "datasignature",
+))  # fmt: skip
+#: Commands whose words are coefficients; it is not sure that they never are scalars.
+_COEFFICIENTS = frozenset(("test", "lincom", "lincomest", "constraint"))
 #: As many names are looked for one by one before the words of a statement are.
 _FEW = 50
 _CONTROL = ("foreach", "forvalues", "if", "while", "else")
@@ -113,13 +124,15 @@ class Judge:
         statement = part.statement
         for prefix in statement.prefixes:
             if prefix.canonical in self.policy.gather and prefix.arguments:
-                held = self._held(statement.source[slice(*prefix.arguments)], "")
+                code = statement.source[slice(*prefix.arguments)]
+                held = self._held(_gathered(prefix.canonical, "get", code), "")
                 if held.rank:
                     return Shown(statement=statement, action=held.action, what=held.what)
         if not part.name or part.name in _CONTROL:
             return None
         if part.name in self.policy.gather:  # the old form: ``bootstrap "su x" "r(max)"``
-            held = self._held(statement.source[part.start : statement.end], "")
+            code = statement.source[part.start : statement.end]
+            held = self._held(_gathered(part.name, part.word, code), "")
             if held.rank:
                 return Shown(statement=statement, action=held.action, what=held.what)
         if self.policy.may_show(part.name) and self.policy.shows(part.name, part.word):
@@ -137,7 +150,7 @@ class Judge:
         """A command that shows its arguments."""
         statement = part.statement
         outside = _CHARACTERISTIC.sub(" ", part.outside) if part.name == "char" else part.outside
-        held = self._held(outside, part.inside)
+        held = self._written(part.name, _gathered(part.name, part.word, outside), part.inside)
         scalars: list[tuple[int, int]] = []
         if part.name == "display":
             held = max(held, displayed(part, self.names, self.taints, scalars))
@@ -154,6 +167,19 @@ class Judge:
         return Shown(
             statement=statement, action=held.action, what=held.what, scalars=tuple(scalars)
         )
+
+    def _written(self, name: str, outside: str, inside: str) -> Held:
+        """What the words of a command hold, as far as it takes them for names of scalars."""
+        held = self._held(outside, inside)
+        if held.rank == 0 or (name not in _FREE_WORDS and name not in _COEFFICIENTS):
+            return held
+        if "function" in outside:  # a graph of an expression
+            return held
+        certain = max(
+            self.taints.within(outside, self.policy, words=False),
+            self._held(expansions(outside), inside),
+        )
+        return max(certain, held.at_most(DOUBT)) if name in _COEFFICIENTS else certain
 
     def _in_other(self, part: Part) -> Held:
         """Any other command: titles are shown, conditions are not, the rest is a doubt."""
@@ -176,3 +202,10 @@ class Judge:
         later = [word for word in words if self.since.get(word, -1) < start]
         known = (self.taints.variables.of(word) for word in later)
         return max([CLEAN, *known, self.taints.without_name("variables") if words else CLEAN])
+
+
+def _gathered(name: str | None, word: str, code: str) -> str:
+    """What is gathered or shown; the dimensions of a collection are no subscripts."""
+    if name != "collect":
+        return code
+    return _TAG.sub(" ", code) if word == "get" else _DIMENSIONS.sub(" ", code)

@@ -278,7 +278,7 @@ def _with_chain(dofile: DoFile, statement: Statement, start: int, end: int) -> t
 
 def _with_block(dofile: DoFile, statement: Statement, start: int, end: int) -> tuple[int, int]:
     """With the lines of another language that the statement opens."""
-    if statement.canonical not in ("mata", "python", "java"):
+    if statement.canonical not in ("mata", "python", "java", "putdocx"):
         return start, end
     at = bisect_left(dofile.statements, statement.start, key=lambda one: one.start) + 1
     while at < len(dofile.statements) and dofile.statements[at].block:
@@ -322,6 +322,7 @@ def _comment(
         semicolons=statement.semicolons,
         body=body,
         opens=statement.opens and end == statement.end,
+        joins=None if body or statement.semicolons else _join(statement, start, end),
     )
     return Edit(
         start=start,
@@ -334,6 +335,14 @@ def _comment(
         reason=reason,
         line=lines.place(start)[0],
     )
+
+
+def _join(statement: Statement, start: int, end: int) -> int | None:
+    """Where the ``///`` is with which a statement ends."""
+    last = statement.spans[-1] if statement.spans else None
+    if last is None or last.kind != "continuation" or last.end < end or last.start <= start:
+        return None
+    return last.start
 
 
 def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:

@@ -207,12 +207,13 @@ class Taints:
         held = self.within(outside, policy)
         return max(held, self.within(inside, policy)) if inside else held
 
-    def within(self, code: str, policy: Policy) -> Held:
+    def within(self, code: str, policy: Policy, *, words: bool = True) -> Held:
         """What a piece of code holds.
 
         Args:
             code: Text outside strings, or what is expanded inside them.
             policy: Says which stored results may be shown.
+            words: Whether a word by itself may be a scalar or a matrix.
         """
         best = CLEAN
         # Hardly any code has these signs, and to look for a sign is quick.
@@ -222,11 +223,11 @@ class Taints:
             if expands:
                 found += [*self._macros(code), *self._inline(code)]
             best = max([best, *found])
-        if self.scalars.any or self.matrices.any or self.unnamed:
-            words = set(_NAME.findall(code))
-            if words:
+        if words and (self.scalars.any or self.matrices.any or self.unnamed):
+            found_words = set(_NAME.findall(code))
+            if found_words:
                 best = max(best, self.without_name("scalars"), self.without_name("matrices"))
-            for word, goes_on in words:
+            for word, goes_on in found_words:
                 best = max(best, self.scalars.of(word), self.matrices.of(word))
                 if goes_on:
                     begun = max(self.scalars.of_begun(word), self.matrices.of_begun(word))

@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from discreet.output_checking.stata.model import Word
 from discreet.output_checking.stata.scanning import Piece
 
-__all__ = ["block_lines", "block_name", "find_block_end", "program_name"]
+__all__ = [
+    "block_lines",
+    "block_name",
+    "find_block_end",
+    "opens_text",
+    "program_name",
+    "text_block_end",
+]
 
 _NOT_A_BODY = re.compile(r"\s*(?:drop|di|dir|l|li|lis|list)\b")
 _PROGRAM_NAME = re.compile(r"\s*(?:(?:de|def|defi|defin|define)\s+)?([^\s,]+)")
@@ -21,6 +28,10 @@ _PLUGIN = re.compile(r",.*\bplugin\b", re.DOTALL)
 _ALONE = re.compile(r"\s*+(?:,[^:]*+)?:?\s*+(?:\{\s*+)?(?://[^\r\n]*)?\Z")
 _END = re.compile(r"(?<=[\r\n])[^\S\r\n]*(end)(?![^\s;/])")
 _END_SEMICOLON = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(end)(?![^\s;/])")
+#: In Python ``end = 5`` gives a variable its value.
+_END_ALONE = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(end)(?=[^\S\r\n]*(?:\Z|[\r\n;]|//|/\*))")
+_TEXT = re.compile(r"\s+textb\w*\s+(?:begin|append)\b")
+_END_TEXT = re.compile(r"(?<=[\r\n;])[^\S\r\n]*(putdocx\s+textb\w*\s+end\b)")
 _END_MATA = re.compile(
     r"(?P<comment>/\*)|(?<![^\s])//[^\r\n]*|\"[^\"\r\n]*\"|(?<=[\r\n])[^\S\r\n]*(?P<end>end)(?![^\s;/])"
 )
@@ -63,8 +74,22 @@ def find_block_end(
         return _closing_brace(text, start, limit)
     if block == "mata" and not semicolons:
         return _mata_end(text, start, limit)
-    found = (_END_SEMICOLON if semicolons else _END).search(text, start, limit)
+    if block in ("python", "java"):
+        found = _END_ALONE.search(text, start, limit)
+    else:
+        found = (_END_SEMICOLON if semicolons else _END).search(text, start, limit)
     return (found.start(1), found.end(1)) if found else (limit, None)
+
+
+def opens_text(text: str, command: Word, piece: Piece) -> bool:
+    """Whether ``putdocx`` opens a block of text."""
+    return _TEXT.match(text, command.end, piece.end) is not None
+
+
+def text_block_end(text: str, start: int, limit: int) -> int | None:
+    """Where the command stands that closes a block of text; None if there is none."""
+    found = _END_TEXT.search(text, start, limit)
+    return found.start(1) if found else None
 
 
 def _mata_end(text: str, at: int, limit: int) -> tuple[int, int | None]:

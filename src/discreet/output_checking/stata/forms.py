@@ -30,7 +30,9 @@ _new = tuple.__new__
 _KINDS: dict[str, SpanKind] = {'"': "string", "`": "macro", "$": "macro", "/": "comment"}
 #: Commands that open or close something, or whose words may be commands themselves.
 _NOT_PLAIN = (
-    DEFINERS | TEXT_RUNNERS | {"program", "end", "mata", "python", "java", "input", "foreach"}
+    DEFINERS
+    | TEXT_RUNNERS
+    | {"program", "end", "mata", "python", "java", "input", "foreach", "putdocx"}
 )
 
 

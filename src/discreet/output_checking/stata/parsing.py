@@ -16,7 +16,9 @@ from discreet.output_checking.stata.blocks import (
     block_lines,
     block_name,
     find_block_end,
+    opens_text,
     program_name,
+    text_block_end,
 )
 from discreet.output_checking.stata.model import DoFile, Kind, Reading, Statement, Why, Word
 from discreet.output_checking.stata.names import canonical
@@ -26,13 +28,14 @@ from discreet.output_checking.stata.walking import Walk
 
 __all__ = ["Parser", "parse_do"]
 
-_GAP = re.compile(r"[\s;\ufeff\u200b]+")
+#: Blanks between statements; old files end with the sign of Ctrl-Z.
+_GAP = re.compile(r"[\s;\ufeff\u200b\x1a]+")
 _DIRECTIVE = re.compile(
     r"#[ \t]*(?:(?P<delimit>d(?:e|el|eli|elim|elimi|elimit)?)\b[ \t]*(?P<how>cr\b|;)?"
     r"|r(?:e|ev|evi|evie|eview)?\b[^\r\n]*)"
 )
 #: Commands that open or close a program, or a block of another language.
-_FOLLOWED = frozenset(("program", "end", "mata", "python", "java", "input"))
+_FOLLOWED = frozenset(("program", "end", "mata", "python", "java", "input", "putdocx"))
 
 
 def parse_do(text: str) -> DoFile:
@@ -149,8 +152,8 @@ class Parser(Walk):
         end = match.end()
         if match["delimit"]:
             if match["how"] is None:
-                words = "`#delimit` is followed neither by `;` nor by `cr`"
-                self.find("delimit", words, start, end, Severity.ERROR)
+                words = "`#delimit` is followed neither by `;` nor by `cr`; it is taken for `;`"
+                self.find("delimit", words, start, end)
             self.scanner.set_semicolons(match["how"] != "cr")
             before = self.statements[-1] if self.statements else None
             if before and before.semicolons and before.kind is Kind.COMMAND:
@@ -215,7 +218,9 @@ class Parser(Walk):
             self.find("open-quote", "a quote is opened and never closed", at, at + 1)
         for at in piece.joins[:1]:
             words = "a string goes on over `///`; Stata may read the next line as a command"
-            self.find("continued-string", words, at, at)
+            mild = not readings.starts_with_command(self.text, at, piece.end)
+            severity = Severity.INFO if mild else Severity.REVIEW
+            self.find("continued-string", words, at, at, severity)
         self._check_comment()
 
     def _after_command(self, command: Word, piece: Piece) -> None:
@@ -232,6 +237,8 @@ class Parser(Walk):
             block = block_name(self.text, command, piece)
             if block:
                 self._block(block, piece)
+        elif name == "putdocx" and opens_text(self.text, command, piece):
+            self._text_block(piece)
 
     def _program(self, command: Word, piece: Piece) -> None:
         name = program_name(self.text, command, piece)
@@ -242,6 +249,21 @@ class Parser(Walk):
             self.find("open-program", words, command.start, command.end)
         self.program = (name, command.start)
         self.programs.add(name)
+
+    def _text_block(self, piece: Piece) -> None:
+        """The text of a document, up to ``putdocx textblock end``; no word of it is a command."""
+        start = self.at
+        end = text_block_end(self.text, start, self.limit)
+        if end is None:
+            words = "a block of text has no `putdocx textblock end`; it is read as commands"
+            self.find("open-block", words, piece.start, piece.end)
+            return
+        for first, last in block_lines(self.text, start, end):
+            self.add(Kind.BLOCK_LINE, first, last, block="putdocx")
+        if (shown := self.text.find("<<dd_", start, end)) >= 0:
+            words = "the text of a document shows what stands in <<dd_…>>; it is not followed"
+            self.find("document-text", words, shown, shown + 5)
+        self.at = end
 
     def _block(self, block: str, piece: Piece) -> None:
         """The lines of another language, or of data, up to their ``end``."""

@@ -8,12 +8,13 @@ that no text makes this slow.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Protocol
 
 from discreet.output_checking.stata.heads import Head, HeadReader
-from discreet.output_checking.stata.model import Reading, Statement, Why
+from discreet.output_checking.stata.model import Reading, Statement, Why, Word
 from discreet.output_checking.stata.names import canonical, is_community, prefix_kind
 from discreet.output_checking.stata.scanning import Piece
 
@@ -94,7 +95,7 @@ def of_star_comment(parser: Again, start: int, end: int, joins: list[int]) -> tu
         found += second(parser, close + 2, stop, Why.STRAY_CLOSE)
     for line in _NEW_LINE.finditer(text, start, end):
         place = line.end()
-        if _starts_with_command(text, place, end):
+        if starts_with_command(text, place, end):
             after = _LINE_END.search(text, place, end)
             stop = after.start() if after else end
             why = Why.CONTINUED_COMMENT if place in joins else Why.BLOCK_IN_COMMENT
@@ -104,7 +105,8 @@ def of_star_comment(parser: Again, start: int, end: int, joins: list[int]) -> tu
     return tuple(found)
 
 
-def _starts_with_command(text: str, at: int, end: int) -> bool:
+def starts_with_command(text: str, at: int, end: int) -> bool:
+    """Whether a line begins with a known command, or with what may stand for one."""
     word = _WORD.match(text, at, end)
     return word is not None and (word[1] in "`$!" or canonical(word[1]) is not None)
 
@@ -138,13 +140,19 @@ def _of_word(parser: Again, reader: HeadReader, head: Head, piece: Piece) -> Ite
     if name is None:
         if command.has_macro:
             yield from _after_macro(parser, reader, command.end, piece.end)
-        colons = piece.colons or piece.deep_colons
+        colons = _behind(piece.colons, command) or _behind(piece.deep_colons, command)
         if colons:
             yield from second(parser, colons[0] + 1, piece.end, Why.AFTER_COLON)
-    elif is_community(name) and piece.colons and not name.startswith(_SAFE):  # may be a prefix
-        yield from second(parser, piece.colons[0] + 1, piece.end, Why.AFTER_COLON)
+    elif is_community(name) and not name.startswith(_SAFE):  # may be a prefix
+        for colon in _behind(piece.colons, command)[:1]:
+            yield from second(parser, colon + 1, piece.end, Why.AFTER_COLON)
     elif name in DEFINERS or name in TEXT_RUNNERS or name == "foreach":
         yield from _in_strings(parser, name, command.end, piece)
+
+
+def _behind(places: list[int], command: Word) -> list[int]:
+    """The places behind a command word: colons in front of it belong to its prefixes."""
+    return places[bisect_left(places, command.end) :]
 
 
 def _is_mi(head: Head) -> bool:
@@ -208,7 +216,7 @@ def _of_open_strings(parser: Again, head: Head, piece: Piece) -> Iterator[Readin
             if command is not None and command.start != first:
                 yield reading
     for place in piece.joins:
-        if _starts_with_command(parser.text, place, piece.end):
+        if starts_with_command(parser.text, place, piece.end):
             line = _LINE_END.search(parser.text, place, piece.end)
             stop = line.start() if line else piece.end
             yield from second(parser, place, stop, Why.CONTINUED_STRING)

@@ -1,0 +1,185 @@
+"""Forms that researchers write every day: none is missed, and none raises a false alarm."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.output_checking.rewriting import Rewriting, rewrite
+from discreet.output_checking.stata import Kind, parse_do
+
+REFUSED = "*FDZ: command not permitted in remote execution"
+
+
+def rewritten(text: str) -> Rewriting:
+    """What becomes of a text; rewriting it once more changes nothing."""
+    done = rewrite(text)
+    assert rewrite(done.text).text == done.text
+    return done
+
+
+def said(done: Rewriting) -> list[tuple[str, str]]:
+    return [(finding.severity.value, finding.rule) for finding in done.findings]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bootstrap _b, reps(10): reghdfe y x, a(z)",
+        "mi estimate: reghdfe y x",
+        "svy: ivreg2 y x",
+        "bootstrap: psmatch2 t x",
+        "mi estimate, cmdok: xtabond2 y x",
+        "stepwise, pr(.1): relogit y x",
+    ],
+)
+def test_a_community_model_behind_a_prefix_is_checked_once(line: str) -> None:
+    done = rewritten(line)
+    assert done.text == f"fdzestimate {line}"
+    assert len(done.edits) == 1
+
+
+@pytest.mark.parametrize("line", ["nosuch: list x", "reghdfe: list x", "xi: nosuch: list x"])
+def test_an_unknown_word_may_be_a_prefix(line: str) -> None:
+    assert rewritten(line).text.startswith(REFUSED)
+
+
+def test_a_comment_of_several_lines_stays_one() -> None:
+    done = rewritten('* graph twoway ///\n  scatter y x ///\n  title("a") ///\n  name(b)\nsu x\n')
+    assert done.text == (
+        f'* graph twoway ///\n  {REFUSED}: scatter y x ///\n  title("a") ///\n  name(b)\n'
+        "fdzsummarize x\n"
+    )
+    kinds = [one.kind for one in parse_do(done.text).statements]
+    assert kinds == [Kind.COMMENT, Kind.COMMAND]
+
+
+def test_a_comment_of_commands_only_stays_one() -> None:
+    done = rewritten("* su x ///\n list y ///\n list z\nsu x")
+    assert done.text == (f"* su x ///\n {REFUSED}: list y ///\n {REFUSED}: list z\nfdzsummarize x")
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ("collect style cell result[sd mean], nformat(%9.2f)", False),
+        ("collect layout (colname) (model[1 2]#result[_r_b])", False),
+        ("collect style cell result[2], halign(left)", False),
+        ("collect, tag(model[3]): summarize x", False),
+        ("collect r(max), tag(model[3]): summarize x", True),
+        ("collect a=y[17], tag(model[3]): summarize x", True),
+        ("collect get top=(r(max)), tags(var[x])", True),
+        ("collect get a=y[17]", True),
+        ("collect style cell result[r(max)]", True),
+    ],
+)
+def test_dimensions_of_a_collection_are_no_subscripts(line: str, refused: bool) -> None:
+    assert rewritten(line).text.startswith(REFUSED) is refused
+
+
+TEXT_BLOCK = """putdocx textblock begin
+list of cases, see "table 1 /*
+sum of it's parts
+putdocx textblock end
+list x
+"""
+
+
+def test_the_text_of_a_document_holds_no_commands() -> None:
+    done = rewritten(TEXT_BLOCK)
+    assert done.text == TEXT_BLOCK.replace("list x", f"{REFUSED}: list x")
+    assert {rule for _, rule in said(done)} == {"command"}
+
+
+def test_figures_in_the_text_of_a_document_are_told() -> None:
+    done = rewritten(TEXT_BLOCK.replace("cases", "<<dd_docx_display: r(max)>> cases"))
+    assert ("review", "document-text") in said(done)
+
+
+def test_a_text_without_end_is_read_as_commands() -> None:
+    done = rewritten("putdocx textblock begin\nlist x\n")
+    assert f"{REFUSED}: list x" in done.text
+    assert ("review", "open-block") in said(done)
+
+
+@pytest.mark.parametrize("line", ["#delimit", "# delimit", "#d"])
+def test_delimit_without_a_sign_is_looked_at_and_taken_for_a_semicolon(line: str) -> None:
+    done = rewritten(f"{line}\nlist\n x;\n#delimit cr\nsu x\n")
+    assert said(done) == [("review", "delimit"), ("refused", "command")]
+    assert "*FDZ: x" in done.text
+    assert done.text.endswith("fdzsummarize x\n")
+
+
+HELD = "summarize z\nscalar m = r(max)\nmatrix x = r(max)\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome"),
+    [
+        ("save m, replace", None),
+        ("use m, clear", None),
+        ("graph bar m", None),
+        ('label variable m "text"', None),
+        ("rename m n", None),
+        ("test x z", "review"),
+        ("lincom x - z", "review"),
+        ("save `=m', replace", "refused"),
+        ('label variable y "`=m\'"', "refused"),
+        ("graph bar y, yline(`=m')", "refused"),
+        ("twoway function y = m*x", "refused"),
+        ("display scalar(m)", "refused"),
+        ("matrix list x", "refused"),
+        ("nlcom _b[y]*m", "refused"),
+        ("putexcel A1 = m", "refused"),
+        ("test `=m'", "refused"),
+    ],
+)
+def test_words_are_scalars_only_where_one_is_looked_up(line: str, outcome: str | None) -> None:
+    done = rewritten(HELD + line)
+    told = [finding for finding in done.findings if finding.line == 4]
+    found = {finding.severity.value for finding in told if finding.rule == "shown"}
+    assert found == ({outcome} if outcome else set())
+
+
+def test_old_marks_at_both_ends_of_a_file_are_blanks() -> None:
+    done = rewritten("\ufefflist x\nsu y\n\x1a")
+    assert done.text == f"\ufeff{REFUSED}: list x\nfdzsummarize y\n\x1a"
+    assert said(done) == [("refused", "command")]
+
+
+@pytest.mark.parametrize("line", ["do /* path */", "do", "run // path", "include /* a.do */ // b"])
+def test_a_call_without_a_file_is_looked_at(line: str) -> None:
+    done = rewritten(f"{line}\n")
+    assert done.text == f"{line}\n"
+    assert ("review", "path") in said(done)
+
+
+def test_a_comment_before_a_path_is_no_path() -> None:
+    assert rewritten("do /* the first */ a.do, nostop").text == (
+        "do /* the first */ a_FiRe.do, nostop"
+    )
+
+
+def test_python_may_name_a_variable_end() -> None:
+    program = "python:\nend = 5\nlist(x)\nend // done\nlist x\n"
+    done = rewritten(program)
+    assert done.text == program.replace("\nlist x", f"\n{REFUSED}: list x")
+    assert [finding.rule for finding in done.findings] == ["command", "command"]
+
+
+def test_a_string_that_goes_on_is_an_alarm_only_before_a_command() -> None:
+    assert said(rewritten('global x "a b ///\n c d"')) == [("info", "continued-string")]
+    assert ("review", "continued-string") in said(rewritten('global x "a ///\nlist x"'))
+
+
+@pytest.mark.parametrize("line", ["qui (list x)", 'cap "list x"', "by id: (x)", "xi: 5"])
+def test_what_is_no_command_behind_a_prefix_is_told(line: str) -> None:
+    assert said(rewritten(line)) == [("review", "no-command")]
+
+
+@pytest.mark.parametrize("line", ["qui * list", "qui {\n}", "if x == 1 {\n}", "qui", "cap noi\n"])
+def test_prefixes_by_themselves_raise_no_alarm(line: str) -> None:
+    assert said(rewritten(line)) == []
+
+
+def test_statements_on_objects_are_looked_at() -> None:
+    assert said(rewritten(".Graph.title.text = {}")) == [("review", "command")]
