@@ -32,6 +32,7 @@ MILLION = 1_000_000
 OUTPUT_CHECKING = """
 Output checking, in one run each:
   python bench/output_checking.py                          safe commands beside polars
+  python bench/output_checking_rewriting.py                a megabyte of do-files
   python bench/output_checking_models.py                   models beside statsmodels
   python bench/output_checking_acro.py --acro PYTHON       beside acro, in its environment
   python bench/output_queue.py                             the review queue"""

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from discreet.output_checking.findings import Severity
-from discreet.output_checking.policy import Policy
 from discreet.output_checking.rewriting import rewrite
 from discreet.output_checking.stata.parsing import parse_do
 from discreet.output_checking.submission import rewrite_files
@@ -237,24 +236,6 @@ def test_names_with_an_end_of_their_own_are_kept_apart() -> None:
     done = rewrite(text + "di a_mean\ndi a_top\n")
     assert "di scalar(a_mean)\n" in done.text
     assert f"{NO}: di a_top" in done.text
-
-
-#: Commands that users have written, by what becomes of them.
-COMMUNITY = {
-    "allowed": "asrol astile fastxtile mimrgns psacalc renfix reclink2 winsor2 carryforward gegen",
-    "wrapped": "reghdfe xtdcce2 did2s jwdid sdid mixlogit qreg2 sfpanel tpm xtqreg ppmlhdfe",
-    "refused": "ieduplicates iecompdup ssc_install baplot spmap dataex",
-    "review": "estpost sjlog iecodebook mtable mchange gtools fre mdesc unique tabout binscatter",
-}
-
-
-@pytest.mark.parametrize("action", COMMUNITY)
-def test_commands_of_users_have_a_rule_with_a_reason(action: str) -> None:
-    policy = Policy.default()
-    for name in COMMUNITY[action].split():
-        verdict = policy.verdict(name)
-        assert (verdict.action.value, verdict.known) == (action, True), name
-        assert verdict.reason
 
 
 @pytest.mark.parametrize(
