@@ -87,7 +87,18 @@ list x
 def test_the_text_of_a_document_holds_no_commands() -> None:
     done = rewritten(TEXT_BLOCK)
     assert done.text == TEXT_BLOCK.replace("list x", f"{REFUSED}: list x")
-    assert {rule for _, rule in said(done)} == {"command"}
+    told = [finding for finding in done.findings if finding.rule != "command"]
+    # They would run if the block were not open.
+    assert [(finding.line, finding.rule) for finding in told] == [
+        (2, "command-in-text"),
+        (3, "command-in-text"),
+    ]
+
+
+@pytest.mark.parametrize("prefix", ["capture", "cap noi", "if x"])
+def test_a_text_that_may_not_be_open_is_read_as_commands(prefix: str) -> None:
+    done = rewritten(f"{prefix} putdocx textblock begin\nlist x\nputdocx textblock end\n")
+    assert f"{REFUSED}: list x" in done.text
 
 
 def test_figures_in_the_text_of_a_document_are_told() -> None:
@@ -157,6 +168,32 @@ def test_a_comment_before_a_path_is_no_path() -> None:
     assert rewritten("do /* the first */ a.do, nostop").text == (
         "do /* the first */ a_FiRe.do, nostop"
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "action"),
+    [
+        ('"${code}clean.do"', "review"),
+        ('"`dir\'clean.do"', "review"),
+        ("`dir'clean", "review"),
+        ("`f'.do", "refused"),
+        ("a`x'.do", "refused"),
+        ("${code}", "refused"),
+        ("a.", "refused"),
+        ('(d."x")', "refused"),
+    ],
+)
+def test_a_folder_may_stand_in_a_macro_with_its_slash(path: str, action: str) -> None:
+    done = rewritten(f"do {path}\n")
+    assert [call.action.value for call in done.calls] == [action]
+    assert ("clean_FiRe" in done.text) is (action == "review")
+
+
+def test_a_rewritten_table_still_gives_its_cells() -> None:
+    done = rewritten("tabulate x, matcell(f)\nmatrix list f\ndisplay f[1,1]\n")
+    told = {finding.line for finding in done.findings if finding.rule == "shown"}
+    again = rewrite(done.text)
+    assert {finding.line for finding in again.findings if finding.rule == "shown"} == told == {2, 3}
 
 
 def test_python_may_name_a_variable_end() -> None:

@@ -25,6 +25,10 @@ _PATH = re.compile(
     r"\s*(?:`\"(?P<compound>.*?)\"'|\"(?P<plain>[^\"\r\n]*)\"?|(?P<bare>[^\s,\"]+))", re.S
 )
 _MACRO = re.compile(r"[`$]")
+#: A folder in a macro, with its slash, and the name of a file: ``${code}first.do``.
+_FOLDER = re.compile(r"^(?:`\w+'|\$\{\w+\})(?=\w[\w. -]*$)")
+#: How a path may start.
+_START = re.compile(r"[\w`$~.\\/-]")
 _DEFINED = re.compile(
     r"(?m)^[ \t]*(gl(?:o|ob|oba|obal)?|loc(?:a|al)?)[ \t]+(\w+)[ \t]+"
     r"=?[ \t]*`?\"?([^\"`$\r\n]*?)\"?'?[ \t]*$"
@@ -104,7 +108,9 @@ def called(statement: Statement, dofile: DoFile) -> Call | None:
     for trick, reason in _TRICKS:
         if trick.search(path) or trick.search(written):
             return replace(call, action=Action.REFUSED, reason=reason)
-    if _MACRO.search(call.name):
+    if call.name.endswith(".") or not _START.match(written):
+        return replace(call, action=Action.REFUSED, reason="this is no name of a do-file")
+    if _MACRO.search(call.name) and not _FOLDER.match(call.name):
         return replace(call, action=Action.REFUSED, reason="the name of the file is a macro")
     suffix = re.search(r"\.(\w+)$", call.name)
     if suffix is not None and suffix.group(1).lower() != "do":
@@ -210,6 +216,7 @@ class Folder:
     def _by_end(self, call: Call, path: str) -> Call:
         """A path from elsewhere: its end may name a file of the submission."""
         parts = path.split("/")
+        parts[-1] = _FOLDER.sub("", parts[-1])
         for first in range(len(parts)):
             end = parts[first:]
             if any(_MACRO.search(part) or part in ("", "..") for part in end):

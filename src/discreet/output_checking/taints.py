@@ -80,6 +80,7 @@ GIVEN_BY_OPTION = {
     "levelsof": Held(DOUBT, "the distinct values of a variable"),
     "mkmat": Held(BAD, "values of records"),
     "tabulate": Held(DOUBT, "the cells of a table"),
+    "fdztabulate": Held(DOUBT, "the cells of a table"),
     "glevelsof": Held(DOUBT, "the distinct values of a variable"),
 }
 _RANKS = {Action.ALLOWED: 0, Action.WRAPPED: 0, Action.REVIEW: DOUBT, Action.REFUSED: BAD}

@@ -64,6 +64,8 @@ class Why(StrEnum):
     OPEN_BLOCK = "open block"
     #: ``. list``: a command pasted from a log.
     PASTED = "pasted"
+    #: A line of ``putdocx textblock``, which runs if the block was not opened.
+    DOCUMENT_TEXT = "document text"
     #: ``local c "list"``: a text that may be run as a command later.
     IN_STRING = "in a string"
 

@@ -209,7 +209,7 @@ class Parser(Walk):
             self.at = cut
             return
         if head.command is not None and head.command.canonical in _FOLLOWED:
-            self._after_command(head.command, piece)
+            self._after_command(head.command, piece, prefixed=bool(head.prefixes))
         elif not piece.unclosed and not piece.joins:
             self.keep(line, start)
 
@@ -223,7 +223,7 @@ class Parser(Walk):
             self.find("continued-string", words, at, at, severity)
         self._check_comment()
 
-    def _after_command(self, command: Word, piece: Piece) -> None:
+    def _after_command(self, command: Word, piece: Piece, *, prefixed: bool) -> None:
         """Programs and blocks begin and end here."""
         name = command.canonical
         if name == "program":
@@ -237,7 +237,7 @@ class Parser(Walk):
             block = block_name(self.text, command, piece)
             if block:
                 self._block(block, piece)
-        elif name == "putdocx" and opens_text(self.text, command, piece):
+        elif name == "putdocx" and not prefixed and opens_text(self.text, command, piece):
             self._text_block(piece)
 
     def _program(self, command: Word, piece: Piece) -> None:
@@ -259,7 +259,10 @@ class Parser(Walk):
             self.find("open-block", words, piece.start, piece.end)
             return
         for first, last in block_lines(self.text, start, end):
-            self.add(Kind.BLOCK_LINE, first, last, block="putdocx")
+            found: tuple[Reading, ...] = ()
+            if not self.inner and readings.starts_with_command(self.text, first, last):
+                found = readings.second(self, first, last, Why.DOCUMENT_TEXT)[:1]
+            self.add(Kind.BLOCK_LINE, first, last, block="putdocx", found=found)
         if (shown := self.text.find("<<dd_", start, end)) >= 0:
             words = "the text of a document shows what stands in <<dd_…>>; it is not followed"
             self.find("document-text", words, shown, shown + 5)
