@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from discreet.output_checking.stata.model import Kind, Statement, Word
-from discreet.output_checking.stata.names import meanings
-from discreet.output_checking.stata.readings import DEFINERS, TEXT_RUNNERS
+from discreet.output_checking.stata.names import is_community, meanings
+from discreet.output_checking.stata.readings import DEFINERS, TEXT_RUNNERS, gives_command
 from discreet.output_checking.stata.spans import Span, SpanKind
 
 __all__ = ["Forms", "line_at"]
@@ -20,20 +20,28 @@ __all__ = ["Forms", "line_at"]
 _LINE = re.compile(r"[^\r\n]{1,400}(?=[\r\n]|\Z)")
 _WORD = re.compile(r"([^\W\d]\w*)(?![\w`$/])")
 _BLANKS = re.compile(r"[\s\ufeff\u200b]+")
-_SPAN = r"\"(?:[^\"`]++|`[^`\"']*+')*+\"|`[^`\"']*+'|\$(?:\w+|\{\w*\})|(?<=[ \t])//(?!/).*"
+_MACROS = r"\"(?:[^\"`]++|`[^`\"']*+')*+\"|`[^`\"']*+'|\$(?:\w+|\{\w*\})"
+_SPAN = rf"{_MACROS}|(?<=[ \t])//(?!/).*"
 _SPANS = re.compile(_SPAN)
-#: What follows a command if nothing in it could hold, end or hide another command.
+#: What follows a command if nothing in it could hold, end or hide another command, also with
+#: colons, which mean something behind prefixes only.
 _PLAIN = re.compile(rf"(?:[^\"`$/{{}}:;]++|/(?![/*])|{_SPAN})*+")
+_PLAIN_WITH_COLONS = re.compile(rf"(?:[^\"`$/{{}};]++|/(?![/*])|{_SPAN})*+")
+_IN_BRACKETS = rf"\((?:[^\"`$/{{}}:;()\[\]]++|{_MACROS})*+\)"
+#: What stands between a prefix and its colon.
+_ARGUMENTS = re.compile(rf"(?:[^\"`$/{{}}:;()\[\]]++|{_MACROS}|{_IN_BRACKETS})*+(:)")
+#: The head of a loop.
+_LOOP = re.compile(rf"(?:[^\"`$/{{}}:;()\[\]]++|{_MACROS}|{_IN_BRACKETS})*+(\{{)[ \t]*")
+_LOOPS = ("foreach", "forvalues")
+_GIVERS = DEFINERS | {"foreach"}
 #: Makes a tuple with all its parts given; Python's way through the arguments takes three times
 #: as long, and very many are made.
 _new = tuple.__new__
 _KINDS: dict[str, SpanKind] = {'"': "string", "`": "macro", "$": "macro", "/": "comment"}
 #: Commands that open or close something, or whose words may be commands themselves.
-_NOT_PLAIN = (
-    DEFINERS
-    | TEXT_RUNNERS
-    | {"program", "end", "mata", "python", "java", "input", "foreach", "putdocx"}
-)
+_NOT_PLAIN = TEXT_RUNNERS | {"program", "end", "mata", "python", "java", "input", "putdocx"}
+#: Prefixes that part their commands in ways of their own.
+_NOT_PREFIXES = ("mi", "for")
 
 
 class Forms:
@@ -81,7 +89,7 @@ class Forms:
         >>> statement, after = Forms(line).read(line, 0, 0, None, False)
         >>> statement.canonical, statement.prefixes[0].canonical, after
         ('summarize', 'quietly', 30)
-        >>> Forms("by id: su").read("by id: su", 0, 0, None, False) is None
+        >>> Forms("if x su y").read("if x su y", 0, 0, None, False) is None
         True
         """
         known = self._first.get(line)
@@ -113,7 +121,7 @@ class Forms:
     def _plain(
         self, line: str, start: int, depth: int, program: str | None, joined: bool
     ) -> tuple[Statement, int] | None:
-        """The statement of a line without braces, colons and long comments."""
+        """The statement of a line of one command that nothing else can be meant by."""
         prefixes: list[Word] = []
         at = 0
         while True:
@@ -123,29 +131,32 @@ class Forms:
             text = found[1]
             end = at + len(text)
             name, kind = self._meanings.get(text, (None, None))
-            if kind is None:
+            word = Word(text, start + at, start + end, name)
+            if kind is None or (kind == "colon" and ":" not in line):
                 break
-            blanks = _BLANKS.match(line, end)
-            if kind != "bare" or blanks is None or blanks.end() == len(line):
+            prefix = _prefix(line, word, kind, end, start)
+            if prefix is None:
                 return None
-            prefixes.append(Word(text, start + at, start + end, name))
-            at = blanks.end()
-        if name in _NOT_PLAIN or _PLAIN.fullmatch(line, end) is None:
+            prefixes.append(prefix[0])
+            at = prefix[1]
+        last = _end(line, name, end, first=not prefixes)
+        if last is None:
             return None
         spans = [
             Span(_KINDS[found[0][0]], start + found.start(), start + found.end())
-            for found in _SPANS.finditer(line, end)
+            for found in _SPANS.finditer(line, len(prefixes[0].text) if prefixes else end)
         ]
-        statement = Statement(
+        opens = line[last - 1] == "{"
+        parts = (
             Kind.COMMAND,
             start,
-            start + len(line.rstrip()),
+            start + last,
             tuple(prefixes),
-            Word(text, start + at, start + end, name),
+            word,
             depth,
             program,
             None,
-            False,
+            opens,
             joined,
             False,
             (),
@@ -153,8 +164,52 @@ class Forms:
             tuple(spans),
             line,
         )
-        known = self._first[line] = (statement, start + len(line))
+        known = (_new(Statement, parts), start + (last if opens else len(line)))
+        self._first[line] = known
         return known
+
+
+def _prefix(line: str, word: Word, kind: str, end: int, start: int) -> tuple[Word, int] | None:
+    """A prefix, and where its command starts in the line.
+
+    None where more than a glance is needed.
+
+    Args:
+        line: The line.
+        word: The prefix, with places of the whole text.
+        kind: Its kind.
+        end: Where it ends in the line.
+        start: Where the line starts in the text.
+    """
+    if kind == "colon" and word.canonical not in _NOT_PREFIXES:
+        arguments = _ARGUMENTS.match(line, end)
+        if arguments is None:
+            return None
+        colon = start + arguments.start(1)
+        word = word._replace(arguments=(word.end, colon), colon=colon)
+        end = arguments.end()
+    elif kind != "bare":
+        return None
+    blanks = _BLANKS.match(line, end)
+    after = blanks.end() if blanks is not None else end
+    if after == len(line) or (after == end and kind == "bare"):
+        return None
+    return word, after
+
+
+def _end(line: str, name: str | None, at: int, *, first: bool) -> int | None:
+    """Where a command ends whose word ends here; None where more than a glance is needed."""
+    if name in _NOT_PLAIN:
+        return None
+    if name in _GIVERS and gives_command(line, str(name), at, len(line)):
+        return None
+    if name in _LOOPS:
+        loop = _LOOP.fullmatch(line, at) if first else None
+        return loop.end(1) if loop is not None else None
+    known = name is not None and not is_community(name)
+    if (_PLAIN_WITH_COLONS if known else _PLAIN).fullmatch(line, at) is None:
+        return None
+    return len(line.rstrip())
 
 
 def _moved(word: Word, by: int) -> Word:

@@ -22,6 +22,7 @@ __all__ = [
     "DEFINERS",
     "TEXT_RUNNERS",
     "Again",
+    "gives_command",
     "of_command",
     "of_star_comment",
     "second",
@@ -181,15 +182,8 @@ def _after_macro(parser: Again, reader: HeadReader, at: int, end: int) -> Iterat
 def _in_strings(parser: Again, name: str, at: int, piece: Piece) -> Iterator[Reading]:
     """Texts that may be run as commands later."""
     text = parser.text
-    if name == "foreach":
-        listed = _IN.match(text, at, piece.end)
-        words = _LISTED.finditer(text, listed.end(), piece.end) if listed else ()
-        places = [(word.start(), word.end()) for word in words]
-    elif name in DEFINERS:
-        defined = _DEFINED.match(text, at, piece.end)
-        start = defined.end() if defined else at
-        behind = _QUOTES_BEHIND.search(text, max(start, piece.end - 8), piece.end)
-        places = [(start, behind.start() if behind else piece.end)]
+    if name == "foreach" or name in DEFINERS:
+        places = _given(text, name, at, piece.end)
     else:
         strings = [span for span in piece.spans if span.kind == "string" and span.start >= at]
         places = [(span.start, span.end) for span in strings]
@@ -199,6 +193,34 @@ def _in_strings(parser: Again, name: str, at: int, piece: Piece) -> Iterator[Rea
         if word and canonical(word.group()) is not None:
             for one in parser.again(first, last)[:1]:
                 yield Reading(why=Why.IN_STRING, statement=one)
+
+
+def _given(text: str, name: str, at: int, end: int) -> list[tuple[int, int]]:
+    """The places of texts that a macro is given."""
+    if name == "foreach":
+        listed = _IN.match(text, at, end)
+        words = _LISTED.finditer(text, listed.end(), end) if listed else ()
+        return [(word.start(), word.end()) for word in words]
+    defined = _DEFINED.match(text, at, end)
+    start = defined.end() if defined else at
+    behind = _QUOTES_BEHIND.search(text, max(start, end - 8), end)
+    return [(start, behind.start() if behind else end)]
+
+
+def gives_command(text: str, name: str, at: int, end: int) -> bool:
+    """Whether a text that a macro is given starts with a command.
+
+    Args:
+        text: The whole text.
+        name: The command that gives it.
+        at: Where its arguments start.
+        end: Where they end.
+
+    >>> gives_command('local c "list x"', "local", 5, 16), gives_command("local c x", "local", 5, 9)
+    (True, False)
+    """
+    words = (_LISTED.match(text, *place) for place in _given(text, name, at, end))
+    return any(word is not None and canonical(word.group()) is not None for word in words)
 
 
 def _behind_quotes(text: str, at: int, end: int) -> int:
