@@ -35,6 +35,8 @@ _FREE_WORDS = frozenset((
 _COEFFICIENTS = frozenset(("test", "lincom", "lincomest", "constraint"))
 #: As many names are looked for one by one before the words of a statement are.
 _FEW = 50
+#: How much a command shows: nothing, statistics of variables, or what it is given.
+_SILENT, _OF_VARIABLES, _LOUD = range(3)
 _CONTROL = ("foreach", "forvalues", "if", "while", "else")
 
 
@@ -57,7 +59,7 @@ class Judge:
         self.since = since
         self._places = sorted(since.values())
         self._forms: dict[tuple[str, Held, int], Shown | None] = {}
-        self._silent: dict[str, bool] = {}
+        self._silence: dict[str, int] = {}
         self._by_variables = bool(taints.variables.any or taints.unnamed)
 
     def shown(self, parts: Iterable[Part]) -> list[Shown]:
@@ -97,13 +99,30 @@ class Judge:
     def _shows_nothing(self, part: Part) -> bool:
         """Whether a command has nothing in it that it could show."""
         name = part.name
-        silent = self._silent.get(name)
-        if silent is None:
-            policy = self.policy
-            acts = self._by_variables and policy.verdict(name).action.rank > 0
-            silent = not (acts or name in policy.gather or policy.may_show(name))
-            silent = self._silent[name] = silent or not name or name in _CONTROL
-        return silent and not part.by_macro and not part.expands()
+        silence = self._silence.get(name)
+        if silence is None:
+            silence = self._silence[name] = self._silence_of(name)
+        if silence == _LOUD or part.by_macro or part.expands():
+            return False
+        return silence == _SILENT or self._without_figures(part)
+
+    def _silence_of(self, name: str) -> int:
+        """Whether a command shows nothing, or nothing but statistics of variables."""
+        policy = self.policy
+        if not name or name in _CONTROL:
+            return _SILENT
+        if name in policy.gather or policy.may_show(name):
+            return _LOUD
+        acts = self._by_variables and policy.verdict(name).action.rank > 0
+        return _OF_VARIABLES if acts else _SILENT
+
+    def _without_figures(self, part: Part) -> bool:
+        """Whether no variable that holds a figure is named anywhere in a statement."""
+        names = self.taints.variables
+        if self.taints.without_name("variables").rank or names.begun or len(names.held) > _FEW:
+            return False
+        text, start, end = part.statement.source, part.start, part.statement.end
+        return all(text.find(name, start, end) < 0 for name in names.held)
 
     def _held(self, outside: str, inside: str) -> Held:
         return self.taints.held(outside, inside, self.policy)
@@ -193,11 +212,9 @@ class Judge:
 
     def _in_variables(self, part: Part) -> Held:
         """A command that shows statistics of a variable which is one figure throughout."""
-        code, held = part.outside, self.taints.variables.held
-        unnamed = self.taints.without_name("variables").rank or self.taints.variables.begun
-        if not unnamed and len(held) < _FEW and not any(name in code for name in held):
+        if self._without_figures(part):
             return CLEAN
-        words = set(_NAMES.findall(CONDITION.sub(" ", code)))
+        words = set(_NAMES.findall(CONDITION.sub(" ", part.outside)))
         start = part.statement.start
         later = [word for word in words if self.since.get(word, -1) < start]
         known = (self.taints.variables.of(word) for word in later)
