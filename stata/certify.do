@@ -71,6 +71,53 @@ fdzsummarize wage, entity(person)
 quietly log close certify
 fdz_holds, file("`seen'") text("20.5") absent(1)
 
+* --- three cases: the mean without the deviation; all but one alike -------------------------------
+clear
+set obs 20
+generate few = 10 * _n in 1/3
+generate nearly = cond(_n == 7, 31, 11)
+quietly log using "`seen'", text replace name(certify)
+fdzsummarize few nearly
+quietly log close certify
+fdz_holds, file("`seen'") text(" 20 ") absent(0)
+fdz_holds, file("`seen'") text(" 10") absent(1)
+fdz_holds, file("`seen'") text(" 12 ") absent(1)
+fdzsummarize few
+assert r(mean) == 20
+assert missing(r(sd)) & missing(r(Var))
+
+* --- one case far from all others: the mean without the deviation ----------------------------------
+clear
+set obs 51
+generate far = cond(_n == 51, 300, 100 + mod(_n, 7) / 100)
+fdzsummarize far
+assert r(N) == 51 & !missing(r(mean))
+assert missing(r(sd))
+
+* --- tabstat: a group of two, the one that hides it, and rows without a group ---------------------
+clear
+set obs 60
+generate g = cond(_n <= 2, 1, cond(_n <= 12, 2, 3))
+replace g = . in 60
+generate x = 1000 + _n
+replace x = 999999 in 60
+label define g 1 "Smallest" 2 "Hiding" 3 "Shown"
+label values g g
+quietly log using "`seen'", text replace name(certify)
+fdztabstat x, stats(n mean q) by(g)
+quietly log close certify
+fdz_holds, file("`seen'") text("Shown") absent(0)
+fdz_holds, file("`seen'") text("1036") absent(0)
+fdz_holds, file("`seen'") text("Smallest") absent(1)
+fdz_holds, file("`seen'") text("Hiding") absent(1)
+fdz_holds, file("`seen'") text("p75") absent(0)
+* The total is of the 59 rows with a group
+fdz_holds, file("`seen'") text("1030") absent(0)
+
+* --- critical() does not switch a rule off ----------------------------------------------------------
+capture fdzsummarize x, critical(0)
+assert _rc == 198
+
 * --- tabulate: a small count, and the one that would give it back -----------------------------
 clear
 set obs 100
@@ -104,6 +151,8 @@ label values k k
 quietly log using "`seen'", text replace name(certify)
 fdztabulate h k
 quietly log close certify
+fdztabulate k, generate(is)
+assert is1 == (k == 0) & is5 == (k == 4)
 fdz_holds, file("`seen'") text("Nought") absent(0)
 fdz_holds, file("`seen'") text("the inside of the table is withheld") absent(1)
 
@@ -118,6 +167,14 @@ fdzregress y z single
 assert missing(e(N))
 fdzregress y z in 1/11
 assert missing(e(N))
+* A base level of two cases has no dummy of its own
+generate byte base = cond(_n <= 2, 1, 2 + mod(_n, 3))
+fdzregress y z i.base
+assert missing(e(N))
+fdzregress y z i.base in 3/60
+assert e(N) == 58
+fdzregress y, noheader
+assert e(N) == 60
 fdzregress y z
 assert e(N) == 60
 fdzregress y z, vce(robust)
@@ -130,6 +187,12 @@ generate w = 10
 fdzestimate logit d z
 assert e(N) == 60
 assert "`e(cmd)'" == "logit"
+* Odds ratios stay odds ratios
+quietly log using "`seen'", text replace name(certify)
+fdzestimate logit d z, or
+quietly log close certify
+fdz_holds, file("`seen'") text("Coef") absent(1)
+fdz_holds, file("`seen'") text("_cons") absent(0)
 quietly log using "`seen'", text replace name(certify)
 fdzestimate poisson c z in 1/11
 quietly log close certify

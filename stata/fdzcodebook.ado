@@ -1,10 +1,14 @@
 *! fdzcodebook: codebook without ranges, distinct values and examples
 *! NOT YET RUN IN STATA: certify it before use, see README.md
 * Syntax:  fdzcodebook [varlist] [if] [in] [, entity(varname) critical(p)]
-program fdzcodebook
+program fdzcodebook, rclass
     version 14
     syntax [varlist] [if] [in] [, ENTity(varname) CRItical(string) *]
     fdzparameters, critical(`critical')
+    local who
+    if "`entity'" != "" {
+        local who "entity(`entity')"
+    }
     marksample touse, novarlist
     quietly count if `touse'
     local all = r(N)
@@ -18,7 +22,8 @@ program fdzcodebook
         display as text %24s "type:" "  `kind'"
         quietly count if `touse' & missing(`name')
         local gaps = r(N)
-        if (`gaps' > 0 & `gaps' < `fdz_minimum') | `all' < `fdz_minimum' {
+        local others = `all' - `gaps'
+        if inrange(`gaps', 1, `fdz_minimum' - 1) | inrange(`others', 1, `fdz_minimum' - 1) {
             display as text %24s "missing:" "  ."
         }
         else {
@@ -28,14 +33,14 @@ program fdzcodebook
         if _rc {
             continue
         }
-        fdzcheck `name' if `touse', minimum(`fdz_minimum') k(`fdz_k') p(`fdz_p') entity(`entity')
+        fdzcheck `name' if `touse', minimum(`fdz_minimum') k(`fdz_k') p(`fdz_p') `who'
         if !`fdz_ok' {
             display as text %24s "mean, std. dev.:" "  ."
             continue
         }
         quietly summarize `name' if `touse', detail
         local mean = r(mean)
-        local spread = r(sd)
+        local spread = cond(`fdz_spread', r(sd), .)
         display as text %24s "mean:" "  " as result %10.0g `mean'
         display as text %24s "std. dev.:" "  " as result %10.0g `spread'
         foreach q in 10 25 50 75 90 {

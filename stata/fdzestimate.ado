@@ -15,6 +15,7 @@ program fdzestimate, eclass byable(onecall)
         display as text "FDZ: models by group: write a loop with if, each model is then checked"
         exit
     }
+    local line `"`macval(0)'"'
     capture quietly `macval(0)'
     if _rc {
         local failed = _rc
@@ -27,7 +28,7 @@ program fdzestimate, eclass byable(onecall)
         local left = e(N) - e(rank)
     }
     if missing(`left') {
-        local left = e(N) - colsof(e(b))
+        capture local left = e(N) - colsof(e(b))
     }
     * Frequency weights count one case as many.
     quietly count if e(sample)
@@ -39,6 +40,30 @@ program fdzestimate, eclass byable(onecall)
         display as text "FDZ: withheld for confidentiality"
         exit
     }
+    fdzestimate_how `macval(line)'
     * Estimation commands show their results again when called without variables.
-    `e(cmd)'
+    local show `e(cmd2)'
+    if "`show'" == "" {
+        local show `e(cmd)'
+    }
+    `show', `s(how)'
+end
+
+* Options that say how a model is shown: odds ratios must not come out as coefficients. Each part
+* of the line that ends with a colon, as svy: or mi estimate:, may have some.
+program fdzestimate_how, sclass
+    version 14
+    local how
+    local rest `"`macval(0)'"'
+    while `"`rest'"' != "" {
+        gettoken part rest : rest, parse(":") bind
+        gettoken before options : part, parse(",") bind
+        local 0 `"`options'"'
+        syntax [, OR IRr noHR RRr EForm COEF TRatio Level(passthru) noHEader noTABle *]
+        foreach name in or irr hr rrr eform coef tratio level header table {
+            local how `how' ``name''
+        }
+    }
+    local how : list uniq how
+    sreturn local how `how'
 end

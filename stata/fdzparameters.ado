@@ -1,9 +1,9 @@
 *! fdzparameters: gives the rules of the centre to the calling program, never to a log
 *! NOT YET RUN IN STATA: certify it before use, see README.md
 * In:  fdz_parameters.txt on the adopath of the server, lines like: minimum 3
-*      and, from the known option, critical(p).
+*      and, from the known option, critical(p). Beside a file it can only make the rule stricter.
 * Out: locals of the calling program: fdz_minimum fdz_k fdz_p fdz_cases fdz_df
-program fdzparameters
+program fdzparameters, rclass
     version 14
     syntax [, CRItical(string)]
     local minimum 3
@@ -11,8 +11,10 @@ program fdzparameters
     local df 10
     local k 85
     local p .
+    local server 0
     capture quietly findfile fdz_parameters.txt
     if _rc == 0 {
+        local server 1
         tempname rules
         file open `rules' using `"`r(fn)'"', read text
         file read `rules' line
@@ -33,17 +35,22 @@ program fdzparameters
     }
     if "`critical'" != "" {
         capture confirm number `critical'
+        if _rc == 0 {
+            * A condition on a number that is not above 0 would switch the rule off.
+            capture assert `critical' > 0 & `critical' <= 100
+        }
         if _rc {
-            display as error "FDZ: critical() takes a number"
+            display as error "FDZ: critical() takes a number above 0, up to 100"
             exit 198
         }
-        local p `critical'
     }
     if "`p'" == "." {
         local p = 100 * (100 - `k') / `k'
     }
-    else {
-        local k = 100 * 100 / (100 + `p')
+    if "`critical'" != "" {
+        local own = 100 * 100 / (100 + `critical')
+        local p = cond(`server', max(`p', `critical'), `critical')
+        local k = cond(`server', min(`k', `own'), `own')
     }
     c_local fdz_minimum `minimum'
     c_local fdz_cases `cases'

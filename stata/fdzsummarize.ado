@@ -2,20 +2,24 @@
 *! NOT YET RUN IN STATA: certify it before use, see README.md
 * Syntax:  fdzsummarize [varlist] [if] [in] [weight] [, detail meanonly entity(varname) critical(p)]
 * Results: as summarize, so that loops over r(min) and r(max) run; the rewriter of the
-*          do-file stops what would show them. Percentiles that may not be shown are left out.
+*          do-file stops what would show them. What may not be shown otherwise is left out.
 * Rules:   see fdzcheck; a percentile q only if n*min(q,1-q) is at least the limit.
 program fdzsummarize, rclass byable(recall)
     version 14
     syntax [varlist] [if] [in] [aweight fweight iweight] [, Detail MEANonly ENTity(varname) ///
-        CRItical(string) noFormat SEParator(integer 5)]
+        CRItical(string) Format SEParator(integer 5)]
     fdzparameters, critical(`critical')
     marksample touse, novarlist
+    local who
+    if "`entity'" != "" {
+        local who "entity(`entity')"
+    }
     local weights
     if "`weight'" != "" {
         local weights "[`weight'`exp']"
     }
     if "`meanonly'" != "" {
-        quietly fdzsummarize `varlist' if `touse' `weights', entity(`entity') ///
+        quietly fdzsummarize `varlist' if `touse' `weights', `who' ///
             critical(`critical')
         return add
         exit
@@ -30,7 +34,7 @@ program fdzsummarize, rclass byable(recall)
             display as text %12s abbrev("`name'", 12) " {c |}" as result %11.0f 0
             continue
         }
-        fdzcheck `name' `weights' if `touse', minimum(`fdz_minimum') k(`fdz_k') p(`fdz_p') entity(`entity')
+        fdzcheck `name' `weights' if `touse', minimum(`fdz_minimum') k(`fdz_k') p(`fdz_p') `who'
         if `fdz_missing' {
             display as text %12s abbrev("`name'", 12) " {c |}" as result %11.0f 0
             continue
@@ -53,9 +57,18 @@ program fdzsummarize, rclass byable(recall)
         }
         local cases = r(N)
         local mean = r(mean)
-        local spread = r(sd)
+        if !`fdz_spread' {
+            * Mean and deviation of so few can be solved for the values.
+            local kept_sd .
+            local kept_Var .
+            local withheld 1
+        }
+        if `fdz_n' < 10 {
+            local kept_skewness .
+            local kept_kurtosis .
+        }
         display as text %12s abbrev("`name'", 12) " {c |}" as result %11.0fc `cases' ///
-            %12.0g `mean' %13.0g `spread'
+            %12.0g `mean' %13.0g `kept_sd'
         if "`detail'" != "" & "`weight'" != "iweight" {
             foreach q in 1 5 10 25 50 75 90 95 99 {
                 if `fdz_n' * min(`q', 100 - `q') >= 100 * `fdz_cases' {
@@ -69,8 +82,7 @@ program fdzsummarize, rclass byable(recall)
             }
         }
         foreach result in N sum_w mean sd Var sum min max skewness kurtosis `shown' {
-            capture confirm number `kept_`result''
-            if !_rc {
+            if !inlist("`kept_`result''", "", ".") {
                 return scalar `result' = `kept_`result''
             }
         }

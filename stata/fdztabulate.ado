@@ -1,22 +1,43 @@
 *! fdztabulate: tabulate without counts that are too small, and what would give them back
 *! NOT YET RUN IN STATA: certify it before use, see README.md
-* Syntax:  fdztabulate varname [varname] [if] [in] [fweight] [, missing critical(p)]
+* Syntax:  fdztabulate varname [varname] [if] [in] [fweight] [, missing generate(stub)
+*                      summarize(varname) critical(p)]; other options are named and not carried out
 * Rules:   one way: a small count is withheld, with it the next smallest ones until two counts
 *          and the minimum together are withheld. Two ways: with a small count inside, all
 *          counts inside are withheld; totals follow the rule for one way. With weights nothing
 *          is shown if a cell has too few cases. The names of withheld rows are not shown, nor
 *          how many there are: a name that few cases have tells a rare value.
-program fdztabulate, byable(recall)
+program fdztabulate, rclass byable(recall)
     version 14
-    syntax varlist(min=1 max=2) [if] [in] [fweight] [, MISSing CRItical(string) *]
+    syntax varlist(min=1 max=2) [if] [in] [fweight] [, Missing Generate(name) ///
+        SUmmarize(varname) CRItical(string) *]
     fdzparameters, critical(`critical')
     marksample touse, novarlist
     local weights
     if "`weight'" != "" {
         local weights "[`weight'`exp']"
     }
+    if strpos(`"`options'"', "subpop") > 0 {
+        display as error "FDZ: subpop() is not permitted, use if"
+        exit 198
+    }
+    if `"`options'"' != "" {
+        display as text `"FDZ: not carried out here: `options'"'
+    }
     * Numbers of the categories: strings have no matrix of values.
     tokenize `varlist'
+    if "`summarize'" != "" {
+        if "`2'" != "" {
+            display as text "FDZ: means by two variables are not shown"
+            exit
+        }
+        fdztabstat `summarize' `weights' if `touse', by(`1') statistics(mean sd n)
+        exit
+    }
+    if "`generate'" != "" & "`2'" == "" {
+        * Variables of the categories, for what the program does with them later.
+        quietly tabulate `1' if `touse', generate(`generate') `missing'
+    }
     tempvar rows columns
     quietly egen long `rows' = group(`1') if `touse', label `missing'
     local crossed `rows'
@@ -33,6 +54,7 @@ program fdztabulate, byable(recall)
                 local count = `cases'[`i', `j']
                 if `count' > 0 & `count' < `fdz_minimum' {
                     display as text "FDZ: withheld for confidentiality"
+                    capture label drop `crossed'
                     exit
                 }
             }
@@ -41,11 +63,18 @@ program fdztabulate, byable(recall)
     tempname counts
     if "`2'" == "" {
         quietly tabulate `rows' `weights' if `touse', matcell(`counts')
+        * For loops; the rewriter of the do-file stops what would show them.
+        return scalar N = r(N)
+        return scalar r = r(r)
         display
         fdztabulate_rows `counts' `rows', minimum(`fdz_minimum')
+        capture label drop `rows'
         exit
     }
     quietly tabulate `rows' `columns' `weights' if `touse', matcell(`counts')
+    return scalar N = r(N)
+    return scalar r = r(r)
+    return scalar c = r(c)
     local small 0
     local down = rowsof(`counts')
     local across = colsof(`counts')
@@ -86,6 +115,8 @@ program fdztabulate, byable(recall)
     fdztabulate_rows `right' `rows', minimum(`fdz_minimum')
     display as text "Totals of `2'"
     fdztabulate_rows `below' `columns', minimum(`fdz_minimum')
+    * What the numbers of the categories stand for is not left behind.
+    capture label drop `crossed'
 end
 
 * One list of counts with its total.

@@ -1,11 +1,11 @@
 *! fdzutest: test for a U shape without the ends of the range
 *! NOT YET RUN IN STATA: certify it before use, see README.md
-* Syntax:  fdzutest x xsquared, after a regression with both
+* Syntax:  fdzutest x xsquared [, min(#) max(#)], after a regression with both
 * Rules:   the model of fdzregress only; t values at the ends of the range would give the ends
 *          back together with the coefficients, so the test is shown in classes.
 program fdzutest, rclass
     version 14
-    syntax varlist(min=2 max=2 numeric) [, CRItical(string) *]
+    syntax varlist(min=2 max=2 numeric) [, MIN(string) MAX(string) CRItical(string) *]
     fdzparameters, critical(`critical')
     tokenize `varlist'
     if missing(e(df_r)) | e(df_r) < `fdz_df' {
@@ -16,12 +16,16 @@ program fdzutest, rclass
     scalar `one' = _b[`1']
     scalar `two' = _b[`2']
     matrix `a' = e(V)
-    scalar `b' = `a'["`1'", "`2'"]
+    scalar `b' = `a'[rownumb(`a', "`1'"), colnumb(`a', "`2'")]
     quietly summarize `1' if e(sample), meanonly
     local worst 0
     local sides 0
     foreach end in min max {
         local x = r(`end')
+        * Ends that the researcher names stand in the do-file anyway.
+        if "``end''" != "" {
+            local x = ``end''
+        }
         scalar `c' = `one' + 2 * `two' * `x'
         local se = sqrt(_se[`1']^2 + 4 * `x'^2 * _se[`2']^2 + 4 * `x' * `b')
         local worst = max(`worst', ttail(e(df_r), abs(`c' / `se')))

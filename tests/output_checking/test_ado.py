@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.output_checking.policy_rules import Pattern
 from discreet.output_checking.stata import Kind, Statement, parse_do
 
 STATA = Path(__file__).resolve().parents[2] / "stata"
@@ -104,3 +105,73 @@ def test_the_certification_looks_at_names_and_at_commands_named_by_a_macro() -> 
     assert 'text("(withheld)") absent(0)' in text
     for part in ("fdzrun `command'", "fdzestimate svy:", "[fweight=w]"):
         assert part in text
+
+
+#: Options of the originals as researchers write them, which must mean the same.
+WRITTEN = {
+    "summarize": "d detail mean meanonly f format sep(1)",
+    "tabstat": "s(mean) stat(mean) statistics(mean) stats(mean) by(g) m missing",
+    "tabulate": "m miss missing g(d) gen(d) su(x) sum(x)",
+    "regress": "r robust cl(i) cluster(i) vce(hc3) nocons noconstant l(90) b beta noheader hc3",
+    "xtsum": "i(id)",
+    "utest": "min(1) max(9)",
+}
+
+
+def options_of(name: str) -> list[str]:
+    """The options that a safe command names in its first syntax."""
+    text = (STATA / f"fdz{name}.ado").read_text().replace("///\n", " ")
+    declared = re.search(r"^ *syntax .*\[, ?([^\n]*)\]$", text, re.MULTILINE)
+    assert declared is not None
+    return [word for word in re.sub(r"\([^)]*\)", "", declared[1]).split() if word != "*"]
+
+
+def accepts(declared: str, word: str) -> bool:
+    """Whether Stata reads a word as an option: capitals must be there, `no` in small stays."""
+    switched = declared.startswith("no") and declared[2:3].isupper()
+    name, used = (declared[2:], word.removeprefix("no")) if switched else (declared, word)
+    return (word.startswith("no") or not switched) and Pattern.of(name).matches(used)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_options_are_read_as_the_original_reads_them(name: str) -> None:
+    declared = options_of(name)
+    for written in WRITTEN[name].split():
+        word = written.partition("(")[0]
+        assert any(accepts(one, word) for one in declared), written
+
+
+def test_options_that_the_original_does_not_have_are_not_read() -> None:
+    assert not any(accepts(one, "t") for one in options_of("summarize"))
+    assert accepts("noHEader", "noheader")
+    assert not accepts("noHEader", "header")
+
+
+@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
+def test_options_of_no_content_are_not_handed_on(path: Path) -> None:
+    """An option of a variable without one would stop the command."""
+    for one in commands(path):
+        assert not re.search(r"\bentity\(`entity'\)", one.text) or one.text.startswith("local")
+
+
+@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
+def test_results_of_commands_that_ran_quietly_do_not_stay(path: Path) -> None:
+    """`r(min)` of a quiet summarize would be there for a later display."""
+    if path.stem in ("fdzrun", "fdzinspect"):
+        return
+    first = next(one for one in commands(path) if one.canonical == "program")
+    assert re.search(r", (rclass|eclass)\b", first.text)
+
+
+def test_what_is_handed_to_the_caller_is_no_expression() -> None:
+    """`c_local` takes what stands there as it is."""
+    handed = [one.text for path in ADO for one in commands(path) if one.text.startswith("c_local")]
+    assert len(handed) == 9
+    assert not any("=" in text for text in handed)
+
+
+def test_three_cases_have_no_deviation_beside_their_mean() -> None:
+    text = (STATA / "fdzcheck.ado").read_text()
+    assert "local spread = `ok' & `n' > max(`minimum', 2)" in text
+    for name in ("summarize", "tabstat", "codebook", "xtsum"):
+        assert "fdz_spread" in (STATA / f"fdz{name}.ado").read_text()
