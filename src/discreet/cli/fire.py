@@ -82,7 +82,8 @@ def undo(
     from discreet.output_checking.scripts.files import is_script, undo_script
     from discreet.output_checking.submission import undo as restore
 
-    original = (undo_script if is_script(manifest.with_suffix("")) else restore)(manifest)
+    script = bool(manifest.name) and is_script(manifest.with_suffix(""))
+    original = (undo_script if script else restore)(manifest)
     show(f"The original is in {original}.", {"out": str(original)}, as_json=as_json)
 
 
@@ -104,6 +105,8 @@ def policy_rules(
 
     rules = Policy.default() if policy is None else Policy.read(policy)
     if out is not None:
+        if out.is_dir():
+            raise typer.BadParameter("this is a folder; name a file in it", param_hint="--out")
         write_text(out, "".join(f"{line}\n" for line in rules.run_time_lines()))
         show(f"The rules for the server are in {out}.", {"out": str(out)}, as_json=as_json)
         return

@@ -27,6 +27,7 @@ from discreet.output_checking.sanitising.frequencies import read_crosstab, read_
 from discreet.output_checking.sanitising.lines import LogLine
 from discreet.output_checking.sanitising.messages import Passages
 from discreet.output_checking.sanitising.panels import read_xtdescribe, read_xtsum
+from discreet.output_checking.sanitising.safe_outputs import SAFE, read_safe
 
 __all__ = ["WITHHELD", "Judgement", "judged"]
 
@@ -159,6 +160,10 @@ def _claim(window: Window, passages: Passages, names: set[str]) -> Claim | None:
         return None
     if "count" in names and (claim := read_count(window, passages.rules)) is not None:
         return claim
+    if any(name.startswith(SAFE) for name in names):
+        claim = read_safe(window, passages.rules, names)
+        if claim is not None:
+            return claim
     readers = _readers(text)
     if not readers and len(window) > 1 and _RULE_START.match(window[1].text):
         readers = (read_detail,)  # the label of a variable stands above the line
