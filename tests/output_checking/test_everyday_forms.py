@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 
 from discreet.output_checking.rewriting import Rewriting, rewrite
 from discreet.output_checking.stata import Kind, parse_do
+from discreet.output_checking.submission import rewrite_files
 
 REFUSED = "*FDZ: command not permitted in remote execution"
 
@@ -220,3 +224,38 @@ def test_prefixes_by_themselves_raise_no_alarm(line: str) -> None:
 
 def test_statements_on_objects_are_looked_at() -> None:
     assert said(rewritten(".Graph.title.text = {}")) == [("review", "command")]
+
+
+@pytest.mark.parametrize(
+    "line", ["di " + "`" * 200_000, "local a " + "`" * 200_000, "di " + "`a" * 100_000 + "'"]
+)
+def test_back_quotes_without_end_are_told_and_take_no_time(line: str) -> None:
+    begin = time.process_time()
+    done = rewrite(f"{line}\nlist x\n")
+    # Where the time grows as the square this takes minutes.
+    assert time.process_time() - begin < 10
+    assert {("review", "open-macro"), ("refused", "command")} <= set(said(done))
+
+
+@pytest.mark.parametrize("line", ["di `x'", 'di "it`s"', "* `x", 'di `"a"\'', "di 1 // `x"])
+def test_closed_macros_strings_and_comments_open_none(line: str) -> None:
+    assert "open-macro" not in [rule for _, rule in said(rewrite(line))]
+
+
+@pytest.mark.parametrize(
+    "line", ["global S_ADO x", "macro define S_ADO x", "macro drop a S_ADO", "macro drop fdz_k"]
+)
+def test_where_programs_are_found_is_not_changed(line: str) -> None:
+    assert rewritten(line).text.startswith(REFUSED)
+
+
+def test_safe_programs_are_looked_for_in_folders_below(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "fdzsummarize.ado").write_text("program fdzsummarize\nend\n")
+    (tmp_path / "deep" / "other.ado").write_text("program other\nend\n")
+    program = tmp_path / "a.do"
+    program.write_text("summarize x\n")
+    (outcome,) = rewrite_files([program])
+    told = [finding for finding in outcome.findings if finding.rule == "ado-file"]
+    assert [finding.severity.value for finding in told] == ["error"]
+    assert outcome.output is None

@@ -29,7 +29,7 @@ _PROGRAM = re.compile(r"\s*(?:def\w*\s+)?(\w+)")
 #: Names that begin with FDZ where a global is given or dropped.
 _RESERVED = {
     "global": re.compile(r"\s+(?i:fdz)"),
-    "macro": re.compile(r"\s+(?:dr\w*\s(?:\s*\S+\s)*?|\w+\s)\s*(?i:fdz)"),
+    "macro": re.compile(r"\s+(?:dr\w*\s(?:\s*\S+\s)*?|\w+\s)\s*(?:(?i:fdz)|S_ADO\b)"),
 }
 _PROGRAM_WORDS = ("drop", "dir", "list")
 
@@ -228,7 +228,9 @@ class Decider:
             self._inner(decision, name)
         reserved = _RESERVED.get(name)
         if reserved is not None and reserved.match(statement.source, command.end, statement.end):
-            decision.refuse("reserved-name", name, "names that begin with FDZ are the centre's")
+            decision.refuse(
+                "reserved-name", name, "the name is the centre's, or says which programs run"
+            )
         if verdict.action is Action.REFUSED:
             decision.refuse("command", verdict.name, verdict.reason)
         elif verdict.action is Action.WRAPPED:

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from discreet.output_checking.parts import Part
 from discreet.output_checking.policy import Action
 from discreet.output_checking.stata.model import Statement
-from discreet.output_checking.taints import BAD, CLEAN, DOUBT, Held, Taints, among, bare_words
+from discreet.output_checking.taints import (
+    BAD,
+    CLEAN,
+    DOUBT,
+    Held,
+    Taints,
+    among,
+    bare_words,
+    without_macros,
+)
 
 __all__ = ["Shown", "all_numbers", "displayed", "listed", "may_name", "named"]
 
@@ -30,7 +39,6 @@ _LIST = re.compile(r"\s*(?:in|of\s+numlist)\b")
 _STRING = re.compile(r"\"[^\"]*\"")
 _COMPOSED = re.compile(r"(?<![\w`'(\[.])([A-Za-z_]\w*)(?:`\w+'\w*)+(?![\w(\[`'])")
 _SCALAR = re.compile(r"\bscalar\(\s*([A-Za-z_]\w*)\s*\)")
-_MACROS = re.compile(r"`[^']*'|\$\{?\w+\}?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +77,7 @@ def may_name(part: Part, at: int, names: set[str]) -> bool:
         rest = _STRING.sub(" ", next(texts, "").strip("`\"'"))
     if named(rest, names):
         return True
-    return not rest.lstrip().startswith(":") and bool(bare_words(_MACROS.sub(" ", rest)))
+    return not rest.lstrip().startswith(":") and bool(bare_words(without_macros(rest)))
 
 
 def named(code: str, names: set[str]) -> list[str]:
@@ -122,7 +130,7 @@ def displayed(part: Part, names: set[str], taints: Taints, scalars: list[tuple[i
     for name in _SCALAR.findall(code):
         if not among(name, taints.known_scalars):
             held = max(held, Held(DOUBT, f"the scalar {name}, which is not made here"))
-    plain = _MACROS.sub(lambda macro: " " * len(macro.group()), code)
+    plain = without_macros(code)
     for start, word in bare_words(plain):
         if among(word, taints.known_scalars):
             scalars.append((part.start + start, part.start + start + len(word)))

@@ -29,6 +29,7 @@ from discreet.output_checking.taints import (
     bare_words,
     name_ends,
     note,
+    without_macros,
 )
 
 __all__ = ["Following", "Shown"]
@@ -47,7 +48,6 @@ _GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
 _OPTION = re.compile(r"\b(local|matcell|matrow|matcol|matrix)\s*\(\s*([\w`'$]+)\s*\)")
 #: The record before or after: another figure in each record.
 _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
-_EXPANDED = re.compile(r"`[^']*'|\$\{?\w+\}?")
 _GATHERING = ("statsby", "simulate", "rolling")
 
 
@@ -140,7 +140,7 @@ class Following:
 
     def _unknown_words(self, code: str) -> list[tuple[int, str]]:
         known = self.taints.known_scalars | self.taints.known_matrices
-        plain = _EXPANDED.sub(lambda found: " " * len(found.group()), code)
+        plain = without_macros(code)
         return [(at, word) for at, word in bare_words(plain) if word not in known]
 
     def _may_be_first(self, code: str) -> bool:

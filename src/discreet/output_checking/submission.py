@@ -363,7 +363,8 @@ def _replaced(path: Path, data: bytes) -> bool:
 
 def _shadows(path: Path) -> Iterator[Finding]:
     """Programs beside a do-file that Stata would load by their names."""
-    for each in sorted(path.parent.glob("*.ado")):
+    below = (each for each in path.parent.glob("*/**/*.ado") if each.stem.startswith("fdz"))
+    for each in sorted([*path.parent.glob("*.ado"), *below]):
         grave = each.stem.startswith("fdz")
         yield Finding(
             rule="ado-file",

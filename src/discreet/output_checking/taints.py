@@ -24,6 +24,7 @@ __all__ = [
     "expansions",
     "name_ends",
     "note",
+    "without_macros",
 ]
 
 _Key = TypeVar("_Key")
@@ -51,6 +52,8 @@ _OF_RESULTS = re.compile(r"\b(?:[rsec]|scalar|el|rowsof|colsof)\s*\([^()]*\)")
 _INLINE = re.compile(r"`(?:=|:\s*di(?:s\w*)?\s)([^`']*)")
 #: Macro functions that are called on the spot: ```:list uniq levels'``.
 _CALLED = re.compile(r"`:([^`']*)")
+_MACROS = re.compile(r"`[^']*'|\$\{?\w+\}?")
+_GLOBALS = re.compile(r"\$\{?\w+\}?")
 _OF_MACRO = re.compile(r"\b(?:local|global)\s+(\w+)")
 _QUOTED = re.compile(r"\"[^\"]*\"?")
 _BLANK = re.compile(r"\S")
@@ -327,6 +330,22 @@ def bare_words(code: str) -> list[tuple[int, str]]:
     if "(" in code:
         code = _OF_RESULTS.sub(lambda found: " " * len(found.group()), code)
     return [(found.start(), found.group()) for found in _WORD.finditer(code)]
+
+
+def without_macros(code: str) -> str:
+    r"""The code with blanks in place of its macros.
+
+    >>> without_macros("x + `max' * $y")
+    'x +        *   '
+    """
+    # Behind the last closing quote no local macro ends: not to look for one there takes out
+    # what would grow as the square of the length.
+    last = code.rfind("'") + 1
+    return _MACROS.sub(_blank, code[:last]) + _GLOBALS.sub(_blank, code[last:])
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found.group())
 
 
 def expansions(text: str) -> str:

@@ -6,7 +6,7 @@ In: spans in characters. Out: `Edit`s that do not overlap, and `Finding`s.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from discreet.output_checking.findings import Finding, Severity
 from discreet.output_checking.policy_rules import Action
@@ -94,7 +94,7 @@ class Notes:
             elif kept[-1].action is Action.WRAPPED and edit.action is Action.REFUSED:
                 # A safe call holds its arguments as they were written.
                 after = kept[-1].after.replace(edit.before, edit.after) if edit.before else ""
-                kept[-1] = replace(kept[-1], after=after or kept[-1].after)
+                kept[-1] = kept[-1]._replace(after=after or kept[-1].after)
         parts = []
         at = 0
         for edit in kept:

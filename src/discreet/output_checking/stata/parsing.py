@@ -202,7 +202,7 @@ class Parser(Walk):
         self.add(kind, start, cut, head=head, opens=piece.opens, spans=spans, found=found)
         if piece.opens:
             self.braces.append(piece.end - 1)
-        if piece.unclosed or piece.joins or self.scanner.open_comment is not None:
+        if piece.odd or self.scanner.open_comment is not None:
             self._check_command(piece)
         if cut < end:
             self.part(end)
@@ -210,12 +210,15 @@ class Parser(Walk):
             return
         if head.command is not None and head.command.canonical in _FOLLOWED:
             self._after_command(head.command, piece, prefixed=bool(head.prefixes))
-        elif not piece.unclosed and not piece.joins:
+        elif not piece.odd:
             self.keep(line, start)
 
     def _check_command(self, piece: Piece) -> None:
         for at in piece.unclosed[:1]:
             self.find("open-quote", "a quote is opened and never closed", at, at + 1)
+        if (at_macro := piece.open_macro) is not None:
+            words = "a back quote opens a macro that is never closed"
+            self.find("open-macro", words, at_macro, at_macro + 1)
         for at in piece.joins[:1]:
             words = "a string goes on over `///`; Stata may read the next line as a command"
             mild = not readings.starts_with_command(self.text, at, piece.end)

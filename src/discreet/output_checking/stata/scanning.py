@@ -36,8 +36,20 @@ class Piece:
     """One command as the scanner finds it."""
 
     __slots__ = (
-        "braces", "brackets", "colons", "deep_colons", "end", "inner", "joins", "opener", "opens",
-        "semicolons", "spans", "start", "unclosed",
+        "braces",
+        "brackets",
+        "colons",
+        "deep_colons",
+        "end",
+        "inner",
+        "joins",
+        "open_macro",
+        "opener",
+        "opens",
+        "semicolons",
+        "spans",
+        "start",
+        "unclosed",
     )  # fmt: skip
 
     def __init__(self, start: int) -> None:
@@ -55,7 +67,14 @@ class Piece:
         self.deep_colons: list[int] = []
         self.semicolons: list[int] = []
         self.unclosed: tuple[int, ...] = ()
+        #: A back quote outside of strings that opens a macro which never closes.
+        self.open_macro: int | None = None
         self.joins: tuple[int, ...] = ()
+
+    @property
+    def odd(self) -> bool:
+        """Whether something in it is not closed, or may end sooner."""
+        return bool(self.unclosed or self.joins or self.open_macro is not None)
 
 
 class Scanner:
@@ -187,7 +206,10 @@ class Scanner:
                 return at + 2
             return self._span(piece, "string", at, self.quotes.compound_end(at))
         end = self.quotes.macro_end(at)
-        return self._span(piece, "macro", at, end) if end else at + 1
+        if end is None:
+            piece.open_macro = at if piece.open_macro is None else piece.open_macro
+            return at + 1
+        return self._span(piece, "macro", at, end)
 
     def _dollar(self, piece: Piece, at: int) -> int:
         return self._span(piece, "macro", at, self.quotes.dollar_end(at))
