@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
+from discreet.errors import OutputCheckError
 from discreet.output_checking import safe
 from discreet.output_checking.safe import sums
 from discreet.output_checking.safe.coding import coded, numbered_texts
 from discreet.output_checking.safe.contributions import Numbering, dense
 from discreet.output_checking.safe.facts import MANY, Facts
 from discreet.output_checking.safe.groups import group
-from discreet.output_checking.safe.holding import Holding
+from discreet.output_checking.safe.holding import Holding, _commonest
+from discreet.output_checking.safe.judging import concentrated
 from discreet.output_checking.safe.large_sums import exact_sums
 from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.numbering import short_numbered
 from discreet.output_checking.safe.percentiles import percentile, ranked
 from discreet.output_checking.safe.records import take
+from discreet.output_checking.safe.weighing import Weighing
 
 ROWS = sums.SMALL + 7000
 WIDE = 10**12
@@ -157,6 +163,94 @@ def test_weights_that_one_person_has_hide_the_group(frame):
     assert result.frame.filter(pl.col("region") == region)["n"].to_list() == [None]
 
 
+def _weights(frame: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Weights of a kind. One record is a region of its own, another has most of the south, and
+    one person has most of the west in many records."""
+    rng = np.random.default_rng(9)
+    weight = 10.0 ** rng.uniform(0, 4, ROWS)
+    if kind == "ties":
+        weight = rng.integers(1, 4, ROWS) / 8
+    weight[((frame["person"] == 1) & (frame["region"] == "west")).fill_null(False)] *= 1e6
+    largest = frame["region"].index_of("süd") or 0
+    weight[largest] = 1e10
+    odd = rng.random(ROWS) < 0.02
+    odd[[largest, ROWS - 1]] = False
+    weight = np.where(odd, {"missing": np.nan, "zero": 0.0}.get(kind, weight), weight)
+    alone = pl.int_range(pl.len()) == ROWS - 1
+    known = pl.when(pl.col("size") < 11).then(pl.col("region").fill_null("nord"))
+    region = pl.when(alone).then(pl.lit("insel")).otherwise(known.otherwise("region"))
+    return frame.with_columns(region=region, weight=pl.Series(weight).fill_nan(None))
+
+
+@pytest.mark.parametrize("kind", ["all", "missing", "zero", "ties"])
+@pytest.mark.parametrize("entity", [None, "person", "name"])
+def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
+    data, limits = _weights(frame, kind), SafeLimits()
+    for rows in (data, data.sample(fraction=1.0, shuffle=True, seed=6), data.head(900)):
+        records = take(rows, ["region"], entity=entity, weights="weight").weighted()
+        weighing = Weighing(records=records, axis=group(records, "region", limits), limits=limits)
+        assert (weighing._inside[0].size > sums.SMALL) is (rows.height == ROWS)
+        heavy = set()
+        for at, region in enumerate(weighing.axis.values):
+            part = rows.filter(pl.col("region") == region, pl.col("weight") > 0)
+            exact = sums.exact_sum(part["weight"].to_numpy())
+            # Few records share one scale: the last digits of small ones may go.
+            few = pytest.approx(exact, rel=1e-6)
+            assert weighing.amounts[at] == (exact if rows.height == ROWS else few)
+            loads = part if entity is None else part.group_by(entity).agg(pl.col("weight").sum())
+            first, second, *_ = [*loads["weight"].sort(descending=True), 0.0, 0.0]
+            heavy |= {at} if concentrated(first, second, exact, limits) else set()
+        assert weighing.heavy == heavy
+        known = rows.drop_nulls("region")
+        gaps = take(known, ["region"], entity=entity, weights="weight")
+        axis = group(gaps, "region", limits)
+        same = Weighing(records=gaps, axis=axis, limits=limits)
+        assert (same.heavy, same.amounts.tolist()) == (heavy, weighing.amounts.tolist())
+        names = {weighing.axis.values[at] for at in heavy}
+        assert names >= {"insel", "süd"} & set(rows["region"])
+        assert ("west" in names) is (entity is not None) or rows.height < ROWS
+        assert len(heavy) < len(weighing.axis)
+        total = safe.tabulate(rows, "region", entity=entity, weights="weight").evidence["n"]
+        assert total.tolist() == weighing.amounts.tolist()
+
+
+@pytest.mark.parametrize("others", [1.0, None, 0.0])
+def test_a_negative_weight_is_refused_among_many(frame, others):
+    weight = pl.when(pl.int_range(pl.len()) == 7).then(-1e-300).otherwise(pl.lit(others))
+    data = frame.with_columns(weight=weight)
+    with pytest.raises(OutputCheckError, match="negative"):
+        safe.tabulate(data, "region", weights="weight")
+
+
+def test_records_without_weights_make_an_empty_table(frame):
+    data = frame.with_columns(weight=pl.lit(None, dtype=pl.Float64))
+    assert safe.tabulate(data, "region", weights="weight").stored == {"N": 0}
+
+
+def test_the_smallest_of_the_commonest_values_is_taken():
+    for values in ([3.0], [1, 2, 2, 3, 3], [5, 5, 5], [-0.0, 0.0, 1], [1, 2, 3]):
+        seen, count = np.unique(values, return_counts=True)
+        expected = float(seen[np.argmax(count)]), len(seen)
+        assert _commonest(np.sort(np.array(values, dtype=float))) == expected
+
+
+@pytest.mark.parametrize(
+    ("entity", "left"), [(None, [*range(1, 10)]), ("person", [1, 2, 3, 5, 6, 7, 8, 9])]
+)
+def test_classes_hold_what_lies_between_their_edges(frame, entity, left):
+    tenth = np.random.default_rng(10).integers(0, 100, ROWS) / 10  # many lie on an edge
+    inside = (tenth >= 3) & (tenth < 4)
+    person = np.where(inside, 1, frame["person"].to_numpy())
+    data = pl.DataFrame({"x": tenth, "person": person})
+    result = safe.histogram(data, "x", edges=[0, *range(1, 10), 9.95], entity=entity)
+    ends = [-np.inf, *left, np.inf]
+    assert result.frame is not None
+    assert result.frame["from"].to_list() == [None, *left]
+    assert result.frame["n"].to_list() == [
+        int(((tenth >= low) & (tenth < high)).sum()) for low, high in pairwise(ends)
+    ]
+
+
 def test_keys_get_dense_numbers():
     rng = np.random.default_rng(2)
     for keys in (
@@ -185,8 +279,50 @@ def test_texts_are_coded_in_order(frame):
     assert texts.gather(numbers).equals(column)
 
 
+def _numbers_are_right(column: pl.Series) -> bool:
+    numbers, texts = numbered_texts(column)
+    return texts.gather(numbers).equals(column) and len(set(numbers)) == column.n_unique()
+
+
+@pytest.mark.parametrize("longest", [0, 3, 11, 12, 13, 40])
+@pytest.mark.parametrize("many", [5, 9_000])
+def test_texts_of_any_length_are_numbered(longest, many):
+    rng = np.random.default_rng(longest)
+    known = ["", "ä" * (longest // 2)]
+    for at, size in enumerate(rng.integers(0, longest + 1, many).tolist()):
+        # Texts of one beginning or of one end, short ones padded with real zeros too.
+        known += [f"{at:0{longest}d}"[:size], "x" * (size - 4) + f"{at % 1000:03d}"]
+        known += ["\0" * size, "x" * longest]
+    known = [text for text in known if len(text.encode()) <= longest]
+    column = pl.Series(known, dtype=pl.String)[rng.integers(0, len(known), ROWS)]
+    column = pl.select(pl.when(pl.Series(rng.random(ROWS) < 0.9)).then(column)).to_series()
+    columns = [column, column.slice(3), column.drop_nulls(), pl.concat([column, column[:99]])]
+    for one in columns:
+        assert (short_numbered(one) is None) is (longest > 12)
+        assert _numbers_are_right(one)
+        values, codes = coded(one, "x")
+        assert values == sorted(set(one) - {None})
+        assert [None if code < 0 else values[code] for code in codes.tolist()] == one.to_list()
+
+
+def test_what_lies_behind_a_missing_text_is_not_looked_at():
+    rng = np.random.default_rng(11)
+    full = pl.Series(["a", "b", "long enough to need room"])[rng.integers(0, 3, ROWS)]
+    for held in (full, full.str.head(2)):
+        views = held.to_arrow(compat_level=pl.CompatLevel.newest()).buffers()
+        there = (held.str.len_chars() < 3).to_numpy() & (rng.random(ROWS) < 0.7)
+        mask = pa.py_buffer(np.packbits(there, bitorder="little").tobytes())
+        laid_out = pa.Array.from_buffers(pa.string_view(), ROWS, [mask, *views[1:]])
+        column = pl.Series(laid_out)
+        assert column.null_count() == ROWS - there.sum()
+        numbers, first = short_numbered(column) or ([], [])
+        assert len(first) == len(set(numbers)) == column.n_unique()
+        assert column.gather(first).gather(numbers).equals(column)
+
+
 def test_texts_of_the_same_hash_stay_apart(frame, monkeypatch):
-    column = frame["region"]
+    column = frame["region"] + " is the name of a region"
+    assert short_numbered(column) is None
     same = pl.Series(np.zeros(len(column), dtype=np.uint64))
     monkeypatch.setattr(pl.Series, "hash", lambda *_: same)
     values, codes = coded(column, "region")

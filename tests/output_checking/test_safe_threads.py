@@ -11,6 +11,7 @@ import pytest
 
 from discreet.output_checking import safe
 from discreet.output_checking.safe import sums, threads
+from discreet.output_checking.safe.cases import count_of
 from discreet.output_checking.safe.contributions import Numbering, Sorting
 from discreet.output_checking.safe.large_sums import exact_sums
 from discreet.output_checking.safe.models import regress
@@ -45,8 +46,10 @@ def _results(frame: pl.DataFrame) -> list[dict[str, object]]:
             found += [
                 safe.summarize(frame, "income", detail=True, **more),
                 safe.tabstat(frame, "income", statistics=WORDS, by="region", **more),
+                safe.tabulate(frame, "region", **more),
                 safe.tabulate(frame, "region", "size", **more),
             ]
+        found.append(safe.histogram(frame, "income", entity=entity))
     return [one.to_dict() for one in found]
 
 
@@ -57,6 +60,18 @@ def test_the_number_of_threads_never_matters(frame, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert len(threads.slices(ROWS)) == 3
     assert _results(frame) == alone
+
+
+def test_weights_have_the_same_digits_in_any_order_and_number_of_threads(frame, monkeypatch):
+    found = []
+    for many in (1, 2, 3):
+        monkeypatch.setattr(os, "cpu_count", lambda many=many: many)
+        mixed = frame.sample(fraction=1.0, shuffle=True, seed=many)
+        result = safe.tabulate(mixed, "region", weights="weight")
+        found.append(result.evidence["n"].tolist())
+    regions = sorted(frame["region"].unique())
+    expected = [frame.filter(region=region)["weight"].to_numpy() for region in regions]
+    assert found == [[sums.exact_sum(weights) for weights in expected]] * 3
 
 
 def test_models_are_the_same_with_any_number_of_threads(frame, monkeypatch):
@@ -164,6 +179,16 @@ def test_parts_of_large_data_are_what_numpy_finds(many, monkeypatch):
     assert third == pytest.approx((unit**3).sum(), rel=1e-9)
     assert fourth == pytest.approx((unit**4).sum(), rel=1e-12)
     assert sums.power_sums(values, 0.5, 2.0, [4]) == [fourth]
+
+
+@pytest.mark.parametrize("many", [1, 3])
+@pytest.mark.parametrize("lowest", [-1, 0])
+def test_records_are_counted_in_parts(many, lowest, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: many)
+    codes = np.random.default_rng(6).integers(lowest, 70, ROWS)
+    expected = np.bincount(codes[codes >= 0], minlength=75)
+    assert (count_of(codes, 75, None) == expected).all()
+    assert (count_of(codes[::2], 75, None) == np.bincount(codes[::2] + 1, minlength=76)[1:]).all()
 
 
 def test_cases_are_counted_alike_with_few_and_with_many_groups():

@@ -5,6 +5,7 @@ In: the group, the entity and the weight of each record. Out: counts and sums pe
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.output_checking.safe.sums import group_sums
+from discreet.output_checking.safe.threads import side_by_side, slices
 from discreet.output_checking.safe.units import SMALL
 
 if TYPE_CHECKING:
@@ -23,25 +25,35 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-def count_of(
-    codes: IntArray, groups: int, times: IntArray | None, *, whole: bool = False
-) -> IntArray:
-    """How many records there are per group, or in all groups together.
+def count_of(codes: IntArray, groups: int, times: IntArray | None) -> IntArray:
+    """How many records there are per group; those of group -1 are left out.
 
     >>> count_of(np.array([0, 1, -1, 1]), 2, None)
     array([1, 2])
     """
+    if times is None and codes.size > SMALL:
+        return _count_of_many(np.ascontiguousarray(codes), groups)
     if codes.size and int(codes.min()) < 0:
         inside = codes >= 0
         codes = codes[inside]
         times = None if times is None else times[inside]
-    if whole:
-        return np.array([codes.size if times is None else int(times.sum())])
     if times is None:
         return np.bincount(codes, minlength=groups).astype(np.int64)
     total = np.zeros(groups, dtype=np.int64)
     np.add.at(total, codes, times)
     return total
+
+
+def _count_of_many(codes: IntArray, groups: int) -> IntArray:
+    from discreet.output_checking.safe import compiled_cases
+
+    def inside(part: slice) -> IntArray:
+        count = np.zeros(groups, dtype=np.int64)
+        compiled_cases.count_codes(codes[part], count)
+        return count
+
+    parts = [partial(inside, part) for part in slices(codes.size)]
+    return np.asarray(np.sum(side_by_side(parts), axis=0))
 
 
 def cases_of(

@@ -23,7 +23,7 @@ from discreet.output_checking.safe.judging import (
     leading,
 )
 from discreet.output_checking.safe.layout import abbreviated, closed
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.numbers import count_text, general, rounded
 from discreet.output_checking.safe.records import FloatArray, names_of, take
 from discreet.output_checking.safe.results import Evidence, SafeResult
@@ -60,7 +60,7 @@ def centile(
                  |                     50          50          40         60
     . withheld for confidentiality
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     listed = names_of(names, "centile")
     _check(centiles, level)
     records = take(frame, listed, where=where, entity=entity)

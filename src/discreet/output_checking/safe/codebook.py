@@ -17,7 +17,7 @@ from discreet.output_checking.safe.describing import RULES, describe
 from discreet.output_checking.safe.groups import group
 from discreet.output_checking.safe.judging import Found, checks_of
 from discreet.output_checking.safe.layout import closed
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.numbers import count_text, general
 from discreet.output_checking.safe.records import Records, names_of, take
 from discreet.output_checking.safe.results import Evidence, SafeResult
@@ -61,7 +61,7 @@ def codebook(
                                 5  2
     . withheld for confidentiality
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     chosen = open_frame(frame).collect_schema().names() if names is None else names
     listed = names_of(chosen, "codebook")
     records = take(frame, listed, where=where, entity=entity)
@@ -87,6 +87,10 @@ def _one(
     records: Records, name: str, limits: SafeLimits
 ) -> tuple[list[str], dict[str, Any], list[Found]]:
     text = records.is_text(name)
+    if _is_odd(records.data.schema[name]):
+        missing, found = _missing(records, name, limits)
+        lines = [_line("Type", "other"), _line("Unique values", "."), _line("Missing", missing)]
+        return lines, {"variable": name, "type": "other", "missing": missing}, found
     dated = records.data.schema[name].is_temporal()
     kind = "date" if dated else "string" if text else "numeric"
     missing, found = _missing(records, name, limits)
@@ -122,6 +126,11 @@ def _one(
         _line("", "".join(f"{general(numbers[word]):>10}" for word in percentiles), ":"),
     ]
     return lines, row | numbers, found + list(one.found)
+
+
+def _is_odd(kind: pl.DataType) -> bool:
+    """Whether values are of a kind that nothing is said about but what is missing."""
+    return kind.is_nested() or kind in (pl.Object, pl.Binary)
 
 
 def _line(label: str, text: str, colon: str = ":") -> str:

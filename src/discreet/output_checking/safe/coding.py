@@ -69,32 +69,50 @@ def _coded_categories(column: pl.Series, kind: pl.Enum) -> tuple[list[Any], IntA
 
 def _coded_texts(column: pl.Series) -> tuple[list[Any], IntArray]:
     """Codes of texts: numbers depend on the order of records, the ranks of texts do not."""
-    pieces = [column.slice(part.start, part.stop - part.start) for part in slices(len(column))]
-    found = side_by_side([partial(numbered_texts, piece) for piece in pieces])
+    parts, codes = slices(len(column)), np.empty(len(column), dtype=np.int64)
+    places = [codes[part] for part in parts]
+    pieces = [column.slice(part.start, part.stop - part.start) for part in parts]
+    jobs = zip(pieces, places, strict=True)
+    found = side_by_side([partial(numbered_texts, *pair) for pair in jobs])
     every = pl.concat([texts for _, texts in found])
     rank = every.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
     ranks = np.split(rank, np.cumsum([len(texts) for _, texts in found])[:-1])
-    codes = np.empty(len(column), dtype=np.int64)
-    places = [codes[part] for part in slices(len(column))]
     side_by_side(
         [
-            partial(np.take, mine, number, out=place, mode="clip")
+            partial(_renamed, mine, number, place)
             for mine, (number, _), place in zip(ranks, found, places, strict=True)
         ]
     )
     return every.drop_nulls().unique().sort().to_list(), codes
 
 
-def numbered_texts(column: pl.Series) -> tuple[IntArray, pl.Series]:
+def _renamed(names: IntArray, numbers: IntArray, place: IntArray) -> None:
+    """Put the name of each number in its place, which may be that of the number."""
+    if numbers.size > SMALL:
+        from discreet.output_checking.safe import compiled_cases
+
+        compiled_cases.gather_codes(np.ascontiguousarray(names), numbers, place)
+    else:
+        place[:] = names[numbers]
+
+
+def numbered_texts(column: pl.Series, place: IntArray | None = None) -> tuple[IntArray, pl.Series]:
     """A number for each record, the same for equal texts, and the text of each number.
+
+    Args:
+        column: The texts.
+        place: Room for the numbers, which may be used for them.
 
     >>> numbers, texts = numbered_texts(pl.Series(["b", None, "b"]))
     >>> texts.gather(numbers).to_list()
     ['b', None, 'b']
     """
     if len(column) > SMALL:
-        from discreet.output_checking.safe.contributions import numbered
+        from discreet.output_checking.safe.numbering import numbered, short_numbered
 
+        short = short_numbered(column, place)
+        if short is not None:
+            return short[0], column.gather(short[1])
         codes, first = numbered(_hashes(column))
         texts = column.gather(first)
         if _are(column, texts, codes):  # two texts could have the same hash

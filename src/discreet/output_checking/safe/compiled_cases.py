@@ -23,6 +23,7 @@ __all__ = [
     "add_records",
     "add_sums",
     "count_cases",
+    "count_codes",
     "count_marked",
     "count_records",
     "gather_codes",
@@ -74,6 +75,14 @@ def count_records(who: Any, count: Any) -> None:
     """How many records each number has."""
     for at in range(who.size):
         count[np.uint64(who[at])] += 1
+
+
+@numba.njit(numba.void(_WHOLE, _INTS), nogil=True, cache=True)
+def count_codes(codes: Any, count: Any) -> None:
+    """How many records each group has; those of group -1 are left out."""
+    for at in range(codes.size):
+        if codes[at] >= 0:
+            count[np.uint64(codes[at])] += 1
 
 
 @numba.njit(numba.void(_WHOLE, numba.boolean[::1]), nogil=True, cache=True)

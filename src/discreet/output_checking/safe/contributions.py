@@ -7,7 +7,6 @@ value; all the same to the last bit whatever the order of the records.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from discreet.output_checking.safe import compiled_cases
 from discreet.output_checking.safe.compiled_weights import AMOUNT
 from discreet.output_checking.safe.large_sums import largest_of, shifts, sums_of, term_sums
+from discreet.output_checking.safe.numbering import numbered
 from discreet.output_checking.safe.sums import group_sums
 from discreet.output_checking.safe.threads import side_by_side, slices
 
@@ -41,8 +41,6 @@ _NONE: IntArray = np.zeros(0, dtype=np.int64)
 _NOTHING: FloatArray = np.zeros(0)
 #: Per record at most so many words are spent on marks of who is in which group.
 _MARKS = 8
-#: A table of keys that is tried first.
-_FEW = 2**12
 #: Numbers of entities may leave out so many more than there are records.
 _GAPS = 2**16
 
@@ -189,19 +187,6 @@ def dense(keys: IntArray) -> tuple[IntArray, int]:
         return (keys if low == 0 else keys - low), high - low + 1
     codes, first = numbered(keys)
     return codes, len(first)
-
-
-def numbered(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Keys numbered as they occur, and where each occurs first."""
-    codes, first = np.empty(keys.size, dtype=np.int64), np.empty(keys.size, dtype=np.int64)
-    least = 2 ** math.ceil(math.log2(2 * keys.size + 2))
-    # Most columns have few different keys, and a small table is near the processor.
-    for room in (min(_FEW, least), least):
-        table = np.full(room, -1, dtype=np.int64)
-        found = compiled_cases.number(keys, table, codes, first)
-        if found >= 0:
-            break
-    return codes, first[:found]
 
 
 def cases_in(codes: IntArray, groups: int, start: IntArray) -> IntArray:

@@ -20,7 +20,7 @@ from discreet.errors import OutputCheckError
 from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import Found, broken, checks_of, leading
 from discreet.output_checking.safe.layout import Grid, abbreviated, closed
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.numbers import count_text, fixed, general, rounded
 from discreet.output_checking.safe.records import FloatArray, IntArray, Records, names_of, take
 from discreet.output_checking.safe.results import Check, Evidence, SafeResult, Verdict
@@ -57,7 +57,7 @@ def correlate(
                x |     1.0000
                y |     0.9653     1.0000
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     work = _work(frame, names, limits, entity, where)
     columns = {name: work.records.numbers(name) for name in work.names}
     complete = ~np.any([np.isnan(column) for column in columns.values()], axis=0)
@@ -100,7 +100,7 @@ def pwcorr(
                y |          .          .
     . withheld for confidentiality
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     work = _work(frame, names, limits, entity, where)
     columns = {name: work.records.numbers(name) for name in work.names}
     pairs = {

@@ -13,13 +13,16 @@ from discreet.output_checking.safe.cases import cases_of
 from discreet.output_checking.safe.groups import group
 from discreet.output_checking.safe.judging import Found, checks_of
 from discreet.output_checking.safe.layout import closed
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.numbers import count_text
 from discreet.output_checking.safe.records import Records, names_of, take
 from discreet.output_checking.safe.results import Check, Evidence, SafeResult, Verdict
 from discreet.output_checking.safe.words import refused_line
 
 __all__ = ["count", "inspect", "levelsof"]
+
+#: Columns of counts; no column of records has such a name.
+_INSIDE, _EVERY = "\0inside", "\0every"
 
 
 def count(
@@ -45,7 +48,7 @@ def count(
     >>> count(frame, where="age > 35").shown
     '  .\n. withheld for confidentiality'
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     some = [entity] if entity is not None else _first_column(frame)
     records = take(frame, some, where=where, entity=entity)
     everyone = records if where is None else take(frame, some, entity=entity)
@@ -80,10 +83,10 @@ def _left_out(records: Records, everyone: Records) -> int:
     if records.entity is None:
         return len(everyone) - len(records)
     name = records.entity
-    inside = records.data.group_by(name).agg(pl.len().alias("inside"))
-    every = everyone.data.group_by(name).agg(pl.len().alias("every"))
-    joined = every.join(inside, on=name, how="left").with_columns(pl.col("inside").fill_null(0))
-    return joined.filter(pl.col("every") > pl.col("inside")).height
+    inside = records.data.group_by(name).agg(pl.len().alias(_INSIDE))
+    every = everyone.data.group_by(name).agg(pl.len().alias(_EVERY))
+    joined = every.join(inside, on=name, how="left").with_columns(pl.col(_INSIDE).fill_null(0))
+    return joined.filter(pl.col(_EVERY) > pl.col(_INSIDE)).height
 
 
 def levelsof(
@@ -107,7 +110,7 @@ def levelsof(
     1 2
     . withheld for confidentiality
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     names_of(name, "levelsof")
     records = take(frame, [name], where=where, entity=entity)
     axis = group(records, name, limits, together=False)
@@ -139,7 +142,7 @@ def inspect(frame: Any, name: str, *, limits: SafeLimits | None = None) -> SafeR
     >>> print(inspect(None, "rent"))
     *FDZ: command not permitted in remote execution
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     reason = "it shows single and distinct values; use codebook or tabulate"
     return SafeResult(
         command=f"inspect {name}",

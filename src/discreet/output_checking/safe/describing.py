@@ -7,7 +7,7 @@ CONFIDENTIAL but for what is shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -18,12 +18,16 @@ from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import Found, leading
 from discreet.output_checking.safe.limits import SafeLimits
 from discreet.output_checking.safe.records import IntArray, Records
+from discreet.output_checking.safe.spreading import HiddenSpreads, spreads_to_hide
+from discreet.output_checking.safe.statistics import spreads as spreads_of
 from discreet.output_checking.safe.statistics import statistics
 from discreet.output_checking.safe.threads import side_by_side
 from discreet.output_checking.safe.units import LARGE
 
 __all__ = ["RULES", "Description", "describe"]
 
+#: Statistics that may be shown, and the rules that withhold the others.
+_Numbers = tuple[dict[str, float | None], set[str]]
 #: The rules that are held against every description.
 RULES = ("minimum", "dominance", "same", "alike")
 
@@ -120,38 +124,15 @@ def _described(
     found: list[Found] = []
     shown = []
 
-    def worked_out(at: int) -> tuple[dict[str, float | None], set[str]]:
-        return statistics(
-            asked,
-            facts[at],
-            lambda: holding.part([at]),
-            limits,
-            count=at not in hidden.count,
-            value=at not in hidden.value,
-            rules=hidden.rules[at],
-        )
-
-    jobs = [partial(worked_out, at) for at in range(len(facts))]
-    together = holding.values.size > LARGE
-    # The first one brings the values into the order of groups, for all.
-    several = [job() for job in (jobs[:1] if together else jobs)]
-    several += side_by_side(jobs[1:]) if together else []
+    several, whole = _worked_out(holding, facts, hidden, asked, limits, total=by is not None)
     for at, (numbers, more) in enumerate(several):
         place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
         reasons = set(hidden.reasons(at)) or ({"secondary"} if at in hidden.count else set())
         found += [Found(rule, name, place) for rule in (*leading(reasons), *sorted(more))]
         shown.append(numbers)
     total = shown[0] if by is None else {}
-    if by is not None:
-        total, more = statistics(
-            asked,
-            hidden.total,
-            lambda: holding.part(range(holding.groups)),
-            limits,
-            count=not hidden.total_count,
-            value=not hidden.total_value,
-            rules=hidden.whole,
-        )
+    if whole:
+        ((total, more),) = whole
         rules = (*leading(hidden.whole), *sorted(more))
         found += [Found(rule, name, f"{name}, total") for rule in rules]
     return Description(
@@ -163,3 +144,60 @@ def _described(
         total=total,
         found=tuple(found),
     )
+
+
+def _worked_out(
+    holding: Holding,
+    facts: Sequence[Facts],
+    hidden: Hidden,
+    asked: Sequence[str],
+    limits: SafeLimits,
+    *,
+    total: bool,
+) -> tuple[list[_Numbers], list[_Numbers]]:
+    """The statistics of each group, and those of all records if a total is wanted."""
+    spreads = HiddenSpreads()
+    if told := spreads_of(asked):
+        together = hidden.total if total and not hidden.total_value else None
+        spreads = spreads_to_hide(
+            facts,
+            limits,
+            part=holding.part,
+            hidden=hidden.value,
+            total=together,
+            needed=1 + told,
+        )
+
+    def of_group(at: int) -> _Numbers:
+        return statistics(
+            asked,
+            facts[at],
+            lambda: holding.part([at]),
+            limits,
+            count=at not in hidden.count,
+            value=at not in hidden.value,
+            spread=spreads.groups.get(at, ""),
+            rules=hidden.rules[at],
+        )
+
+    def of_all() -> _Numbers:
+        return statistics(
+            asked,
+            hidden.total,
+            lambda: holding.part(range(holding.groups)),
+            limits,
+            count=not hidden.total_count,
+            value=not hidden.total_value,
+            spread=spreads.total,
+            rules=hidden.whole,
+        )
+
+    jobs: list[Callable[[], _Numbers]] = [partial(of_group, at) for at in range(len(facts))]
+    whole: list[Callable[[], _Numbers]] = [of_all] if total else []
+    if holding.values.size <= LARGE:
+        return [job() for job in jobs], [job() for job in whole]
+    # The first group brings the values into the order of groups, for all. All records take
+    # longest, so they are not left for the end.
+    several = [job() for job in jobs[:1]]
+    rest = side_by_side([*whole, *jobs[1:]])
+    return several + rest[len(whole) :], rest[: len(whole)]

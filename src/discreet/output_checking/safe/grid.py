@@ -66,14 +66,14 @@ def count_cells(axes: Sequence[Groups], records: Records) -> Counts:
         codes *= len(axis)
         codes += axis.codes
     for axis in axes:
-        if axis.codes.size and int(axis.codes.min()) < 0:
+        if not axis.complete:
             codes[axis.codes < 0] = -1
     full = tuple(size + 1 for size in sizes)
     n = with_margins(count_of(codes, math.prod(sizes), records.times).reshape(sizes))
     if records.entity is None:
         return Counts(n=n, cases=n, codes=codes, sizes=sizes)
     cases = np.zeros(full, dtype=np.int64)
-    complete = bool(codes.size) and int(codes.min()) >= 0
+    complete = bool(codes.size) and all(axis.complete for axis in axes)
     left = []
     for summed in itertools.product((False, True), repeat=len(axes)):
         place = tuple(-1 if total else slice(None, -1) for total in summed)

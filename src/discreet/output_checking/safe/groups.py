@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,11 @@ class Groups:
     def __len__(self) -> int:
         return len(self.labels)
 
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every record is in a group."""
+        return not self.codes.size or int(self.codes.min()) >= 0
+
     def __repr__(self) -> str:
         return "<Groups: confidential>"
 
@@ -88,12 +94,12 @@ def group(
     elif column.dtype == pl.Boolean:
         column = column.cast(pl.UInt8)
     values, codes = coded(column, name)
-    count = int(count_of(codes, 1, records.times, whole=True)[0])
-    checks = _checked(count, column, values, name, limits)
+    count = count_of(codes, len(values), records.times)
+    checks = _checked(int(count.sum()), column, values, name, limits)
     labels = [number_text(value) for value in values]
-    cases = None
+    cases = count if records.entity is None else None
     if checks or (together and _own(column, values)):
-        cases = records.cases(codes, len(values))
+        cases = records.cases(codes, len(values)) if cases is None else cases
         if (cases < limits.minimum).any():
             labels, values, codes = _without_rare(labels, values, codes, cases, limits)
             cases = None

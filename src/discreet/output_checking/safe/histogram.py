@@ -11,7 +11,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,11 +23,16 @@ from discreet.output_checking.safe.cases import cases_of
 from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import Found, broken, checks_of, leading
 from discreet.output_checking.safe.layout import abbreviated, closed
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.numbers import count_text, fixed, general, rounded
-from discreet.output_checking.safe.records import IntArray, take
+from discreet.output_checking.safe.records import FloatArray, IntArray, take
 from discreet.output_checking.safe.results import Evidence, SafeResult
 from discreet.output_checking.safe.statistics import statistics
+from discreet.output_checking.safe.threads import side_by_side, slices
+from discreet.output_checking.safe.units import SMALL
+
+if TYPE_CHECKING:
+    from discreet.output_checking.safe.contributions import Numbering
 
 __all__ = ["histogram"]
 
@@ -65,7 +72,7 @@ def histogram(
         10 - <20 |          4      36.36  ****************************************
            >= 20 |          4      36.36  ****************************************
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     records = take(frame, [name], where=where, entity=entity)
     holding = Holding.of(records.numbers(name), None, 1, records.entities())
     facts = holding.whole
@@ -79,9 +86,9 @@ def histogram(
             ),
             checks=checks_of(found, ["minimum", "same"]),
         )
-    chosen = _edges(holding, edges, start, width, limits)
-    merged = _safe_edges(chosen, holding, limits)
-    sizes = np.bincount(_places(merged, holding), minlength=len(merged) + 1).tolist()
+    classes = _Classes(_edges(holding, edges, start, width, limits), holding)
+    merged = _safe_edges(classes, limits)
+    sizes = classes.sizes(merged).tolist()
     return SafeResult(
         command=f"histogram {name}",
         shown="\n".join(_lines(name, merged, sizes)),
@@ -90,8 +97,8 @@ def histogram(
             schema={"from": pl.Float64, "below": pl.Float64, "n": pl.Int64},
         ),
         stored={"N": float(facts.n)},
-        checks=checks_of([Found("bins", name)] * (merged != chosen), ["minimum", "bins"]),
-        evidence=Evidence(edges=chosen, facts=facts),
+        checks=checks_of([Found("bins", name)] * (merged != classes.edges), ["minimum", "bins"]),
+        evidence=Evidence(edges=classes.edges, facts=facts),
     )
 
 
@@ -152,17 +159,65 @@ def _round_width(width: float) -> float:
     return rounded(step * power, 12)
 
 
-def _places(edges: Sequence[float], holding: Holding) -> IntArray:
-    """Which class each value is in."""
-    return np.searchsorted(np.array(edges), holding.values, side="right").astype(np.int64)
+def _places(values: FloatArray, edges: Sequence[float]) -> IntArray:
+    """Which class each value is in: how many edges are at or below it."""
+    ends = np.array(edges)
+    jobs = [partial(np.searchsorted, ends, values[part], "right") for part in slices(values.size)]
+    return np.concatenate(side_by_side(jobs)).astype(np.int64, copy=False)
 
 
-def _safe_edges(chosen: list[float], holding: Holding, limits: SafeLimits) -> list[float]:
+@dataclass(frozen=True, repr=False, eq=False)
+class _Classes:
+    """Values in the classes between edges, and in those that are left of them (confidential)."""
+
+    edges: list[float]
+    holding: Holding
+
+    @cached_property
+    def place(self) -> IntArray:
+        """The class of each value."""
+        return _places(self.holding.values, self.edges)
+
+    @cached_property
+    def _sizes(self) -> IntArray:
+        values = self.holding.ascending
+        below = np.searchsorted(values, np.array(self.edges), side="left")
+        return np.diff(below, prepend=0, append=values.size).astype(np.int64)
+
+    @cached_property
+    def _numbering(self) -> Numbering | None:
+        if self.holding.entities is None or self.holding.values.size <= SMALL:
+            return None
+        from discreet.output_checking.safe.contributions import Numbering
+
+        return Numbering.of(self.holding.entities)
+
+    def _merged(self, left: Sequence[float]) -> IntArray:
+        """The class that each class is part of, by the edges that are left."""
+        return _places(np.array([-math.inf, *self.edges]), left)
+
+    def sizes(self, left: Sequence[float]) -> IntArray:
+        """How many values there are in each class, by the edges that are left."""
+        sizes = np.zeros(len(left) + 1, dtype=np.int64)
+        np.add.at(sizes, self._merged(left), self._sizes)
+        return sizes
+
+    def cases(self, left: Sequence[float]) -> IntArray:
+        """How many cases; an entity with records in several classes is one where they merge."""
+        who, numbering = self.holding.entities, self._numbering
+        if who is None:
+            return self.sizes(left)
+        place = self.place if len(left) == len(self.edges) else self._merged(left)[self.place]
+        return cases_of(place, len(left) + 1, who, numbering=numbering)
+
+    def __repr__(self) -> str:
+        return "<Classes: confidential>"
+
+
+def _safe_edges(classes: _Classes, limits: SafeLimits) -> list[float]:
     """The edges between classes of enough cases."""
-    cases = cases_of(_places(chosen, holding), len(chosen) + 1, holding.entities).tolist()
-    merged = _merged(chosen, cases, limits)
-    while (small := _small(_places(merged, holding), len(merged) + 1, holding, limits)) is not None:
-        # An entity with records in several classes is one case of the merged class.
+    merged = _merged(classes.edges, classes.cases(classes.edges).tolist(), limits)
+    while (small := _small(classes.cases(merged), limits)) is not None:
         merged.pop(min(small, len(merged) - 1))
     return merged
 
@@ -187,11 +242,10 @@ def _merged(edges: list[float], cases: Sequence[int], limits: SafeLimits) -> lis
     return kept
 
 
-def _small(place: IntArray, classes: int, holding: Holding, limits: SafeLimits) -> int | None:
+def _small(cases: IntArray, limits: SafeLimits) -> int | None:
     """A class of few cases, if there is one."""
-    if classes < 2:
+    if cases.size < 2:
         return None
-    cases = cases_of(place, classes, holding.entities)
     small = np.flatnonzero((cases > 0) & (cases < max(limits.bin_cases, limits.minimum)))
     return int(small[0]) if small.size else None
 

@@ -232,7 +232,7 @@ class Holding:
             return Facts()
         weights = np.ones(self.values.size) if self.weights is None else self.weights
         net, load = self._per_entity(weights)
-        common, distinct = _commonest(self.values)
+        common, distinct = _commonest(self.ascending)
         others = self.values != common
         if self._who is None:
             differing = int(others.sum())
@@ -258,6 +258,11 @@ class Holding:
             heavy=(moments[0], *_largest(load)) if self.weights is not None else (0.0, 0.0, 0.0),
         )
 
+    @cached_property
+    def ascending(self) -> FloatArray:
+        """The values, sorted."""
+        return np.sort(self.values)
+
     def _per_entity(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Per entity, its net contribution and its weight, whatever the order of records."""
         amounts = self.values if self.weights is None else self.values * weights
@@ -272,6 +277,10 @@ class Holding:
         """Entities numbered from 0, none left out."""
         if self.entities is None:
             return None
+        if self.entities.size > SMALL:
+            from discreet.output_checking.safe.numbering import numbered
+
+            return numbered(np.ascontiguousarray(self.entities))[0]
         return np.unique(self.entities, return_inverse=True)[1].astype(np.int64)
 
     def _moments(self, weights: FloatArray) -> tuple[float, float, float]:
@@ -289,10 +298,11 @@ class Holding:
         return "<Holding: confidential>"
 
 
-def _commonest(values: FloatArray) -> tuple[float, int]:
+def _commonest(ascending: FloatArray) -> tuple[float, int]:
     """The commonest value (the smallest of several) and how many different ones there are."""
-    seen, count = np.unique(values, return_counts=True)
-    return float(seen[int(np.argmax(count))]), len(seen)
+    first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
+    count = np.diff(first, append=ascending.size)
+    return float(ascending[first[int(np.argmax(count))]]), len(first)
 
 
 def _largest(amounts: FloatArray) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from discreet.errors import OutputCheckError, Problem
 
-__all__ = ["LANGUAGES", "SafeLimits"]
+__all__ = ["LANGUAGES", "SafeLimits", "limits_of"]
 
 #: Languages of the legend below withheld numbers.
 LANGUAGES = ("en", "de")
@@ -169,3 +169,17 @@ def _limits_error(problems: list[Problem]) -> OutputCheckError:
         hint=first.hint if len(problems) == 1 else "",
         problems=problems if len(problems) > 1 else (),
     )
+
+
+def limits_of(limits: object) -> SafeLimits:
+    """The limits that a command is given, or those for a first try.
+
+    >>> limits_of(None).minimum
+    3
+    """
+    if limits is None:
+        return SafeLimits()
+    if not isinstance(limits, SafeLimits):
+        hint = "write limits=SafeLimits(minimum=5), or SafeLimits.read(FILE)"
+        raise OutputCheckError("limits are SafeLimits", code="limits", where="limits", hint=hint)
+    return limits

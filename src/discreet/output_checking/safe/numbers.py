@@ -7,6 +7,7 @@ is a point.
 from __future__ import annotations
 
 import math
+import unicodedata
 from typing import Any
 
 __all__ = ["count_text", "fixed", "general", "number_text", "rounded"]
@@ -66,11 +67,17 @@ def count_text(value: float | None) -> str:
 
 
 def number_text(value: Any) -> str:
-    """A value of a grouping variable as a label.
+    r"""A value of a grouping variable as a label on one line.
 
-    >>> number_text(2.0), number_text("north"), number_text(0.5)
-    ('2', 'north', '.5')
+    >>> number_text(2.0), number_text("north"), number_text(0.5), number_text("a\nb")
+    ('2', 'north', '.5', 'a b')
     """
     if isinstance(value, float):
         return str(int(value)) if value == int(value) and abs(value) < 1e15 else general(value)
-    return str(value)
+    text = str(value)
+    return text if text.isprintable() else _plain(text)
+
+
+def _plain(text: str) -> str:
+    """Without characters that end lines, steer a screen or turn the direction of writing."""
+    return "".join(" " if unicodedata.category(sign)[0] in "CZ" else sign for sign in text)

@@ -26,10 +26,11 @@ from discreet.output_checking.safe.judging import (
     leading,
 )
 from discreet.output_checking.safe.layout import abbreviated, closed
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.numbers import count_text, general, rounded
 from discreet.output_checking.safe.records import FloatArray, IntArray, names_of, take
 from discreet.output_checking.safe.results import Check, Evidence, SafeResult, Verdict
+from discreet.output_checking.safe.spreading import is_lonely
 from discreet.output_checking.safe.sums import exact_sum
 
 __all__ = ["xtsum"]
@@ -64,7 +65,7 @@ def xtsum(
              within  |              1.261312          .          . | T-bar =         2
     . withheld for confidentiality
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     listed = names_of(names, "xtsum")
     records = take(frame, listed, where=where, entity=entity)
     entities = records.entities()
@@ -150,14 +151,18 @@ class _Parts:
         values = self._values(facts, means)
         free = free_statistics(facts.cases, limits)
         within = self._within_safe(limits)
+        lonely = is_lonely(means, lambda: self.between, limits)
+        lonely = lonely or is_lonely(facts, lambda: self.overall, limits)
         # Of deviations overall, between and within, two give the third away.
-        names = ["mean", "sd_between", *(["sd", "sd_within"] if within else [])]
+        told = [["sd_between"], ["sd"]] if not lonely else [[], []]
+        names = ["mean", *told[0], *([*told[1], "sd_within"] if within else [])]
         wanted = names[:free]
         if "sd" in wanted and "sd_within" not in wanted:
             wanted.remove("sd")
         for name in wanted:
             numbers[name] = rounded(values[name], limits.digits)
         found += [] if within else ["within"]
+        found += ["leverage"] if lonely else []
         found += ["equations"] if len(wanted) < len(names) else []
         return numbers, found, self.changing == 0
 

@@ -16,7 +16,7 @@ from discreet.output_checking.safe.cases import cases_of
 from discreet.output_checking.safe.groups import Groups, group
 from discreet.output_checking.safe.judging import Found, checks_of
 from discreet.output_checking.safe.layout import closed
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.numbers import count_text, fixed, general
 from discreet.output_checking.safe.percentiles import percentile
 from discreet.output_checking.safe.records import IntArray, take
@@ -60,7 +60,7 @@ def xtdescribe(
              6   100.00         |  XX
     . withheld for confidentiality
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     records = take(frame, [time], where=where, entity=entity)
     entities = records.entities()
     assert entities is not None

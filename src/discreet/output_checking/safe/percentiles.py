@@ -7,11 +7,13 @@ the ranks that are asked for are looked up: to sort large data takes longer.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.output_checking.safe.facts import Facts
 from discreet.output_checking.safe.holding import Holding
@@ -22,6 +24,8 @@ from discreet.output_checking.safe.units import LARGE
 
 __all__ = ["Percentiles", "percentile", "ranked"]
 
+#: Which values are on a side of another one.
+_Side = Callable[[FloatArray, float], npt.NDArray[np.bool_]]
 #: So many records are looked at first, whether they are of enough entities.
 _SOME = 2**9
 
@@ -131,17 +135,17 @@ class Percentiles:
         entities = self.whole.entities
         if entities is None:
             return True
-        values, at = self.whole.values, self.at[share]
-        below = share > 0.5 or _enough(values <= at, entities, limits.percentile_cases)
-        return below and (share < 0.5 or _enough(values >= at, entities, limits.percentile_cases))
+        values, at, cases = self.whole.values, self.at[share], limits.percentile_cases
+        below = share > 0.5 or _enough(values, operator.le, at, entities, cases)
+        return below and (share < 0.5 or _enough(values, operator.ge, at, entities, cases))
 
     def __repr__(self) -> str:
         return "<Percentiles: confidential>"
 
 
-def _enough(side: np.ndarray, entities: IntArray, cases: int) -> bool:
-    """Whether records on a side are of so many entities."""
-    for first in (_SOME, side.size):
-        if np.unique(entities[:first][side[:first]]).size >= cases:
+def _enough(values: FloatArray, side: _Side, at: float, entities: IntArray, cases: int) -> bool:
+    """Whether records on a side of a value are of so many entities."""
+    for first in (_SOME, values.size):
+        if np.unique(entities[:first][side(values[:first], at)]).size >= cases:
             return True
     return False

@@ -64,7 +64,7 @@ class Records:
     def weighted(self) -> Records:
         """Without records that have no weight, or weight 0: they count for nothing."""
         weights = self.weights()
-        if weights is None or not np.isnan(weights).any():
+        if weights is None or self.all_weigh:
             return self
         return replace(self, data=self.data.filter(pl.Series(~np.isnan(weights))))
 
@@ -184,18 +184,22 @@ class Records:
 
     def weights(self) -> FloatArray | None:
         """The weights; records without one, or with weight 0, get NaN and are not used."""
-        return self._weights
+        return None if self.weight is None else self._weights[0]
+
+    @property
+    def all_weigh(self) -> bool:
+        """Whether every record has a weight; without weights each counts once."""
+        return self.weight is None or self._weights[1]
 
     @cached_property
-    def _weights(self) -> FloatArray | None:
-        if self.weight is None:
-            return None
+    def _weights(self) -> tuple[FloatArray, bool]:
+        assert self.weight is not None
         weights, (low, _) = self.numbers_with_ends(self.weight)
-        if low > 0:
-            return weights
+        if low > 0 or not weights.size:
+            return weights, True
         if bool((weights < 0).any()):
             raise OutputCheckError("a weight is negative", code="weights", where=self.weight)
-        return np.where(weights == 0, np.nan, weights)
+        return np.where(weights == 0, np.nan, weights), False
 
     def __repr__(self) -> str:
         return "<Records: confidential>"

@@ -19,7 +19,7 @@ from discreet.output_checking.safe.numbers import rounded
 from discreet.output_checking.safe.percentiles import Percentiles
 from discreet.output_checking.safe.sums import power_sums
 
-__all__ = ["NAMES", "canonical_statistics", "percentile_of", "statistics"]
+__all__ = ["NAMES", "canonical_statistics", "percentile_of", "spreads", "statistics"]
 
 #: Statistics by their names in Stata; percentiles p1 … p99 besides.
 NAMES = (
@@ -70,6 +70,17 @@ def canonical_statistics(names: str | Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def spreads(names: Sequence[str]) -> int:
+    """How many of the statistics tell how far cases lie from their mean; deviations are one.
+
+    >>> spreads(["n", "sd", "variance", "kurtosis"]), spreads(["mean", "p50"])
+    (2, 0)
+    """
+    shapes = sum(name in names for name in _POWERS.values())
+    # They are in units of the deviation, and so tell it.
+    return shapes + (shapes > 0 or any(name in _SECOND for name in names))
+
+
 def percentile_of(name: str) -> float | None:
     """The share below a percentile by its name; None for other statistics.
 
@@ -88,6 +99,7 @@ def statistics(
     *,
     count: bool = True,
     value: bool = True,
+    spread: str = "",
     rules: frozenset[str] = frozenset(),
 ) -> tuple[dict[str, float | None], set[str]]:
     """Work out the statistics of a group that may be shown.
@@ -99,6 +111,7 @@ def statistics(
         limits: The rules.
         count: Whether its number of cases may be shown.
         value: Whether its sums, means and deviations may be shown.
+        spread: The rule that withholds its deviations only.
         rules: Rules that the group breaks.
     """
     shown: dict[str, float | None] = dict.fromkeys(names)
@@ -110,10 +123,13 @@ def statistics(
         shown.update({name: size for name, size in _sizes(facts, limits).items() if name in shown})
     free = free_statistics(facts.cases, limits)
     if value:
-        free = _moments(shown, facts, limits, free, found)
+        free = _moments(shown, facts, limits, free, found, spread)
     if count and "minimum" not in rules and "same" not in rules:
         free = _percentiles(shown, facts, part, limits, free, found)
-    if value and ("skewness" in shown or "kurtosis" in shown) and facts.squares > 0:
+    shaped = [name for name in _POWERS.values() if name in shown]
+    if value and shaped and spread:
+        found.add(spread)
+    elif value and shaped and facts.squares > 0:
         _shape(shown, facts, part, limits, free, found)
     if any(name in shown for name in _EXTREMES):
         found.add("extremes")
@@ -125,13 +141,23 @@ def _sizes(facts: Facts, limits: SafeLimits) -> dict[str, float]:
 
 
 def _moments(
-    shown: dict[str, float | None], facts: Facts, limits: SafeLimits, free: int, found: set[str]
+    shown: dict[str, float | None],
+    facts: Facts,
+    limits: SafeLimits,
+    free: int,
+    found: set[str],
+    spread: str,
 ) -> int:
     """Means and deviations; how many statistics are left to be shown."""
     asked = [name for name in (*_FIRST, *_SECOND) if name in shown]
     if not asked:
         return free
     deviations = any(name in _SECOND for name in asked)
+    if deviations and spread:
+        found.add(spread)
+        asked, deviations = [name for name in asked if name in _FIRST], False
+    if not asked:
+        return free
     if free < 1:
         found.add("equations")
         return 0
@@ -139,8 +165,8 @@ def _moments(
         found.add("equations")
         asked = [name for name in asked if name in _FIRST]
     n = facts.n
-    spread = facts.squares * n / facts.weight if facts.weight else math.nan
-    variance = spread / (n - 1) if n > 1 else math.nan
+    squares = facts.squares * n / facts.weight if facts.weight else math.nan
+    variance = squares / (n - 1) if n > 1 else math.nan
     values = {
         "mean": facts.mean,
         "sum": facts.total,

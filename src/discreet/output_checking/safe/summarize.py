@@ -15,7 +15,7 @@ from discreet.output_checking.safe.describing import RULES, Description, describ
 from discreet.output_checking.safe.groups import Groups, crossed
 from discreet.output_checking.safe.judging import checks_of
 from discreet.output_checking.safe.layout import Grid, abbreviated, closed, column_name
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.numbers import count_text, general
 from discreet.output_checking.safe.records import names_of, take
 from discreet.output_checking.safe.results import Check, Evidence, SafeResult, Verdict
@@ -63,7 +63,7 @@ def summarize(
             rent |          5         513    79.18333          .          .
     . withheld for confidentiality
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     names = names_of(names, "summarize")
     groups_by = names_of(by, "by") if by is not None else []
     records = take(frame, [*names, *groups_by], where=where, entity=entity, weights=weights)
@@ -173,7 +173,7 @@ def tabstat(
            Total |         10        5.5
     . withheld for confidentiality
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     names = names_of(names, "tabstat")
     asked = canonical_statistics(statistics)
     needed = [*names, *([by] if by is not None else [])]

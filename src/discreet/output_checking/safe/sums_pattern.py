@@ -94,7 +94,7 @@ class SumTable:
             counts: Cells whose counts are withheld.
         """
         primary = np.array([bool(rules) for rules in self.rules]).reshape(self.shape)
-        hidden = (primary | counts | self._one_way()) & (self._n > 0)
+        hidden = (primary | counts | self.one_way) & (self._n > 0)
         if not hidden.any():
             return hidden
         while True:
@@ -106,7 +106,8 @@ class SumTable:
                 return hidden
             hidden = grown
 
-    def _one_way(self) -> BoolArray:
+    @cached_property
+    def one_way(self) -> BoolArray:
         """The margins that tables of one variable withhold."""
         mask = np.zeros(self.shape, dtype=np.bool_)
         if self.holding.codes is None:

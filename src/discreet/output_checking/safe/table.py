@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,16 @@ from discreet.output_checking.safe.hiding import counts_to_hide
 from discreet.output_checking.safe.holding import Holding
 from discreet.output_checking.safe.judging import Found, checks_of, leading
 from discreet.output_checking.safe.layout import Grid, closed, column_name
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.numbers import count_text, general
 from discreet.output_checking.safe.records import Records, names_of, take
 from discreet.output_checking.safe.results import Evidence, SafeResult
-from discreet.output_checking.safe.statistics import canonical_statistics, statistics
+from discreet.output_checking.safe.spreading import is_few, is_lonely, spreads_to_hide
+from discreet.output_checking.safe.statistics import (
+    canonical_statistics,
+    spreads,
+    statistics,
+)
 from discreet.output_checking.safe.sums_pattern import SumTable
 
 __all__ = ["pattern_of_counts", "table"]
@@ -74,7 +80,7 @@ def table(
     -------------+----------------------
            Total |         18          5
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     names = names_of(by, "table")
     variables = names_of(of, "table") if of is not None else []
     _check_names(names)
@@ -185,8 +191,9 @@ class _Work:
         )
         sums = SumTable(holding=holding, sizes=counts.sizes, limits=self.limits)
         own = self._own_counts(sums, hidden)
-        value = sums.hidden(own).ravel()
-        count = own.ravel()
+        hidden_values = sums.hidden(own)
+        value, count = hidden_values.ravel(), own.ravel()
+        spread = self._spreads(sums, hidden_values, asked)
         found: list[Found] = []
         for at, place in enumerate(_places(self.axes)):
             rules = sums.rules[at]
@@ -197,6 +204,7 @@ class _Work:
                 self.limits,
                 count=not count[at],
                 value=not value[at],
+                spread=spread.get(at, ""),
                 rules=rules,
             )
             secondary = {"secondary"} if (value[at] or count[at]) and not rules else set()
@@ -205,12 +213,67 @@ class _Work:
             cells[at].update({f"{word} {name}": x for word, x in numbers.items()})
         return found
 
+    def _spreads(self, sums: SumTable, hidden: BoolArray, asked: Sequence[str]) -> dict[int, str]:
+        """Cells and margins whose deviations are withheld, with the rule."""
+        told = spreads(asked)
+        if not told:
+            return {}
+        # In line with the tables of each variable alone.
+        rules = {
+            at: rule
+            for axis in range(hidden.ndim)
+            for at, rule in self._margin_spreads(sums, axis, 1 + told).items()
+        }
+        if hidden.ndim == 1:
+            return rules
+        for at, facts in enumerate(sums.facts):
+            if hidden.flat[at] or at in rules:
+                continue
+            if is_lonely(facts, partial(sums.holding.part, sums.members[at]), self.limits):
+                rules[at] = "leverage"
+            elif is_few(facts, 1 + told, self.limits):
+                rules[at] = "equations"
+        if not rules:
+            return {}
+        sensitive, before = np.zeros_like(hidden), hidden.copy()
+        sensitive.flat[[at for at, rule in rules.items() if rule != "secondary"]] = True
+        before.flat[[at for at, rule in rules.items() if rule == "secondary"]] = True
+        counts = self._counts(sums)
+        pattern, _ = hide_cells(counts, self.limits, sensitive=sensitive, before=before)
+        secondary = np.flatnonzero(pattern & ~hidden)
+        return dict.fromkeys(secondary.tolist(), "secondary") | rules
+
+    def _margin_spreads(self, sums: SumTable, axis: int, needed: int) -> dict[int, str]:
+        """The same along one variable, all others taken together."""
+        hidden = sums.one_way
+        number = np.arange(hidden.size).reshape(hidden.shape)
+        line = number[tuple(slice(None) if at == axis else -1 for at in range(hidden.ndim))]
+        *groups, total = line.tolist()
+
+        def part(chosen: Sequence[int]) -> Holding:
+            return sums.holding.part(cell for at in chosen for cell in sums.members[groups[at]])
+
+        found = spreads_to_hide(
+            [sums.facts[at] for at in groups],
+            self.limits,
+            part=part,
+            hidden={at for at, place in enumerate(groups) if hidden.flat[place]},
+            total=None if hidden.flat[total] else sums.facts[total],
+            needed=needed,
+        )
+        rules = {groups[at]: rule for at, rule in found.groups.items()}
+        return rules | ({total: found.total} if found.total else {})
+
     def _own_counts(self, sums: SumTable, hidden: BoolArray) -> BoolArray:
         """Withheld counts of a variable: missing values make more of its cells small."""
+        counts = self._counts(sums)
+        return hide_cells(counts, self.limits, before=hidden & (counts.n > 0))[0] | hidden
+
+    def _counts(self, sums: SumTable) -> Counts:
+        """How many records and cases have a value in each cell."""
         n = np.array([facts.n for facts in sums.facts]).reshape(sums.shape)
         cases = np.array([facts.cases for facts in sums.facts]).reshape(sums.shape)
-        counts = Counts(n=n, cases=cases, codes=np.zeros(0, dtype=np.int64), sizes=sums.sizes)
-        return hide_cells(counts, self.limits, before=hidden & (n > 0))[0] | hidden
+        return Counts(n=n, cases=cases, codes=np.zeros(0, dtype=np.int64), sizes=sums.sizes)
 
 
 def _places(axes: Sequence[Groups]) -> list[str]:

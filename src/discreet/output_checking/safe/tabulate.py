@@ -7,7 +7,6 @@ column gives them away.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,18 +15,16 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.safe.cases import count_of, sums_of_groups
 from discreet.output_checking.safe.crossing import Cross, two_way
 from discreet.output_checking.safe.groups import Groups, group
 from discreet.output_checking.safe.hiding import counts_to_hide
-from discreet.output_checking.safe.holding import Holding
-from discreet.output_checking.safe.judging import Found, checks_of, concentrated
+from discreet.output_checking.safe.judging import Found, checks_of
 from discreet.output_checking.safe.layout import Grid, closed, column_name
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.numbers import count_text, fixed, rounded
-from discreet.output_checking.safe.records import FloatArray, IntArray, Records, take
+from discreet.output_checking.safe.records import FloatArray, Records, take
 from discreet.output_checking.safe.results import Check, Evidence, SafeResult
-from discreet.output_checking.safe.sums import ends_of
+from discreet.output_checking.safe.weighing import Weighing
 
 __all__ = ["one_way_hidden", "tabulate"]
 
@@ -74,7 +71,7 @@ def tabulate(
            Total |         13     100.00
     . withheld for confidentiality
     """
-    limits = limits or SafeLimits()
+    limits = limits_of(limits)
     _check(row, column, percent, chi2)
     names = [row, *([column] if column is not None else [])]
     records = take(frame, names, where=where, entity=entity, weights=weights)
@@ -116,8 +113,13 @@ def one_way_hidden(
     records: Records, axis: Groups, limits: SafeLimits
 ) -> tuple[frozenset[int], bool, list[Found]]:
     """Withheld groups, whether their total is withheld, and the rules that are broken."""
+    return _hidden(Weighing(records=records, axis=axis, limits=limits))
+
+
+def _hidden(weighing: Weighing) -> tuple[frozenset[int], bool, list[Found]]:
+    records, axis, limits = weighing.records, weighing.axis, weighing.limits
     cases = records.cases(axis.codes, len(axis)) if axis.cases is None else axis.cases
-    heavy = _heavy_groups(records, axis, limits)
+    heavy = weighing.heavy
     hidden, total = counts_to_hide(cases.tolist(), heavy, int(_all_cases(records, axis)), limits)
     found = []
     for at in sorted(hidden):
@@ -128,39 +130,16 @@ def one_way_hidden(
 
 
 def _all_cases(records: Records, axis: Groups) -> int:
-    if not axis.codes.size or int(axis.codes.min()) >= 0:
+    if axis.complete:
         return records.everyone
     codes = np.where(axis.codes >= 0, 0, -1).astype(np.int64)
     return int(records.cases(codes, 1)[0])
 
 
-def _heavy_groups(records: Records, axis: Groups, limits: SafeLimits) -> frozenset[int]:
-    """Groups in which one or two entities have nearly all of the weight."""
-    weights = records.weights()
-    if weights is None:
-        return frozenset()
-    holding = Holding.of(weights, axis.codes, len(axis), records.entities())
-    return frozenset(
-        at
-        for at, one in enumerate(holding.facts(limits))
-        if concentrated(one.first, one.second, one.size, limits)
-    )
-
-
-def weighted_counts(records: Records, codes: IntArray, groups: int) -> FloatArray:
-    """Records per group, or sums of their weights."""
-    weights = records.weights()
-    if weights is None:
-        return count_of(codes, groups, records.times).astype(np.float64)
-    if codes.size and int(codes.min()) >= 0 and not math.isnan(ends_of(weights)[0]):
-        return sums_of_groups(weights, codes, groups)
-    inside = (codes >= 0) & ~np.isnan(weights)
-    return sums_of_groups(weights[inside], codes[inside], groups)
-
-
 def _one_way(records: Records, axis: Groups, limits: SafeLimits) -> SafeResult:
-    hidden, total_hidden, found = one_way_hidden(records, axis, limits)
-    amounts = weighted_counts(records, axis.codes, len(axis))
+    weighing = Weighing(records=records, axis=axis, limits=limits)
+    hidden, total_hidden, found = _hidden(weighing)
+    amounts = weighing.amounts
     total = float(amounts.sum())
     shown: list[float | None] = [
         None if at in hidden else rounded(float(amount), limits.digits + 5)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, get_args
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet.output_checking.safe.limits import SafeLimits, limits_of
 from discreet.output_checking.safe.models.checking import Checking
 from discreet.output_checking.safe.models.comparison import compare, trace_of
 from discreet.output_checking.safe.models.design import Design, design_of
@@ -165,9 +165,7 @@ def request_of(
             where=", ".join(extra),
             hint=f"options: {', '.join(sorted(known))}",
         )
-    given = {**options, "limits": options.get("limits") or SafeLimits()}
-    if not isinstance(given["limits"], SafeLimits):
-        raise _wrong("limits are SafeLimits", "limits")
+    given = {**options, "limits": limits_of(options.get("limits"))}
     return Request(command=command, outcome=outcome, terms=terms, **given)
 
 

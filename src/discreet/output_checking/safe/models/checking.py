@@ -21,6 +21,7 @@ from discreet.output_checking.safe.models.leverage import NEARLY, hats, reach
 from discreet.output_checking.safe.models.sample import Sample
 from discreet.output_checking.safe.models.solving import Solution
 from discreet.output_checking.safe.results import Check, Verdict, worst
+from discreet.output_checking.safe.sums import exact_sum
 from discreet.output_checking.safe.threads import side_by_side
 
 __all__ = ["Checking"]
@@ -151,6 +152,20 @@ class Checking:
         if share < _NEAR_FIT:
             verdict = Verdict.fail if share < _EXACT_FIT else Verdict.review
         self._one("exact-fit", verdict, "the outcome follows (nearly) exactly from the variables")
+
+    def residuals(self, residuals: FloatArray, weights: FloatArray | None) -> None:
+        """One residual that is nearly all of their sum of squares follows from it."""
+        squares = residuals**2 if weights is None else residuals**2 * weights
+        first, entities = int(squares.argmax()), self.sample.entities
+        # Nobody without the largest one can have nearly all.
+        own = (
+            squares[first : first + 1] if entities is None else squares[entities == entities[first]]
+        )
+        total = exact_sum(squares)
+        share = exact_sum(own) / total + 1 / squares.size if total > 0.0 else 0.0
+        self.evidence["largest_residual"] = share
+        verdict = Verdict.fail if share > self.limits.leverage else Verdict.passed
+        self._one("residuals", verdict, "one case makes up nearly all of the residuals")
 
     def totals(self, rank: int) -> None:
         """Rules of means, for groups whose means or totals the coefficients give."""

@@ -226,6 +226,7 @@ def checked_linear(request: Request, sample: Sample) -> tuple[Checking, Linear |
     checking.left_out()
     checking.clusters()
     checking.fit(solution)
+    checking.residuals(sample.outcome - solution.predicted(design), sample.weights)
     checking.leverage(solution, sample.weights)
     checking.totals(solution.rank)
     if checking.failed():
