@@ -94,6 +94,10 @@ class Attacker:
             self._solver.setOptionValue("simplex_strategy", _PRIMAL)
         self.solved += 1
         if self._solver.getModelStatus() != self._status.kOptimal:
+            # Going on from the last solution may lead nowhere by rounding.
+            self._solver.clearSolver()
+            self._solver.run()
+        if self._solver.getModelStatus() != self._status.kOptimal:
             raise SuppressionError(
                 "the solver found no answer to an attack",
                 code="solver",

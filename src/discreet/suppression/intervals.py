@@ -91,6 +91,10 @@ def _bounded(
             solver.changeColCost(cell, sense)
             solver.run()
             answer = solver.getModelStatus()
+            if answer == status.kUnknown:  # by rounding, from where the last one ended
+                solver.clearSolver()
+                solver.run()
+                answer = solver.getModelStatus()
             if answer == status.kOptimal:
                 found[cell] = solver.getInfo().objective_function_value * sense * size
             elif answer in (status.kUnbounded, status.kUnboundedOrInfeasible) and not _empty(

@@ -143,9 +143,13 @@ class Relaxation:
         return len(fresh)
 
     def solve(self) -> None:
-        """Solve the program as it stands."""
+        """Solve the program as it stands; anew, if going on from the last solution leads nowhere."""
         self._solver.run()
-        if self._solver.getModelStatus() != self._highspy.HighsModelStatus.kOptimal:
+        optimal = self._highspy.HighsModelStatus.kOptimal
+        if self._solver.getModelStatus() != optimal:
+            self._solver.clearSolver()
+            self._solver.run()
+        if self._solver.getModelStatus() != optimal:
             raise SuppressionError(
                 "the solver found no cheapest fractional pattern",
                 code="solver",
