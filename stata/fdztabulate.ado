@@ -1,6 +1,6 @@
 *! fdztabulate: tabulate without counts that are too small, and what would give them back
 *! NOT YET RUN IN STATA: certify it before use, see README.md
-* Syntax:  fdztabulate varname [varname] [if] [in] [fweight] [, missing generate(stub)
+* Syntax:  fdztabulate varname [varname] [if] [in] [weight] [, missing generate(stub)
 *                      summarize(varname) critical(p)]; other options are named and not carried out
 * Rules:   one way: a small count is withheld, with it the next smallest ones until two counts
 *          and the minimum together are withheld. Two ways: with a small count inside, all
@@ -9,7 +9,7 @@
 *          how many there are: a name that few cases have tells a rare value.
 program fdztabulate, rclass byable(recall)
     version 14
-    syntax varlist(min=1 max=2) [if] [in] [fweight] [, Missing Generate(name) ///
+    syntax varlist(min=1 max=2) [if] [in] [fweight aweight iweight] [, Missing Generate(name) ///
         SUmmarize(varname) CRItical(string) *]
     fdzparameters, critical(`critical')
     marksample touse, novarlist

@@ -94,11 +94,11 @@ def test_a_program_that_cannot_be_read_is_not_written(folder: Path) -> None:
     (folder / "a.do").write_text("su x\n")
     run("fire", "pre", folder / "a.do")
     assert (folder / "a_FiRe.do").exists()
-    (folder / "a.do").write_text("/* never closed\nsu x\n")
+    (folder / "a.do").write_text("mata\nx = 1\n")
     done = run("fire", "pre", folder / "a.do")
     assert done.exit_code == 2
     assert "NOT written" in done.output
-    assert "open-comment" in done.output
+    assert "open-block" in done.output
     # What was made of an earlier version must not run in its place.
     assert not (folder / "a_FiRe.do").exists()
 

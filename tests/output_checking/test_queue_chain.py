@@ -258,7 +258,7 @@ def test_a_result_that_is_named_is_rewritten_from_its_original(tmp_path: Path) -
 
 
 def test_a_program_that_cannot_be_rewritten_waits_without_output(tmp_path: Path) -> None:
-    (tmp_path / "a.do").write_text("count\n/* never ends\n")
+    (tmp_path / "a.do").write_text("count\nmata\n")
     with new_queue(tmp_path) as queue:
         number = submit(queue, submission(tmp_path / "a.do", tmp_path))
         found = view(queue, number)

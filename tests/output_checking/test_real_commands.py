@@ -53,6 +53,10 @@ def test_commands_of_users_have_a_rule_with_a_reason(action: str) -> None:
         ("swaic: reg y x", "fdzestimate swaic: reg y x"),
         ("desmat: reg y x", "desmat: fdzregress y x"),
         ("timeit 1: reg y x", "timeit 1: fdzregress y x"),
+        ("micombine reg y x", "fdzestimate micombine reg y x"),
+        ("mim: reg y x", "fdzestimate mim: reg y x"),
+        ("qui mim, cat(fit): logit y x", "qui fdzestimate mim, cat(fit): logit y x"),
+        ("xtplfc y x, z(z) u(u)", "fdzestimate xtplfc y x, z(z) u(u)"),
         ("addplot: scatter y x", f"{NO}: addplot: scatter y x"),
         ("combineplot y: kdensity @y", "combineplot y: kdensity @y"),
     ],
@@ -84,6 +88,24 @@ def test_short_forms_that_people_use_are_known(text: str, word: str) -> None:
         "set httpproxy off",
         "set output error",
         "set excelxlsxlargefile on",
+        "set mat 400",
+        "set scrollbufsize 500000",
+        "set odbcmgr unixodbc",
+        "snapshot save, label(a)",
+        "snapshot restore 1",
+        "grstyle init",
+        "sts gen s = s",
+        "missings tag x, gen(m)",
+        "flexcurv, xvar(x) generate(b_)",
+        "st_is 2 analysis",
+        "poisgof",
+        "file close h",
+        "putdocx begin",
+        "putdocx paragraph, style(Title)",
+        "putpdf pagebreak",
+        "collect clear",
+        "collect style cell result[mean], nformat(%9.2f)",
+        "collect dims",
     ],
 )
 def test_what_shows_nothing_raises_no_question(text: str) -> None:
@@ -98,7 +120,40 @@ def test_what_shows_nothing_raises_no_question(text: str) -> None:
         ("marginsplot, addplot(scatter y x)", "option"),
         ("sts graph, addplot(line y x)", "option"),
         ("coefplot m, addplot(scatter y x)", "option"),
+        ("stcurv, surv addplot(scatter y x)", "option"),
+        ("sts list", "command"),
+        ("putexcel set r(max)", "shown"),
+        ("putdocx paragraph, font(`r(max)')", "shown"),
+        ('collect title "`r(max)\'"', "shown"),
+        ("file write h (r(max))", "shown"),
+        ("odbc load, table(t)", "command"),
+        ("zipuse a.zip", "command"),
     ],
 )
 def test_single_values_within_what_is_harmless_otherwise(text: str, rule: str) -> None:
     assert rule in rules(text, Severity.REFUSED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "putexcel A1 = 3",
+        "putdocx save a",
+        "putdocx textblock begin",
+        "collect layout (g) (result)",
+        "collect export a.xlsx",
+        "file write h (x)",
+        "file open h using a.txt, write",
+        "sts graph",
+        "stcurv, surv",
+        "missings report",
+        "estadd ysumm",
+        "for var a b: su X",
+        "mlogitgof",
+        "mmat2tex m using a.tex",
+        "ereturn list",
+    ],
+)
+def test_what_may_hold_figures_still_goes_to_review(text: str) -> None:
+    assert "command" in rules(text)
+    assert "unknown-command" not in rules(text)

@@ -218,7 +218,6 @@ def test_what_needs_a_look_is_told(text: str, rule: str) -> None:
     ("text", "rule"),
     [
         ("program fdzsummarize\nlist x\nend", "program-name"),
-        ("/* never closed\nlist x", "open-comment"),
         ("mata\nx = 1\n", "open-block"),
     ],
 )

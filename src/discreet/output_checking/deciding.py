@@ -13,6 +13,13 @@ from typing import NamedTuple
 
 from discreet.output_checking.findings import Severity
 from discreet.output_checking.parts import UNTOUCHED, pieces
+from discreet.output_checking.peculiar import (
+    TABLES,
+    is_placeholder,
+    is_quiet,
+    names_no_command,
+    shows_extremes,
+)
 from discreet.output_checking.policy import Action, Policy, Verdict
 from discreet.output_checking.policy_rules import strictest
 from discreet.output_checking.stata.model import Kind, Reading, Statement, Why, Word
@@ -32,6 +39,9 @@ _RESERVED = {
     "macro": re.compile(r"\s+(?:dr\w*\s(?:\s*\S+\s)*?|\w+\s)\s*(?:(?i:fdz)|S_ADO\b)"),
 }
 _PROGRAM_WORDS = ("drop", "dir", "list")
+
+#: Prefixes that take any command.
+_RUN_ANY = ("bootstrap", "jackknife", "permute")
 
 #: Prefixes that run the command as it is; with braces they are looked at by themselves.
 _AROUND = ("break", "nobreak")
@@ -166,7 +176,7 @@ class Decider:
         name = command.canonical or command.text
         free = self._free.get(name)
         if free is None:
-            looked_at = name == "program" or name in _RUNNERS or name in _RESERVED
+            looked_at = name in ("program", *_RUNNERS, *_RESERVED, *TABLES)
             allowed = self.policy.verdict(name).action is Action.ALLOWED
             free = allowed and not looked_at and not self.policy.has_words(name)
             self._free[name] = free
@@ -175,7 +185,7 @@ class Decider:
     def _decide(self, statement: Statement) -> Iterator[Decision]:
         if statement.kind is Kind.COMMAND and statement.command is not None:
             yield self._command(statement)
-        elif statement.kind is Kind.OTHER or _names_no_command(statement):
+        elif statement.kind is Kind.OTHER or names_no_command(statement):
             decision = Decision(statement=statement)
             decision.note(
                 "no-command", Severity.REVIEW, "this is no command that can be recognised"
@@ -231,6 +241,10 @@ class Decider:
             decision.refuse(
                 "reserved-name", name, "the name is the centre's, or says which programs run"
             )
+        if name in TABLES and shows_extremes(statement, command.end):
+            decision.refuse("option", name, "its cells are smallest and largest values")
+        if is_placeholder(statement, command):
+            decision.refuse("command", "for", "the command is put in when the program runs")
         if verdict.action is Action.REFUSED:
             decision.refuse("command", verdict.name, verdict.reason)
         elif verdict.action is Action.WRAPPED:
@@ -301,7 +315,14 @@ class Decider:
             if last is not None and last.canonical == verdict.inserted.strip():
                 return
             end, after = start, verdict.inserted
-        elif before is not None:
+        elif before is not None and before.canonical == "estpost":
+            what = "estpost takes no safe command; it runs quietly, and keeps what is not checked"
+            decision.note("prefix", Severity.REVIEW, what, before)
+            if is_quiet(statement):
+                return
+            start = end = before.start
+            after = "quietly "
+        elif before is not None and before.canonical not in _RUN_ANY:
             what = f"{before.canonical} with {verdict.safe} may not run in Stata"
             decision.note("prefix", Severity.REVIEW, what, before)
         decision.changes.append(
@@ -367,15 +388,3 @@ class Decider:
             elif verdict.action is Action.REVIEW:
                 what = f"{verdict.name}: {verdict.reason}"
                 decision.note("option", Severity.REVIEW, what, word)
-
-
-def _names_no_command(statement: Statement) -> bool:
-    """Whether something stands behind prefixes that is no command, and no comment."""
-    if statement.kind is not Kind.COMMAND or statement.command is not None:
-        return False
-    last = statement.prefixes[-1]
-    at = max(last.end, last.colon or 0, last.arguments[1] if last.arguments else 0)
-    if any(kind == "string" and start >= at for kind, start, _ in statement.spans):
-        return True
-    rest = pieces(statement, at, statement.end)[0].strip(" \t\r\n:{")
-    return bool(rest) and not rest.startswith("*")

@@ -87,9 +87,22 @@ def named(code: str, names: set[str]) -> list[str]:
         code: The expression.
         names: Macros of which that is known; globals with ``$``.
     """
-    plain = _BRACKETED.sub(" ", code)
+    plain = _with_outer_macros(_BRACKETED.sub(" ", code))
     used = [*_MACRO_ONLY.findall(plain), *(f"${name}" for name in _GLOBAL_ONLY.findall(plain))]
     return [name for name in used if name in names] + _NAMING.findall(code)
+
+
+def _with_outer_macros(code: str) -> str:
+    """The code without macros that are part of the name of another, ```m_`a'`b''``."""
+    if code.count("`") < 2:
+        return code
+    out, depth = [], 0
+    for sign in code:
+        closes = sign == "'" and depth > 0
+        depth -= closes
+        out.append(" " if depth and (sign == "`" or closes) else sign)
+        depth += sign == "`"
+    return "".join(out)
 
 
 def all_numbers(part: Part, at: int, known: Collection[str] | None) -> bool:
@@ -103,6 +116,8 @@ def all_numbers(part: Part, at: int, known: Collection[str] | None) -> bool:
     text = part.statement.source[part.start + at : part.statement.end]
     words = " ".join(known) if known else text
     kind = _LIST.match(words)
+    if kind is not None and "numlist" in kind.group():
+        return True
     numbers = words[kind.end() if kind else 0 :].rstrip().removesuffix("{").replace('"', "")
     return _NUMERIC.fullmatch(numbers) is not None
 

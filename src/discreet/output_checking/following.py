@@ -265,6 +265,7 @@ class Following:
         elif found is not None:
             held = self._held(found[2], part.inside)
             note(self.taints.results, (part.name[0], found[1]), held)
+            self.taints.returned.add((part.name[0], found[1]))
 
     def shown(self) -> list[Shown]:
         """The statements that would show a figure, in the order of the text."""

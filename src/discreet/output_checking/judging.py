@@ -23,7 +23,7 @@ __all__ = ["Judge"]
 _CHARACTERISTIC = re.compile(r"^\s*(?:def\w*\s+)?[\w`'$]+\[[^\]]*\]")
 _NAMES = re.compile(r"`\w+'|[A-Za-z_]\w*")
 #: Dimensions of collections, ``result[mean sd]``, and the option that tags them.
-_DIMENSIONS = re.compile(r"\b\w+\[[\w\s.#-]*\]")
+_DIMENSIONS = re.compile(r"\b\w+\[([^\[\]=]*)\]")
 _TAG = re.compile(r"\btags?\s*\((?:[^()]|\([^()]*\))*\)")
 #: Commands that show words as they stand, or take them for files, variables or names of graphs.
 _FREE_WORDS = frozenset((
@@ -33,6 +33,10 @@ _FREE_WORDS = frozenset((
 ))  # fmt: skip
 #: Commands whose words are coefficients; it is not sure that they never are scalars.
 _COEFFICIENTS = frozenset(("test", "lincom", "lincomest", "constraint"))
+#: Conditions without ranges of records.
+_IF = re.compile(CONDITION.pattern.replace("(?:if|in)", "if"))
+#: The record before or after.
+_SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
 #: As many names are looked for one by one before the words of a statement are.
 _FEW = 50
 #: How much a command shows: nothing, statistics of variables, or what it is given.
@@ -158,7 +162,7 @@ class Judge:
             return self._judge_showing(part, around)
         held = CLEAN
         if part.by_macro:  # it may show all that stands behind it
-            held = self._held(CONDITION.sub(" ", part.outside), part.inside)
+            held = self._by_macro(part)
         elif part.expands() and not self.policy.uses(part.name, part.word):
             held = self._in_other(part)
         if self._by_variables and self.policy.verdict(part.name).action.rank > 0:
@@ -200,6 +204,14 @@ class Judge:
         )
         return max(certain, held.at_most(DOUBT)) if name in _COEFFICIENTS else certain
 
+    def _by_macro(self, part: Part) -> Held:
+        """What a command whose word is known at run time only may show."""
+        code = _SHIFT.sub(" ", CONDITION.sub(" ", part.outside))
+        held = self._held(code, part.inside)
+        if held.rank == 0:  # colours of `display` look like a range, and `_n` is 1 there
+            held = self._held(_IF.sub(" ", part.outside), part.inside).at_most(DOUBT)
+        return held
+
     def _in_other(self, part: Part) -> Held:
         """Any other command: titles are shown, conditions are not, the rest is a doubt."""
         inside = part.inside_without(CONDITION)
@@ -225,4 +237,4 @@ def _gathered(name: str | None, word: str, code: str) -> str:
     """What is gathered or shown; the dimensions of a collection are no subscripts."""
     if name != "collect":
         return code
-    return _TAG.sub(" ", code) if word == "get" else _DIMENSIONS.sub(" ", code)
+    return _TAG.sub(" ", code) if word == "get" else _DIMENSIONS.sub(r" \1 ", code)

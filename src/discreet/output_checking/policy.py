@@ -133,6 +133,14 @@ class Policy:
             self._stored[kind, name] = known
         return known
 
+    def names_stored(self, kind: str, name: str) -> bool:
+        """Whether a rule names a stored result, other than the rule for all the rest.
+
+        >>> [Policy.default().names_stored("r", name) for name in ("p50", "my_own")]
+        [True, False]
+        """
+        return self._tables.stored.get(kind, Stored()).names(name)
+
     def may_show(self, name: str) -> bool:
         """Whether a command shows its arguments, at least with some second words."""
         return name in self._tables.shows

@@ -136,6 +136,15 @@ class Stored:
                 return action
         return self.default
 
+    def names(self, name: str) -> bool:
+        """Whether a rule names the result, other than the default.
+
+        >>> Stored(refused=("min_*",)).names("min_1"), Stored().names("min_1")
+        (True, False)
+        """
+        listed = (*self.refused, *self.review, *self.allowed)
+        return any(_fits(pattern, name) for pattern in listed)
+
 
 def _fits(pattern: str, name: str) -> bool:
     if pattern.isidentifier():

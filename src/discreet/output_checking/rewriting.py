@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from discreet.output_checking.calls import CALLERS, Call, called, pointed
 from discreet.output_checking.commenting import WORDING, commented
 from discreet.output_checking.deciding import Change, Decider, Decision, Note
+from discreet.output_checking.endings import last_exit, milder_behind
 from discreet.output_checking.findings import Finding, Severity
 from discreet.output_checking.following import Following
 from discreet.output_checking.parts import statements_of
@@ -141,6 +142,7 @@ def rewrite_parsed(
     lines = Lines(dofile.text)
     edits = _edits(dofile, decisions, WORDING[language], lines)
     findings = [*dofile.findings, *_findings(decisions, lines)]
+    findings = list(milder_behind(findings, last_exit(dofile)))
     if not following.settled:
         what = "names hold each other in so many steps that values cannot be followed"
         note = Note(rule="entangled", severity=Severity.ERROR, what=what, start=0, end=0)

@@ -54,6 +54,8 @@ _INLINE = re.compile(r"`(?:=|:\s*di(?:s\w*)?\s)([^`']*)")
 _CALLED = re.compile(r"`:([^`']*)")
 _MACROS = re.compile(r"`[^']*'|\$\{?\w+\}?")
 _GLOBALS = re.compile(r"\$\{?\w+\}?")
+#: What looks up a scalar or a matrix by its name.
+_SCALAR = re.compile(r"\b(?:scalar|el)\s*\(")
 _OF_MACRO = re.compile(r"\b(?:local|global)\s+(\w+)")
 _QUOTED = re.compile(r"\"[^\"]*\"?")
 _BLANK = re.compile(r"\S")
@@ -170,6 +172,8 @@ class Taints:
     matrices: Names = field(default_factory=Names)
     variables: Names = field(default_factory=Names)
     results: dict[tuple[str, str], Held] = field(default_factory=dict)
+    #: Stored results that programs of the run give.
+    returned: set[tuple[str, str]] = field(default_factory=set)
     #: What names hold of which nothing is known, in this file: scalars, matrices, variables.
     unnamed: dict[str, Held] = field(default_factory=dict)
     #: Names that the files give to scalars and matrices at all.
@@ -189,6 +193,7 @@ class Taints:
             matrices=self.matrices,
             variables=self.variables,
             results=self.results,
+            returned=self.returned,
             known_scalars=self.known_scalars,
             known_matrices=self.known_matrices,
         )
@@ -199,7 +204,7 @@ class Taints:
         noted = [*self.results.values(), *self.unnamed.values()]
         for each in names:
             noted += each.all()
-        known = len(self.known_scalars) + len(self.known_matrices)
+        known = len(self.known_scalars) + len(self.known_matrices) + len(self.returned)
         return sum(held.rank for held in noted) + known
 
     def without_name(self, kind: str) -> Held:
@@ -229,7 +234,7 @@ class Taints:
             best = max([best, *found])
         if words and (self.scalars.any or self.matrices.any or self.unnamed):
             found_words = set(_NAME.findall(code))
-            if found_words:
+            if self.unnamed and (bare_words(code) or _SCALAR.search(code)):
                 best = max(best, self.without_name("scalars"), self.without_name("matrices"))
             for word, goes_on in found_words:
                 best = max(best, self.scalars.of(word), self.matrices.of(word))
@@ -274,6 +279,8 @@ class Taints:
                 yield Held(DOUBT, f"a stored result {kind}(…) whose name is a macro")
                 continue
             yield self.results.get((kind, name), CLEAN)
+            if (kind, name) in self.returned and not policy.names_stored(kind, name):
+                continue  # what a program of the run returns is followed
             yield Held(_RANKS[policy.stored(kind, name)], f"the stored result {kind}({name})")
         if _OLD_RESULT.search(code):
             yield Held(BAD, "a stored result")

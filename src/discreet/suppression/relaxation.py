@@ -143,7 +143,7 @@ class Relaxation:
         return len(fresh)
 
     def solve(self) -> None:
-        """Solve the program as it stands; anew, if going on from the last solution leads nowhere."""
+        """Solve the program as it stands; anew, where going on from the last time fails."""
         self._solver.run()
         optimal = self._highspy.HighsModelStatus.kOptimal
         if self._solver.getModelStatus() != optimal:

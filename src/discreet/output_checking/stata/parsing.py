@@ -135,7 +135,7 @@ class Parser(Walk):
             return
         self.scanner.open_comment = None
         words = "a block comment is never closed; what stands in it may be meant as commands"
-        self.find("open-comment", words, at, at + 2, Severity.ERROR)
+        self.find("open-comment", words, at, at + 2)
         self._more_readings(readings.second(self, at + 2, self.limit, Why.OPEN_COMMENT))
 
     def _more_readings(self, found: tuple[Reading, ...]) -> None:

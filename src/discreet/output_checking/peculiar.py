@@ -1,0 +1,60 @@
+"""Single statements that need a look of their own.
+
+In: statements. Out: whether they are of such a kind.
+"""
+
+from __future__ import annotations
+
+import re
+
+from discreet.output_checking.parts import pieces
+from discreet.output_checking.stata.model import Kind, Statement, Word
+
+__all__ = [
+    "TABLES",
+    "is_placeholder",
+    "is_quiet",
+    "names_no_command",
+    "shows_extremes",
+]
+
+#: Tables of stored results, with the options that name these.
+TABLES = ("esttab", "estout")
+_CELLS = re.compile(r"\b(?:c(?:e|el|ell|ells)?|main|aux)\s*\(")
+_EXTREMES = re.compile(r"\b(?:min|max|p1|p5|p95|p99|range)\b")
+
+
+def is_quiet(statement: Statement) -> bool:
+    """Whether the command runs quietly."""
+    return any(prefix.canonical == "quietly" for prefix in statement.prefixes)
+
+
+def shows_extremes(statement: Statement, at: int) -> bool:
+    """Whether a table of stored results has smallest or largest values in its cells."""
+    text = statement.source[at : statement.end]
+    for option in _CELLS.finditer(text):
+        depth, end = 1, option.end()
+        while depth and end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        if _EXTREMES.search(text, option.end(), end):
+            return True
+    return False
+
+
+def is_placeholder(statement: Statement, command: Word) -> bool:
+    """Whether the command word behind ``for`` is one that it puts in."""
+    around = any(prefix.canonical == "for" for prefix in statement.prefixes)
+    return around and command.canonical is None
+
+
+def names_no_command(statement: Statement) -> bool:
+    """Whether something stands behind prefixes that is no command, and no comment."""
+    if statement.kind is not Kind.COMMAND or statement.command is not None:
+        return False
+    last = statement.prefixes[-1]
+    at = max(last.end, last.colon or 0, last.arguments[1] if last.arguments else 0)
+    if any(kind == "string" and start >= at for kind, start, _ in statement.spans):
+        return True
+    rest = pieces(statement, at, statement.end)[0].strip(" \t\r\n:{")
+    return bool(rest) and not rest.startswith("*")
