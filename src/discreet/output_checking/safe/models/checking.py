@@ -153,15 +153,19 @@ class Checking:
             verdict = Verdict.fail if share < _EXACT_FIT else Verdict.review
         self._one("exact-fit", verdict, "the outcome follows (nearly) exactly from the variables")
 
-    def residuals(self, residuals: FloatArray, weights: FloatArray | None) -> None:
+    def residuals(
+        self, residuals: FloatArray, solution: Solution, weights: FloatArray | None
+    ) -> None:
         """One residual that is nearly all of their sum of squares follows from it."""
-        squares = residuals**2 if weights is None else residuals**2 * weights
+        squares = np.square(residuals)
+        if weights is not None:
+            squares *= weights
         first, entities = int(squares.argmax()), self.sample.entities
         # Nobody without the largest one can have nearly all.
         own = (
             squares[first : first + 1] if entities is None else squares[entities == entities[first]]
         )
-        total = exact_sum(squares)
+        total = solution.residual
         share = exact_sum(own) / total + 1 / squares.size if total > 0.0 else 0.0
         self.evidence["largest_residual"] = share
         verdict = Verdict.fail if share > self.limits.leverage else Verdict.passed

@@ -95,7 +95,9 @@ class Linear:
         return counts | safe
 
 
-def _fit_linear(request: Request, sample: Sample, design: Design, solution: Solution) -> Linear:
+def _fit_linear(
+    request: Request, sample: Sample, design: Design, solution: Solution, residuals: FloatArray
+) -> Linear:
     """Tests of a solved regression.
 
     Args:
@@ -103,6 +105,7 @@ def _fit_linear(request: Request, sample: Sample, design: Design, solution: Solu
         sample: The estimation sample.
         design: The columns.
         solution: The solved model; there are residual degrees of freedom.
+        residuals: What it leaves of the outcome.
     """
     weights, kind = sample.weights, request.weight_kind
     number = len(sample)
@@ -113,7 +116,7 @@ def _fit_linear(request: Request, sample: Sample, design: Design, solution: Solu
     central = bread(solution) * (solution.residual / df)
     t_df, clusters = df, None
     if _is_robust(request):
-        central, t_df, clusters = _robust(request, sample, design, solution, number)
+        central, t_df, clusters = _robust(request, sample, design, solution, number, residuals)
     slopes = len(solution.kept)
     f: float | None = None
     if slopes and (clusters is None or slopes < clusters):
@@ -132,10 +135,14 @@ def _fit_linear(request: Request, sample: Sample, design: Design, solution: Solu
 
 
 def _robust(
-    request: Request, sample: Sample, design: Design, solution: Solution, number: int
+    request: Request,
+    sample: Sample,
+    design: Design,
+    solution: Solution,
+    number: int,
+    residuals: FloatArray,
 ) -> tuple[FloatArray, int, int | None]:
     """Covariance around the means, degrees of freedom of t, number of clusters."""
-    residuals = sample.outcome - solution.predicted(design)
     weights, df = sample.weights, number - solution.rank
     if sample.clusters is not None:
         scores = residuals if weights is None else residuals * weights
@@ -226,12 +233,13 @@ def checked_linear(request: Request, sample: Sample) -> tuple[Checking, Linear |
     checking.left_out()
     checking.clusters()
     checking.fit(solution)
-    checking.residuals(sample.outcome - solution.predicted(design), sample.weights)
+    residuals = solution.residuals(design, sample.outcome)
+    checking.residuals(residuals, solution, sample.weights)
     checking.leverage(solution, sample.weights)
     checking.totals(solution.rank)
     if checking.failed():
         return checking, None
-    return checking, _fit_linear(request, sample, design, solution)
+    return checking, _fit_linear(request, sample, design, solution, residuals)
 
 
 def _is_robust(request: Request) -> bool:

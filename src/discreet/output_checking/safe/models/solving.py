@@ -73,6 +73,11 @@ class Solution:
         side_by_side([partial(add, part) for part in slices(design.size)])
         return found
 
+    def residuals(self, design: Design, outcome: FloatArray) -> FloatArray:
+        """What the fitted values leave of the outcome. CONFIDENTIAL."""
+        found = self.predicted(design)
+        return np.subtract(outcome, found, out=found)
+
 
 def product(left: FloatArray, right: FloatArray) -> FloatArray:
     """A matrix product that does not depend on the number of threads."""
