@@ -366,8 +366,9 @@ def test_commands_that_for_puts_in_are_refused(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "outcome"),
     [
-        ("`nd' in ye r(min)", "review"),
-        ('`nd\' in gr "min" _col(3) %9.0g r(max)', "review"),
+        ("`nd' in ye r(min)", "refused"),
+        ('`nd\' in gr "min" _col(3) %9.0g r(max)', "refused"),
+        ("`nd' in f/r(max)", "review"),
         ("`nd' r(max)", "refused"),
         ("`nd' in ye r(mean)", None),
         ("`nd' y x if z > 3", None),
@@ -385,3 +386,44 @@ def test_a_loop_over_a_list_of_numbers_gives_numbers() -> None:
     text = "foreach j of numlist 2/`i' {\nlocal k = `j'-1\ndi `k'\n}\n"
     assert rewritten(text).text == text
     assert said(rewrite(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome"),
+    [
+        ('di "`return(top)\'"', "refused"),
+        ("di `return(top)'", "refused"),
+        ("di return(top)", "refused"),
+        ("local a = return(top)\ndi `a'", "refused"),
+        ("di return(m)", None),
+        ("di `return(m)'", None),
+        ("di sreturn(top)", None),
+    ],
+)
+def test_what_a_program_returned_so_far_is_followed(line: str, outcome: str | None) -> None:
+    head = "program p, rclass\nsu x\nreturn scalar top = r(max)\nreturn scalar m = r(mean)\n"
+    done = rewritten(f"{head}{line}\nend\n")
+    found = {one.severity.value for one in done.findings if one.rule == "shown"}
+    assert found == ({outcome} if outcome else set())
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ("twoway (lfit y x), title(Line of fit)", False),
+        ("twoway lfit y x, title(Scatter)", False),
+        ("twoway (lfit y x), by(area) legend(label(1 scatter))", False),
+        ("twoway (kdensity y if (line == 1))", False),
+        ("graph twoway (lfit y x), xtitle(Bar of it)", False),
+        ("twoway (lfit y x) (scatter y x)", True),
+        ("twoway lfit y x || scatter y x, msize(1)", True),
+        ("twoway lfit y x, title(a) || scatter y x", True),
+        ("twoway (lfit y x || scatter y x)", True),
+        ("twoway lfit y x, addplot(scatter y x)", True),
+        ("twoway lfitci y x, ciplot (rline)", True),
+        ("tw sc y x", True),
+        ("graph tw (lfit y x)(scatter y x)", True),
+    ],
+)
+def test_only_kinds_of_plots_are_taken_for_plots(line: str, refused: bool) -> None:
+    assert rewritten(line).text.startswith(REFUSED) is refused

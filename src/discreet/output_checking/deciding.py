@@ -18,6 +18,7 @@ from discreet.output_checking.peculiar import (
     is_placeholder,
     is_quiet,
     names_no_command,
+    plots_of,
     shows_extremes,
 )
 from discreet.output_checking.policy import Action, Policy, Verdict
@@ -279,11 +280,7 @@ class Decider:
 
     def _plots(self, outside: str) -> Verdict:
         """The strictest of the plots that are laid over each other."""
-        starts = re.findall(
-            r"(?:^|\(|\|\|)\s*([A-Za-z]\w*)",
-            outside.split(",")[0] if "(" not in outside else outside,
-        )
-        found = [self.policy.verdict("twoway", [word]) for word in starts]
+        found = [self.policy.verdict("twoway", [word]) for word in plots_of(outside)]
         return strictest(found) or self.policy.verdict("twoway")
 
     def _at_run_time(self, decision: Decision, command: Word) -> None:

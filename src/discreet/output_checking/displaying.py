@@ -33,7 +33,9 @@ _NAMING = re.compile(
     r"`[re]\((?:varlist|depvar|indepvars|varname|ivar|tvar|panelvar|timevar|clustvar|sortlist)\)'"
 )
 #: Brackets in which a name is no variable: of estimates, stored results and scalars.
-_BRACKETED = re.compile(r"\b_(?:b|se|coef)\[[^\[\]]*\]|\b(?:[rsec]|scalar|el)\s*\([^()]*\)")
+_BRACKETED = re.compile(
+    r"\b_(?:b|se|coef)\[[^\[\]]*\]|\b(?:[rsec]|[es]?return|scalar|el)\s*\([^()]*\)"
+)
 _NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
 _LIST = re.compile(r"\s*(?:in|of\s+numlist)\b")
 _STRING = re.compile(r"\"[^\"]*\"")

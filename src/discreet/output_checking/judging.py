@@ -33,6 +33,8 @@ _FREE_WORDS = frozenset((
 ))  # fmt: skip
 #: Commands whose words are coefficients; it is not sure that they never are scalars.
 _COEFFICIENTS = frozenset(("test", "lincom", "lincomest", "constraint"))
+#: The colour of `display`, ``in red``; ranges start with a figure, a macro, `f` or `l`.
+_COLOUR = re.compile(r"\bin\s+(?=[a-eg-km-z])")
 #: Conditions without ranges of records.
 _IF = re.compile(CONDITION.pattern.replace("(?:if|in)", "if"))
 #: The record before or after.
@@ -206,9 +208,9 @@ class Judge:
 
     def _by_macro(self, part: Part) -> Held:
         """What a command whose word is known at run time only may show."""
-        code = _SHIFT.sub(" ", CONDITION.sub(" ", part.outside))
+        code = _SHIFT.sub(" ", CONDITION.sub(" ", _COLOUR.sub(" ", part.outside)))
         held = self._held(code, part.inside)
-        if held.rank == 0:  # colours of `display` look like a range, and `_n` is 1 there
+        if held.rank == 0:  # it may be `display` all the same, and `_n` is 1 there
             held = self._held(_IF.sub(" ", part.outside), part.inside).at_most(DOUBT)
         return held
 

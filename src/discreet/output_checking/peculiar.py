@@ -15,8 +15,13 @@ __all__ = [
     "is_placeholder",
     "is_quiet",
     "names_no_command",
+    "plots_of",
     "shows_extremes",
 ]
+
+#: Signs that part plots, and words with the bracket of an option behind them.
+_PLOT_PARTS = re.compile(r"(\|\||[(),])|([A-Za-z]\w*)(\s?\()?")
+_WITH_PLOT = ("recast", "ciplot", "fitplot", "plot", "addplot")
 
 #: Tables of stored results, with the options that name these.
 TABLES = ("esttab", "estout")
@@ -40,6 +45,38 @@ def shows_extremes(statement: Statement, at: int) -> bool:
         if _EXTREMES.search(text, option.end(), end):
             return True
     return False
+
+
+def plots_of(outside: str) -> list[str]:
+    """The kinds of plots that `twoway` lays over each other.
+
+    They stand at its start, behind ``||``, in brackets of their own before its options, and in
+    the few options that take one. All other words are variables, or titles without quotes.
+
+    Args:
+        outside: What follows ``twoway``, strings and comments blanked.
+
+    >>> plots_of(" (line y x, by(g)) (bar y x) || lfit y x, title(Scatter) addplot(area y x)")
+    ['line', 'bar', 'lfit', 'area']
+    """
+    found = []
+    depth, options, starts = 0, False, True
+    for part in _PLOT_PARTS.finditer(outside):
+        sign, word, bracket = part.groups()
+        if sign == "||":
+            starts, options = True, options and depth > 0
+        elif sign == ",":
+            options, starts = options or depth == 0, False
+        elif sign == ")":
+            depth, starts = max(depth - 1, 0), False
+        elif sign == "(":
+            depth, starts = depth + 1, depth == 0 and not options
+        elif word is not None:
+            if starts:
+                found.append(word)
+            starts = bool(bracket) and word in _WITH_PLOT
+            depth += bool(bracket)
+    return found
 
 
 def is_placeholder(statement: Statement, command: Word) -> bool:

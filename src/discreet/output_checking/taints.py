@@ -35,8 +35,10 @@ _RESULT = re.compile(r"\b([rse])\s*\(\s*(\w*)\s*(\)|[`$])")
 #: Results as Stata kept them once: `_result(5)`, `$S_1`, `$S_E_depv`; not `$S_DATE`.
 _OLD_RESULT = re.compile(r"\b_result\s*\(|\$\{?S_(?:E_|[\d`$])")
 _SUBSCRIPT = re.compile(r"([A-Za-z_]\w*|['})])\[([^\[\]]*)\]")
+#: What the running program has returned so far: `return(top)`.
+_OWN_RESULT = re.compile(r"\b([es]?)return\s*\(\s*(\w+)\s*\)")
 #: A sign of any of these.
-_VALUES = re.compile(r"\[|[rse]\s*\(|_result|\$\{?S_")
+_VALUES = re.compile(r"\[|(?:[rse]|return)\s*\(|_result|\$\{?S_")
 _WEIGHT = re.compile(r"\s*[a-z]+\s*=(?!=)")
 _LOCAL = re.compile(r"`(?:\+\+|--|macval\()?(\w*)([`$']|(?:\+\+|--|\))')")
 _GLOBAL = re.compile(r"\$(?:\{(\w*)([}`$])|(\w*)(`?))")
@@ -48,7 +50,7 @@ _DIRECTIVE = re.compile(
 _BRACKETS = re.compile(r"\w*\[[^\[\]]*\]")
 #: What holds no names, and a sign without which it cannot be there.
 _HIDDEN = (("%", _FORMAT), ("", _DIRECTIVE), ("[", _BRACKETS))
-_OF_RESULTS = re.compile(r"\b(?:[rsec]|scalar|el|rowsof|colsof)\s*\([^()]*\)")
+_OF_RESULTS = re.compile(r"\b(?:[rsec]|[es]?return|scalar|el|rowsof|colsof)\s*\([^()]*\)")
 _INLINE = re.compile(r"`(?:=|:\s*di(?:s\w*)?\s)([^`']*)")
 #: Macro functions that are called on the spot: ```:list uniq levels'``.
 _CALLED = re.compile(r"`:([^`']*)")
@@ -282,6 +284,8 @@ class Taints:
             if (kind, name) in self.returned and not policy.names_stored(kind, name):
                 continue  # what a program of the run returns is followed
             yield Held(_RANKS[policy.stored(kind, name)], f"the stored result {kind}({name})")
+        for kind, name in _OWN_RESULT.findall(code):  # what the program itself gave so far
+            yield self.results.get((kind or "r", name), CLEAN)
         if _OLD_RESULT.search(code):
             yield Held(BAD, "a stored result")
         for name, inside in _SUBSCRIPT.findall(code) if "[" in code else ():
