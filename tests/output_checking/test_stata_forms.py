@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.output_checking.rewriting import rewrite
 from discreet.output_checking.stata import parse_do, walking
+from discreet.output_checking.stata.forms import Known
 from discreet.output_checking.stata.model import Statement
 from discreet.output_checking.texts import read_source
 
@@ -96,3 +97,15 @@ def test_lines_of_the_same_form_keep_their_own_places() -> None:
         assert other.command is not None
         assert do.text[other.command.start : other.command.end] == "list"
     assert len({one.form for one in do.statements}) == 2
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_lines_that_are_known_from_other_programs(path: Path) -> None:
+    text = read_source(path).text
+    known: Known = {}
+    for other in FILES:
+        parse_do("\n" + read_source(other).text, known)
+    assert known
+    read, alone = parse_do(text, known), parse_do(text)
+    assert [plain(each) for each in read.statements] == [plain(each) for each in alone.statements]
+    assert (read.findings, read.programs) == (alone.findings, alone.programs)

@@ -121,6 +121,7 @@ def rewrite_parsed(
     language: Language = "en",
     programs: frozenset[str] = frozenset(),
     place_call: Callable[[Call], Call] | None = None,
+    decider: Decider | None = None,
 ) -> Rewriting:
     """Rewrite a do-file that is one of several.
 
@@ -131,8 +132,9 @@ def rewrite_parsed(
         language: Of the wording for commands that may not run.
         programs: Names of the programs that other files of the run define.
         place_call: Says of a do-file that is run whether it may be.
+        decider: Applies the policy; one that knows the programs of all files, if there is one.
     """
-    decider = Decider(policy, dofile.programs | programs)
+    decider = decider or Decider(policy, dofile.programs | programs)
     decisions = [one for statement in dofile.statements for one in decider.decide(statement)]
     by_start: dict[tuple[int, int], Decision] = {}
     for one in decisions:

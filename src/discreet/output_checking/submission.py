@@ -8,14 +8,16 @@ below. Originals are never touched; nothing is written before all files were rea
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import OutputCheckError, Problem
 from discreet.files import atomic_path, check_writable
 from discreet.output_checking.calls import SUFFIX, Folder, called
+from discreet.output_checking.deciding import Decider
 from discreet.output_checking.findings import Finding, Severity
 from discreet.output_checking.following import Following
 from discreet.output_checking.headers import MARK, header
@@ -24,6 +26,8 @@ from discreet.output_checking.parts import statements_of
 from discreet.output_checking.pausing import uncollected
 from discreet.output_checking.policy import Policy
 from discreet.output_checking.rewriting import Language, Rewriting, newline_of, rewrite_parsed
+from discreet.output_checking.shadows import shadows_in
+from discreet.output_checking.stata.forms import Known
 from discreet.output_checking.stata.model import DoFile
 from discreet.output_checking.stata.parsing import parse_do
 from discreet.output_checking.taints import Names, Taints
@@ -126,7 +130,8 @@ def prepared_files(
     listed, root = _listed([Path(path) for path in paths])
     files = _read(_originals(listed), root, rules, language)
     _check_targets(files, overwrite=overwrite)
-    return lambda: [_write(file, rules, language) for file in files]
+    shadows = cache(shadows_in)
+    return lambda: [_write(file, rules, language, shadows(file.path.parent)) for file in files]
 
 
 def undo(path: str | os.PathLike[str]) -> Path:
@@ -213,6 +218,7 @@ def _read(paths: list[Path], root: Path, policy: Policy, language: Language) -> 
     """All files with those they run, each rewritten with what the others tell."""
     files: dict[Path, _File] = {}
     waiting = list(paths)
+    known: Known = {}
     problems: list[Problem] = []
     while waiting:
         path = waiting.pop(0)
@@ -223,7 +229,7 @@ def _read(paths: list[Path], root: Path, policy: Policy, language: Language) -> 
         except OutputCheckError as error:
             problems.extend(replace(each, where=str(path)) for each in error.problems)
             continue
-        file = _File(path=path, source=source, dofile=parse_do(source.text))
+        file = _File(path=path, source=source, dofile=parse_do(source.text, known))
         files[path.resolve()] = file
         waiting.extend(_run_by(file, root))
     if problems:
@@ -259,6 +265,7 @@ def _follow(files: list[_File], root: Path, policy: Policy, language: Language) 
             following.learn()
         if len(followings) == 1:
             break
+    decider = Decider(policy, programs)
     for file, following in zip(files, followings, strict=True):
         file.rewriting = rewrite_parsed(
             file.dofile,
@@ -267,6 +274,7 @@ def _follow(files: list[_File], root: Path, policy: Policy, language: Language) 
             language=language,
             programs=programs,
             place_call=Folder(root, file.path).place,
+            decider=decider,
         )
 
 
@@ -325,10 +333,10 @@ def _is_made(output: Path, document: Path) -> bool:
         return False
 
 
-def _write(file: _File, policy: Policy, language: Language) -> Outcome:
+def _write(file: _File, policy: Policy, language: Language, shadows: Sequence[Finding]) -> Outcome:
     """Write one result with its manifest; none for a program that may not run at all."""
     assert file.rewriting is not None
-    told = (*file.rewriting.findings, *_shadows(file.path))
+    told = (*file.rewriting.findings, *shadows)
     rewriting = replace(file.rewriting, findings=told)
     findings = (*file.source.findings, *told)
     if any(finding.severity is Severity.ERROR for finding in findings):
@@ -359,24 +367,6 @@ def _replaced(path: Path, data: bytes) -> bool:
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
     return True
-
-
-def _shadows(path: Path) -> Iterator[Finding]:
-    """Programs beside a do-file that Stata would load by their names."""
-    below = (each for each in path.parent.glob("*/**/*.ado") if each.stem.startswith("fdz"))
-    for each in sorted([*path.parent.glob("*.ado"), *below]):
-        grave = each.stem.startswith("fdz")
-        yield Finding(
-            rule="ado-file",
-            severity=Severity.ERROR if grave else Severity.REVIEW,
-            what=f"{each.name} lies beside the do-file and "
-            + ("would replace a safe command" if grave else "is not rewritten"),
-            line=1,
-            column=1,
-            start=0,
-            end=0,
-            hint="remove it from the submission" if grave else "look at the program",
-        )
 
 
 def _error(problems: list[Problem]) -> OutputCheckError:

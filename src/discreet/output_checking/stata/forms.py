@@ -14,7 +14,10 @@ from discreet.output_checking.stata.names import is_community, meanings
 from discreet.output_checking.stata.readings import DEFINERS, TEXT_RUNNERS, gives_command
 from discreet.output_checking.stata.spans import Span, SpanKind
 
-__all__ = ["Forms", "line_at"]
+__all__ = ["Forms", "Known", "line_at"]
+
+#: Statements by their lines, with the place behind what was read.
+Known = dict[str, tuple[Statement, int]]
 
 #: The rest of a line. Longer ones are read each for itself: many commands may stand in one.
 _LINE = re.compile(r"[^\r\n]{1,400}(?=[\r\n]|\Z)")
@@ -45,17 +48,18 @@ _NOT_PREFIXES = ("mi", "for")
 
 
 class Forms:
-    """The lines of a text that were read so far.
+    """The lines that were read so far, of a text and of those read before it.
 
     Args:
         source: The text.
+        known: The first statement with each line, and how far reading came. Texts that are
+            read with the same one share what they know.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, known: Known | None = None) -> None:
         self._source = source
         self._meanings = meanings()
-        #: The first statement with each line, and how far reading came.
-        self._first: dict[str, tuple[Statement, int]] = {}
+        self._first: Known = {} if known is None else known
 
     def keep(self, line: str, statement: Statement, after: int) -> Statement:
         """Keep what was read in a line, unless it can be read in other ways.

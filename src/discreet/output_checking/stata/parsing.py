@@ -20,6 +20,7 @@ from discreet.output_checking.stata.blocks import (
     program_name,
     text_block_end,
 )
+from discreet.output_checking.stata.forms import Known
 from discreet.output_checking.stata.model import DoFile, Kind, Reading, Statement, Why, Word
 from discreet.output_checking.stata.names import canonical
 from discreet.output_checking.stata.scanning import Piece
@@ -38,17 +39,19 @@ _DIRECTIVE = re.compile(
 _FOLLOWED = frozenset(("program", "end", "mata", "python", "java", "input", "putdocx"))
 
 
-def parse_do(text: str) -> DoFile:
+def parse_do(text: str, known: Known | None = None) -> DoFile:
     r"""Take a do-file apart.
 
     Args:
         text: The whole text; line ends of every kind.
+        known: What was read in other texts: its lines are known here, and those read here are
+            added to it.
 
     >>> do = parse_do("qui su wage if y>1 // note\nby id: l x")
     >>> [(one.command.text, one.command.canonical, one.command.start) for one in do.commands]
     [('su', 'summarize', 4), ('l', 'list', 34)]
     """
-    parser = Parser(text)
+    parser = Parser(text, known=known)
     parser.run()
     parser.close()
     return DoFile(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from discreet.output_checking.findings import Severity
-from discreet.output_checking.stata.forms import Forms, line_at
+from discreet.output_checking.stata.forms import Forms, Known, line_at
 from discreet.output_checking.stata.heads import Head
 from discreet.output_checking.stata.model import Kind, Reading, Statement
 from discreet.output_checking.stata.notes import Notes
@@ -28,6 +28,8 @@ class Walk(ABC):
         limit: Where to end.
         inner: Read a part a second time: no findings, no further readings.
         loose: Read double quotes as plain characters.
+        semicolons: Whether ``;`` ends commands at the beginning.
+        known: Lines that were read in other texts.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Walk(ABC):
         inner: bool = False,
         loose: bool = False,
         semicolons: bool = False,
+        known: Known | None = None,
     ) -> None:
         self.text = text
         self.at = start
@@ -54,7 +57,7 @@ class Walk(ABC):
         #: Kinds of blocks that have no end in what is left of the text.
         self.endless: set[tuple[str, bool, bool]] = set()
         #: Lines that were read before.
-        self._forms = Forms(text)
+        self._forms = Forms(text, known)
         #: Where the line ends in which ``;`` parts the commands behind ``mi xeq:``.
         self.parted: int | None = None
 
