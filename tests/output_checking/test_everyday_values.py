@@ -71,6 +71,15 @@ def test_colours_and_line_ends_are_no_names_of_scalars() -> None:
         assert said(rewritten(head + line)) != []
 
 
+@pytest.mark.parametrize(
+    "line", ["sort `cat'", "su `z'", "keep `a' $b", "append using `\"`new'\"'"]
+)
+def test_macros_are_no_words_that_may_be_scalars(line: str) -> None:
+    head = "program q\nlocal res \"`1'\"\nmatrix `res'[1,2] = x[3]\n"
+    done = rewritten(f"{head}{line}\nend\n")
+    assert "shown" not in [rule for _, rule in said(done)]
+
+
 def test_only_whole_macros_are_taken_for_names() -> None:
     text = rewritten("local b x\ndi `m_`a'`b''\ndi `b'\n").text
     assert text == f"local b x\ndi `m_`a'`b''\n{REFUSED}: di 'b'\n"
@@ -181,6 +190,11 @@ def test_what_a_program_returned_so_far_is_followed(line: str, outcome: str | No
         ("twoway lfit y x, addplot(scatter y x)", True),
         ("twoway lfitci y x, ciplot (rline)", True),
         ("tw sc y x", True),
+        ("twoway $g sc y x", True),
+        ("twoway `opt' scatter y x", True),
+        ("tw (lfit y x) sc y x", True),
+        ("twoway ((sc y x))", True),
+        ("twoway (lfit y x) if z > 1, title(sc y x)", False),
         ("graph tw (lfit y x)(scatter y x)", True),
     ],
 )

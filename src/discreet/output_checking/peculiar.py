@@ -9,6 +9,7 @@ import re
 
 from discreet.output_checking.parts import pieces
 from discreet.output_checking.stata.model import Kind, Statement, Word
+from discreet.output_checking.taints import without_macros
 
 __all__ = [
     "TABLES",
@@ -61,16 +62,17 @@ def plots_of(outside: str) -> list[str]:
     """
     found = []
     depth, options, starts = 0, False, True
-    for part in _PLOT_PARTS.finditer(outside):
+    for part in _PLOT_PARTS.finditer(without_macros(outside)):  # they may be empty
         sign, word, bracket = part.groups()
         if sign == "||":
             starts, options = True, options and depth > 0
         elif sign == ",":
             options, starts = options or depth == 0, False
         elif sign == ")":
-            depth, starts = max(depth - 1, 0), False
+            depth = max(depth - 1, 0)
+            starts = depth == 0 and not options
         elif sign == "(":
-            depth, starts = depth + 1, depth == 0 and not options
+            depth, starts = depth + 1, starts or (depth == 0 and not options)
         elif word is not None:
             if starts:
                 found.append(word)

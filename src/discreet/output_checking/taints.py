@@ -236,7 +236,7 @@ class Taints:
             best = max([best, *found])
         if words and (self.scalars.any or self.matrices.any or self.unnamed):
             found_words = set(_NAME.findall(code))
-            if self.unnamed and (bare_words(code) or _SCALAR.search(code)):
+            if self.unnamed and (bare_words(without_macros(code)) or _SCALAR.search(code)):
                 best = max(best, self.without_name("scalars"), self.without_name("matrices"))
             for word, goes_on in found_words:
                 best = max(best, self.scalars.of(word), self.matrices.of(word))
