@@ -32,11 +32,11 @@ demo: $(VENV)/.stamp-run ## protect a synthetic census and a survey of firms; re
 
 test: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark) ## run all tests (JOBS=4: side by side, ARGS="-k word": some)
 ifeq ($(SPARK),yes)
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 else
 	@if test -n "$$CI"; then echo "No Java 17 or newer: the Spark tests cannot run" >&2; exit 1; fi
 	@echo "No Java 17 or newer: the Spark tests are left out; install a JRE to run them too"
-	$(BIN)/python -m pytest -n $(JOBS) -m "not spark" $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not spark" $(ARGS)
 endif
 
 check: check-lint check-types check-imports check-sizes check-docs ## style, types, layers, sizes, documentation
