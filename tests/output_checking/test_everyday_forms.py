@@ -6,23 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
+from everyday import REFUSED, rewritten, said
 
-from discreet.output_checking.rewriting import Rewriting, rewrite
+from discreet.output_checking.rewriting import rewrite
 from discreet.output_checking.stata import Kind, parse_do
 from discreet.output_checking.submission import rewrite_files
-
-REFUSED = "*FDZ: command not permitted in remote execution"
-
-
-def rewritten(text: str) -> Rewriting:
-    """What becomes of a text; rewriting it once more changes nothing."""
-    done = rewrite(text)
-    assert rewrite(done.text).text == done.text
-    return done
-
-
-def said(done: Rewriting) -> list[tuple[str, str]]:
-    return [(finding.severity.value, finding.rule) for finding in done.findings]
 
 
 @pytest.mark.parametrize(

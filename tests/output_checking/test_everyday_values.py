@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from everyday import REFUSED, rewritten, said
 
-from discreet.output_checking.rewriting import Rewriting, rewrite
-
-REFUSED = "*FDZ: command not permitted in remote execution"
-
-
-def rewritten(text: str) -> Rewriting:
-    """What becomes of a text; rewriting it once more changes nothing."""
-    done = rewrite(text)
-    assert rewrite(done.text).text == done.text
-    return done
-
-
-def said(done: Rewriting) -> list[tuple[str, str]]:
-    return [(finding.severity.value, finding.rule) for finding in done.findings]
+from discreet.output_checking.rewriting import rewrite
 
 
 @pytest.mark.parametrize(
