@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.output_checking import safe
+from discreet_fire import statistics as safe
 
 Plain = Callable[[], object]
 Job = tuple[str, Plain, Plain]

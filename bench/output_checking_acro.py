@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.output_checking import safe
+from discreet_fire import statistics as safe
 
 NUMBERS = [f"x{i}" for i in range(3)]
 DUMMIES = ["d0", "d1"]

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import statsmodels.api as sm
 
-from discreet.output_checking.safe.models import logit, probit, regress
+from discreet_fire.statistics.models import logit, probit, regress
 
 NUMBERS = [f"x{i}" for i in range(5)]
 DUMMIES = [f"d{i}" for i in range(4)]

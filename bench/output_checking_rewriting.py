@@ -27,7 +27,7 @@ _WORDS = frozenset(("using", "robust", "cluster", "detail", "statistics", "noobs
 
 def texts(files: list[str], size: int) -> dict[str, str]:
     """The programs by their name."""
-    from discreet.output_checking.texts import read_source
+    from discreet_fire.texts import read_source
 
     def joined(paths: list[Path]) -> str:
         return "".join(f"{read_source(path).text}\n#delimit cr\n" for path in paths)
@@ -46,7 +46,7 @@ def texts(files: list[str], size: int) -> dict[str, str]:
 
 def _filled(text: str, size: int, *, renamed: bool = False) -> str:
     """Copies of a text, up to a size, each with names of its own if wanted."""
-    from discreet.output_checking.stata.names import canonical
+    from discreet_fire.catalogue.command_names import canonical
 
     copies, length = [], 0
     while length < size:
@@ -63,7 +63,7 @@ def _filled(text: str, size: int, *, renamed: bool = False) -> str:
 
 def serve(files: list[str], size: int) -> None:
     """Rewrite what is asked for on each line of the input, and say how long it took."""
-    from discreet.output_checking.rewriting import rewrite
+    from discreet_fire.rewriting.do_files import rewrite
 
     known = texts(files, size)
     rewrite(next(iter(known.values()))[:10_000])

@@ -17,9 +17,15 @@ import numpy as np
 import polars as pl
 
 from discreet.microdata.secret import Secret
-from discreet.output_checking.ledger import Shelf, UnitKey, Universe, conflicts_with, universes_of
-from discreet.output_checking.ledger.marks import MOST_MARKS, MarkIndex, marks_of, mixed
-from discreet.output_checking.ledger.powers import PRIMES, sums_of
+from discreet_fire.ledger import (
+    LedgerUniverse,
+    ReleasedUniverses,
+    UnitKey,
+    conflicts_with,
+    universes_of,
+)
+from discreet_fire.ledger.marks import MOST_MARKS, MarkIndex, marks_of, mixed
+from discreet_fire.ledger.power_sums import PRIMES, sums_of
 
 SIZE = 10
 PEOPLE = 200_000
@@ -39,7 +45,7 @@ def prefixes(digests: np.ndarray) -> np.ndarray:
     return found
 
 
-def shelf_of(digests: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> Shelf:
+def shelf_of(digests: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> ReleasedUniverses:
     """Intervals as released universes."""
     prefix, small = prefixes(digests), mixed(digests)
     order = np.argsort(small)
@@ -49,7 +55,7 @@ def shelf_of(digests: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> She
         marks.append(np.unique(small[few[(few >= start) & (few < end)]])[:MOST_MARKS])
     ends = prefix[:, :, starts + counts].transpose(2, 0, 1)
     sums = ends - prefix[:, :, starts].transpose(2, 0, 1)
-    return Shelf(
+    return ReleasedUniverses(
         names=[f"table {at}" for at in range(len(starts))],
         releases=np.arange(len(starts)),
         counts=counts,
@@ -58,7 +64,9 @@ def shelf_of(digests: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> She
     )
 
 
-def measured(title: str, new: Sequence[Universe], shelf: Shelf, *, unions: bool = False) -> None:
+def measured(
+    title: str, new: Sequence[LedgerUniverse], shelf: ReleasedUniverses, *, unions: bool = False
+) -> None:
     """Compare and print."""
     fresh = replace(shelf, marks=MarkIndex(flat=shelf.marks.flat, ends=shelf.marks.ends))
     before = time.process_time()
@@ -67,7 +75,7 @@ def measured(title: str, new: Sequence[Universe], shelf: Shelf, *, unions: bool 
     print(f"{title}: {spent:.3f} s against {len(shelf):,} tables, {len(found)} found")
 
 
-def cells(number: int, left_out: int) -> list[Universe]:
+def cells(number: int, left_out: int) -> list[LedgerUniverse]:
     """A table of so many cells of 20 units, without some of them."""
     frame = pl.DataFrame({"unit": range(20 * number)})
     frame = frame.with_columns(area=pl.col("unit") // 20).slice(left_out)
@@ -89,7 +97,7 @@ def main() -> None:
     before = time.process_time()
     sketch, marks = sums_of(units, SIZE), marks_of(units)
     print(f"sketch of {len(units):,} digests: {time.process_time() - before:.3f} s")
-    new = Universe(table="new", count=len(units), sums=sketch, marks=marks)
+    new = LedgerUniverse(table="new", count=len(units), sums=sketch, marks=marks)
     even = replace(shelf, counts=np.full(tables, 50_000))
     measured("differences", [new], shelf)
     measured("differences, all tables of one size", [replace(new, count=50_000)], even)
@@ -97,7 +105,7 @@ def main() -> None:
     before = time.process_time()
     first, second = cells(tables, 0), cells(tables, 5)
     print(f"two tables of {tables:,} cells: {time.process_time() - before:.3f} s")
-    measured("one table with all its cells", second, Shelf.of(first))
+    measured("one table with all its cells", second, ReleasedUniverses.of(first))
     print(f"{sketch.nbytes} bytes for each table, and up to {marks.nbytes} of marks")
 
 

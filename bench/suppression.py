@@ -18,9 +18,9 @@ import numpy.typing as npt
 import polars as pl
 
 import discreet as dc
-from discreet.suppression.building import build_problem
-from discreet.suppression.fast import protect_fast
-from discreet.suppression.problem import CellState, SuppressionProblem
+from discreet.protection.suppression.methods.fast import protect_fast
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 
 LEAVES, STATES, DISTRICTS = 3_000, 10, 100
 SIZES = {"age": 10, "sex": 2, "job": 75, "school": 10}

@@ -129,7 +129,8 @@ def problem_file(folder: Path, name: str) -> Path:
 
 def pattern_file(folder: Path, name: str) -> Path:
     """The same with the pattern that is audited, by one of our methods."""
-    from discreet.suppression import find_pattern, read_jj, write_jj
+    from discreet.argus import read_jj, write_jj
+    from discreet.protection.suppression import find_pattern
 
     path = folder / f"{name}-hidden.jj"
     if not path.exists():
@@ -152,8 +153,8 @@ class Judged:
         """Cost, secondaries and open cells, by the attacker apart and by our audit."""
         from attacker_apart import Listed
 
-        from discreet.suppression import read_jj
-        from discreet.suppression.certificate import certify
+        from discreet.argus import read_jj
+        from discreet.protection.suppression.proof.certificate import certify
 
         listed, problem = Listed.read(self.path), read_jj(self.path)
         mask = np.zeros(len(problem), dtype=np.bool_)
@@ -173,7 +174,8 @@ def ours(name: str, method: Any) -> Task:
     """Find a pattern with one of our methods."""
 
     def set_up(folder: Path, rows: int) -> Callable[[], object]:
-        from discreet.suppression import find_pattern, read_jj
+        from discreet.argus import read_jj
+        from discreet.protection.suppression import find_pattern
 
         path = problem_file(folder, name)
         find_pattern(read_jj(problem_file(folder, "SizeReg")), method)  # loads compiled code
@@ -218,8 +220,8 @@ def our_audit(name: str) -> Task:
     """Prove for each sensitive cell that it is protected, or refute it."""
 
     def set_up(folder: Path, rows: int) -> Callable[[], object]:
-        from discreet.suppression import read_jj
-        from discreet.suppression.certificate import certify
+        from discreet.argus import read_jj
+        from discreet.protection.suppression.proof.certificate import certify
 
         problem = read_jj(pattern_file(folder, name))
         small = read_jj(problem_file(folder, "SizeReg"))
@@ -275,7 +277,7 @@ def audited(name: str) -> Task:
 
 def sparse(folder: Path, cells: int) -> Callable[[], object]:
     """`fast` on a sparse frequency table of about so many occupied cells."""
-    from discreet.suppression.fast import protect_fast
+    from discreet.protection.suppression.methods.fast import protect_fast
     from suppression import sparse_problem
 
     problem = sparse_problem(cells)

@@ -22,8 +22,8 @@ from discreet.assessment.pictures import (
     trade_off_curve,
     transition_heatmap,
 )
-from discreet.perturbation.design import design_perturbation
-from discreet.perturbation.design.shuffling import permuted
+from discreet.protection.noise.design import design_perturbation
+from discreet.protection.noise.design.permutation import permuted
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images"
 

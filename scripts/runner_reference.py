@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet.output_checking.running.listing import markdown
+from discreet_fire.runners.builtin.reference import markdown
 
 if __name__ == "__main__":
     place = Path(__file__).parent.parent / "docs" / "reference" / "runner.md"

@@ -17,7 +17,7 @@ import polars as pl
 
 import discreet as dc
 from discreet.assessment.pictures import Picture, hidden_by_code, hidden_by_part, hidden_cells
-from discreet.suppression import Suppression
+from discreet.protection.suppression import Suppression
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images"
 

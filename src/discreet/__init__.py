@@ -28,6 +28,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from discreet import former_names
 from discreet._version import __version__
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
         read_microdata,
         with_record_keys,
     )
-    from discreet.perturbation import (
+    from discreet.protection.noise import (
         FlexStrength,
         MagnitudeNoise,
         MagnitudePerturbationTable,
@@ -52,10 +53,11 @@ if TYPE_CHECKING:
         perturb,
         perturb_magnitudes,
     )
+    from discreet.protection.parts import PartRules, check_parts, suppress_parts
+    from discreet.protection.suppression import audit, suppress
     from discreet.release import protect
     from discreet.release.packages import open_parameters, pack_parameters
     from discreet.rules import primary
-    from discreet.suppression import PartRules, audit, check_parts, suppress, suppress_parts
     from discreet.tables import CellStatus, ProtectedTable, Table
     from discreet.tabulation import Query, tabulate, tabulate_many
 
@@ -63,33 +65,33 @@ _HOMES = {
     "CellStatus": "tables",
     "Classification": "classifications",
     "DiscreetError": "errors",
-    "FlexStrength": "perturbation",
+    "FlexStrength": "protection.noise",
     "KeyFigure": "derived",
     "KeyGrid": "keygrid",
-    "MagnitudeNoise": "perturbation",
-    "MagnitudePerturbationTable": "perturbation",
-    "PartRules": "suppression",
-    "PerturbationTable": "perturbation",
+    "MagnitudeNoise": "protection.noise",
+    "MagnitudePerturbationTable": "protection.noise",
+    "PartRules": "protection.parts",
+    "PerturbationTable": "protection.noise",
     "ProtectedTable": "tables",
     "Query": "tabulation",
-    "SimpleStrength": "perturbation",
+    "SimpleStrength": "protection.noise",
     "Table": "tables",
-    "audit": "suppression",
-    "check_parts": "suppression",
+    "audit": "protection.suppression",
+    "check_parts": "protection.parts",
     "derive": "derived",
-    "design_magnitude_perturbation": "perturbation",
-    "design_perturbation": "perturbation",
+    "design_magnitude_perturbation": "protection.noise",
+    "design_perturbation": "protection.noise",
     "import_record_keys": "microdata",
     "inherit_record_keys": "microdata",
     "open_parameters": "release.packages",
     "pack_parameters": "release.packages",
-    "perturb": "perturbation",
-    "perturb_magnitudes": "perturbation",
+    "perturb": "protection.noise",
+    "perturb_magnitudes": "protection.noise",
     "primary": "rules",
     "protect": "release",
     "read_microdata": "microdata",
-    "suppress": "suppression",
-    "suppress_parts": "suppression",
+    "suppress": "protection.suppression",
+    "suppress_parts": "protection.parts",
     "tabulate": "tabulation",
     "tabulate_many": "tabulation",
     "with_record_keys": "microdata",
@@ -134,6 +136,8 @@ __all__ = [
     "tabulate_many",
     "with_record_keys",
 ]
+
+former_names.install()
 
 
 def __getattr__(name: str) -> object:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import IntArray
 from discreet.errors import RecordKeyError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ __all__ = [
     "unusable_keys",
 ]
 
-IntArray = npt.NDArray[np.int64]
 
 #: Keys are added in two parts, ``key // LIMB`` and ``key % LIMB``, so that no
 #: 64-bit sum of parts can overflow below nine thousand million records.

@@ -11,8 +11,8 @@ import pytest
 from discreet import PerturbationTable
 from discreet.assessment import compare
 from discreet.errors import PerturbationError
-from discreet.perturbation.design.discretising import discretised
-from discreet.perturbation.design.shuffling import permuted
+from discreet.protection.noise.design.discretisation import discretised
+from discreet.protection.noise.design.permutation import permuted
 
 
 def read(reference: Path, case: str, kind: str = "ptable.csv") -> PerturbationTable:

@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 from discreet import PerturbationTable
 from discreet.assessment import compare, describe
 from discreet.cli.commands import app
-from discreet.perturbation.design import design_perturbation
-from discreet.perturbation.design.discretising import discretised
-from discreet.perturbation.design.shuffling import permuted
+from discreet.protection.noise.design import design_perturbation
+from discreet.protection.noise.design.discretisation import discretised
+from discreet.protection.noise.design.permutation import permuted
 
 
 def run(*words: str | Path) -> Result:

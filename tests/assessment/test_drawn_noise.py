@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from discreet import PerturbationTable, tabulate, with_record_keys
-from discreet.perturbation.design import design_perturbation
-from discreet.perturbation.design.shuffling import permuted
+from discreet.protection.noise.design import design_perturbation
+from discreet.protection.noise.design.permutation import permuted
 
 SIDE = 1000  # a table of 1,000 × 1,000 inner cells
 COUNTS = (1, 2, 3, 4)

@@ -13,8 +13,8 @@ from rich.console import Console
 from discreet import PerturbationTable
 from discreet.assessment import describe, draw, evaluate, never_published
 from discreet.errors import PerturbationError
-from discreet.perturbation.design.discretising import discretised
-from discreet.perturbation.design.shuffling import permuted
+from discreet.protection.noise.design.discretisation import discretised
+from discreet.protection.noise.design.permutation import permuted
 
 CASES = [
     *("c01", "c02", "c04", "c06", "c07", "c08", "c09", "c10", "c11", "c12", "c13", "c14", "c17"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.assessment.pictures import hidden_by_code, hidden_by_part, hidden_cells
-from discreet.assessment.pictures.hidden.choice import choose
+from discreet.assessment.pictures.cell_kinds import choose
 from discreet.errors import PublicationError
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table
 

@@ -15,10 +15,10 @@ from drawn import columns, kinds, records
 
 import discreet as dc
 from discreet.assessment.pictures import hidden_by_code, hidden_by_part, hidden_cells
-from discreet.assessment.pictures.hidden.look import LOOKS
-from discreet.assessment.pictures.palette import luminance
+from discreet.assessment.pictures.cell_kinds import KIND_STYLES
+from discreet.assessment.pictures.theme import luminance
 from discreet.errors import PublicationError
-from discreet.suppression import SharedSuppression, Suppression, report_on
+from discreet.protection.suppression import SharedSuppression, Suppression, report_on
 from discreet.tables import Table
 
 #: No value, and no sum or difference of a few, can be mistaken for another one.
@@ -232,12 +232,12 @@ def test_one_figure_of_several_is_drawn() -> None:
 
 
 def test_kinds_differ_in_sign_and_in_grey() -> None:
-    hidden = [LOOKS[kind] for kind in ("primary", "secondary", "hidden", "shown")]
+    hidden = [KIND_STYLES[kind] for kind in ("primary", "secondary", "hidden", "shown")]
     assert len({look.sign for look in hidden}) == 4
     shades = [luminance(look.fill) + 0.05 for look in (hidden[0], hidden[1], hidden[3])]
     assert shades[1] / shades[0] > 3
     assert shades[2] / shades[1] > 1.5
-    for look in LOOKS.values():
+    for look in KIND_STYLES.values():
         light, dark = sorted((luminance(look.fill) + 0.05, luminance(look.ink) + 0.05))[::-1]
         assert light / dark >= 4.5
 

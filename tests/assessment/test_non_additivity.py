@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.assessment.release_quality import QualityLog
 from discreet.assessment.release_quality.additivity import differences
-from discreet.assessment.release_quality.part_grid import PartGrid
-from discreet.perturbation import PerturbationTable, perturb
+from discreet.assessment.release_quality.pairs import PartGrid
+from discreet.protection.noise import PerturbationTable, perturb
 from discreet.publication.examples import census_example
 from discreet.tables import CellStatus, ProtectedTable, Table
 

@@ -28,9 +28,9 @@ from discreet.assessment.pictures import (
     trade_off_curve,
     transition_heatmap,
 )
-from discreet.assessment.pictures.palette import ink_on, luminance, noise_colours
+from discreet.assessment.pictures.theme import ink_on, luminance, noise_colours
 from discreet.errors import PerturbationError, PublicationError
-from discreet.perturbation import PerturbationTable
+from discreet.protection.noise import PerturbationTable
 
 #: Zero stays; 1 and 2 are never published.
 ROWS = {

@@ -13,7 +13,7 @@ from discreet import PerturbationTable, Table, perturb, tabulate
 from discreet.assessment import Quality, actual_quality, expected_quality
 from discreet.errors import PerturbationError, TableError
 from discreet.keygrid import KeyGrid, grid_keys
-from discreet.perturbation.design.discretising import discretised
+from discreet.protection.noise.design.discretisation import discretised
 
 FIGURES = [
     *("mean_absolute_deviation", "unchanged", "at_most_1", "at_least_3", "at_least_4", "bias"),

@@ -12,12 +12,12 @@ import pytest
 import discreet as dc
 from discreet.assessment import actual_quality
 from discreet.assessment.release_quality import MILLION, SIZE_CLASSES, Overall, QualityLog
-from discreet.assessment.release_quality.part_grid import PartGrid, finest_level, level_names
+from discreet.assessment.release_quality.pairs import PartGrid, finest_level, level_names
 from discreet.derived import KeyFigure, derive
-from discreet.perturbation import PerturbationTable, count_ingredient, perturb
-from discreet.perturbation.ingredient import Ingredient
-from discreet.suppression import PartRules, check_parts, suppress_parts
+from discreet.protection.noise import PerturbationTable, count_ingredient, perturb
+from discreet.protection.parts import PartRules, check_parts, suppress_parts
 from discreet.tables import CellStatus, Dimension, Figure, ProtectedTable, Provenance, Table
+from discreet.tables.ingredient import Ingredient
 
 NOISE = range(-2, 3)
 ROW = [0.1, 0.3, 0.7, 0.9, 1.0]

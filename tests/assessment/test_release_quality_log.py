@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.assessment.release_quality import Overall, QualityLog
 from discreet.derived import KeyFigure
 from discreet.errors import PublicationError, TableError
-from discreet.perturbation import PerturbationTable, count_ingredient, perturb
+from discreet.protection.noise import PerturbationTable, count_ingredient, perturb
 from discreet.tables import ProtectedTable, Table
 
 ROW = [0.1, 0.3, 0.7, 0.9, 1.0]

@@ -20,9 +20,9 @@ from discreet import (
     suppress_parts,
     tabulate,
 )
-from discreet.assessment.release_quality import one_pass as swift
-from discreet.assessment.release_quality import table_quality as quality
-from discreet.assessment.release_quality.part_grid import PartGrid
+from discreet.assessment.release_quality import compiled_tallies as swift
+from discreet.assessment.release_quality import log as quality
+from discreet.assessment.release_quality.pairs import PartGrid
 
 assert numba  # loaded, as it is in a programme over many records
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from discreet.assessment import disclosure_risk, trade_off
-from discreet.assessment.trading import large_risk
+from discreet.assessment.safe_variance import large_risk
 from discreet.errors import PerturbationError
-from discreet.perturbation import PerturbationTable
-from discreet.perturbation.design import design_perturbation
+from discreet.protection.noise import PerturbationTable
+from discreet.protection.noise.design import design_perturbation
 
 
 @pytest.mark.parametrize("terms", [2, 3])

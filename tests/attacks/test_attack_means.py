@@ -24,7 +24,7 @@ from discreet import (
     perturb,
     perturb_magnitudes,
 )
-from discreet.perturbation import contributors
+from discreet.protection.noise import contributors
 from discreet.tables import Contributions, Dimension
 
 CELLS = 3_000

@@ -20,7 +20,7 @@ import pytest
 
 import discreet as dc
 from discreet.assessment import disclosure_risk
-from discreet.perturbation.design import permuted
+from discreet.protection.noise.design import permuted
 
 DISTRICTS = 60_000
 D = 2

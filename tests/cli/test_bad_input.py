@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
-from discreet.perturbation import PerturbationTable
+from discreet.protection.noise import PerturbationTable
 
 PROGRAMME = """\
 [data]
@@ -221,7 +221,7 @@ def test_a_full_disk_is_a_failure_with_a_clear_message(
         raise OSError(28, "No space left on device")
 
     before = content(folder)
-    monkeypatch.setattr("discreet.publication.delimited.write_file", full)
+    monkeypatch.setattr("discreet.publication.writers.csv.write_file", full)
     result = run("protect", folder / "programme.toml", "--out", folder / "out", "--json")
     assert result.exit_code == 1
     error = json.loads(result.stdout)["error"]

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
 from discreet.errors import MicrodataError, Problem
-from discreet.perturbation import PerturbationTable
+from discreet.protection.noise import PerturbationTable
 
 COMMANDS = [
     "demo",

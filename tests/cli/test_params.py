@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli.commands import app
-from discreet.perturbation import PerturbationTable
+from discreet.protection.noise import PerturbationTable
 from discreet.release import read_parameters
 
 PARAMETERS = """\

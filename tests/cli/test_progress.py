@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from discreet.cli import progress
+from discreet.cli import program
 
 
 class Terminal(io.StringIO):
@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.progress_bar("Protecting") as report:
+    with program.progress_bar("Protecting") as report:
         report(1, 2, "T1")
     assert capsys.readouterr() == ("", "")
 
@@ -23,8 +23,8 @@ def test_nothing_is_shown_where_there_is_no_terminal(capsys: pytest.CaptureFixtu
 def test_a_bar_appears_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(progress, "_DELAY", 0.0)
-    with progress.progress_bar("Protecting") as report:
+    monkeypatch.setattr(program, "_DELAY", 0.0)
+    with program.progress_bar("Protecting") as report:
         for step in range(1, 20):
             report(step, 20, "T1")
             threading_pause()
@@ -34,7 +34,7 @@ def test_a_bar_appears_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_short_work_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    with progress.progress_bar("Protecting") as report:
+    with program.progress_bar("Protecting") as report:
         report(1, 2, "T1")
     assert "Protecting" not in terminal.getvalue()
 

@@ -11,8 +11,8 @@ import pytest
 from cell_files import CELLS, METADATA
 from typer.testing import CliRunner, Result
 
+from discreet.argus import read_jj
 from discreet.cli.commands import app
-from discreet.suppression import read_jj
 
 
 def run(*words: str | Path) -> Result:

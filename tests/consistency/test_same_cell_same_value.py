@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.tabulation import inmemory, kernels
+from discreet.tabulation import memory
 
 PERSONS = 150_000
 NAMES = ("region", "age", "sex", "marital", "work")
@@ -90,11 +90,11 @@ def test_a_million_cells_agree(persons, ptable, variables, monkeypatch):
     add(duckdb.from_arrow(shuffled.to_arrow()), NAMES)
     add(shuffled.to_pandas(), NAMES)
     add(pieces, NAMES)
-    monkeypatch.setattr(kernels, "COMPILED_FROM", 1)
+    monkeypatch.setattr(memory, "COMPILED_FROM", 1)
     for threads in (1, 5):
-        monkeypatch.setattr(kernels.os, "cpu_count", lambda threads=threads: threads)
+        monkeypatch.setattr(memory.os, "cpu_count", lambda threads=threads: threads)
         add(shuffled.to_arrow(), NAMES)
-    monkeypatch.setattr(inmemory, "_DENSE_LIMIT", 1)
+    monkeypatch.setattr(memory, "_DENSE_LIMIT", 1)
     add(shuffled, NAMES)
     assert compared >= 1_000_000
     assert wrong == 0

@@ -20,9 +20,9 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.perturbation import count_ingredient, magnitude_ingredient, mean_ingredient
+from discreet.protection.noise import count_ingredient, magnitude_ingredient, mean_ingredient
 from discreet.release import protect
-from discreet.tabulation import kernels
+from discreet.tabulation import memory
 
 HOMES = 4_000
 FIGURES = [
@@ -140,8 +140,8 @@ def test_spark(spark: Any, expected: str) -> None:
 def test_compiled_loops_on_any_number_of_cores(
     cores: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels, "COMPILED_FROM", 1)
-    monkeypatch.setattr(kernels.os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(memory, "COMPILED_FROM", 1)
+    monkeypatch.setattr(memory.os, "cpu_count", lambda: cores)
     assert bits(figures(homes())) == expected
 
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from discreet.demo import write_firms
+from discreet.demo.demonstration import audited, hide
 from discreet.demo.firms import BRANCH, SECTIONS, firms_of
 from discreet.demo.geography import Geography
-from discreet.demo.survey import audited, hide
 from discreet.errors import PublicationError
 from discreet.release import check_release
 

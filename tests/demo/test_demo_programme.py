@@ -13,11 +13,11 @@ import pytest
 import discreet as dc
 from discreet.classifications import Classification
 from discreet.demo import generate, run, write_census, write_programme
-from discreet.demo.elsewhere import hand_on
-from discreet.demo.programme import example_perturbation_table
+from discreet.demo.census import example_perturbation_table
+from discreet.demo.demonstration import hand_on
 from discreet.demo.records import UNITS
 from discreet.errors import MicrodataError, PublicationError, RecordKeyError
-from discreet.perturbation import PerturbationTable
+from discreet.protection.noise import PerturbationTable
 from discreet.release import check_release
 
 

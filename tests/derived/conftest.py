@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from discreet import Classification
-from discreet.perturbation.ingredient import Ingredient
 from discreet.tables import CellStatus, Dimension, Figure, Note, ProtectedTable, Provenance
+from discreet.tables.ingredient import Ingredient
 
 Stated = Mapping[tuple[str, ...], float]
 

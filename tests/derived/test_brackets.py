@@ -20,7 +20,7 @@ import pytest
 
 from discreet import Classification, KeyFigure, PerturbationTable, Table, derive
 from discreet.derived import balance, index_figure, mean, rate_of_change, ratio, share
-from discreet.perturbation import Ingredient, count_ingredient
+from discreet.protection.noise import Ingredient, count_ingredient
 from discreet.tables import ProtectedTable
 
 Make = Callable[..., Ingredient]

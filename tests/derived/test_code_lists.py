@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from discreet import Classification
-from discreet.derived.codes import common_dimensions, positions
+from discreet.derived.components import common_dimensions, positions
 from discreet.errors import TableError
 from discreet.tables import Dimension, Figure, figure_dimension
-from discreet.tables.parts import parts_with_figures, within
+from discreet.tables.dimension import parts_with_figures, within
 
 
 def found(*codes: str, **more: Any) -> Classification:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from discreet import Classification, KeyFigure, derive
-from discreet.derived import places, share
+from discreet.derived import components, share
 from discreet.errors import DiscreetError, TableError
-from discreet.perturbation import Ingredient
+from discreet.protection.noise import Ingredient
 from discreet.tables import Figure, figure_dimension
 
 Make = Callable[..., Ingredient]
@@ -202,7 +202,7 @@ def test_shares_need_their_totals(stated: Make) -> None:
 def test_shares_of_too_many_cells_are_refused(
     stated: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "SPREAD_LIMIT", 4)
+    monkeypatch.setattr(components, "SPREAD_LIMIT", 4)
     with pytest.raises(TableError, match="would have 5 cells"):
         share(stated({("Total",): 5}), over=["region"])
 
@@ -222,12 +222,12 @@ def test_grids_beyond_64_bits_are_found_by_their_cells() -> None:
     rng = np.random.default_rng(1)
     sizes = [10_000] * 10
     index = tuple(rng.integers(0, 10_000, 500).astype(np.int32) for _ in sizes)
-    known = places.Places(index, 500)
+    known = components.CellPlaces(index, 500)
     order = rng.permutation(500)
-    assert places.find(sizes, known, known.chosen(order)).tolist() == order.tolist()
+    assert components.find(sizes, known, known.chosen(order)).tolist() == order.tolist()
     missing = known.moved({0: 0})
     there = np.flatnonzero(index[0] == 0)
-    assert set(np.flatnonzero(places.find(sizes, known, missing) >= 0)) == set(there.tolist())
-    both = places.joined(sizes, [known, known.chosen(order[:50])])
+    assert set(np.flatnonzero(components.find(sizes, known, missing) >= 0)) == set(there.tolist())
+    both = components.joined(sizes, [known, known.chosen(order[:50])])
     assert len(both) == 500
     assert np.lexsort(tuple(reversed(both.index))).tolist() == list(range(500))

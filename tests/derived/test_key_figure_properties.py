@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import CellStatus, Classification, KeyFigure, derive
-from discreet.perturbation import Ingredient
+from discreet.protection.noise import Ingredient
 from discreet.tables import Dimension, ProtectedTable, Provenance
 
 REGION = Classification(

@@ -11,18 +11,10 @@ import polars as pl
 import pytest
 
 from discreet import Classification, KeyFigure, PerturbationTable, derive, tabulate
-from discreet.derived import (
-    balance,
-    index_figure,
-    mean,
-    per_thousand,
-    rate_of_change,
-    ratio,
-    share,
-)
-from discreet.derived.rounding import rounded
+from discreet.derived import balance, index_figure, mean, per_thousand, rate_of_change, ratio, share
+from discreet.derived.formulas import rounded
 from discreet.errors import TableError
-from discreet.perturbation import Ingredient, count_ingredient
+from discreet.protection.noise import Ingredient, count_ingredient
 from discreet.tables import CellStatus, ProtectedTable
 
 Make = Callable[..., Ingredient]

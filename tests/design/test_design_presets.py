@@ -9,7 +9,7 @@ import pytest
 
 from discreet import PerturbationTable, design_perturbation
 from discreet.errors import PerturbationError
-from discreet.perturbation.design import PRESETS, preset, with_stay
+from discreet.protection.noise.design import PRESETS, preset, with_stay
 
 SCALE = 10**15
 

@@ -12,7 +12,7 @@ import pytest
 
 from discreet import MagnitudePerturbationTable, PerturbationTable, design_magnitude_perturbation
 from discreet.errors import PerturbationError
-from discreet.perturbation.design import design_rows
+from discreet.protection.noise.design import design_rows
 
 NEAR = 1e-6  # its solver is precise to 4.5e-7
 FLOOR = 1e-8  # it lets no probability be smaller

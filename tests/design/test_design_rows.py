@@ -15,10 +15,10 @@ import pytest
 
 import discreet
 from discreet.errors import PerturbationError
-from discreet.perturbation.design import design_rows
-from discreet.perturbation.design.entropy import Row, Side
-from discreet.perturbation.design.numbers import exact_arithmetic
-from discreet.perturbation.design.solving import bracketed, largest_entropy
+from discreet.protection.noise.design import design_rows
+from discreet.protection.noise.design.entropy import NoiseRow, NoiseSide
+from discreet.protection.noise.design.parameters import exact_arithmetic
+from discreet.protection.noise.design.rows import bracketed, largest_entropy
 
 Parameters = tuple[int, float, tuple[int, ...], bool]
 
@@ -86,8 +86,8 @@ def test_both_ways_of_solving_agree() -> None:
     with exact_arithmetic():
         for i in (1, 2, 5, 9):
             for stay in (None, Decimal("0.4"), Decimal("0.6")):
-                below = Side(-1, tuple(range(1, i + 1)), True)
-                row = Row(below, Side(1, tuple(range(1, 10)), True), True, stay)
+                below = NoiseSide(-1, tuple(range(1, i + 1)), True)
+                row = NoiseRow(below, NoiseSide(1, tuple(range(1, 10)), True), True, stay)
                 quick = row.distribution(
                     *largest_entropy(row, Decimal(4), (Decimal(0), Decimal(1)))
                 )

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from discreet import PerturbationTable
 from discreet.errors import PerturbationError
-from discreet.perturbation.design import design_perturbation
-from discreet.perturbation.design.discretising import discretised
-from discreet.perturbation.design.shuffling import permuted
+from discreet.protection.noise.design import design_perturbation
+from discreet.protection.noise.design.discretisation import discretised
+from discreet.protection.noise.design.permutation import permuted
 
 # Case, the case it was made from, and its threshold, as the R package ptable calls them.
 MODIFIED = [

@@ -68,7 +68,7 @@ def test_the_layers_hold() -> None:
 @pytest.mark.parametrize(
     ("module", "line", "contract"),
     [
-        ("tables/cells.py", "import discreet.perturbation", "Upper layers"),
+        ("tables/cells.py", "import discreet.protection.noise", "Upper layers"),
         ("keygrid.py", "import discreet.files", "Upper layers"),
         ("publication/__init__.py", "import discreet.tabulation", "Publication"),
         ("tables/dimension.py", "import discreet.tables.table", "No import cycles"),

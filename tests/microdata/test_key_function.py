@@ -20,7 +20,7 @@ from discreet.errors import RecordKeyError
 from discreet.keygrid import KeyGrid
 from discreet.microdata import Secret
 from discreet.microdata.identifiers import identifier_texts
-from discreet.microdata.key_function import KeyFunction, to_grid
+from discreet.microdata.key_values import KeyFunction, to_grid
 
 SECRET = b"a secret of the test suite, 32 B"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.output_checking.rewriting import Rewriting, rewrite
+from discreet_fire.rewriting.do_files import Rewriting, rewrite
 
 __all__ = ["REFUSED", "rewritten", "said"]
 

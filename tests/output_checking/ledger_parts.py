@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from discreet.microdata.secret import Secret
-from discreet.output_checking.ledger import Shelf, UnitKey, Universe, universe
+from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, UnitKey, universe
 
 KEY = UnitKey(Secret(bytes(range(32))))
 SIZE = 10
 
 
-def of(units, name: str = "new", size: int = SIZE) -> Universe:
+def of(units, name: str = "new", size: int = SIZE) -> LedgerUniverse:
     """The universe of some units."""
     return universe(list(units), key=KEY, size=size, table=name)
 
 
-def shelf(*universes: Universe) -> Shelf:
+def shelf(*universes: LedgerUniverse) -> ReleasedUniverses:
     """Universes, each released by a submission of its own."""
-    return Shelf.of(universes, range(1, len(universes) + 1))
+    return ReleasedUniverses.of(universes, range(1, len(universes) + 1))

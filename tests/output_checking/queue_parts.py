@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet.output_checking.queue import Queue, Settings, Submission, Work, submit, view
+from discreet_fire.queue import Queue, QueueSettings, Submission, SubmissionWork, submit, view
 
 LOG = ". tab sex\n\n        sex |      Freq.\n------------+-----------\n      Total |        500\n"
 
@@ -12,10 +12,10 @@ LOG = ". tab sex\n\n        sex |      Freq.\n------------+-----------\n      To
 def new_queue(folder: Path, **changes: object) -> Queue:
     """A queue for Anna and Ben."""
     chosen = {"persons": ("Anna", "Ben"), "rate": 0.0, **changes}
-    return Queue.create(folder / "q", Settings(**chosen))
+    return Queue.create(folder / "q", QueueSettings(**chosen))
 
 
-def output_stage(work: Work) -> None:
+def output_stage(work: SubmissionWork) -> None:
     """A stage that makes one output of the log, as it is."""
     assert work.submission.log is not None
     folder = work.folder / "outputs"

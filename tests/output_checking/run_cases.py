@@ -23,8 +23,8 @@ import polars as pl
 import pytest
 from run_data import Run
 
-from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.values import MISSING, letter_of
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.values import MISSING, letter_of
 
 Wanted = Mapping[str, Any]
 

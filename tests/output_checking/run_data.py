@@ -9,14 +9,14 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.output_checking.running.dataset import DataSet
-from discreet.output_checking.running.interpreter import Interpreter
-from discreet.output_checking.running.isolating import mark_real
-from discreet.output_checking.running.session import Session
-from discreet.output_checking.running.tree import steps_of
-from discreet.output_checking.running.values import MISSING, letter_of
-from discreet.output_checking.safe.limits import SafeLimits
-from discreet.output_checking.stata.parsing import parse_do
+from discreet_fire.runners.builtin.data.dataset import DataSet
+from discreet_fire.runners.builtin.disclosure.units import number_microdata
+from discreet_fire.runners.builtin.interpreter import Interpreter
+from discreet_fire.runners.builtin.language.steps import steps_of
+from discreet_fire.runners.builtin.language.values import MISSING, letter_of
+from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.statistics.limits import SafeLimits
 
 
 class Run:
@@ -34,7 +34,7 @@ class Run:
             self.session.data = DataSet.of(
                 frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
             )
-            mark_real(self.session, self.session.data)
+            number_microdata(self.session, self.session.data)
         self.more(text)
 
     def more(self, text):

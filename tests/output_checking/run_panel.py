@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.output_checking.running.running import RunResult, run_do
+from discreet_fire.runners.builtin.runner import RunResult, run_do
 
 
 def panel(persons: int = 120, years: int = 4, seed: int = 7) -> pl.DataFrame:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.output_checking.policy_rules import Pattern
-from discreet.output_checking.stata import Kind, Statement, parse_do
+from discreet_fire.catalogue.verdicts import WordPattern
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import DoStatement, Kind
 
 STATA = Path(__file__).resolve().parents[2] / "stata"
 ADO = sorted(STATA.glob("*.ado"))
@@ -25,7 +26,7 @@ FORBIDDEN = {"list", "browse", "edit", "inspect", "stem", "outsheet", "export", 
 QUIET = {"summarize", "tabulate", "xtsum", "levelsof", "count", "predict", "xtset", "replace"}
 
 
-def commands(path: Path) -> list[Statement]:
+def commands(path: Path) -> list[DoStatement]:
     return list(parse_do(path.read_text()).commands)
 
 
@@ -130,7 +131,7 @@ def accepts(declared: str, word: str) -> bool:
     """Whether Stata reads a word as an option: capitals must be there, `no` in small stays."""
     switched = declared.startswith("no") and declared[2:3].isupper()
     name, used = (declared[2:], word.removeprefix("no")) if switched else (declared, word)
-    return (word.startswith("no") or not switched) and Pattern.of(name).matches(used)
+    return (word.startswith("no") or not switched) and WordPattern.of(name).matches(used)
 
 
 @pytest.mark.parametrize("name", WRITTEN)

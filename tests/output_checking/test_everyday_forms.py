@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from everyday import REFUSED, rewritten, said
 
-from discreet.output_checking.rewriting import rewrite
-from discreet.output_checking.stata import Kind, parse_do
-from discreet.output_checking.submission import rewrite_files
+from discreet_fire.rewriting.do_files import rewrite
+from discreet_fire.rewriting.submission import rewrite_files
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import Kind
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from everyday import REFUSED, rewritten, said
 
-from discreet.output_checking.rewriting import rewrite
+from discreet_fire.rewriting.do_files import rewrite
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,9 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
-from discreet.output_checking.policy import Policy
-from discreet.output_checking.policy_files import extended_by_list
-from discreet.output_checking.rewriting import rewrite
-from discreet.output_checking.submission import undo
+from discreet_fire.catalogue.policy import Policy, extended_by_list
+from discreet_fire.rewriting.do_files import rewrite
+from discreet_fire.rewriting.submission import undo
 
 
 def fire(*words: str | Path) -> Result:

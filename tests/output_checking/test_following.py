@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.output_checking.findings import Severity
-from discreet.output_checking.policy import Action
-from discreet.output_checking.rewriting import rewrite
-from discreet.output_checking.taints import bare_words, expansions
+from discreet_fire.catalogue.policy import Action
+from discreet_fire.findings import Severity
+from discreet_fire.flow.stata_values import bare_words, expansions
+from discreet_fire.rewriting.do_files import rewrite
 
 #: What is shown at the end, and must not be.
 STOPPED = [

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from ledger_parts import KEY, SIZE, of, shelf
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.ledger import (
-    Shelf,
-    Universe,
-    comparing,
+from discreet_fire.ledger import (
+    LedgerUniverse,
+    ReleasedUniverses,
+    conflicts,
     conflicts_with,
     conflicts_within,
     read_universe,
     universes_of,
 )
-from discreet.output_checking.ledger.marks import MOST_MARKS, MarkIndex, marks_of, mixed
-from discreet.output_checking.ledger.powers import PRIMES, hankel_ranks, sums_of
+from discreet_fire.ledger.marks import MOST_MARKS, MarkIndex, marks_of, mixed
+from discreet_fire.ledger.power_sums import PRIMES, hankel_ranks, sums_of
 
 
 @settings(max_examples=60, deadline=None)
@@ -81,15 +81,15 @@ def test_sums_are_found_among_many_tables_of_the_same_people_and_never_left_out_
     everyone = of([*range(0, 695)], "all")
     (found,) = conflicts_with([everyone, everyone], shelf(*[women] * 50, *[men] * 50), size=SIZE)
     assert found.earlier == ("women", "men")
-    monkeypatch.setattr("discreet.output_checking.ledger.comparing._MOST_PAIRS", 0)
+    monkeypatch.setattr("discreet_fire.ledger.conflicts._MOST_PAIRS", 0)
     (found,) = conflicts_with([everyone], shelf(women, men), size=SIZE)
     assert "too many pairs of released tables" in str(found)
 
 
 def test_more_pairs_than_memory_holds_are_too_many_and_no_crash() -> None:
     counts, every = np.full(120_000, 100, dtype=np.int64), np.arange(120_000)
-    assert comparing._by_counts(200, 1, counts, every, every, SIZE) is None
-    first, second = comparing._by_counts(200, 1, counts[:3], every[:3], every[:3], SIZE) or ((), ())
+    assert conflicts._by_counts(200, 1, counts, every, every, SIZE) is None
+    first, second = conflicts._by_counts(200, 1, counts[:3], every[:3], every[:3], SIZE) or ((), ())
     assert list(zip(first, second, strict=True)) == [(0, 1), (0, 2), (1, 2)]
 
 
@@ -133,7 +133,9 @@ def test_files_of_units(tmp_path: Path) -> None:
             read_universe(tmp_path / name, unit=unit, key=KEY, size=SIZE)
 
 
-def released(number: int, seed: int = 7) -> tuple[Shelf, np.ndarray, np.ndarray, np.ndarray]:
+def released(
+    number: int, seed: int = 7
+) -> tuple[ReleasedUniverses, np.ndarray, np.ndarray, np.ndarray]:
     """Intervals of a population of 200,000 as universes, by sums of prefixes: cheap and exact."""
     rng = np.random.default_rng(seed)
     digests = rng.integers(0, 2**64 - 1, 200_000, dtype=np.uint64)
@@ -160,12 +162,14 @@ def released(number: int, seed: int = 7) -> tuple[Shelf, np.ndarray, np.ndarray,
         inside = inside[(inside >= start) & (inside < end)]
         marks.append(np.unique(mixed_ones[inside])[:MOST_MARKS])
     index = MarkIndex.of(marks)
-    whole = Shelf(names=names, releases=np.arange(number), counts=counts, sums=sums, marks=index)
+    whole = ReleasedUniverses(
+        names=names, releases=np.arange(number), counts=counts, sums=sums, marks=index
+    )
     return whole, digests, starts, counts
 
 
-def drawn(digests: np.ndarray, name: str) -> Universe:
-    return Universe(
+def drawn(digests: np.ndarray, name: str) -> LedgerUniverse:
+    return LedgerUniverse(
         table=name, count=len(digests), sums=sums_of(digests, SIZE), marks=marks_of(digests)
     )
 
@@ -184,7 +188,7 @@ def test_ten_thousand_released_tables_are_searched_in_under_a_second() -> None:
     assert [one.earlier for one in found] == [("table 4711",)]
     assert conflicts_with([same, far], whole, size=SIZE, unions=False) == []
     # the worst case: every table has as many units as the new one
-    even = Shelf(
+    even = ReleasedUniverses(
         names=whole.names,
         releases=whole.releases,
         counts=np.full(10_000, near.count),

@@ -11,21 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledger_parts import KEY, SIZE, of, shelf
 
-from discreet.output_checking.ledger import (
-    Shelf,
-    Universe,
+from discreet_fire.ledger import (
+    LedgerUniverse,
+    ReleasedUniverses,
     conflicts_with,
     conflicts_within,
     universes_of,
 )
-from discreet.output_checking.ledger.marks import (
-    MOST_MARKS,
-    MarkIndex,
-    marks_of,
-    marks_of_groups,
-    mixed,
-)
-from discreet.output_checking.ledger.powers import (
+from discreet_fire.ledger.marks import MOST_MARKS, MarkIndex, marks_of, marks_of_groups, mixed
+from discreet_fire.ledger.power_sums import (
     PRIMES,
     few_members,
     hankel_ranks,
@@ -102,7 +96,7 @@ def test_marks_and_sums_of_many_sets_are_those_of_each() -> None:
 # --- unions -------------------------------------------------------------------------
 
 
-def regions(sizes: list[int], start: int = 0) -> list[Universe]:
+def regions(sizes: list[int], start: int = 0) -> list[LedgerUniverse]:
     ends = start + np.cumsum(sizes)
     return [
         of(range(end - size, end), f"region {at}")
@@ -214,7 +208,7 @@ def test_many_tables_of_the_same_people_do_not_take_long() -> None:
     assert len(released) == 3000
     total = of(range(4, 20_000), "total")
     before = time.process_time()
-    found = conflicts_with([total, *released[:5]], Shelf.of(released), size=SIZE)
+    found = conflicts_with([total, *released[:5]], ReleasedUniverses.of(released), size=SIZE)
     assert time.process_time() - before < 20
     assert {one.kind for one in found} == {"sum"}
     assert {len(one.earlier) for one in found} == {50}
@@ -235,7 +229,7 @@ def test_tables_of_more_than_a_thousand_cells_are_held_against_each_other_cell_b
         for one in (people, changed)
     )
     assert len(first) == 1 + 4000 + 2  # cells of 7 and 8 are left out
-    found = conflicts_with(second, Shelf.of(first, [1] * len(first)), size=SIZE)
+    found = conflicts_with(second, ReleasedUniverses.of(first, [1] * len(first)), size=SIZE)
     assert {(one.universe, one.earlier) for one in found if one.kind == "difference"} == {
         ("t: area = 2", ("t: area = 2",))
     }

@@ -12,13 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.headers import MARK, header
-from discreet.output_checking.manifest import manifest, read_manifest, restored
-from discreet.output_checking.policy import Policy
-from discreet.output_checking.rewriting import rewrite
-from discreet.output_checking.stata.parsing import parse_do
-from discreet.output_checking.submission import rewrite_files, undo
-from discreet.output_checking.texts import decode_source
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.rewriting.do_files import rewrite
+from discreet_fire.rewriting.manifest import manifest, read_manifest, restored
+from discreet_fire.rewriting.submission import MARK, header, rewrite_files, undo
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.texts import decode_source
 
 POLICY = Policy.default()
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 import statsmodels.api as sm
 
-from discreet.output_checking.safe.limits import SafeLimits
-from discreet.output_checking.safe.models import logit, probit
-from discreet.output_checking.safe.models.links import LINKS
-from discreet.output_checking.safe.results import SafeResult, Verdict
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.models import logit, probit
+from discreet_fire.statistics.models.binary import LINKS
+from discreet_fire.statistics.results import CheckVerdict, SafeResult
 
 EXACT = SafeLimits(digits=12)
 BOTH = [(logit, sm.Logit), (probit, sm.Probit)]
@@ -24,7 +24,7 @@ def columns(result: SafeResult, name: str) -> list[float]:
 
 
 def broken(result: SafeResult) -> set[tuple[str, str]]:
-    return {(c.rule, c.where) for c in result.checks if c.verdict is Verdict.fail}
+    return {(c.rule, c.where) for c in result.checks if c.verdict is CheckVerdict.fail}
 
 
 def people(n: int = 500, seed: int = 5) -> pl.DataFrame:
@@ -102,7 +102,7 @@ def test_the_order_of_rows_changes_no_bit(ours: Any) -> None:
     mixed = frame.sample(fraction=1, shuffle=True, seed=9)
     for option in ({}, {"robust": True}, {"cluster": "family"}, {"weights": "w"}):
         one, two = (ours(f, "y", "x i.sex##i.region", **option) for f in (frame, mixed))
-        assert one.verdict is not Verdict.fail
+        assert one.verdict is not CheckVerdict.fail
         assert one.to_dict() == two.to_dict()
 
 
@@ -112,7 +112,7 @@ def test_a_group_with_one_outcome_is_left_out_as_stata_does() -> None:
     number = frame.filter(region=3).height
     note = f"note: 3.region != 0 predicts failure perfectly; 3.region omitted and {number} obs"
     assert note in result.shown
-    assert result.verdict is Verdict.review
+    assert result.verdict is CheckVerdict.review
     rest = logit(frame.filter(pl.col("region") != 3), "y", "x i.region")
     assert columns(result, "coefficient") == columns(rest, "coefficient")
     assert result.stored["N"] == 500 - number
@@ -125,7 +125,7 @@ def test_the_note_of_few_cases_is_withheld(size: int) -> None:
     frame = frame.with_columns(y=pl.when(pl.col("few") == 1).then(1).otherwise(pl.col("y")))
     for terms in ("x few", "x i.few"):
         result = logit(frame, "y", terms)
-        assert result.verdict is Verdict.fail
+        assert result.verdict is CheckVerdict.fail
         assert "perfectly" not in result.shown
         assert not result.stored
 
@@ -151,7 +151,7 @@ def test_separated_outcomes_have_no_table(ours: Any) -> None:
         z=pl.when(pl.col("x") > 1).then(pl.col("x")).otherwise(0.0), v=pl.col("x").abs()
     )
     partly = partly.with_columns(y=pl.when(pl.col("z") > 0).then(1).otherwise(pl.col("y")))
-    assert ours(partly, "y", "z sex").verdict is Verdict.fail
+    assert ours(partly, "y", "z sex").verdict is CheckVerdict.fail
 
 
 def test_an_outcome_that_few_have() -> None:
@@ -178,12 +178,12 @@ def test_shares_of_groups_are_a_table() -> None:
     assert ("few-outcomes", "i.region") in broken(logit(frame, "y", "i.region"))
     with_x = logit(frame, "y", "x i.region")
     assert not broken(with_x)
-    assert "few-outcomes" in {c.rule for c in with_x.checks if c.verdict is Verdict.review}
+    assert "few-outcomes" in {c.rule for c in with_x.checks if c.verdict is CheckVerdict.review}
 
 
 def test_a_single_case_in_a_direction_is_found() -> None:
     frame = people().with_columns(other=pl.col("x") + 0.01 * (pl.col("person") == 3))
-    assert logit(frame, "y", "x other").verdict is Verdict.fail
+    assert logit(frame, "y", "x other").verdict is CheckVerdict.fail
 
 
 @pytest.mark.parametrize("link", ["logit", "probit"])

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 import statsmodels.api as sm
 
-from discreet.output_checking.safe.limits import SafeLimits
-from discreet.output_checking.safe.models import regress
-from discreet.output_checking.safe.results import SafeResult, Verdict
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.models import regress
+from discreet_fire.statistics.results import CheckVerdict, SafeResult
 
 SECRET = 81_234.5
 
@@ -42,16 +42,16 @@ def with_outlier(frame: pl.DataFrame, **values: Any) -> pl.DataFrame:
 
 
 def broken(result: SafeResult) -> set[tuple[str, str]]:
-    return {(c.rule, c.where) for c in result.checks if c.verdict is Verdict.fail}
+    return {(c.rule, c.where) for c in result.checks if c.verdict is CheckVerdict.fail}
 
 
 def reviewed(result: SafeResult) -> set[str]:
-    return {check.rule for check in result.checks if check.verdict is Verdict.review}
+    return {check.rule for check in result.checks if check.verdict is CheckVerdict.review}
 
 
 def withheld(result: SafeResult) -> None:
     """No digit of a coefficient is left anywhere."""
-    assert result.verdict is Verdict.fail
+    assert result.verdict is CheckVerdict.fail
     assert result.frame is not None
     assert all(value is None for row in result.frame.rows() for value in row[2:])
     assert not result.stored
@@ -183,7 +183,7 @@ def test_a_model_with_a_constant_alone_is_a_mean() -> None:
     withheld(result)
     assert ("dominance", "_cons") in broken(result)
     even = regress(people(), "wage")
-    assert even.verdict is Verdict.review
+    assert even.verdict is CheckVerdict.review
     assert reviewed(even) == {"group-means"}
     assert even.stored["N"] == 200
 
@@ -303,11 +303,10 @@ def test_levels_of_leverage_follow_the_limits() -> None:
 
 
 def test_hat_values_are_those_of_statsmodels() -> None:
-    from discreet.output_checking.safe.models.design import design_of
-    from discreet.output_checking.safe.models.leverage import hats
-    from discreet.output_checking.safe.models.sample import Roles, sample_of
-    from discreet.output_checking.safe.models.solving import solve
-    from discreet.output_checking.safe.models.terms import parse_terms
+    from discreet_fire.statistics.models.design import design_of, parse_terms
+    from discreet_fire.statistics.models.least_squares import solve
+    from discreet_fire.statistics.models.revealed_outcomes import hats
+    from discreet_fire.statistics.models.sample import Roles, sample_of
 
     frame = people().with_columns(w=pl.col("job") * 1.0)
     roles = Roles(outcome="wage", numbers=["age", "hours"], groups=["job"], weights="w")

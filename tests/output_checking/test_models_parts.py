@@ -15,18 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet.output_checking.safe.models import distributions as ours
-from discreet.output_checking.safe.models import exact, logit, regress
-from discreet.output_checking.safe.models.design import Column, Partition
-from discreet.output_checking.safe.models.exact import (
+from discreet_fire.statistics.models import distributions as ours
+from discreet_fire.statistics.models import least_squares, logit, regress
+from discreet_fire.statistics.models.design import Column, Partition, parse_terms
+from discreet_fire.statistics.models.least_squares import (
     exact_gram,
     exact_group_sums,
     powers_of,
     scaled,
+    symmetric_inverse,
 )
-from discreet.output_checking.safe.models.solving import symmetric_inverse
-from discreet.output_checking.safe.models.terms import parse_terms
-from discreet.output_checking.safe.results import Verdict
+from discreet_fire.statistics.results import CheckVerdict
 
 numbers = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=40)
 
@@ -226,7 +225,7 @@ def test_options_and_frames_that_do_not_exist() -> None:
 
 def test_one_row_and_missing_values_of_every_kind() -> None:
     one = regress(FRAME[:1], "y", "x")
-    assert one.verdict is Verdict.fail
+    assert one.verdict is CheckVerdict.fail
     frame = FRAME.with_columns(
         y=pl.when(pl.col("x") < 4).then(float("nan")).otherwise(pl.col("y")),
         g=pl.when(pl.col("x") > 36).then(None).otherwise(pl.col("g")),
@@ -264,7 +263,7 @@ def test_numbers_that_cannot_be_squared() -> None:
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (128, 40), (300, 41), (8192, 97)])
 def test_cross_products_in_pieces_are_exact(rows: int, columns: int) -> None:
     cut = np.random.default_rng(rows).integers(-(2**20), 2**20, (rows, columns))
-    found = exact._crossed(cut.astype(float))
+    found = least_squares._crossed(cut.astype(float))
     assert (found == cut.T @ cut).all()
 
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 import statsmodels.api as sm
 
-from discreet.output_checking.safe.limits import SafeLimits
-from discreet.output_checking.safe.models import regress
-from discreet.output_checking.safe.results import SafeResult, Verdict
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.models import regress
+from discreet_fire.statistics.results import CheckVerdict, SafeResult
 
 LONGLEY = "GNPDEFL GNP UNEMP ARMED POP YEAR"
 EXACT = SafeLimits(residual_df=9, digits=12)
@@ -68,7 +68,7 @@ def agrees(result: SafeResult, other: Any) -> None:
 def test_longley_has_the_certified_values(longley: Any) -> None:
     """NIST Statistical Reference Datasets, Longley: certified to 15 digits."""
     result = regress(longley, "TOTEMP", LONGLEY, limits=EXACT)
-    assert result.verdict is Verdict.review  # some years have a large leverage
+    assert result.verdict is CheckVerdict.review  # some years have a large leverage
     certified = [
         15.0618722713733, -0.0358191792925910, -2.02022980381683,
         -1.03322686717359, -0.0511041056535807, 1829.15146461355, -3482258.63459582,
@@ -86,11 +86,11 @@ def test_longley_has_the_certified_values(longley: Any) -> None:
 
 def test_nine_degrees_of_freedom_are_too_few_and_ten_are_enough(longley: Any) -> None:
     nine = regress(longley, "TOTEMP", LONGLEY)
-    assert nine.verdict is Verdict.fail
+    assert nine.verdict is CheckVerdict.fail
     assert not nine.stored
     assert set(columns_withheld(nine)) == {None}
     ten = regress(longley, "TOTEMP", LONGLEY.replace("GNP ", ""))
-    assert ten.verdict is not Verdict.fail
+    assert ten.verdict is not CheckVerdict.fail
     assert ten.stored["df_r"] == 10
 
 

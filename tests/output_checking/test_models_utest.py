@@ -8,9 +8,9 @@ import pytest
 import statsmodels.api as sm
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.safe.limits import SafeLimits
-from discreet.output_checking.safe.models import utest
-from discreet.output_checking.safe.results import Verdict
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.models import utest
+from discreet_fire.statistics.results import CheckVerdict
 
 LOW, HIGH = 1.2345, 98.7654
 
@@ -74,14 +74,14 @@ def test_percentiles_count_entities() -> None:
         firm=pl.when(pl.int_range(300) < 150).then(0).otherwise(pl.int_range(300))
     )
     result = utest(lonely, "y", "x", entity="firm")
-    assert result.verdict is Verdict.fail
+    assert result.verdict is CheckVerdict.fail
     assert not result.stored
 
 
 def test_a_model_that_breaks_a_rule_has_no_test() -> None:
     frame = people().with_columns(chief=(pl.int_range(300) == 5).cast(pl.Int8))
     result = utest(frame, "y", "x", "chief", interval=(25, 41))
-    assert result.verdict is Verdict.fail
+    assert result.verdict is CheckVerdict.fail
     assert "withheld for confidentiality" in result.shown
     assert not any(c.isdigit() for c in result.shown.replace("x^2", ""))
     two = utest(people().with_columns(x=pl.col("sex").cast(pl.Float64)), "y", "x")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.policy import Action, Policy
-from discreet.output_checking.policy_rules import Pattern
-from discreet.output_checking.rewriting import rewrite
-from discreet.output_checking.stata.names import canonical, command_names
+from discreet_fire.catalogue.command_names import canonical, command_names
+from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.catalogue.verdicts import WordPattern
+from discreet_fire.rewriting.do_files import rewrite
 
 POLICY = Policy.default()
 
@@ -152,7 +152,7 @@ def test_stored_results_are_shown_by_rule(kind: str, name: str, action: str) -> 
 def test_capitals_are_the_shortest_abbreviation(
     pattern: str, words: list[str], others: list[str]
 ) -> None:
-    made = Pattern.of(pattern)
+    made = WordPattern.of(pattern)
     assert [word for word in words if not made.matches(word)] == []
     assert [word for word in others if made.matches(word)] == []
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
-from discreet.output_checking.sanitising import CleaningRules, clean_log
+from discreet_fire.logs import CleaningRules, clean_log
 
 LOG = ". replace x = 1\r\n(1 real change made)\r\n. su x\r\n* Löhne 4711\r\n"
 

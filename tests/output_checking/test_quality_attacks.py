@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
 from discreet.microdata.secret import Secret
-from discreet.output_checking.quality import (
+from discreet_fire.remote_analysis import (
     Budget,
     BudgetLedger,
     QualityClass,
@@ -21,8 +21,8 @@ from discreet.output_checking.quality import (
     most_correct,
     truth_chance,
 )
-from discreet.output_checking.quality.answering import AnswerKey
-from discreet.output_checking.safe import SafeResult
+from discreet_fire.remote_analysis.answers import AnswerKey
+from discreet_fire.statistics import SafeResult
 
 CLASSES = list(QualityClass)
 

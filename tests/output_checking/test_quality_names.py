@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet.output_checking.quality import Budget, BudgetLedger, QualityClass, RemoteAnalysis
+from discreet_fire.remote_analysis import Budget, BudgetLedger, QualityClass, RemoteAnalysis
 
 FRAME = pl.DataFrame(
     {"pid": range(300), "x": [n * 37 % 101 for n in range(300)], "g": ["a", "b", "c"] * 100}

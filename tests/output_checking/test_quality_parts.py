@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.microdata.secret import Secret
-from discreet.output_checking import safe
-from discreet.output_checking.quality import (
+from discreet_fire import statistics
+from discreet_fire.remote_analysis import (
     Budget,
     BudgetLedger,
     QualityClass,
-    Query,
     RemoteAnalysis,
+    RemoteQuery,
     compare,
     protect,
 )
-from discreet.output_checking.quality.answering import AnswerKey
-from discreet.output_checking.quality.digest import data_digest
+from discreet_fire.remote_analysis.analysis import data_digest
+from discreet_fire.remote_analysis.answers import AnswerKey
 
 SECRET = Secret(bytes(range(16)))
 
@@ -124,12 +124,12 @@ def test_digests_tell_data_apart_but_not_orders() -> None:
 # --- distances ----------------------------------------------------------------------
 
 
-def interval(value: float, error: float, chance: float = 0.0) -> safe.SafeResult:
+def interval(value: float, error: float, chance: float = 0.0) -> statistics.SafeResult:
     row = {
         "term": "x", "state": "estimated", "coefficient": value, "std_err": error, "p": chance,
         "low": value - 1.96 * error, "high": value + 1.96 * error,
     }  # fmt: skip
-    return safe.SafeResult(command="regress", shown="", frame=pl.DataFrame([row]))
+    return statistics.SafeResult(command="regress", shown="", frame=pl.DataFrame([row]))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_real_models_and_tables() -> None:
     ]
     found = {}
     for command, arguments in ask:
-        query = Query.of(command, **arguments)
+        query = RemoteQuery.of(command, **arguments)
         found[command] = [
             compare(query.run(frame), query.run(copy)).value for copy in (frame, near, rough)
         ]
@@ -175,7 +175,7 @@ def test_real_models_and_tables() -> None:
 def test_what_the_original_withholds_is_far() -> None:
     one = pl.DataFrame({"g": ["a"] * 9 + ["b"] * 2})
     other = pl.DataFrame({"g": ["a"] * 6 + ["b"] * 5})
-    assert compare(safe.tabulate(one, "g"), safe.tabulate(other, "g")) == "far"
+    assert compare(statistics.tabulate(one, "g"), statistics.tabulate(other, "g")) == "far"
 
 
 # --- queries ------------------------------------------------------------------------
@@ -210,25 +210,27 @@ def test_what_the_original_withholds_is_far() -> None:
     ],
 )
 def test_filters_in_other_words(one: str, other: str, same: bool) -> None:
-    texts = [Query.of("count", where=text).text for text in (one, other)]
+    texts = [RemoteQuery.of("count", where=text).text for text in (one, other)]
     assert (texts[0] == texts[1]) is same
 
 
 def test_arguments_in_other_words() -> None:
     same = [
-        Query.of("tabstat", names=["y", "x"], statistics="mean sd", by="g"),
-        Query.of("tabstat", names=["x", "y"], statistics=["sd", "mean"], by="g", weights=None),
+        RemoteQuery.of("tabstat", names=["y", "x"], statistics="mean sd", by="g"),
+        RemoteQuery.of(
+            "tabstat", names=["x", "y"], statistics=["sd", "mean"], by="g", weights=None
+        ),
     ]
     assert same[0].text == same[1].text
-    assert Query.of("tabulate", row="g", column="h").text == Query.of(
+    assert RemoteQuery.of("tabulate", row="g", column="h").text == RemoteQuery.of(
         "tabulate", row="h", column="g", missing=False
     ).text  # fmt: skip
     terms = [["i.sex##c.age", "pay"], "pay age i.sex c.age#i.sex", "pay c.age##sex"]
-    assert len({Query.of("regress", outcome="y", terms=one).text for one in terms}) == 1
+    assert len({RemoteQuery.of("regress", outcome="y", terms=one).text for one in terms}) == 1
     bases = ["ib3.sex", "i.sex", "c.sex", "i(1 2).sex"]
-    assert len({Query.of("regress", outcome="y", terms=one).text for one in bases}) == 4
-    assert Query.of("tabstat", names="x", by=["g"]).arguments["by"] == "g"
-    assert Query.of("count").text != Query.of("count", where="x > 1").text
+    assert len({RemoteQuery.of("regress", outcome="y", terms=one).text for one in bases}) == 4
+    assert RemoteQuery.of("tabstat", names="x", by=["g"]).arguments["by"] == "g"
+    assert RemoteQuery.of("count").text != RemoteQuery.of("count", where="x > 1").text
 
 
 @pytest.mark.parametrize(
@@ -250,7 +252,7 @@ def test_arguments_in_other_words() -> None:
 )
 def test_wrong_queries_are_told(command: str, arguments: dict, text: str) -> None:
     with pytest.raises(DiscreetError, match=text):
-        Query.of(command, **arguments)
+        RemoteQuery.of(command, **arguments)
 
 
 # --- ledger -------------------------------------------------------------------------
@@ -332,7 +334,7 @@ def test_a_session(tmp_path) -> None:
     desk = RemoteAnalysis(frame, protected(frame), secret=SECRET, ledger=ledger, data="panel")
     answer = desk.ask("Weber", "correlate", names=["x", "y"])
     assert answer.quality == "very close"
-    assert answer.result.stored == safe.correlate(protected(frame), ["x", "y"]).stored
+    assert answer.result.stored == statistics.correlate(protected(frame), ["x", "y"]).stored
     assert "quality: very close" in str(answer)
     assert answer.left == 2
     with pytest.raises(DiscreetError):
@@ -382,7 +384,7 @@ def test_errors_on_the_original_alone_are_answers_like_others(tmp_path) -> None:
     copy = people(200).select("pid", "y")
     original = copy.with_columns(y=pl.when(pl.col("pid") == 3).then(1e200).otherwise("y"))
     with pytest.raises(DiscreetError, match="huge"):
-        safe.summarize(original, "y")
+        statistics.summarize(original, "y")
     ledger = BudgetLedger.create(tmp_path / "b", Budget(answer=20, each=20, everyone=20))
     desk = RemoteAnalysis(original, copy, secret=SECRET, ledger=ledger, data="panel")
     assert desk.ask("W", "summarize", names="y").quality == "far"

@@ -15,9 +15,9 @@ import pytest
 from queue_parts import LOG, hand_in, new_queue, version
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.queue import (
+from discreet_fire.queue import (
     Queue,
-    Settings,
+    QueueSettings,
     State,
     Submission,
     approve,
@@ -25,7 +25,7 @@ from discreet.output_checking.queue import (
     open_queue,
     reject,
     release,
-    releasing,
+    releases,
     submit,
     verify,
     view,
@@ -61,7 +61,7 @@ def approved(queue: Queue, folder: Path, text: str = LOG) -> tuple[int, int]:
 )
 def test_one_person_is_not_two_by_another_spelling(tmp_path: Path, other: str) -> None:
     with pytest.raises(OutputCheckError, match="named twice"):
-        Settings(persons=("Anna", other), approvals=2)
+        QueueSettings(persons=("Anna", other), approvals=2)
     with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
         with pytest.raises(OutputCheckError, match="the same or looks so"):
             queue.add_person(other, by="Ben", reason="new")
@@ -75,8 +75,8 @@ def test_one_person_is_not_two_by_another_spelling(tmp_path: Path, other: str) -
 )
 def test_names_that_hide_something_are_none(hidden: str) -> None:
     with pytest.raises(OutputCheckError, match="this is no name"):
-        Settings(persons=(f"Anna{hidden}",))
-    assert Settings(
+        QueueSettings(persons=(f"Anna{hidden}",))
+    assert QueueSettings(
         persons=("Jos\u00e9 M\u00fcller-L\u00fcdenscheidt", "o'Hara", "a.b@c.de", "\u674e\u660e")
     ).persons
 
@@ -219,7 +219,7 @@ def test_a_folder_that_was_out_stays_released_even_if_it_was_taken_away(
             raise Killed
 
         with monkeypatch.context() as patch:
-            patch.setattr(releasing, "_complete", killed)
+            patch.setattr(releases, "_complete", killed)
             with pytest.raises(Killed):
                 release(queue, number, version=now, out=out, **WORDS)
     shutil.move(out, tmp_path / "away")
@@ -237,14 +237,14 @@ def test_a_record_that_is_full_after_the_folder_appeared_is_completed_later(
 ) -> None:
     with new_queue(tmp_path) as queue:
         number, now = approved(queue, tmp_path)
-        make = releasing._make
+        make = releases._make
 
         def made(*given: object) -> None:
             make(*given)  # type: ignore[arg-type]
             queue.connection.execute("PRAGMA query_only = 1")
 
         with monkeypatch.context() as patch:
-            patch.setattr(releasing, "_make", made)
+            patch.setattr(releases, "_make", made)
             with pytest.raises(OutputCheckError, match="released, but the record is not") as caught:
                 release(queue, number, version=now, **WORDS)
         assert "the next command completes it" in caught.value.hint

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
-from discreet.output_checking.queue import Submission, Work, approve, process, submit, view
-from discreet.output_checking.queue import intake as intake_module
-from discreet.output_checking.queue import release as release_now
-from discreet.output_checking.submission import rewrite_files
+from discreet_fire.queue import Submission, SubmissionWork, approve, process, submit, view
+from discreet_fire.queue import release as release_now
+from discreet_fire.queue import stages as intake_module
+from discreet_fire.rewriting.submission import rewrite_files
 
 #: Forty statements on a panel, among them four that would show single persons.
 PROGRAM = """version 17
@@ -274,7 +274,7 @@ def test_stages_can_be_put_in_place_of_others(tmp_path: Path) -> None:
     (tmp_path / "a.do").write_text("count\n")
     seen: list[str] = []
 
-    def stage(work: Work) -> None:
+    def stage(work: SubmissionWork) -> None:
         seen.append(work.program.read_text())
         work.stopped = True
 

@@ -12,13 +12,13 @@ import pytest
 from queue_parts import LOG, hand_in, new_queue, output_stage, version
 
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet.output_checking.findings import Severity
-from discreet.output_checking.ledger import universe
-from discreet.output_checking.queue import (
+from discreet_fire.findings import Severity
+from discreet_fire.ledger import universe
+from discreet_fire.queue import (
     Queue,
-    Settings,
+    QueueSettings,
     State,
-    Work,
+    SubmissionWork,
     approve,
     ask_for_change,
     head_of,
@@ -28,7 +28,7 @@ from discreet.output_checking.queue import (
     release,
     verify,
     view,
-    viewing,
+    views,
 )
 
 
@@ -127,10 +127,10 @@ def test_persons_are_added_by_persons(tmp_path: Path) -> None:
 def test_what_is_shown_is_one_state_though_others_decide_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked = viewing.conflicts_now
+    looked = views.conflicts_now
 
     def meanwhile(queue: Queue, *words: object, **more: object) -> list:
-        monkeypatch.setattr(viewing, "conflicts_now", looked)
+        monkeypatch.setattr(views, "conflicts_now", looked)
         with open_queue(tmp_path / "q") as other:
             approve(other, number, person="Ben", reason="ok", version=seen)
         return looked(queue, *words, **more)
@@ -138,7 +138,7 @@ def test_what_is_shown_is_one_state_though_others_decide_meanwhile(
     with new_queue(tmp_path, approvals=2, clean_approvals=2) as queue:
         number = hand_in(queue, tmp_path)
         seen = version(queue, number)
-        monkeypatch.setattr(viewing, "conflicts_now", meanwhile)
+        monkeypatch.setattr(views, "conflicts_now", meanwhile)
         found = view(queue, number)
         assert (found.row.standing.version, len(found.history)) == (seen, 1)
         assert version(queue, number) > seen
@@ -159,7 +159,7 @@ def test_what_is_shown_is_one_state_though_others_decide_meanwhile(
 )
 def test_wrong_settings(changes: dict) -> None:
     with pytest.raises(OutputCheckError):
-        Settings(**{"persons": ("Anna", "Ben"), **changes})
+        QueueSettings(**{"persons": ("Anna", "Ben"), **changes})
 
 
 def test_the_same_is_not_taken_twice_unless_it_was_sent_back(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_the_same_is_not_taken_twice_unless_it_was_sent_back(tmp_path: Path) -> 
 
 def test_the_riskiest_come_first(tmp_path: Path) -> None:
     def noting(severity: Severity, rule: str = "r"):
-        def stage(work: Work) -> None:
+        def stage(work: SubmissionWork) -> None:
             output_stage(work)
             work.note("run", rule, severity, "something")
 
@@ -217,7 +217,7 @@ def test_clean_outputs_are_drawn_by_a_key_and_not_by_their_content(tmp_path: Pat
 
 
 def covering(first: int, last: int):
-    def stage(work: Work) -> None:
+    def stage(work: SubmissionWork) -> None:
         output_stage(work)
         units = list(range(first, last))
         work.universes.append(universe(units, key=work.key, size=work.size, table=f"table {first}"))

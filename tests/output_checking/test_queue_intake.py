@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.queue import intake
+from discreet_fire.queue import stages
 
 
 def test_a_file_that_grows_while_it_is_taken_is_not_taken(
@@ -22,17 +22,17 @@ def test_a_file_that_grows_while_it_is_taken_is_not_taken(
             source.write_bytes(b"*" * 5000)
         return real(path, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(intake, "LARGEST_FILE", 4000)
+    monkeypatch.setattr(stages, "LARGEST_FILE", 4000)
     monkeypatch.setattr(os, "open", growing)
     with pytest.raises(OutputCheckError, match="changed while it was taken"):
-        intake.copied(source, tmp_path / "copy.do")
+        stages.file_copy(source, tmp_path / "copy.do")
 
 
 def test_a_folder_of_endless_folders_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "MOST_FILES", 20)
+    monkeypatch.setattr(stages, "MOST_FILES", 20)
     (tmp_path / "hand" / "/".join("x" * 21)).mkdir(parents=True)
     (tmp_path / "hand" / "a.do").write_text("count\n")
     with pytest.raises(OutputCheckError, match="more than 20"):
-        intake.taken(tmp_path / "hand", tmp_path / "copy")
+        stages.program_copy(tmp_path / "hand", tmp_path / "copy")

@@ -13,14 +13,14 @@ import pytest
 from queue_parts import hand_in, new_queue, version
 
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet.output_checking.queue import (
+from discreet_fire.queue import (
     State,
     approve,
     listed,
     open_queue,
     release,
-    releasing,
-    submitting,
+    releases,
+    submissions,
     verify,
     view,
 )
@@ -33,7 +33,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from queue_parts import hand_in, version
-from discreet.output_checking.queue import approve, open_queue, release
+from discreet_fire.queue import approve, open_queue, release
 folder, tag = Path(sys.argv[1]), sys.argv[3]
 work = folder / f"hand-{tag}"
 work.mkdir(exist_ok=True)
@@ -110,16 +110,16 @@ def test_a_release_that_ends_at_any_step_is_whole_or_not_there(
         number = hand_in(queue, tmp_path)
         now = approve(queue, number, version=version(queue, number), **WORDS)
         with monkeypatch.context() as patch:
-            patch.setattr(releasing, "_withdraw", killed)
+            patch.setattr(releases, "_withdraw", killed)
             if step == "after":
-                make = releasing._make
-                patch.setattr(releasing, "_make", lambda *given: (make(*given), killed()))
+                make = releases._make
+                patch.setattr(releases, "_make", lambda *given: (make(*given), killed()))
             elif step in ("mkdir", "rename"):
                 patch.setattr(Path, step, killed)
             elif step == "copyfile":
                 patch.setattr(shutil, step, killed)
             else:
-                patch.setattr(releasing, step, killed)
+                patch.setattr(releases, step, killed)
             with pytest.raises(Killed):
                 release(queue, number, version=now.version, **WORDS)
         target = queue.folder / "released" / f"release-{number:06d}"
@@ -147,8 +147,8 @@ def test_a_full_disk_is_told_and_nothing_is_left(
         number = hand_in(queue, tmp_path)
         now = approve(queue, number, version=version(queue, number), **WORDS)
         with monkeypatch.context() as patch:
-            patch.setattr(releasing, "kept_on_disk", full)
-            patch.setattr(submitting, "kept_on_disk", full)
+            patch.setattr(releases, "kept_on_disk", full)
+            patch.setattr(submissions, "kept_on_disk", full)
             work = {
                 "copy": lambda: release(queue, number, version=now.version, **WORDS),
                 "record": lambda: hand_in(queue, tmp_path, "another"),
@@ -181,8 +181,8 @@ def test_somebody_at_work_is_not_disturbed(tmp_path: Path) -> None:
             (queue.folder / "store" / "token").mkdir()
             with queue.writing():
                 target = queue.folder / "released" / "release-000001"
-                releasing._intend(queue, number, "Anna", "ok", now.version, target)
-                releasing._begin(target)
+                releases._intend(queue, number, "Anna", "ok", now.version, target)
+                releases._begin(target)
             with open_queue(tmp_path / "q") as other:
                 assert view(other, number).row.standing.state is State.releasing
                 with pytest.raises(OutputCheckError, match="is releasing"):

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from queue_parts import new_queue, version
 
-from discreet.output_checking.queue import Queue, Submission, Work, approve, release, submit, view
-from discreet.output_checking.queue.noting import take_down
-from discreet.output_checking.queue.shelving import universes_in
-from discreet.output_checking.running.witnessing import Told
+from discreet_fire.queue import Queue, Submission, SubmissionWork, approve, release, submit, view
+from discreet_fire.queue.contents import universes_in
+from discreet_fire.queue.stages import record_universes
+from discreet_fire.runners.protocol import StatisticShown
 
 
 @pytest.fixture(scope="module")
@@ -143,9 +143,13 @@ def test_records_of_nobody_are_told(
 ) -> None:
     handed = Submission(program=data, researcher="Weber", data=(data,))
     with new_queue(tmp_path) as queue:
-        work = Work(submission=handed, folder=tmp_path, program=data, key=queue.units, size=10)
+        work = SubmissionWork(
+            submission=handed, folder=tmp_path, program=data, key=queue.units, size=10
+        )
         frame = pl.DataFrame({"pay": range(600)})
-        take_down(work, Told(line=7, command="summarize pay", units=units, frame=frame))
+        record_universes(
+            work, StatisticShown(line=7, command="summarize pay", units=units, frame=frame)
+        )
     assert [one.count for one in work.universes] == known
     (one,) = work.findings
     assert one.rule == "no-universe"

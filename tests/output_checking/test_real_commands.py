@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.output_checking.findings import Severity
-from discreet.output_checking.policy import Policy
-from discreet.output_checking.rewriting import rewrite
-from discreet.output_checking.stata.parsing import parse_do
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.findings import Severity
+from discreet_fire.rewriting.do_files import rewrite
+from discreet_fire.stata.parser import parse_do
 
 NO = "*FDZ: command not permitted in remote execution"
 

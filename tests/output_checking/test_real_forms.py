@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.output_checking.findings import Severity
-from discreet.output_checking.rewriting import rewrite
-from discreet.output_checking.stata.parsing import parse_do
-from discreet.output_checking.submission import rewrite_files
+from discreet_fire.findings import Severity
+from discreet_fire.rewriting.do_files import rewrite
+from discreet_fire.rewriting.submission import rewrite_files
+from discreet_fire.stata.parser import parse_do
 
 NO = "*FDZ: command not permitted in remote execution"
 

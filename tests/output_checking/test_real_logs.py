@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.output_checking.sanitising import clean_log
+from discreet_fire.logs import clean_log
 
 BAR = "-------------+--------------------------------------------------------"
 

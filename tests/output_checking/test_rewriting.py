@@ -10,11 +10,11 @@ from do_files import Planted, planted_do_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.output_checking.findings import Severity
-from discreet.output_checking.policy import Action, Policy
-from discreet.output_checking.rewriting import Edit, Rewriting, rewrite
-from discreet.output_checking.stata.model import Kind, Statement, Why
-from discreet.output_checking.stata.parsing import parse_do
+from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.findings import Severity
+from discreet_fire.rewriting.do_files import Edit, Rewriting, rewrite
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import DoStatement, Kind, Why
 
 NO = "*FDZ: command not permitted in remote execution"
 
@@ -162,9 +162,9 @@ def undone(done: Rewriting) -> str:
 TOLD = (Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING, Why.BLOCK_IN_COMMENT)
 
 
-def live(text: str) -> list[Statement]:
+def live(text: str) -> list[DoStatement]:
     """All commands of a program, those of other readings too."""
-    found: list[Statement] = []
+    found: list[DoStatement] = []
     waiting = list(parse_do(text).statements)
     while waiting:
         one = waiting.pop(0)

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.output_checking.running.registry import commands
-from discreet.output_checking.running.running import run_do
+from discreet_fire.runners.builtin.registry import commands
+from discreet_fire.runners.builtin.runner import run_do
 
 PROGRAMS = [
     one.strip() for one in (Path(__file__).parent / "attacks.do").read_text().split("* ----\n")[1:]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from run_data import Run
 
-from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.interpreter import Interpreter, TimeUp
-from discreet.output_checking.running.tree import steps_of
-from discreet.output_checking.stata.parsing import parse_do
+from discreet_fire.runners.builtin.interpreter import Interpreter, TimeLimitReached
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.steps import steps_of
+from discreet_fire.stata.parser import parse_do
 
 DATA = {"x": [5.0, None, 7.0], "y1": [1, 2, 3], "y2": [3, 4, 5]}
 
@@ -93,7 +93,7 @@ def test_broken_blocks_are_errors(text):
 
 def test_loops_that_do_not_end_are_stopped():
     run = Run("", DATA)
-    with pytest.raises(TimeUp):
+    with pytest.raises(TimeLimitReached):
         Interpreter(run.session, seconds=0.2).steps(steps_of(parse_do("while 1 {\nlocal a 1\n}")))
 
 

@@ -77,8 +77,8 @@ def fire(*words: object) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    from discreet.output_checking.running.dataset import DataSet
-    from discreet.output_checking.running.writing import dta_bytes
+    from discreet_fire.runners.builtin.data.data_files import dta_bytes
+    from discreet_fire.runners.builtin.data.dataset import DataSet
 
     place = tmp_path_factory.mktemp("chain")
     (place / "secure").mkdir()

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from run_data import Run
 
-from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 
 PERSONS = {"id": [3, 1, 2, 5], "x": [30, 10, 20, 50]}
 FIRMS = {"id": [1, 2, 2, 4], "y": [1.5, 2.5, 3.5, 4.5]}

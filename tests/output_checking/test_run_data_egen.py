@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from run_data import Run
 
-from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 
 SMALL = {"g": [2, 1, 1, 2, 2], "x": [4.0, None, 7.0, 1.0, 1.0], "s": ["b", "a", "", "b", "c"]}
 

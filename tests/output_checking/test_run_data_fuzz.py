@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from run_data import Run
 
 from discreet.errors import DiscreetError
-from discreet.output_checking.running.dataset import DataSet, Variable
-from discreet.output_checking.running.reading import read_data
-from discreet.output_checking.running.registry import commands
-from discreet.output_checking.running.values import MISSING, WHOLE, extended
-from discreet.output_checking.running.writing import dta_bytes
+from discreet_fire.runners.builtin.data.data_files import dta_bytes, read_data
+from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
+from discreet_fire.runners.builtin.language.values import MISSING, WHOLE, extended
+from discreet_fire.runners.builtin.registry import commands
 
 SECRET = 7654321.0
 DATA = {"g": [2, 1, 2, 1, 1], "x": [1.5, SECRET, None, 2.0, 2.0],
@@ -68,11 +67,11 @@ def test_written_files_are_read_back_as_they_were(data, rows):
     for kind in (*WHOLE, "float", "double"):
         source = whole if kind in WHOLE else numbers
         values = data.draw(st.lists(source, min_size=rows, max_size=rows))
-        made.variables[f"v_{kind}"] = Variable(np.array(values, dtype=np.float64), kind)
+        made.variables[f"v_{kind}"] = DataVariable(np.array(values, dtype=np.float64), kind)
     texts = np.empty(rows, dtype=object)
     texts[:] = data.draw(st.lists(st.text("aü€ b", max_size=5).map(str.rstrip), min_size=rows,
                                   max_size=rows))  # fmt: skip
-    made.variables["s"] = Variable(texts, "str20", label=data.draw(st.text("aé ", max_size=30)))
+    made.variables["s"] = DataVariable(texts, "str20", label=data.draw(st.text("aé ", max_size=30)))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "d.dta"
         path.write_bytes(dta_bytes(made))

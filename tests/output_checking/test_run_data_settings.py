@@ -7,9 +7,9 @@ import pytest
 from run_data import Run
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.reading import read_data
-from discreet.output_checking.running.registry import commands
+from discreet_fire.runners.builtin.data.data_files import read_data
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.registry import commands
 
 DATA = {"id": [1, 2, 3], "x": [5.0, None, 7777.0], "s": ["b", "", "Miller"]}
 

@@ -24,13 +24,15 @@ from run_cases_variables import VARIABLES
 from run_data import Run
 
 from discreet.errors import DiscreetError
-from discreet.output_checking.running import evaluating, extended, interpreter, statistics
-from discreet.output_checking.running.commands import egen, files
-from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.functions import function_names
-from discreet.output_checking.running.registry import commands, settle_options
-from discreet.output_checking.running.running import run_do
-from discreet.output_checking.running.statistics import STATISTICS
+from discreet_fire.runners.builtin import interpreter, macro_expansion
+from discreet_fire.runners.builtin.commands import egen, files
+from discreet_fire.runners.builtin.data import true_statistics
+from discreet_fire.runners.builtin.data.true_statistics import STATISTICS
+from discreet_fire.runners.builtin.language import expressions
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.functions import function_names
+from discreet_fire.runners.builtin.registry import commands, settle_options
+from discreet_fire.runners.builtin.runner import run_do
 
 CASES = [*VARIABLES, *EGEN, *FUNCTIONS, *RESHAPING, *OTHERS, *OUTPUT, *MODELS]
 KNOWN = commands()
@@ -106,15 +108,15 @@ def used(tmp_path_factory):
         return function_of(name)
 
     find, under_by = interpreter.find, interpreter.Interpreter.under_by
-    function_of = evaluating.function_of
+    function_of = expressions.function_of
     patch.setattr(interpreter, "settle_options", settled)
     patch.setattr(files, "settle_options", settled)
     patch.setattr(interpreter, "find", searched)
     patch.setattr(interpreter.Interpreter, "under_by", under)
-    patch.setattr(evaluating, "function_of", function)
+    patch.setattr(expressions, "function_of", function)
     patch.setattr(egen, "FUNCTIONS", Followed(egen.FUNCTIONS, found.egen))
-    patch.setattr(extended, "EXTENDED", Followed(extended.EXTENDED, found.macros))
-    patch.setattr(statistics, "STATISTICS", Followed(STATISTICS, found.collapsed))
+    patch.setattr(macro_expansion, "EXTENDED", Followed(macro_expansion.EXTENDED, found.macros))
+    patch.setattr(true_statistics, "STATISTICS", Followed(STATISTICS, found.collapsed))
     with patch.context():
         for case in CASES:
             found.case = case
@@ -194,7 +196,7 @@ def test_every_function_has_a_case(used):
     assert sorted(set(function_names()) - used.functions) == []
     assert sorted(egen.FUNCTIONS.keys() - used.egen) == []
     assert sorted(STATISTICS.keys() - used.collapsed) == []
-    assert sorted(extended.EXTENDED.keys() - used.macros) == []
+    assert sorted(macro_expansion.EXTENDED.keys() - used.macros) == []
 
 
 # --- options and commands without effect ----------------------------------------------------

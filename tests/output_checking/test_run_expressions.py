@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_data import Run
 
-from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.functions import function_names
-from discreet.output_checking.running.single import one_value
-from discreet.output_checking.running.values import MISSING, letter_of
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.functions import function_names
+from discreet_fire.runners.builtin.language.values import MISSING, letter_of
+from discreet_fire.runners.builtin.names import one_value
 
 
 def value(expression, frame=None):

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from run_data import Run
 
-from discreet.output_checking.running.errors import DoError, UnsupportedError
-from discreet.output_checking.running.registry import find
-from discreet.output_checking.running.running import run_do
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.registry import find
+from discreet_fire.runners.builtin.runner import run_do
 
 PEOPLE = pl.DataFrame(
     {

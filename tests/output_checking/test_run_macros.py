@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from run_data import Run
 
-from discreet.output_checking.running.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 
 DATA = {"x": [5.0, None, 7777.0], "wage": [1, 2, 3]}
 

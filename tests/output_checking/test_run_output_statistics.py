@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from run_panel import panel, run, shown
 
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet_fire.statistics.limits import SafeLimits
 
 FRAME = panel()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet.output_checking.running.listing import markdown
-from discreet.output_checking.running.registry import commands
+from discreet_fire.runners.builtin.reference import markdown
+from discreet_fire.runners.builtin.registry import commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "runner.md"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.output_checking.running.errors import DoError
-from discreet.output_checking.running.running import run_do
-from discreet.output_checking.running.saved_marks import NOTES, marks_of
+from discreet_fire.runners.builtin.data.data_files import NOTES, marks_of
+from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.runner import run_do
 
 TOP = 91_777
 FRAME = pl.DataFrame(

@@ -8,17 +8,17 @@ import polars as pl
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking import safe
-from discreet.output_checking.safe.models import regress
+from discreet_fire import statistics
+from discreet_fire.statistics.models import regress
 
 SIZE = 12
 FRAME = pl.DataFrame({"x": [float(at) for at in range(SIZE)], "g": ["a", "b"] * 6})
 COMMANDS = {
-    "summarize": lambda frame: safe.summarize(frame, "x", entity="who"),
-    "tabulate": lambda frame: safe.tabulate(frame, "g", entity="who"),
-    "count": lambda frame: safe.count(frame, entity="who"),
-    "count if": lambda frame: safe.count(frame, where="x > 3", entity="who"),
-    "levelsof": lambda frame: safe.levelsof(frame, "g", entity="who"),
+    "summarize": lambda frame: statistics.summarize(frame, "x", entity="who"),
+    "tabulate": lambda frame: statistics.tabulate(frame, "g", entity="who"),
+    "count": lambda frame: statistics.count(frame, entity="who"),
+    "count if": lambda frame: statistics.count(frame, where="x > 3", entity="who"),
+    "levelsof": lambda frame: statistics.levelsof(frame, "g", entity="who"),
     "regress": lambda frame: regress(
         frame.with_columns(y=pl.col("x").sin()), "x", "y", entity="who"
     ),

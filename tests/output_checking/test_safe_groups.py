@@ -10,18 +10,18 @@ import pytest
 import scipy.stats
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking import safe
+from discreet_fire import statistics
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        lambda frame: safe.tabulate(frame, "g"),
-        lambda frame: safe.tabulate(frame, "h", "g"),
-        lambda frame: safe.table(frame, "g"),
-        lambda frame: safe.tabstat(frame, "x", by="g"),
-        lambda frame: safe.levelsof(frame, "g"),
-        lambda frame: safe.codebook(frame),
+        lambda frame: statistics.tabulate(frame, "g"),
+        lambda frame: statistics.tabulate(frame, "h", "g"),
+        lambda frame: statistics.table(frame, "g"),
+        lambda frame: statistics.tabstat(frame, "x", by="g"),
+        lambda frame: statistics.levelsof(frame, "g"),
+        lambda frame: statistics.codebook(frame),
     ],
 )
 def test_infinite_values_do_not_group(command):
@@ -34,7 +34,7 @@ def test_a_rare_date_is_no_label():
     days = [datetime.date(2020, 1, day) for day in range(1, 9) for _ in range(1 if day == 4 else 6)]
     frame = pl.DataFrame({"day": days})
     for kind in (pl.Date, pl.Datetime):
-        labels = safe.tabulate(frame.cast({"day": kind}), "day").frame["day"].to_list()
+        labels = statistics.tabulate(frame.cast({"day": kind}), "day").frame["day"].to_list()
         assert labels[-1] == "(other)"
         assert not [label for label in labels if label.startswith("2020-01-04")]
 
@@ -43,7 +43,9 @@ def test_the_chance_of_a_large_table_is_not_lost():
     """With 1,600 degrees of freedom, sums of exponentials are smaller than any number."""
     counts = np.random.default_rng(5).poisson(40, (41, 41))
     places = np.argwhere(counts > 0).repeat(counts[counts > 0], axis=0)
-    stored = safe.tabulate(pl.DataFrame(places, schema=["a", "b"]), "a", "b", chi2=True).stored
+    stored = statistics.tabulate(
+        pl.DataFrame(places, schema=["a", "b"]), "a", "b", chi2=True
+    ).stored
     wanted = scipy.stats.chi2_contingency(counts, correction=False)
     assert stored["chi2"] == pytest.approx(wanted.statistic, rel=1e-6)
     assert stored["p"] == pytest.approx(wanted.pvalue, rel=1e-6)
@@ -56,9 +58,9 @@ def test_shares_have_as_many_digits_as_said():
     frame = pl.DataFrame(
         {"a": draw.integers(1, 4, 200), "b": draw.integers(1, 3, 200), "w": draw.uniform(1, 2, 200)}
     )
-    one = safe.tabulate(frame, "a", weights="w").frame
-    two = safe.tabulate(frame, "a", "b", weights="w", percent=["row", "cell"]).frame
-    by = safe.tabstat(frame, "w", statistics="sum_w mean", by="a", weights="w").frame
+    one = statistics.tabulate(frame, "a", weights="w").frame
+    two = statistics.tabulate(frame, "a", "b", weights="w", percent=["row", "cell"]).frame
+    by = statistics.tabstat(frame, "w", statistics="sum_w mean", by="a", weights="w").frame
     for column, digits in (
         *((one[name], 7) for name in ("percent", "cumulated")),
         *((two[name], 7) for name in ("row_percent", "cell_percent")),

@@ -11,20 +11,21 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking import safe
-from discreet.output_checking.safe import sums
-from discreet.output_checking.safe.coding import coded, numbered_texts
-from discreet.output_checking.safe.contributions import Numbering, dense
-from discreet.output_checking.safe.facts import MANY, Facts
-from discreet.output_checking.safe.groups import group
-from discreet.output_checking.safe.holding import Holding, _commonest
-from discreet.output_checking.safe.judging import concentrated
-from discreet.output_checking.safe.large_sums import exact_sums
-from discreet.output_checking.safe.limits import SafeLimits
-from discreet.output_checking.safe.numbering import short_numbered
-from discreet.output_checking.safe.percentiles import percentile, ranked
-from discreet.output_checking.safe.records import take
-from discreet.output_checking.safe.weighing import Weighing
+from discreet_fire import statistics
+from discreet_fire.statistics import sums
+from discreet_fire.statistics.disclosure_rules import MANY, Facts, concentrated
+from discreet_fire.statistics.group_codes import coded, numbered_texts
+from discreet_fire.statistics.group_statistics import percentile, ranked
+from discreet_fire.statistics.grouped_values import GroupedValues, _commonest
+from discreet_fire.statistics.large.contributions import (
+    EntityNumbers,
+    dense,
+    exact_sums,
+    short_numbered,
+)
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.records import group, take
+from discreet_fire.statistics.tabulate import GroupWeights
 
 ROWS = sums.SMALL + 7000
 WIDE = 10**12
@@ -63,7 +64,9 @@ def test_facts_are_those_of_each_group_alone(frame, entity, weighted):
     limits = SafeLimits()
     who = None if entity is None else frame[entity].to_numpy()
     weights = frame["weight"].to_numpy() if weighted else None
-    holding = Holding.of(frame["income"].to_numpy(), frame["size"].to_numpy(), 12, who, weights)
+    holding = GroupedValues.of(
+        frame["income"].to_numpy(), frame["size"].to_numpy(), 12, who, weights
+    )
     found = [*holding.facts(limits), holding.total(limits)]
     exact = [holding.part([at]).whole for at in range(12)] + [holding.part(range(12)).whole]
     if entity is None and not weighted:
@@ -85,11 +88,11 @@ def test_the_order_of_records_never_matters(frame, entity, weights):
 
     def results(data):
         more = {"entity": entity, "weights": weights}
-        yield safe.tabstat(data, "income", statistics=several, by="region", **more)
-        yield safe.tabstat(data, "income", statistics=several, by="size", **more)
-        yield safe.summarize(data, "income", detail=True, **more)
-        yield safe.tabulate(data, "region", **more)
-        yield safe.tabulate(data, "region", "size", **more)
+        yield statistics.tabstat(data, "income", statistics=several, by="region", **more)
+        yield statistics.tabstat(data, "income", statistics=several, by="size", **more)
+        yield statistics.summarize(data, "income", detail=True, **more)
+        yield statistics.tabulate(data, "region", **more)
+        yield statistics.tabulate(data, "region", "size", **more)
 
     mixed = frame.sample(fraction=1.0, shuffle=True, seed=4)
     for one, other in zip(results(frame), results(mixed), strict=True):
@@ -104,7 +107,7 @@ def test_small_values_beside_huge_ones_keep_their_digits():
         {"g": ["a"] * small.size + ["b"] * huge.size, "x": np.concatenate([small, huge])}
     )
     for some in (frame, pl.concat([frame.head(200), frame.tail(200)])):
-        shown = safe.tabstat(some, "x", statistics="mean sd", by="g").frame
+        shown = statistics.tabstat(some, "x", statistics="mean sd", by="g").frame
         part = some.filter(pl.col("g") == "a")["x"]
         assert shown is not None
         assert shown["mean"][0] == pytest.approx(part.mean(), rel=1e-6)
@@ -120,7 +123,7 @@ def test_a_group_that_is_nearly_alike_is_found_among_many_records():
     value[3] = 6.0
     frame = pl.DataFrame({"g": group, "x": value, "who": np.arange(ROWS) // 4})
     for entity in (None, "who"):
-        shown = safe.tabstat(frame, "x", statistics="mean", by="g", entity=entity)
+        shown = statistics.tabstat(frame, "x", statistics="mean", by="g", entity=entity)
         assert shown.frame is not None
         assert shown.frame["mean"][1] is None
         assert any(check.rule == "alike" for check in shown.checks)
@@ -143,7 +146,7 @@ def test_a_table_across_counts_entities_in_cells_and_margins(frame):
     known = frame.drop_nulls("region")
     regions = sorted(known["region"].unique())
     for data in (frame, known):
-        counts = safe.tabulate(data, "region", "letter", entity="person").evidence["cases"]
+        counts = statistics.tabulate(data, "region", "letter", entity="person").evidence["cases"]
         inside = known.group_by("region", "letter").agg(pl.col("person").n_unique())
         for region, letter, n in inside.iter_rows():
             assert counts[regions.index(region), LETTERS.index(letter)] == n
@@ -158,7 +161,7 @@ def test_weights_that_one_person_has_hide_the_group(frame):
     one = frame["person"] == frame["person"][0]
     heavy = frame.with_columns(weight=pl.when(one).then(1e9).otherwise(pl.col("weight")))
     region = heavy["region"][0]
-    result = safe.tabulate(heavy, "region", weights="weight", entity="person")
+    result = statistics.tabulate(heavy, "region", weights="weight", entity="person")
     assert result.frame is not None
     assert result.frame.filter(pl.col("region") == region)["n"].to_list() == [None]
 
@@ -188,7 +191,9 @@ def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
     data, limits = _weights(frame, kind), SafeLimits()
     for rows in (data, data.sample(fraction=1.0, shuffle=True, seed=6), data.head(900)):
         records = take(rows, ["region"], entity=entity, weights="weight").weighted()
-        weighing = Weighing(records=records, axis=group(records, "region", limits), limits=limits)
+        weighing = GroupWeights(
+            records=records, axis=group(records, "region", limits), limits=limits
+        )
         assert (weighing._inside[0].size > sums.SMALL) is (rows.height == ROWS)
         heavy = set()
         for at, region in enumerate(weighing.axis.values):
@@ -204,13 +209,13 @@ def test_weights_of_groups_are_those_of_each_alone(frame, entity, kind):
         known = rows.drop_nulls("region")
         gaps = take(known, ["region"], entity=entity, weights="weight")
         axis = group(gaps, "region", limits)
-        same = Weighing(records=gaps, axis=axis, limits=limits)
+        same = GroupWeights(records=gaps, axis=axis, limits=limits)
         assert (same.heavy, same.amounts.tolist()) == (heavy, weighing.amounts.tolist())
         names = {weighing.axis.values[at] for at in heavy}
         assert names >= {"insel", "süd"} & set(rows["region"])
         assert ("west" in names) is (entity is not None) or rows.height < ROWS
         assert len(heavy) < len(weighing.axis)
-        total = safe.tabulate(rows, "region", entity=entity, weights="weight").evidence["n"]
+        total = statistics.tabulate(rows, "region", entity=entity, weights="weight").evidence["n"]
         assert total.tolist() == weighing.amounts.tolist()
 
 
@@ -219,12 +224,12 @@ def test_a_negative_weight_is_refused_among_many(frame, others):
     weight = pl.when(pl.int_range(pl.len()) == 7).then(-1e-300).otherwise(pl.lit(others))
     data = frame.with_columns(weight=weight)
     with pytest.raises(OutputCheckError, match="negative"):
-        safe.tabulate(data, "region", weights="weight")
+        statistics.tabulate(data, "region", weights="weight")
 
 
 def test_records_without_weights_make_an_empty_table(frame):
     data = frame.with_columns(weight=pl.lit(None, dtype=pl.Float64))
-    assert safe.tabulate(data, "region", weights="weight").stored == {"N": 0}
+    assert statistics.tabulate(data, "region", weights="weight").stored == {"N": 0}
 
 
 def test_the_smallest_of_the_commonest_values_is_taken():
@@ -242,7 +247,7 @@ def test_classes_hold_what_lies_between_their_edges(frame, entity, left):
     inside = (tenth >= 3) & (tenth < 4)
     person = np.where(inside, 1, frame["person"].to_numpy())
     data = pl.DataFrame({"x": tenth, "person": person})
-    result = safe.histogram(data, "x", edges=[0, *range(1, 10), 9.95], entity=entity)
+    result = statistics.histogram(data, "x", edges=[0, *range(1, 10), 9.95], entity=entity)
     ends = [-np.inf, *left, np.inf]
     assert result.frame is not None
     assert result.frame["from"].to_list() == [None, *left]
@@ -263,7 +268,7 @@ def test_keys_get_dense_numbers():
         assert who.max() < many
         pairs = set(zip(keys.tolist(), who.tolist(), strict=True))
         assert len(pairs) == np.unique(keys).size == np.unique(who).size
-        sorting = Numbering.of(keys).sorting
+        sorting = EntityNumbers.of(keys).sorting
         assert (np.diff(who[sorting.order]) >= 0).all()
         assert sorting.start[0] == 0
         assert sorting.start[-1] == keys.size
@@ -337,7 +342,7 @@ def test_ranks_are_those_of_sorted_values():
         assert ranked(values, ranks) == {at: known[at] for at in ranks}
         for share in (0.01, 0.25, 0.5, 0.9):
             frame = pl.DataFrame({"x": values})
-            shown = safe.tabstat(frame, "x", statistics=f"p{round(100 * share)}").stored
+            shown = statistics.tabstat(frame, "x", statistics=f"p{round(100 * share)}").stored
             for number in shown.values():
                 assert number == pytest.approx(percentile(known, share), rel=1e-6)
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.safe import Check, Evidence, SafeLimits, SafeResult, Verdict
+from discreet_fire.statistics import Check, CheckVerdict, OutputEvidence, SafeLimits, SafeResult
 
 
 def test_p_follows_from_k_and_k_from_p():
@@ -80,8 +80,8 @@ def test_evidence_stays_inside():
         command="summarize rent",
         shown=".",
         frame=pl.DataFrame({"mean": [float("nan")]}),
-        checks=[Check(rule="minimum", verdict=Verdict.fail, reason="too few cases")],
-        evidence=Evidence(largest=4711.0),
+        checks=[Check(rule="minimum", verdict=CheckVerdict.fail, reason="too few cases")],
+        evidence=OutputEvidence(largest=4711.0),
     )
     everything = f"{result} {result!r} {result.evidence} {json.dumps(result.to_dict())}"
     assert "4711" not in everything
@@ -92,7 +92,7 @@ def test_evidence_stays_inside():
 
 
 def test_the_worst_verdict_counts():
-    fine = Check(rule="a", verdict=Verdict.passed, reason="")
-    look = Check(rule="b", verdict=Verdict.review, reason="")
+    fine = Check(rule="a", verdict=CheckVerdict.passed, reason="")
+    look = Check(rule="b", verdict=CheckVerdict.review, reason="")
     result = SafeResult(command="x", shown="", checks=[look, fine])
-    assert result.verdict is Verdict.review
+    assert result.verdict is CheckVerdict.review

@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking import safe
+from discreet_fire import statistics
 
 
 def test_labels_stay_on_their_line_and_steer_no_screen() -> None:
     texts = ["a\n. withheld", "\x1b[31mred", "tab\tx", "\u202ereversed"]
     frame = pl.DataFrame({"g": [text for text in texts for _ in range(4)]})
-    table = safe.tabulate(frame, "g")
+    table = statistics.tabulate(frame, "g")
     assert table.shown.replace("\n", "").isprintable()
     assert len(table.shown.splitlines()) == 2 + 4 + 2
-    levels = safe.levelsof(frame, "g")
+    levels = statistics.levelsof(frame, "g")
     assert levels.shown.isprintable()
     assert table.frame is not None
     assert sorted(table.frame["g"]) == [" [31mred", " reversed", "a . withheld", "tab x"]
@@ -33,7 +33,7 @@ def test_codebook_says_what_is_missing_of_columns_of_any_kind() -> None:
             "sex": [1, 2] * 4,
         }
     )
-    found = safe.codebook(frame)
+    found = statistics.codebook(frame)
     assert found.frame is not None
     assert found.frame["type"].to_list() == ["other"] * 4 + ["numeric"]
     assert found.frame["missing"].to_list() == ["0/8"] * 5
@@ -43,23 +43,23 @@ def test_codebook_says_what_is_missing_of_columns_of_any_kind() -> None:
 def test_entities_may_have_any_name() -> None:
     for name in ("inside", "every", "n", "len"):
         frame = pl.DataFrame({name: list(range(20)), "x": list(range(20))})
-        assert safe.count(frame, where="x > 9", entity=name).stored["N"] == 10
+        assert statistics.count(frame, where="x > 9", entity=name).stored["N"] == 10
 
 
 @pytest.mark.parametrize(
     "run",
     [
-        lambda frame, limits: safe.summarize(frame, "x", limits=limits),
-        lambda frame, limits: safe.tabulate(frame, "x", limits=limits),
-        lambda frame, limits: safe.tabstat(frame, "x", limits=limits),
-        lambda frame, limits: safe.table(frame, "x", limits=limits),
-        lambda frame, limits: safe.codebook(frame, "x", limits=limits),
-        lambda frame, limits: safe.correlate(frame, ["x", "x"], limits=limits),
-        lambda frame, limits: safe.centile(frame, "x", limits=limits),
-        lambda frame, limits: safe.histogram(frame, "x", limits=limits),
-        lambda frame, limits: safe.count(frame, limits=limits),
-        lambda frame, limits: safe.levelsof(frame, "x", limits=limits),
-        lambda frame, limits: safe.regress(frame, "x", "x", limits=limits),
+        lambda frame, limits: statistics.summarize(frame, "x", limits=limits),
+        lambda frame, limits: statistics.tabulate(frame, "x", limits=limits),
+        lambda frame, limits: statistics.tabstat(frame, "x", limits=limits),
+        lambda frame, limits: statistics.table(frame, "x", limits=limits),
+        lambda frame, limits: statistics.codebook(frame, "x", limits=limits),
+        lambda frame, limits: statistics.correlate(frame, ["x", "x"], limits=limits),
+        lambda frame, limits: statistics.centile(frame, "x", limits=limits),
+        lambda frame, limits: statistics.histogram(frame, "x", limits=limits),
+        lambda frame, limits: statistics.count(frame, limits=limits),
+        lambda frame, limits: statistics.levelsof(frame, "x", limits=limits),
+        lambda frame, limits: statistics.regress(frame, "x", "x", limits=limits),
     ],
 )
 @pytest.mark.parametrize("limits", [{"minimum": 1}, 5, "limits.toml", False])

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.output_checking import safe
+from discreet_fire import statistics
 
 SPREADS = ("sd", "variance", "cv", "semean", "skewness", "kurtosis")
 
@@ -19,7 +19,7 @@ def far(value: float = 300.0, others: int = 50) -> list[float]:
 
 
 def shown(frame: pl.DataFrame, **options: Any) -> list[dict[str, Any]]:
-    found = safe.tabstat(frame, "x", statistics=["n", "mean", *SPREADS], **options)
+    found = statistics.tabstat(frame, "x", statistics=["n", "mean", *SPREADS], **options)
     assert found.frame is not None
     return found.frame.to_dicts()
 
@@ -29,7 +29,7 @@ def test_the_deviation_of_one_outlier_is_withheld_and_the_mean_shown() -> None:
     assert row["n"] == 51
     assert row["mean"] is not None
     assert [row[name] for name in SPREADS] == [None] * len(SPREADS)
-    result = safe.summarize(pl.DataFrame({"x": far()}), "x", detail=True)
+    result = statistics.summarize(pl.DataFrame({"x": far()}), "x", detail=True)
     assert {"sd", "Var", "skewness", "kurtosis"}.isdisjoint(result.stored)
     assert "leverage" in {check.rule for check in result.checks if check.verdict == "fail"}
 
@@ -40,30 +40,30 @@ def test_the_limit_is_that_of_leverage() -> None:
     hat = 1 / 51 + deviations.max() / deviations.sum()
     frame = pl.DataFrame({"x": values})
     for limit, kept in ((hat + 1e-6, True), (hat - 1e-6, False)):
-        limits = safe.SafeLimits(leverage=limit)
-        assert ("sd" in safe.summarize(frame, "x", limits=limits).stored) is kept
+        limits = statistics.SafeLimits(leverage=limit)
+        assert ("sd" in statistics.summarize(frame, "x", limits=limits).stored) is kept
 
 
 def test_the_records_of_an_entity_count_together() -> None:
     """Its gains and losses cancel out in the sum, and not in the deviation."""
     values = [1000.0, -999.0, 1000.0, -999.0, *(1 + 0.01 * (at % 9) for at in range(40))]
     frame = pl.DataFrame({"x": values, "e": [0] * 4 + [*range(1, 41)], "w": [1.0] * 44})
-    assert "sd" in safe.summarize(frame, "x").stored
-    assert "sd" not in safe.summarize(frame, "x", entity="e").stored
-    assert "sd" not in safe.summarize(frame, "x", entity="e", weights="w").stored
+    assert "sd" in statistics.summarize(frame, "x").stored
+    assert "sd" not in statistics.summarize(frame, "x", entity="e").stored
+    assert "sd" not in statistics.summarize(frame, "x", entity="e", weights="w").stored
 
 
 def test_a_heavy_weight_counts() -> None:
     values = [float(at % 10) for at in range(60)] + [12.0]
     heavy = [*(1.0,) * 60, 15.0]
     frame = pl.DataFrame({"x": values, "w": heavy, "even": [1.0] * 61})
-    lenient = safe.SafeLimits(k=99.9, leverage=0.5)
-    assert "sd" in safe.summarize(frame, "x", weights="even", limits=lenient).stored
+    lenient = statistics.SafeLimits(k=99.9, leverage=0.5)
+    assert "sd" in statistics.summarize(frame, "x", weights="even", limits=lenient).stored
     deviations = np.array(heavy) * (np.array(values) - np.average(values, weights=heavy)) ** 2
     own = deviations[-1] / deviations.sum() + 1 / 61
-    above, below = (safe.SafeLimits(k=99.9, leverage=own + step) for step in (1e-6, -1e-6))
-    assert "sd" in safe.summarize(frame, "x", weights="w", limits=above).stored
-    assert "sd" not in safe.summarize(frame, "x", weights="w", limits=below).stored
+    above, below = (statistics.SafeLimits(k=99.9, leverage=own + step) for step in (1e-6, -1e-6))
+    assert "sd" in statistics.summarize(frame, "x", weights="w", limits=above).stored
+    assert "sd" not in statistics.summarize(frame, "x", weights="w", limits=below).stored
 
 
 def test_another_group_is_withheld_with_it() -> None:
@@ -80,7 +80,7 @@ def test_another_group_is_withheld_with_it() -> None:
     assert all(row["mean"] is not None for row in rows.values())
     assert [name for name, row in rows.items() if row["sd"] is None] == ["far", "near"]
     # By itself a group has no total it could be worked out from.
-    alone = safe.summarize(frame, "x", by="g").frame
+    alone = statistics.summarize(frame, "x", by="g").frame
     assert alone is not None
     assert alone["sd"].is_null().to_list() == [True, True, False]
 
@@ -93,11 +93,11 @@ def test_the_other_groups_must_hide_it() -> None:
 
 
 def test_a_total_that_one_case_makes_up_does_not_follow_from_its_groups() -> None:
-    limits = safe.SafeLimits(leverage=0.9)
+    limits = statistics.SafeLimits(leverage=0.9)
     frame = pl.DataFrame(
         {"x": [*far(), *far(100.5)[:40]], "g": ["a"] * 25 + ["b"] * 26 + ["c"] * 40}
     )
-    found = safe.tabstat(frame, "x", statistics="sd", by="g", limits=limits).frame
+    found = statistics.tabstat(frame, "x", statistics="sd", by="g", limits=limits).frame
     assert found is not None
     withheld = dict(zip(found["g"], found["sd"].is_null(), strict=True))
     assert withheld["b"]
@@ -114,7 +114,7 @@ def test_a_lonely_cell_of_a_table_does_not_follow_from_its_margins(statistics: s
             "b": ["u"] * 51 + ["u"] * 30 + ["v"] * 119,
         }
     )
-    table = safe.table(frame, ["a", "b"], "x", statistics=statistics).frame
+    table = statistics.table(frame, ["a", "b"], "x", statistics=statistics).frame
     assert table is not None
     word = f"{statistics.split()[-1]} x"
     inside = (pl.col("a") != "Total") & (pl.col("b") != "Total")
@@ -123,7 +123,7 @@ def test_a_lonely_cell_of_a_table_does_not_follow_from_its_margins(statistics: s
     if "mean" in statistics:
         assert not table["mean x"].is_null().any()
     frame = frame.with_columns(x=pl.Series(rng.normal(100, 40, 200)))
-    usual = safe.table(frame, ["a", "b"], "x", statistics=statistics).frame
+    usual = statistics.table(frame, ["a", "b"], "x", statistics=statistics).frame
     assert usual is not None
     assert not usual[word].is_null().any()
 
@@ -139,9 +139,9 @@ def test_the_deviation_of_three_cases_does_not_follow_from_the_total(command: st
     """With it, one of the three could solve mean and deviation for the other two."""
     frame = trios({"a": 3, "b": 10, "c": 12})
     if command == "tabstat":
-        found = safe.tabstat(frame, "x", statistics="n mean sd", by="g").frame
+        found = statistics.tabstat(frame, "x", statistics="n mean sd", by="g").frame
     else:
-        found = safe.table(frame, "g", "x", statistics="n mean sd").frame
+        found = statistics.table(frame, "g", "x", statistics="n mean sd").frame
     assert found is not None
     word = "sd" if command == "tabstat" else "sd x"
     withheld = dict(zip(found["g"], found[word].is_null(), strict=True))
@@ -150,8 +150,8 @@ def test_the_deviation_of_three_cases_does_not_follow_from_the_total(command: st
 
 def test_the_same_holds_for_skewness_and_more_cases() -> None:
     frame = trios({"a": 4, "b": 10, "c": 12})
-    sd = safe.tabstat(frame, "x", statistics="mean sd", by="g").frame
-    both = safe.tabstat(frame, "x", statistics="mean sd skewness", by="g").frame
+    sd = statistics.tabstat(frame, "x", statistics="mean sd", by="g").frame
+    both = statistics.tabstat(frame, "x", statistics="mean sd skewness", by="g").frame
     assert sd is not None
     assert both is not None
     assert sd["sd"].null_count() == 0
@@ -161,7 +161,7 @@ def test_the_same_holds_for_skewness_and_more_cases() -> None:
 
 def test_two_groups_of_three_hide_each_other() -> None:
     """Six values, of which one is known, and two means with one sum of squares: two are free."""
-    found = safe.tabstat(trios({"a": 3, "b": 3, "c": 12}), "x", statistics="sd", by="g").frame
+    found = statistics.tabstat(trios({"a": 3, "b": 3, "c": 12}), "x", statistics="sd", by="g").frame
     assert found is not None
     assert found["sd"].is_null().to_list() == [True, True, False, False]
 
@@ -172,9 +172,9 @@ def test_all_tables_withhold_the_same_groups() -> None:
     for _ in range(60):
         sizes = {name: int(rng.choice([3, 4, 5, 7, 9])) for name in "abcd"}
         frame = trios(sizes).with_columns(h=pl.int_range(sum(sizes.values())) % 2)
-        alone = safe.tabstat(frame, "x", statistics="mean sd", by="g").frame
-        one = safe.table(frame, "g", "x", statistics="mean sd").frame
-        two = safe.table(frame, ["g", "h"], "x", statistics="mean sd").frame
+        alone = statistics.tabstat(frame, "x", statistics="mean sd", by="g").frame
+        one = statistics.table(frame, "g", "x", statistics="mean sd").frame
+        two = statistics.table(frame, ["g", "h"], "x", statistics="mean sd").frame
         assert alone is not None
         assert one is not None
         assert two is not None
@@ -189,7 +189,7 @@ def test_panels_too() -> None:
     who = np.repeat(np.arange(30), 4)
     level = np.where(who == 0, 500.0, 100 + 0.01 * who)
     frame = pl.DataFrame({"x": level + rng.normal(0, 0.01, who.size), "id": who})
-    stored = safe.xtsum(frame, "x", entity="id").stored
+    stored = statistics.xtsum(frame, "x", entity="id").stored
     assert {"mean", "sd_w"} <= set(stored)
     assert {"sd", "sd_b"}.isdisjoint(stored)
 
@@ -207,13 +207,13 @@ def test_one_residual_does_not_stand_for_all() -> None:
     x = rng.normal(0, 1, 200)
     y = 2 * x + rng.normal(0, 0.1, 200)
     usual = pl.DataFrame({"x": x, "y": y, "e": [0, 0, *range(1, 199)]})
-    assert safe.regress(usual, "y", "x").verdict == "pass"
+    assert statistics.regress(usual, "y", "x").verdict == "pass"
     odd = usual.with_columns(y=pl.Series([y[0] + 500, *y[1:]]))
     for terms in ("x", ""):
-        model = safe.regress(odd, "y", terms)
+        model = statistics.regress(odd, "y", terms)
         assert not model.stored
         assert ("residuals", "fail") in {(one.rule, one.verdict.value) for one in model.checks}
     # Two residuals of one person count together, those of two persons do not.
     pair = usual.with_columns(y=pl.Series([y[0] + 500, y[1] - 500, *y[2:]]))
-    assert safe.regress(pair, "y", "x").stored
-    assert not safe.regress(pair, "y", "x", entity="e").stored
+    assert statistics.regress(pair, "y", "x").stored
+    assert not statistics.regress(pair, "y", "x", entity="e").stored

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discreet.output_checking.safe import compiled_sums, sums
-from discreet.output_checking.safe.holding import Holding
-from discreet.output_checking.safe.limits import SafeLimits
+from discreet_fire.statistics import sums
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.large import sum_kernels
+from discreet_fire.statistics.limits import SafeLimits
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False)
 
@@ -22,7 +23,7 @@ numbers = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False)
 def test_order_never_matters(values, random):
     shuffled = list(values)
     random.shuffle(shuffled)
-    one, other = (Holding.of(np.array(x), None, 1).whole for x in (values, shuffled))
+    one, other = (GroupedValues.of(np.array(x), None, 1).whole for x in (values, shuffled))
     assert (one.mean, one.squares, one.size) == (other.mean, other.squares, other.size)
 
 
@@ -31,7 +32,7 @@ def test_order_never_matters(values, random):
 @example([0.0, 2.2250738585072014e-308])
 @settings(max_examples=80)
 def test_moments_agree_with_fractions(values):
-    facts = Holding.of(np.array(values), None, 1).whole
+    facts = GroupedValues.of(np.array(values), None, 1).whole
     exact = [Fraction(x) for x in values]
     mean = sum(exact) / len(exact)
     squares = float(sum((x - mean) ** 2 for x in exact))
@@ -49,7 +50,7 @@ def test_compiled_and_plain_sums_are_the_same_bits():
     factor = math.ldexp(1.0, -sums.shift_of(ends[0] - pivot, ends[1] - pivot))
     unit = (values - pivot) * factor
     for groups, part in ((1, None), (7, codes)):
-        first, second = compiled_sums.moments(
+        first, second = sum_kernels.moments(
             values, part, np.full(groups, pivot), np.full(groups, factor)
         )
         assert first == sums._split_sums(unit, part, groups)
@@ -62,7 +63,7 @@ def test_large_data_are_screened_as_if_looked_at_one_by_one():
     values[rng.integers(0, values.size, 300)] = np.nan
     codes = rng.integers(-1, 40, values.size)
     values[codes == 3] = 7.0
-    holding = Holding.of(values, codes, 40)
+    holding = GroupedValues.of(values, codes, 40)
     for group, facts in enumerate(holding.facts(SafeLimits())):
         exact = holding.part([group]).whole
         for name in ("n", "cases", "low", "high", "first"):

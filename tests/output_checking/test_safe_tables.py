@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking import safe
-from discreet.output_checking.safe import SafeLimits, Verdict
-from discreet.output_checking.safe.grid import lines_of
-from discreet.output_checking.safe.holding import Holding
-from discreet.output_checking.safe.judging import broken
+from discreet_fire import statistics
+from discreet_fire.statistics import CheckVerdict, SafeLimits
+from discreet_fire.statistics.disclosure_rules import broken
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.table_suppression import lines_of
 
 
 def records(counts):
@@ -61,7 +61,7 @@ def test_nobody_can_tell_a_small_cell_of_a_two_way_table(rows, columns, seed, me
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     if not counts.size:
         return
-    result = safe.tabulate(records(counts), "a", "b", percent=["row", "column", "cell"])
+    result = statistics.tabulate(records(counts), "a", "b", percent=["row", "column", "cell"])
     shown = shown_counts(result, counts.shape)
     full = np.pad(counts, ((0, 1), (0, 1)))
     full[-1, :-1], full[:-1, -1], full[-1, -1] = counts.sum(0), counts.sum(1), counts.sum()
@@ -80,18 +80,18 @@ def test_rare_texts_are_not_named():
     names = ["Meier", "Huber", *["north", "south", "east", "west"] * 9, "Q 7", "Q 7"]
     frame = pl.DataFrame({"name": names, "sex": [1, 2] * 20})
     commands = (
-        safe.tabulate(frame, "name"),
-        safe.tabulate(frame, "name", "sex"),
-        safe.tabstat(frame, "sex", by="name"),
-        safe.table(frame, "name"),
-        safe.summarize(frame, "sex", by="name"),
+        statistics.tabulate(frame, "name"),
+        statistics.tabulate(frame, "name", "sex"),
+        statistics.tabstat(frame, "sex", by="name"),
+        statistics.table(frame, "name"),
+        statistics.summarize(frame, "sex", by="name"),
     )
     for result in commands:
         assert "north" in result.shown
         assert not any(name in result.shown for name in ("Meier", "Huber", "Q 7"))
     # Declared categories are no secret.
     declared = frame.cast({"name": pl.Enum(sorted(set(names)))})
-    assert "Meier" in safe.tabulate(declared, "name").shown
+    assert "Meier" in statistics.tabulate(declared, "name").shown
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=7))
@@ -105,9 +105,9 @@ def test_nobody_can_tell_a_small_group_of_a_one_way_table(sizes):
     given = records(counts).cast(pl.String).cast(codes)
     if counts.size > 5 and counts.size * 3 > counts.sum():
         with pytest.raises(OutputCheckError, match="group of its own"):
-            safe.tabulate(given, "a")
+            statistics.tabulate(given, "a")
         return
-    result = safe.tabulate(given, "a")
+    result = statistics.tabulate(given, "a")
     shown = [*result.frame["n"].to_list(), result.stored.get("N")]
     assert all(size is None or size >= 3 for size in shown)
     cells = np.array([np.nan if x is None else x for x in shown])
@@ -126,7 +126,7 @@ def test_nobody_can_tell_a_small_group_of_a_one_way_table(sizes):
 def test_a_margin_that_reveals_a_cell():
     # Shown margins of 10 and 12 would give the single case of the first row away.
     counts = np.array([[1, 9, 5], [7, 8, 6], [4, 6, 9]])
-    result = safe.tabulate(records(counts), "a", "b")
+    result = statistics.tabulate(records(counts), "a", "b")
     shown = shown_counts(result, counts.shape)
     assert np.isnan(shown[0, 0])
     assert np.isnan(shown[0, :-1]).sum() >= 2
@@ -136,15 +136,15 @@ def test_a_margin_that_reveals_a_cell():
 
 def test_one_and_one_is_not_two():
     # Two withheld cells that add up to 2 are 1 and 1: a third must go.
-    result = safe.tabulate(records(np.array([1, 1, 20, 30])), "a")
+    result = statistics.tabulate(records(np.array([1, 1, 20, 30])), "a")
     assert result.frame["n"].to_list() == [None, None, None, 30]
 
 
 def test_both_tables_withhold_the_same_margins():
     counts = np.array([[2, 0, 0], [4, 9, 8], [5, 6, 7], [9, 9, 9]])
     frame = records(counts)
-    one = safe.tabulate(frame, "a").frame["n"].to_list()
-    shown = shown_counts(safe.tabulate(frame, "a", "b"), counts.shape)
+    one = statistics.tabulate(frame, "a").frame["n"].to_list()
+    shown = shown_counts(statistics.tabulate(frame, "a", "b"), counts.shape)
     two = [None if np.isnan(x) else x for x in shown[:-1, -1]]
     assert one == two
 
@@ -152,29 +152,32 @@ def test_both_tables_withhold_the_same_margins():
 def test_small_cells_are_those_of_few_people():
     frame = pl.DataFrame({"a": [1] * 30 + [2] * 30, "pid": [1] * 28 + [2, 3] + list(range(30))})
     few = pl.DataFrame({"a": [1] * 30 + [2] * 30, "pid": [1] * 29 + [2] + list(range(30))})
-    assert safe.tabulate(frame, "a", entity="pid").frame["n"].null_count() == 0
-    assert safe.tabulate(few, "a").frame["n"].null_count() == 0
-    assert safe.tabulate(few, "a", entity="pid").frame["n"].null_count() == 2
+    assert statistics.tabulate(frame, "a", entity="pid").frame["n"].null_count() == 0
+    assert statistics.tabulate(few, "a").frame["n"].null_count() == 0
+    assert statistics.tabulate(few, "a", entity="pid").frame["n"].null_count() == 2
 
 
 def test_a_test_is_shown_only_with_all_counts():
     # Pearson's test by hand: 20·(8·7 − 2·3)² / (10·10·11·9) = 5.0505…
     counts = np.array([[8, 2], [3, 7]])
-    fine = safe.tabulate(records(counts), "a", "b", chi2=True, limits=SafeLimits(minimum=2))
+    fine = statistics.tabulate(records(counts), "a", "b", chi2=True, limits=SafeLimits(minimum=2))
     assert fine.stored["chi2"] == pytest.approx(20 * 50**2 / (10 * 10 * 11 * 9), rel=1e-6)
     assert fine.stored["p"] == pytest.approx(0.024617, abs=1e-5)
-    hidden = safe.tabulate(records(counts), "a", "b", chi2=True)
+    hidden = statistics.tabulate(records(counts), "a", "b", chi2=True)
     assert "chi2" not in hidden.stored
 
 
 def test_rows_with_one_value_are_looked_at():
-    result = safe.tabulate(records(np.array([[9, 0], [5, 6]])), "a", "b")
-    assert [c.where for c in result.checks if c.verdict is Verdict.review] == ["a = 0", "b = 1"]
+    result = statistics.tabulate(records(np.array([[9, 0], [5, 6]])), "a", "b")
+    assert [c.where for c in result.checks if c.verdict is CheckVerdict.review] == [
+        "a = 0",
+        "b = 1",
+    ]
 
 
 def test_rare_values_are_put_together():
     ages = np.repeat(np.arange(18, 98), np.r_[np.full(70, 40), np.full(10, 2)])
-    result = safe.tabulate(pl.DataFrame({"age": ages}), "age")
+    result = statistics.tabulate(pl.DataFrame({"age": ages}), "age")
     assert result.frame["age"].to_list()[-1] == "(other)"
     assert result.frame["n"].to_list()[-1] == 20
     assert "97" not in result.frame["age"].to_list()
@@ -182,14 +185,14 @@ def test_rare_values_are_put_together():
 
 def test_weights_are_shown_as_sums():
     frame = pl.DataFrame({"a": [1] * 4 + [2] * 5, "w": [1.5] * 9})
-    assert safe.tabulate(frame, "a", weights="w").frame["n"].to_list() == [6, 7.5]
+    assert statistics.tabulate(frame, "a", weights="w").frame["n"].to_list() == [6, 7.5]
     heavy = pl.DataFrame({"a": [1] * 4 + [2] * 5, "w": [900.0] + [1.5] * 8})
-    assert safe.tabulate(heavy, "a", weights="w").frame["n"].to_list() == [None, None]
+    assert statistics.tabulate(heavy, "a", weights="w").frame["n"].to_list() == [None, None]
 
 
 def test_checks_do_not_say_which_cell_breaks_which_rule():
-    result = safe.tabulate(records(np.array([[1, 9, 5], [7, 8, 6], [4, 6, 9]])), "a", "b")
-    assert {(c.rule, c.where) for c in result.checks if c.verdict is Verdict.fail} == {
+    result = statistics.tabulate(records(np.array([[1, 9, 5], [7, 8, 6], [4, 6, 9]])), "a", "b")
+    assert {(c.rule, c.where) for c in result.checks if c.verdict is CheckVerdict.fail} == {
         ("minimum", "a, b"),
         ("secondary", "a, b"),
     }
@@ -206,7 +209,7 @@ def test_no_contributor_can_estimate_another_by_a_line(seed, signed):
     x = rng.lognormal(3, 2, n) * (rng.choice([-1, 1], n) if signed else 1)
     frame = pl.DataFrame({"a": rng.integers(0, 3, n), "b": rng.integers(0, 3, n), "x": x})
     limits = SafeLimits(k=85)
-    result = safe.table(frame, ["a", "b"], "x", statistics="sum", limits=limits)
+    result = statistics.table(frame, ["a", "b"], "x", statistics="sum", limits=limits)
     sizes = (frame["a"].n_unique(), frame["b"].n_unique())
     labels = [sorted(frame[name].unique()) for name in ("a", "b")]
     shown = result.frame["sum x"].fill_null(np.nan).to_numpy().reshape(sizes[0] + 1, sizes[1] + 1)
@@ -231,7 +234,7 @@ def test_no_contributor_can_estimate_another_by_a_line(seed, signed):
             top = np.sort(np.abs(part["x"].to_numpy()))[::-1]
             assert len(top) > 3
             assert top[:2].sum() <= 0.85 * top.sum() * (1 + 1e-9)
-            assert not broken(Holding.of(part["x"].to_numpy(), None, 1).whole, limits)
+            assert not broken(GroupedValues.of(part["x"].to_numpy(), None, 1).whole, limits)
 
 
 def test_withheld_sums_are_not_determined_by_the_table():
@@ -241,8 +244,8 @@ def test_withheld_sums_are_not_determined_by_the_table():
         frame = pl.DataFrame(
             {"a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "x": rng.lognormal(3, 1.6, n)}
         )
-        shown = safe.table(frame, ["a", "b"], "x", statistics="sum").frame["sum x"]
-        counts = safe.table(frame, ["a", "b"]).frame["n"]
+        shown = statistics.table(frame, ["a", "b"], "x", statistics="sum").frame["sum x"]
+        counts = statistics.table(frame, ["a", "b"]).frame["n"]
         unknown = [at for at, value in enumerate(shown) if value is None and counts[at] != 0]
         lines = np.zeros((len(lines_of((5, 4))), 20))
         for row, line in enumerate(lines_of((5, 4))):
@@ -266,7 +269,7 @@ def test_three_variables_are_in_line_with_two():
             "c": rng.integers(0, 2, n),
         }
     )
-    three, two = safe.table(frame, ["a", "b", "c"]), safe.table(frame, ["a", "b"])
+    three, two = statistics.table(frame, ["a", "b", "c"]), statistics.table(frame, ["a", "b"])
     hidden = two.frame.filter(pl.col("n").is_null()).select("a", "b").rows()
     assert hidden
     below = three.frame.filter(pl.col("c") == "Total")
@@ -276,11 +279,11 @@ def test_three_variables_are_in_line_with_two():
 def test_wrong_tables_are_refused():
     frame = records(np.array([[5, 5], [5, 5]]))
     for ask in (
-        lambda: safe.tabulate(frame, "a", "a"),
-        lambda: safe.tabulate(frame, "a", percent=["row"]),
-        lambda: safe.tabulate(frame, "a", "b", percent=["diagonal"]),
-        lambda: safe.tabulate(frame, "a", chi2=True),
-        lambda: safe.table(frame, ["a", "b"], limits=SafeLimits(most_cells=5)),
+        lambda: statistics.tabulate(frame, "a", "a"),
+        lambda: statistics.tabulate(frame, "a", percent=["row"]),
+        lambda: statistics.tabulate(frame, "a", "b", percent=["diagonal"]),
+        lambda: statistics.tabulate(frame, "a", chi2=True),
+        lambda: statistics.table(frame, ["a", "b"], limits=SafeLimits(most_cells=5)),
     ):
         with pytest.raises(OutputCheckError):
             ask()
@@ -288,10 +291,12 @@ def test_wrong_tables_are_refused():
 
 def test_variables_may_be_called_like_results():
     frame = records(np.array([[5, 6], [7, 8]])).rename({"a": "n", "b": "percent"})
-    assert safe.tabulate(frame, "n").frame.columns == ["n_", "n", "percent", "cumulated"]
-    assert safe.tabulate(frame, "n", "percent").frame.columns == ["n_", "percent", "n"]
-    assert safe.table(frame, ["n", "percent"]).frame["n"].to_list()[-1] == 26
-    counted = safe.tabstat(frame.with_columns(x=pl.int_range(26)), "x", statistics="n", by="n")
+    assert statistics.tabulate(frame, "n").frame.columns == ["n_", "n", "percent", "cumulated"]
+    assert statistics.tabulate(frame, "n", "percent").frame.columns == ["n_", "percent", "n"]
+    assert statistics.table(frame, ["n", "percent"]).frame["n"].to_list()[-1] == 26
+    counted = statistics.tabstat(
+        frame.with_columns(x=pl.int_range(26)), "x", statistics="n", by="n"
+    )
     assert counted.frame.columns == ["variable", "n_", "n"]
 
 
@@ -301,7 +306,7 @@ def test_a_total_that_only_sums_of_firms_make_unsafe():
     frame = pl.DataFrame(
         {"a": [0] * 5 + [1] * 5, "firm": [1, 2, 3, 4, 5] * 2, "x": [*move[0], *move[1]]}
     )
-    result = safe.tabstat(
+    result = statistics.tabstat(
         frame, "x", statistics="sum", by="a", entity="firm", limits=SafeLimits(k=90)
     )
     sums = result.frame["sum"].to_list()
@@ -314,15 +319,15 @@ def test_a_cell_of_one_heavy_case_is_withheld_in_two_way_tables():
     heavy = frame.with_columns(
         w=pl.when(pl.int_range(pl.len()) == 0).then(500.0).otherwise(pl.col("w"))
     )
-    assert safe.tabulate(frame, "a", "b", weights="w").frame["n"].null_count() == 0
-    shown = safe.tabulate(heavy, "a", "b", weights="w").frame["n"].to_list()
+    assert statistics.tabulate(frame, "a", "b", weights="w").frame["n"].null_count() == 0
+    shown = statistics.tabulate(heavy, "a", "b", weights="w").frame["n"].to_list()
     assert shown[0] is None
     assert shown[-1] is None  # the total is nearly all his, too
     # Weight 0 counts for nothing: one of six is left in the first cell.
     zero = frame.with_columns(
         w=pl.when(pl.int_range(pl.len()).is_between(1, 5)).then(0.0).otherwise(pl.col("w"))
     )
-    assert safe.tabulate(zero, "a", "b", weights="w").frame["n"][0] is None
+    assert statistics.tabulate(zero, "a", "b", weights="w").frame["n"][0] is None
 
 
 def test_sums_of_margins_are_withheld_as_one_way_tables_withhold_them():
@@ -332,9 +337,9 @@ def test_sums_of_margins_are_withheld_as_one_way_tables_withhold_them():
         frame = pl.DataFrame(
             {"a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "x": rng.lognormal(3, 2, n)}
         )
-        two = safe.table(frame, ["a", "b"], "x", statistics="mean").frame
+        two = statistics.table(frame, ["a", "b"], "x", statistics="mean").frame
         for name, other in (("a", "b"), ("b", "a")):
-            one = safe.tabstat(frame, "x", by=name).frame
+            one = statistics.tabstat(frame, "x", by=name).frame
             hidden = set(one.filter(pl.col("mean").is_null())[name])
             margin = two.filter(pl.col(other) == "Total")
             assert hidden <= set(margin.filter(pl.col("mean x").is_null())[name])
@@ -342,9 +347,9 @@ def test_sums_of_margins_are_withheld_as_one_way_tables_withhold_them():
 
 def test_labels_of_withheld_rows_do_not_tell_the_smallest_and_largest_amount():
     ages = pl.DataFrame({"age": [20, 21, 22, 23, 24] * 8 + [117, 3]})
-    for result in (safe.tabulate(ages, "age"), safe.table(ages, ["age"])):
+    for result in (statistics.tabulate(ages, "age"), statistics.table(ages, ["age"])):
         assert "117" not in str(result.to_dict())
         assert " 3 " not in result.shown
         assert "(other)" in result.shown
     codes = pl.DataFrame({"code": [1] * 8 + [2] * 9 + [3]})
-    assert "(other)" not in safe.tabulate(codes, "code").shown
+    assert "(other)" not in statistics.tabulate(codes, "code").shown

@@ -9,15 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.output_checking import safe
-from discreet.output_checking.safe import sums, threads
-from discreet.output_checking.safe.cases import count_of
-from discreet.output_checking.safe.contributions import Numbering, Sorting
-from discreet.output_checking.safe.large_sums import exact_sums
-from discreet.output_checking.safe.models import regress
-from discreet.output_checking.safe.models.groups import _common
-from discreet.output_checking.safe.percentiles import ranked
-from discreet.output_checking.safe.results import Verdict
+from discreet_fire import statistics
+from discreet_fire.statistics import parallel, sums
+from discreet_fire.statistics.group_codes import count_of
+from discreet_fire.statistics.group_statistics import ranked
+from discreet_fire.statistics.large.contributions import EntityNumbers, EntityOrder, exact_sums
+from discreet_fire.statistics.models import regress
+from discreet_fire.statistics.models.revealed_outcomes import _common
+from discreet_fire.statistics.results import CheckVerdict
 
 ROWS = 3 * 2**17 + 5
 WORDS = "n sum_w sum mean sd p10 p50 skewness kurtosis"
@@ -44,21 +43,21 @@ def _results(frame: pl.DataFrame) -> list[dict[str, object]]:
         for weights in (None, "weight"):
             more = {"entity": entity, "weights": weights}
             found += [
-                safe.summarize(frame, "income", detail=True, **more),
-                safe.tabstat(frame, "income", statistics=WORDS, by="region", **more),
-                safe.tabulate(frame, "region", **more),
-                safe.tabulate(frame, "region", "size", **more),
+                statistics.summarize(frame, "income", detail=True, **more),
+                statistics.tabstat(frame, "income", statistics=WORDS, by="region", **more),
+                statistics.tabulate(frame, "region", **more),
+                statistics.tabulate(frame, "region", "size", **more),
             ]
-        found.append(safe.histogram(frame, "income", entity=entity))
+        found.append(statistics.histogram(frame, "income", entity=entity))
     return [one.to_dict() for one in found]
 
 
 def test_the_number_of_threads_never_matters(frame, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    assert len(threads.slices(ROWS)) == 1
+    assert len(parallel.slices(ROWS)) == 1
     alone = _results(frame)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    assert len(threads.slices(ROWS)) == 3
+    assert len(parallel.slices(ROWS)) == 3
     assert _results(frame) == alone
 
 
@@ -67,7 +66,7 @@ def test_weights_have_the_same_digits_in_any_order_and_number_of_threads(frame, 
     for many in (1, 2, 3):
         monkeypatch.setattr(os, "cpu_count", lambda many=many: many)
         mixed = frame.sample(fraction=1.0, shuffle=True, seed=many)
-        result = safe.tabulate(mixed, "region", weights="weight")
+        result = statistics.tabulate(mixed, "region", weights="weight")
         found.append(result.evidence["n"].tolist())
     regions = sorted(frame["region"].unique())
     expected = [frame.filter(region=region)["weight"].to_numpy() for region in regions]
@@ -109,13 +108,13 @@ def test_few_that_differ_are_found_in_large_data(frame):
         odd = np.ones(ROWS)
         odd[apart] = [2.0, 3.0, 4.0][: len(apart)]
         found = regress(frame.with_columns(odd=odd, income=pl.col("size") * 1.5), "income", "odd")
-        rules = {check.rule for check in found.checks if check.verdict is Verdict.fail}
+        rules = {check.rule for check in found.checks if check.verdict is CheckVerdict.fail}
         assert ("minimum-cases" in rules) is (size < 3)
 
 
 def test_records_are_cut_into_parts_that_leave_none_out():
     for size in (0, 1, 2**17, 2**18 + 1, 10**6 + 7):
-        parts = threads.slices(size)
+        parts = parallel.slices(size)
         assert [at for part in parts for at in (part.start, part.stop)][1:-1] == [
             at for part in parts[1:] for at in (part.start, part.start)
         ]
@@ -127,17 +126,17 @@ def test_the_first_of_several_errors_is_told_and_no_thread_is_lost():
         raise ValueError("wrong")
 
     with pytest.raises(ValueError, match="wrong"):
-        threads.side_by_side([lambda: 1, wrong, lambda: 3])
+        parallel.side_by_side([lambda: 1, wrong, lambda: 3])
     with pytest.raises(ValueError, match="wrong"):
-        threads.side_by_side([lambda: 1, wrong])
-    assert threads.side_by_side([lambda: 1, lambda: 2, lambda: 3]) == [1, 2, 3]
+        parallel.side_by_side([lambda: 1, wrong])
+    assert parallel.side_by_side([lambda: 1, lambda: 2, lambda: 3]) == [1, 2, 3]
 
 
 def test_a_thread_of_the_pool_does_not_wait_for_others_of_its_kind():
     def several() -> list[int]:
-        return threads.side_by_side([lambda: 1, lambda: 2])
+        return parallel.side_by_side([lambda: 1, lambda: 2])
 
-    assert threads.side_by_side([several] * 40) == [[1, 2]] * 40
+    assert parallel.side_by_side([several] * 40) == [[1, 2]] * 40
 
 
 def test_a_forked_process_starts_threads_of_its_own(monkeypatch):
@@ -170,7 +169,7 @@ def test_parts_of_large_data_are_what_numpy_finds(many, monkeypatch):
     whole = np.round(values * 1000)
     expected = [whole[codes == at].sum() for at in range(5)]
     assert exact_sums(whole, codes, 5).tolist() == expected
-    sorting = Sorting.by(codes, 5)
+    sorting = EntityOrder.by(codes, 5)
     assert (sorting.order == np.argsort(codes, kind="stable")).all()
     assert (sorting.values(values) == values[sorting.order]).all()
     assert (sorting.codes(codes) == np.sort(codes)).all()
@@ -199,5 +198,5 @@ def test_cases_are_counted_alike_with_few_and_with_many_groups():
     for codes, groups in ((few, 70), (many, 5_000)):
         pairs = {pair for pair in zip(codes.tolist(), who.tolist(), strict=True) if pair[0] >= 0}
         expected = np.bincount([code for code, _ in pairs], minlength=groups)
-        assert (Numbering.of(who).cases(codes, groups) == expected).all()
-    assert Numbering.of(who).there == np.unique(who).size
+        assert (EntityNumbers.of(who).cases(codes, groups) == expected).all()
+    assert EntityNumbers.of(who).there == np.unique(who).size

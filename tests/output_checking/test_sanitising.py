@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.sanitising import CleanedLog, CleaningRules, clean_log
+from discreet_fire.logs import CleanedLog, CleaningRules, clean_log
 
 LOGS = Path(__file__).parent / "logs"
 

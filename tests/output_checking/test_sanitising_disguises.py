@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from discreet.output_checking.sanitising import clean_log
-from discreet.output_checking.sanitising.claims import figures
-from discreet.output_checking.sanitising.lines import log_lines
+from discreet_fire.logs import clean_log
+from discreet_fire.logs.claims import figures
+from discreet_fire.logs.lines import log_lines
 
 PANEL = """\
 . xtsum x

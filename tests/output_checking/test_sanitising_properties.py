@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.output_checking.sanitising import CleanedLog, clean_log
+from discreet_fire.logs import CleanedLog, clean_log
 
 WIDTH = 79
 

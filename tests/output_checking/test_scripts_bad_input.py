@@ -12,13 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.findings import Severity
-from discreet.output_checking.scripts.documents import chunks_of
-from discreet.output_checking.scripts.files import rewrite_scripts
-from discreet.output_checking.scripts.policies import ScriptPolicy
-from discreet.output_checking.scripts.python_scripts import cookie_of, rewrite_python
-from discreet.output_checking.scripts.r_scripts import rewrite_r
-from discreet.output_checking.scripts.r_tree import Node, parse_r
+from discreet_fire.catalogue.script_policy import ScriptPolicy
+from discreet_fire.findings import Severity
+from discreet_fire.rewriting.script_files import (
+    cookie_of,
+    rewrite_python,
+    rewrite_r,
+    rewrite_scripts,
+)
+from discreet_fire.scripts.documents import chunks_of
+from discreet_fire.scripts.r_syntax import RNode, parse_r
 
 ROOT = Path(__file__).parents[2]
 CHUNK = "```{r}\n1\n```\n"
@@ -159,7 +162,7 @@ def test_cell_marks_make_bare_values_count_as_shown(mark: str) -> None:
 # ---------------------------------------------------------------- R as R reads it
 
 
-def form(node: Node) -> str:
+def form(node: RNode) -> str:
     """A tree in brackets, as R itself shows it."""
     parts = " ".join(map(form, node.parts))
     word = "[[" if node.kind == "index" and node.value else node.value

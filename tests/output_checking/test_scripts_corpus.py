@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.output_checking.findings import Severity
-from discreet.output_checking.rewriting import Rewriting
-from discreet.output_checking.scripts.python_scripts import rewrite_python
-from discreet.output_checking.scripts.r_scripts import rewrite_r
-from discreet.output_checking.scripts.r_tree import parse_r
+from discreet_fire.findings import Severity
+from discreet_fire.rewriting.do_files import Rewriting
+from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
+from discreet_fire.scripts.r_syntax import parse_r
 
 FOLDER = Path(__file__).parent / "scripts"
 PYTHON = sorted((FOLDER / "py").glob("*.py.txt"))

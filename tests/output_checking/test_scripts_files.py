@@ -15,13 +15,16 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
-from discreet.output_checking.findings import Severity
-from discreet.output_checking.scripts.documents import chunks_of
-from discreet.output_checking.scripts.files import rewrite_scripts, undo_script
-from discreet.output_checking.scripts.policies import ScriptPolicy
-from discreet.output_checking.scripts.python_scripts import rewrite_python
-from discreet.output_checking.scripts.r_scripts import rewrite_r
-from discreet.output_checking.scripts.r_tree import parse_r
+from discreet_fire.catalogue.script_policy import ScriptPolicy
+from discreet_fire.findings import Severity
+from discreet_fire.rewriting.script_files import (
+    rewrite_python,
+    rewrite_r,
+    rewrite_scripts,
+    undo_script,
+)
+from discreet_fire.scripts.documents import chunks_of
+from discreet_fire.scripts.r_syntax import parse_r
 
 PROGRAM = """\
 '''Means of wages.'''
@@ -191,8 +194,8 @@ def test_a_centre_adds_rules(tmp_path: Path) -> None:
         "print(*df.x)",
         "print(**{'sep': df.x.max()})",
         "match df.x.max():\n    case y: print(y)",
-        "from discreet.output_checking import safe\nsafe = df\nprint(safe.summarize(df))",
-        "from discreet.output_checking.safe import table\ndef table(x): return x\nprint(table(df))",
+        "from discreet_fire import statistics as safe\nsafe = df\nprint(safe.summarize(df))",
+        "from discreet_fire.statistics import table\ndef table(x): return x\nprint(table(df))",
         "def str(x): return df.x.max()\nprint(str(1))",
         "title = 'a'\ntitle = df.x.max()\nprint(title)",
         "a = [1]\nb = (a, 2)\nb[0].append(df.x.max())\nprint(a)",

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.output_checking.findings import Severity
-from discreet.output_checking.policy_rules import Action
-from discreet.output_checking.rewriting import Rewriting
-from discreet.output_checking.scripts.python_scripts import rewrite_python
-from discreet.output_checking.scripts.r_scripts import rewrite_r
-from discreet.output_checking.scripts.r_tree import parse_r
+from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.findings import Severity
+from discreet_fire.rewriting.do_files import Rewriting
+from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
+from discreet_fire.scripts.r_syntax import parse_r
 
 FOLDER = Path(__file__).parent / "scripts"
 HOSTILE = sorted((FOLDER / "hostile").iterdir())
@@ -80,7 +79,7 @@ def test_honest_scripts_run_with_safe_functions_and_few_findings(path: Path) -> 
     reviews = [str(each) for each in done.findings if each.severity is Severity.REVIEW]
     assert len(reviews) == REVIEWS.get(path.name, 0), reviews
     assert all(edit.action is Action.WRAPPED for edit in done.edits)
-    assert done.edits or "import safe" in text
+    assert done.edits or "from discreet_fire import" in text
 
 
 #: Names of columns that are no values: constants, other names; what chooses records is no name.

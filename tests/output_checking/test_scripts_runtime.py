@@ -8,8 +8,8 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
-from discreet.output_checking.safe import Verdict
-from discreet.output_checking.scripts import runtime
+from discreet_fire.scripts import runtime
+from discreet_fire.statistics import CheckVerdict
 
 
 @pytest.fixture(scope="module")
@@ -22,14 +22,14 @@ def people() -> pd.DataFrame:
 def test_a_summary_has_the_coefficients_of_statsmodels(people: pd.DataFrame) -> None:
     fitted = smf.ols("y ~ x + C(g)", data=people).fit()
     shown = runtime.summary(fitted)
-    assert shown.verdict is not Verdict.fail
+    assert shown.verdict is not CheckVerdict.fail
     assert f"{fitted.params['x']:.6f}" in shown.shown
     assert shown.stored["r2"] == pytest.approx(fitted.rsquared, rel=1e-6)
 
 
 def test_a_dummy_of_one_case_is_withheld(people: pd.DataFrame) -> None:
     shown = runtime.summary(smf.ols("y ~ x + C(few)", data=people).fit())
-    assert shown.verdict is Verdict.fail
+    assert shown.verdict is CheckVerdict.fail
     assert "r2" not in shown.stored
 
 
@@ -37,7 +37,7 @@ def test_groups_have_the_means_of_pandas(people: pd.DataFrame) -> None:
     shown = runtime.statistic(people.groupby("g")["x"], "mean")
     mean = people.groupby("g")["x"].mean()["b"]
     assert f"{mean:.7f}".replace("0.", ".") in shown.shown
-    assert runtime.statistic(people.groupby("few")["x"], "mean").verdict is Verdict.fail
+    assert runtime.statistic(people.groupby("few")["x"], "mean").verdict is CheckVerdict.fail
 
 
 def test_extremes_are_never_in_a_description(people: pd.DataFrame) -> None:
@@ -48,8 +48,8 @@ def test_extremes_are_never_in_a_description(people: pd.DataFrame) -> None:
 
 
 def test_a_cell_of_one_case_is_withheld(people: pd.DataFrame) -> None:
-    assert runtime.value_counts(people["few"]).verdict is Verdict.fail
-    assert runtime.crosstab(people["few"], people["g"]).verdict is Verdict.fail
+    assert runtime.value_counts(people["few"]).verdict is CheckVerdict.fail
+    assert runtime.crosstab(people["few"], people["g"]).verdict is CheckVerdict.fail
 
 
 @pytest.mark.parametrize(

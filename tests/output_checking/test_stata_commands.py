@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.output_checking.stata import DoFile, Kind, Why, parse_do
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import DoFile, Kind, Why
 
 
 def commands(do: DoFile) -> str:

@@ -11,11 +11,12 @@ from do_files import Planted, planted_do_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.output_checking.rewriting import rewrite
-from discreet.output_checking.stata import parse_do, walking
-from discreet.output_checking.stata.forms import Known
-from discreet.output_checking.stata.model import Statement
-from discreet.output_checking.texts import read_source
+from discreet_fire.rewriting.do_files import rewrite
+from discreet_fire.stata import parser
+from discreet_fire.stata.line_cache import KnownLines
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import DoStatement
+from discreet_fire.texts import read_source
 
 FOLDER = Path(__file__).parent
 FILES = [*sorted((FOLDER / "stata_corpus").glob("*.do")), FOLDER / "attacks.do"]
@@ -30,7 +31,7 @@ LINES = (
 )  # fmt: skip
 
 
-def plain(statement: Statement) -> tuple[Any, ...]:
+def plain(statement: DoStatement) -> tuple[Any, ...]:
     """All that is known of a statement but for its form."""
     readings = tuple((why, plain(one)) for why, one in statement.readings)
     return (*statement._replace(form=None, readings=())[:-1], readings)
@@ -40,7 +41,7 @@ def both(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read and rewrite a text with forms and without; they must not differ."""
     read, done = parse_do(text), rewrite(text)
     with monkeypatch.context() as patch:
-        patch.setattr(walking, "line_at", lambda text, at: None)
+        patch.setattr(parser, "line_at", lambda text, at: None)
         one, other = parse_do(text), rewrite(text)
     assert not any(statement.form for statement in one.statements)
     assert [plain(each) for each in read.statements] == [plain(each) for each in one.statements]
@@ -102,7 +103,7 @@ def test_lines_of_the_same_form_keep_their_own_places() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_lines_that_are_known_from_other_programs(path: Path) -> None:
     text = read_source(path).text
-    known: Known = {}
+    known: KnownLines = {}
     for other in FILES:
         parse_do("\n" + read_source(other).text, known)
     assert known

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 import pytest
 
-from discreet.output_checking.stata import (
+from discreet_fire.catalogue.command_names import (
     canonical,
     command_names,
     is_community,
@@ -19,9 +19,7 @@ from discreet.output_checking.stata import (
     prefix_kind,
 )
 
-DATA = tomllib.loads(
-    files("discreet.output_checking.stata").joinpath("commands.toml").read_text("utf-8")
-)
+DATA = tomllib.loads(files("discreet_fire.catalogue").joinpath("commands.toml").read_text("utf-8"))
 
 SHORTEST = {
     "su": "summarize", "ta": "tabulate", "reg": "regress", "ins": "inspect", "l": "list",

@@ -12,8 +12,9 @@ from do_files import MARKED, Planted, planted_do_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.output_checking.stata import DoFile, Kind, parse_do
-from discreet.output_checking.texts import read_source
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import DoFile, Kind
+from discreet_fire.texts import read_source
 
 CORPUS = sorted((Path(__file__).parent / "stata_corpus").glob("*.do"))
 GAP = re.compile(r"[\s;\ufeff\u200b\x1a]*")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import OutputCheckError
-from discreet.output_checking.findings import Finding, Severity, gravest
-from discreet.output_checking.texts import Lines, decode_source, read_source
+from discreet_fire.findings import Finding, Severity, gravest
+from discreet_fire.texts import Lines, decode_source, read_source
 
 GERMAN = "* Löhne über 1.000 €\r\nsu lohn\rtab x\n"
 

@@ -21,7 +21,7 @@ from discreet import (
     SimpleStrength,
     Table,
 )
-from discreet.perturbation.magnitude_cells import MagnitudeCells, cells_of
+from discreet.protection.noise.magnitude_cells import MagnitudeCells, cells_of
 
 GRID = KeyGrid()
 NEAR = {"rtol": 1e-9, "atol": 1e-9}

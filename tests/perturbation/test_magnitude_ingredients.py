@@ -27,15 +27,19 @@ from discreet import (
     perturb_magnitudes,
 )
 from discreet.errors import PerturbationError
-from discreet.perturbation import (
+from discreet.protection.noise import (
     contributors,
     count_ingredient,
     magnitude_ingredient,
     mean_ingredient,
 )
-from discreet.perturbation.magnitude_cells import MagnitudeCells, cells_of, perturbed
-from discreet.perturbation.magnitude_deviations import magnitude_deviations
-from discreet.perturbation.magnitude_keys import noise_keys
+from discreet.protection.noise.magnitude_cells import (
+    MagnitudeCells,
+    cells_of,
+    magnitude_deviations,
+    noise_keys,
+    perturbed,
+)
 
 DRAWS = 20_000
 GRID = KeyGrid()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import KeyGrid
-from discreet.perturbation.magnitude_keys import noise_keys
+from discreet.protection.noise.magnitude_cells import noise_keys
 
 DECIMAL = KeyGrid()
 

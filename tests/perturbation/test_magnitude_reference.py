@@ -30,14 +30,14 @@ from magnitude_cases import (
 )
 
 from discreet import Classification, MagnitudeNoise, SimpleStrength, Table
-from discreet.perturbation.magnitude_cells import (
+from discreet.protection.noise.magnitude_cells import (
     MagnitudeCells,
     cells_of,
     kinds_of,
+    noise_keys,
     perturbed,
     units_of_noise,
 )
-from discreet.perturbation.magnitude_keys import noise_keys
 
 Tree = Callable[[Path, str], Classification]
 

@@ -24,8 +24,8 @@ from discreet import (
     perturb_magnitudes,
 )
 from discreet.errors import PerturbationError
-from discreet.perturbation import contributors
-from discreet.perturbation.magnitude_cells import MagnitudeCells, perturbed
+from discreet.protection.noise import contributors
+from discreet.protection.noise.magnitude_cells import MagnitudeCells, perturbed
 from discreet.tables import CellStatus, Contributions, ProtectedTable
 
 Make = Callable[..., Table]

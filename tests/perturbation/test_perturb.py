@@ -21,7 +21,7 @@ from discreet import (
     tabulate,
 )
 from discreet.errors import FilterError, PerturbationError
-from discreet.perturbation import counts
+from discreet.protection.noise import counts
 
 CENSUS = 10**15
 OneCell = Callable[..., Table]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from discreet import PerturbationTable
 from discreet.errors import PerturbationError
-from discreet.perturbation.intervals import Beyond
+from discreet.protection.noise.intervals import Beyond
 
 PTABLE_CASES = [f"c{n:02}" for n in (1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 17, 18, 19, 25)]
 PTABLE_CASES += ["c26", "c27", "c29", "c31", "c32", "c33", "c34"]

@@ -15,8 +15,7 @@ import pytest
 from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication import legend, non_additivity, printed_notes, write, write_report
-from discreet.publication.headings import headings
-from discreet.publication.layout import lay_out
+from discreet.publication.layout import headings, lay_out
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Provenance
 from discreet.tables.figures import Figure, figure_dimension
 

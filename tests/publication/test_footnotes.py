@@ -17,9 +17,7 @@ from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication import printed_notes, write
 from discreet.publication.cells import cell_chunks
-from discreet.publication.footnotes import footnotes
-from discreet.publication.headings import headings
-from discreet.publication.layout import lay_out
+from discreet.publication.layout import footnotes, headings, lay_out
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Provenance
 from discreet.tables.protected import CellNote
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from discreet.classifications import Classification
 from discreet.errors import PublicationError
 from discreet.publication.examples import census_example
-from discreet.publication.headings import Heading, headings
-from discreet.publication.layout import arrange, lay_out
+from discreet.publication.layout import Heading, arrange, headings, lay_out
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance
 
 SHOWN = CellStatus.published

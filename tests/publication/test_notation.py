@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from discreet.errors import PublicationError
 from discreet.publication import legend
-from discreet.publication.cells import Cells
-from discreet.publication.delimited import values_column
+from discreet.publication.cells import ListedCells
 from discreet.publication.examples import census_example
 from discreet.publication.notation import check_values, exact_text, number_text, symbols
 from discreet.publication.words import LANGUAGES, words
+from discreet.publication.writers.csv import values_column
 from discreet.tables import CellStatus
 
 
@@ -64,7 +64,7 @@ def test_numbers_are_rounded_as_they_are_written(digits, places, decimals):
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_columns_of_values_have_all_digits_and_no_exponent(values):
     table = census_example()
-    cells = Cells((), np.array(values), np.zeros(len(values), dtype=np.int8))
+    cells = ListedCells((), np.array(values), np.zeros(len(values), dtype=np.int8))
     assert values_column(table, cells).to_list() == [exact_text(value) for value in values]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.errors import PublicationError
 from discreet.publication import write, write_workbook
 from discreet.publication.examples import census_example
-from discreet.publication.workbook import sheet_names
+from discreet.publication.writers.xlsx import sheet_names
 
 
 def test_an_index_a_sheet_for_each_table_and_one_legend(rents, mixed, tmp_path):
@@ -90,7 +90,7 @@ def test_bad_input_writes_nothing(mixed, tmp_path, monkeypatch):
         write_workbook([mixed, None], tmp_path / "a.xlsx", title="x")  # type: ignore[list-item]
     with pytest.raises(PublicationError, match="no printed words"):
         write_workbook([mixed], tmp_path / "a.xlsx", title="x", language="fr")
-    monkeypatch.setattr("discreet.publication.workbook.CELL_LIMIT", 20)
+    monkeypatch.setattr("discreet.publication.writers.xlsx.CELL_LIMIT", 20)
     with pytest.raises(PublicationError, match="at most 20 cells; these tables have 33"):
         write_workbook([mixed, census_example()], tmp_path / "a.xlsx", title="x")
     assert list(tmp_path.iterdir()) == []

@@ -208,7 +208,7 @@ def test_a_failing_writer_leaves_the_old_file(mixed, make_table, tmp_path, monke
     def fail(*arguments: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("discreet.publication.delimited._frame", fail)
+    monkeypatch.setattr("discreet.publication.writers.csv._frame", fail)
     with pytest.raises(OSError, match="no space"):
         write(mixed, path)
     assert path.read_bytes() == before

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from firm_programmes import FIRST, LATER, write
 
-from discreet.perturbation import PerturbationTable, design_magnitude_perturbation
+from discreet.protection.noise import PerturbationTable, design_magnitude_perturbation
 from discreet.release import protect
 
 PROGRAMME = """\

@@ -6,8 +6,8 @@ from typing import Any
 
 import discreet as dc
 from discreet.microdata import Secret
-from discreet.perturbation import MagnitudePerturbationTable, PerturbationTable
-from discreet.perturbation.intervals import pack
+from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
+from discreet.protection.noise.intervals import pack
 
 DIGEST_KEY = b"what the reader of a digest cannot guess"
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.perturbation import PerturbationTable
+from discreet.protection.noise import PerturbationTable
 from discreet.release import protect
 
 Write = Callable[[str], Path]

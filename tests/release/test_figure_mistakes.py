@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import ProgrammeError, TableError
-from discreet.perturbation import design_magnitude_perturbation
+from discreet.protection.noise import design_magnitude_perturbation
 from discreet.release import check_release, open_inputs, protect, read_programme
 
 

@@ -18,10 +18,10 @@ import pytest
 import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import PublicationError
-from discreet.perturbation import count_ingredient, magnitude_ingredient, mean_ingredient
+from discreet.protection.noise import count_ingredient, magnitude_ingredient, mean_ingredient
+from discreet.protection.parts import PartRules, check_parts
 from discreet.release import protect
-from discreet.release.shelf import Shelf
-from discreet.suppression import PartRules, check_parts
+from discreet.release.state.memory import ReleaseState
 
 Change = Callable[..., Path]
 
@@ -54,7 +54,7 @@ def changed(finished: Path, tmp_path: Path) -> Change:
 
 def released(out: Path, name: str) -> dc.ProtectedTable:
     """A table as the release remembers it."""
-    shelf = Shelf(out, "figures.toml")
+    shelf = ReleaseState(out, "figures.toml")
     with shelf.opened():
         return shelf.table(name)
 

@@ -18,8 +18,8 @@ import discreet as dc
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError
 from discreet.release import audit_release, check_release, protect
-from discreet.release.rule_sets import RuleSet, rule_problems
-from discreet.release.suppression_entries import RuleSetEntry
+from discreet.release.programme.rules import RuleSet, rule_problems
+from discreet.release.programme.schema import RuleSetEntry
 
 TABLE = '\n[tables.T1]\nby = ["region", "branch"]\nvalue = "turnover"\n'
 NOISE = """

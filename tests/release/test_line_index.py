@@ -5,7 +5,7 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.release.lines import LineIndex, dotted
+from discreet.release.programme.toml_lines import LineIndex, dotted
 
 EVERYTHING = '''# a comment with [brackets] = "no key"
 top = 1

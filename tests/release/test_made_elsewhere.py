@@ -11,8 +11,12 @@ import pytest
 import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import DiscreetError, MicrodataError, TableError
-from discreet.release.cells import protect_cells, protect_cells_to_file
-from discreet.release.confidential import inherit_keys_in_file, tabulate_file, write_confidential
+from discreet.release.confidential_files import (
+    inherit_keys_in_file,
+    tabulate_file,
+    write_confidential,
+)
+from discreet.release.lookup import protect_cells, protect_cells_to_file
 
 
 def test_cells_from_a_file_are_protected_as_if_counted_here(folder: Path, tmp_path: Path) -> None:

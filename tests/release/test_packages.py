@@ -14,7 +14,7 @@ from package_parameters import DIGEST_KEY, FINE, MAGNITUDES, NOISE, PTABLE, SECR
 
 import discreet as dc
 from discreet.errors import PackageError, PublicationError
-from discreet.perturbation import MagnitudePerturbationTable, PerturbationTable
+from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
 from discreet.release.packages import (
     KeyPair,
     PackageKey,

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from discreet.errors import DiscreetError, PackageError, RecordKeyError
 from discreet.release.packages import KeyPair, PackageKey, write_key_pair
-from discreet.release.packages.signing_keys import read_signing_key, read_verify_key
+from discreet.release.packages.keys import read_signing_key, read_verify_key
 
 KEY = bytes(range(32))
 

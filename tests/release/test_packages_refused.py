@@ -15,18 +15,17 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import PackageError
-from discreet.perturbation import PerturbationTable
+from discreet.protection.noise import PerturbationTable
 from discreet.release.packages import (
     KeyPair,
     PackageKey,
     container,
-    content,
     describe_package,
     parameters_of,
     verify_package,
     write_key_pair,
 )
-from discreet.release.packages.signing_keys import read_signing_key
+from discreet.release.packages.keys import read_signing_key
 
 KEY = bytes(range(32))
 SECTIONS = {
@@ -215,7 +214,7 @@ def sealed(plain: bytes, digest: str = "00" * 32, **header: Any) -> bytes:
     return container.seal(lambda _: (plain, digest), PackageKey.of(KEY), None, **settings)
 
 
-GOOD = json.loads(content.to_bytes(PARAMETERS))
+GOOD = json.loads(container.to_bytes(PARAMETERS))
 
 
 def changed(*path: str | int, to: Any) -> bytes:
@@ -277,7 +276,7 @@ def test_a_header_that_does_not_tell_the_truth_is_refused(
 ) -> None:
     keys = PackageKey.of(KEY).working_keys(b"", None)
     digest = PARAMETERS.digest(keys.digest)
-    plain = content.to_bytes(PARAMETERS)
+    plain = container.to_bytes(PARAMETERS)
     honest = desk.file(sealed(plain, digest))
     assert dc.open_parameters(honest, key=KEY).kinds == PARAMETERS.kinds
     lying = sealed(plain, digest, **header) if header else sealed(plain)

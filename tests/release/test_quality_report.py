@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.assessment.release_quality import SUPPORT, Overall, QualityLog, statements
 from discreet.errors import PublicationError
-from discreet.perturbation import PerturbationTable, perturb
-from discreet.release.quality import QualityReport, quality_files, write_quality
-from discreet.release.quality.charts import Bar, bar_chart
+from discreet.protection.noise import PerturbationTable, perturb
+from discreet.release.report import QualityReport, quality_files, write_quality
+from discreet.release.report.sections import Bar, bar_chart
 from discreet.tables import Dimension, ProtectedTable, Provenance, Table
 
 TITLE = {"en": "Census <2026>", "de": "Zensus <2026>"}
@@ -172,12 +172,12 @@ def test_every_statement_is_true(shares: list[int], size: int, seed: int) -> Non
 
 def test_statements_of_a_census() -> None:
     """What an office has published: 65 % at most ±1, 20 % by 3 or more, 10 % by 4 or more."""
-    from discreet.assessment.release_quality import Statement
+    from discreet.assessment.release_quality import QualityStatement
 
-    assert Statement("mean-absolute-deviation", "below", 1.0).text("en") == (
+    assert QualityStatement("mean-absolute-deviation", "below", 1.0).text("en") == (
         "On average a count deviates by less than 1 from its original."
     )
-    assert Statement("at-least-3", "at most", 20, "%").text("de") == (
+    assert QualityStatement("at-least-3", "at most", 20, "%").text("de") == (
         "Höchstens 20 % der Fallzahlen sind um 3 oder mehr verändert."
     )
 

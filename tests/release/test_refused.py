@@ -16,7 +16,7 @@ import pytest
 from discreet.errors import DiscreetError, PublicationError
 from discreet.files import TEMPORARY_SUFFIX
 from discreet.release import protect
-from discreet.release.folders import locked
+from discreet.release.state.memory import locked_folder
 
 Edit = Callable[..., Path]
 
@@ -60,7 +60,10 @@ def test_killed_and_taken_up_again_gives_the_same_bytes(
 def test_two_runs_cannot_share_a_folder(programme: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / ".discreet").mkdir(parents=True)
-    with locked(out / ".discreet" / "lock", out), pytest.raises(DiscreetError, match="another run"):
+    with (
+        locked_folder(out / ".discreet" / "lock", out),
+        pytest.raises(DiscreetError, match="another run"),
+    ):
         protect(programme, out)
     assert protect(programme, out).fresh == 3
 
@@ -164,13 +167,16 @@ def unread(*_: object) -> str:
 def test_the_place_is_looked_at_before_the_data(
     programme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.release.digests.file_digest", unread)
+    monkeypatch.setattr("discreet.release.state.memory.file_digest", unread)
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(PublicationError):
         protect(programme, tmp_path / "file")
     out = tmp_path / "out"
     (out / ".discreet").mkdir(parents=True)
-    with locked(out / ".discreet" / "lock", out), pytest.raises(PublicationError, match="another"):
+    with (
+        locked_folder(out / ".discreet" / "lock", out),
+        pytest.raises(PublicationError, match="another"),
+    ):
         protect(programme, out)
     (out / "T1.csv").write_text("mine")
     with pytest.raises(PublicationError, match="not of this release"):
@@ -192,7 +198,7 @@ def test_a_full_disk_is_said_to_be_full(
     protect(programme, out)
     before = {path: data for path, data in content(out).items() if not path.startswith(".")}
     spoiled(programme.parent / "persons.parquet", pl.lit("m").alias("sex"))
-    monkeypatch.setattr("discreet.publication.page.write_file", full)
+    monkeypatch.setattr("discreet.publication.writers.html.write_file", full)
     with pytest.raises(PublicationError, match="the disk is full") as caught:
         protect(programme, out)
     assert caught.value.code == "disk-full"

@@ -9,7 +9,7 @@ import pytest
 import discreet as dc
 from discreet import rules
 from discreet.errors import SuppressionError
-from discreet.rules import Mark, Marks, Verdict
+from discreet.rules import CellVerdict, Mark, Marks
 
 PEOPLE = pl.DataFrame({"region": ["N"] * 2 + ["S"] * 8 + ["W"] * 20, "sex": ["m", "w"] * 15})
 RULES = [rules.MinimumFrequency(3)]
@@ -20,7 +20,7 @@ def table() -> dc.Table:
 
 
 def verdict_of(primary: rules.Primary) -> list[str]:
-    return [Verdict(each).name for each in primary.verdict]
+    return [CellVerdict(each).name for each in primary.verdict]
 
 
 def test_marks_make_cells_sensitive_safe_fixed_or_hidden() -> None:

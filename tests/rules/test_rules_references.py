@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dc
 from discreet import rules
-from discreet.suppression.jj import read_jj
+from discreet.argus.jj import read_jj
 
 RECORDS = {
     "T1": ("microdata1", ["region", "gender"], "val"),

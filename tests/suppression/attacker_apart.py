@@ -2,7 +2,7 @@
 
 In: cells by their codes, which codes make up which, values shown, bounds known beforehand;
 or the text of a `.jj` file. Out: between which values each blank lies, and which sensitive
-cells are open. Nothing here is shared with `discreet.suppression`.
+cells are open. Nothing here is shared with `discreet.protection.suppression`.
 """
 
 from __future__ import annotations

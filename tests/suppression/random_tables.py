@@ -16,7 +16,7 @@ import polars as pl
 from attacker_apart import Attacker, Cell, Demand, Sum, Tree, equal_cells, named, sums_over
 
 import discreet as dc
-from discreet.suppression import Knowledge, Suppression
+from discreet.protection.suppression import Knowledge, Suppression
 
 KINDS = (
     "hierarchical", "linked", "three-way", "negative",

@@ -12,12 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.errors import SuppressionError
-from discreet.rules import Mark, Marks, PPercent, primary
-from discreet.suppression.building import build_problem
-from discreet.suppression.formats import (
+from discreet.argus import (
+    ArgusMetadata,
     ArgusVariable,
-    Metadata,
     read_hst,
     read_rda,
     read_records,
@@ -26,7 +23,10 @@ from discreet.suppression.formats import (
     write_rda,
     write_tab,
 )
-from discreet.suppression.formats.tokens import fields, tokens, without_comment
+from discreet.argus.tokens import split_fields, tokens, without_comment
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.rules import Mark, Marks, PPercent, primary
 
 # -- words ----------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ from discreet.suppression.formats.tokens import fields, tokens, without_comment
 def test_quotes_shield_signs_and_comments() -> None:
     assert tokens('"a b""c" | x,(1)') == ["a b", "c", "|", "x", ",", "(", "1", ")"]
     assert without_comment(r'x "//" \\ rest').rstrip() == 'x "//"'
-    assert fields('"a;b"; c ;', ";") == ["a;b", "c", ""]
+    assert split_fields('"a;b"; c ;', ";") == ["a;b", "c", ""]
 
 
 # -- metadata -------------------------------------------------------------------
@@ -114,8 +114,8 @@ def test_the_sample_records(reference: Path) -> None:
     assert records["Var2"].sum() == pytest.approx(16_847_646.84)
 
 
-def described(*variables: ArgusVariable, form: Any = "free") -> Metadata:
-    return Metadata(form=form, separator=";", variables=variables)
+def described(*variables: ArgusVariable, form: Any = "free") -> ArgusMetadata:
+    return ArgusMetadata(form=form, separator=";", variables=variables)
 
 
 def test_fields_between_separators_and_missing_numbers(tmp_path: Path) -> None:
@@ -190,7 +190,9 @@ def test_cells_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
 def test_totals_without_finest_cells_cannot_be_added(tmp_path: Path) -> None:
     (tmp_path / "region.hrc").write_text("N\n@N1\n@N2\nS\n@S1")
     region = ArgusVariable(name="region", coded=True, hierarchy="region.hrc")
-    metadata = Metadata(form="table", separator=";", variables=(region, VALUE), folder=tmp_path)
+    metadata = ArgusMetadata(
+        form="table", separator=";", variables=(region, VALUE), folder=tmp_path
+    )
     (tmp_path / "some.tab").write_text("N1;1\nN2;2\nS;4 // no comment is read\nTotal;7")
     with pytest.raises(SuppressionError, match="1 totals have no finest cell below"):
         read_tab(tmp_path / "some.tab", metadata, totals="add")

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.argus import read_jj
 from discreet.errors import SuppressionError
-from discreet.suppression import audit_published, read_jj
-from discreet.suppression.auditing import audit_problem
-from discreet.suppression.coalition import audit_respondents
-from discreet.suppression.problem import CellState, SuppressionProblem
-from discreet.suppression.relations import Relations
+from discreet.protection.suppression import audit_published
+from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.proof.audit import audit_problem
+from discreet.protection.suppression.proof.singletons import audit_respondents
 
 CELLS = pl.DataFrame(
     {

@@ -13,9 +13,10 @@ from attacker_apart import Listed
 from typer.testing import CliRunner, Result
 
 import discreet as dc
+from discreet.argus import read_jj, write_jj
 from discreet.cli.commands import app
 from discreet.errors import SuppressionError
-from discreet.suppression import Suppression, build_problem, find_pattern, read_jj, write_jj
+from discreet.protection.suppression import Suppression, build_problem, find_pattern
 
 METADATA = """\
 <SEPARATOR> ";"

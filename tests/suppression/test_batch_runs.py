@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from discreet.argus import read_jj
+from discreet.argus.runs import run_batch
 from discreet.errors import SuppressionError
 from discreet.publication import write
-from discreet.suppression import read_jj
-from discreet.suppression.batches import run_batch
 
 BATCH = """\
 <OPENMICRODATA> "firms.asc"

@@ -12,13 +12,13 @@ import pytest
 from random_tables import KINDS, make
 from typer.testing import CliRunner, Result
 
+from discreet.argus import read_jj
+from discreet.argus.jj import repaired_problem, write_differences
 from discreet.cli.commands import app
 from discreet.errors import SuppressionError
-from discreet.suppression import SuppressionProblem, find_pattern, read_jj
-from discreet.suppression.lower_bounds import bound_of, quick_bound
-from discreet.suppression.problem import CellState
-from discreet.suppression.relations import Relations
-from discreet.suppression.repairing import repaired, write_differences
+from discreet.protection.suppression import SuppressionProblem, find_pattern
+from discreet.protection.suppression.methods.relaxation import lower_bound_of, quick_lower_bound
+from discreet.protection.suppression.problem.system import CellState, Relations
 
 #: Cheapest patterns known before, with the attacker's bounds as the files have them.
 CLASSIC = {"table8": 103, "osorio": 13}
@@ -40,8 +40,8 @@ def test_no_bound_lies_above_the_cheapest_pattern(kind: str) -> None:
         except SuppressionError:
             continue
         problem, best = done.problem, done.pattern.cost
-        assert quick_bound(problem) <= best
-        assert bound_of(problem) <= best
+        assert quick_lower_bound(problem) <= best
+        assert lower_bound_of(problem) <= best
         fast, auto = find_pattern(problem, "fast"), find_pattern(problem, "auto")
         assert fast.bound is not None
         assert auto.bound is not None
@@ -70,11 +70,11 @@ def test_the_quick_bound_of_one_cell_is_the_cheapest_partner_in_each_relation() 
         relations=Relations.of(9, [[(a, 1), (b, 1), (total, -1)] for a, b, total in lines]),
     )
     # Beside 5 stand 9 and 14 in its row, 7 and 12 in its column; 8 closes the square.
-    assert quick_bound(problem) == 9 + 7
+    assert quick_lower_bound(problem) == 9 + 7
     assert find_pattern(problem, "optimal").cost == 9 + 7 + 8
     hypercube = find_pattern(problem, "hypercube")
     # Whoever hides 9 or 7 has to hide something beside it in its other relation.
-    assert 9 + 7 <= bound_of(problem) == hypercube.bound <= 9 + 7 + 8
+    assert 9 + 7 <= lower_bound_of(problem) == hypercube.bound <= 9 + 7 + 8
     assert hypercube.gap is not None
 
 
@@ -142,7 +142,7 @@ def test_differences_are_totals_less_their_parts(tmp_path: Path) -> None:
         relations=Relations.of(3, [[(0, -1), (1, 1), (2, 1)]]),
         decimals=1,
     )
-    whole, changed = repaired(problem)
+    whole, changed = repaired_problem(problem)
     assert whole.value.tolist() == [75, 30, 45]
     assert changed.tolist() == [-25, 0, 0]
     assert (whole.low.tolist(), whole.high.tolist()) == ([25, 0, 0], [175, 90, 90])
@@ -171,7 +171,7 @@ def test_what_cannot_be_added_up_is_named(sums: list[list[tuple[int, int]]], wha
         relations=Relations.of(4, sums),
     )
     with pytest.raises(SuppressionError, match=what) as caught:
-        repaired(problem)
+        repaired_problem(problem)
     assert "cell 0" in str(caught.value)
     assert "100" not in str(caught.value)
     assert "75" not in str(caught.value)

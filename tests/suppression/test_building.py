@@ -15,17 +15,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.argus import read_rda, read_records
+from discreet.argus.jj import read_jj
 from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.equal_cells import (
+    stacked_relations,
+    tidied_relations,
+    with_equal_cells_merged,
+)
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.parameters import Cost, Knowledge
+from discreet.protection.suppression.problem.system import (
+    UNBOUNDED,
+    CellState,
+    Relations,
+    SuppressionProblem,
+)
+from discreet.protection.suppression.problem.table_relations import table_relations
 from discreet.rules import MinimumFrequency, PPercent, primary
-from discreet.suppression.additivity import table_relations
-from discreet.suppression.building import build_problem
-from discreet.suppression.costs import Cost
-from discreet.suppression.folding import folded, stacked, tidied
-from discreet.suppression.formats import read_rda, read_records
-from discreet.suppression.jj import read_jj
-from discreet.suppression.knowledge import Knowledge
-from discreet.suppression.problem import UNBOUNDED, CellState, SuppressionProblem
-from discreet.suppression.relations import Relations
 
 REGION = dc.Classification.from_parents(
     "region", {"N": None, "N1": "N", "N2": "N", "S": None, "S1": "S", "S2": "S"}
@@ -286,7 +293,7 @@ def test_relations_are_those_of_another_tool(reference: Path, case: str) -> None
         at = int(line["col"]) - 1
         if occupied[at]:
             entries.setdefault(line["row"], set()).add((int(number[at]), int(line["val"])))
-    assert rows_of(tidied(relations)) == {frozenset(entry) for entry in entries.values()}
+    assert rows_of(tidied_relations(relations)) == {frozenset(entry) for entry in entries.values()}
 
 
 @pytest.mark.parametrize(
@@ -313,7 +320,7 @@ def test_problems_from_records_are_those_of_another_tool(
 def folded_values(problem: SuppressionProblem, units: int) -> tuple[list[int], list[int], int]:
     """Values of all cells and of the sensitive ones, and the number of relations."""
     among, old = problem.relations.among(problem.value != 0)
-    numbers, relations = folded(tidied(among))
+    numbers, relations = with_equal_cells_merged(tidied_relations(among))
     value = np.zeros(relations.cells, dtype=np.int64)
     value[numbers] = problem.value[old] * units
     sensitive = np.unique(numbers[np.isin(old, problem.primary)])
@@ -353,7 +360,9 @@ def test_folding_changes_nothing_that_an_attacker_can_work_out(data: st.DataObje
         data.draw(st.lists(st.booleans(), min_size=len(problem), max_size=len(problem)))
     )
     hidden = members.hidden(chosen)
-    before = known_exactly(stacked(len(cells), [(relations, np.arange(len(cells)))]), hidden)
+    before = known_exactly(
+        stacked_relations(len(cells), [(relations, np.arange(len(cells)))]), hidden
+    )
     after = members.hidden(known_exactly(problem.relations, chosen))
     assert (before == after).all()
     assert (members.gathered((hidden,), len(problem)) == chosen).all()
@@ -361,7 +370,7 @@ def test_folding_changes_nothing_that_an_attacker_can_work_out(data: st.DataObje
 
 def test_rows_that_say_the_same_are_kept_once() -> None:
     rows = [[(0, -1), (1, 1), (2, 1)], [(2, 1), (0, -1), (1, 1)], [(3, 1), (3, -1)], [(3, 1)]]
-    assert rows_of(tidied(Relations.of(4, rows))) == {
+    assert rows_of(tidied_relations(Relations.of(4, rows))) == {
         frozenset({(0, -1), (1, 1), (2, 1)}),
         frozenset({(3, 1)}),
     }

@@ -8,17 +8,19 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.suppression import circuits as circuits_module
-from discreet.suppression import elimination as elimination_module
-from discreet.suppression.attacker import Attacker
-from discreet.suppression.certificate import Certificate, certify
-from discreet.suppression.circuits import circuits_of
-from discreet.suppression.elimination import eliminated, independent
-from discreet.suppression.fitting import Fit
-from discreet.suppression.problem import CellState, SuppressionProblem
-from discreet.suppression.relations import Relations
-from discreet.suppression.turning import turned
-from discreet.suppression.unknowns import blocks_of, unknowns_of
+from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.problem.unknowns import blocks_of, unknowns_of
+from discreet.protection.suppression.proof import circuits as circuits_module
+from discreet.protection.suppression.proof import circuits as elimination_module
+from discreet.protection.suppression.proof.attacker import Attacker
+from discreet.protection.suppression.proof.certificate import Certificate, certify
+from discreet.protection.suppression.proof.circuits import (
+    bounds_by_circuits,
+    circuits_of,
+    elimination_of,
+    independent_relations,
+)
+from discreet.protection.suppression.proof.draft_pattern import DeviationCheck
 
 SIZES = ((4, 5), (6, 7), (3, 4, 5), (4, 4, 4), (3, 3, 3, 3))
 
@@ -122,7 +124,7 @@ def test_what_circuits_show_is_never_more_than_the_truth_and_exact_where_they_sa
 ) -> None:
     problem, hidden = cube(seed)
     low, high = exact_reach(problem, hidden)
-    turn = turned(unknowns_of(problem, hidden))
+    turn = bounds_by_circuits(unknowns_of(problem, hidden))
     assert (turn.low >= low - 1e-6).all()
     assert (turn.high <= high + 1e-6).all()
     np.testing.assert_allclose(turn.low[turn.exact], low[turn.exact], atol=1e-6)
@@ -136,7 +138,7 @@ def test_cells_that_share_no_circuit_move_independently(seed: int) -> None:
     problem, hidden = cube(seed)
     low, high = exact_reach(problem, hidden)
     known = unknowns_of(problem, hidden)
-    turn = turned(known)
+    turn = bounds_by_circuits(known)
     seen = 0
     for block in blocks_of(known, turn.label, np.ones(len(known), dtype=np.bool_)):
         attacker = Attacker(block)
@@ -183,7 +185,7 @@ def test_verdicts_are_those_of_a_linear_program_for_each_cell(seed: int) -> None
 def test_relations_that_follow_from_others_are_found(seed: int) -> None:
     problem, hidden = cube(seed)
     relations = unknowns_of(problem, hidden).relations
-    left = independent(relations)
+    left = independent_relations(relations)
     rank = np.linalg.matrix_rank(relations.dense())
     assert len(left) == rank == np.linalg.matrix_rank(left.dense())
     assert len(left) < len(relations)
@@ -193,23 +195,25 @@ def test_elimination_that_fills_up_is_cut_short(monkeypatch: pytest.MonkeyPatch)
     problem, hidden = cube(3)
     relations = unknowns_of(problem, hidden).relations
     order = np.arange(relations.cells)
-    full = eliminated(relations, order)
+    full = elimination_of(relations, order)
     assert full.whole
     monkeypatch.setattr(elimination_module, "_NUMBERS", 1)
     monkeypatch.setattr(elimination_module, "_MORE", 20 - relations.cells)
-    part = eliminated(relations, order)
+    part = elimination_of(relations, order)
     assert not part.whole
     assert 0 < len(part.rank) < len(full.rank)
     np.testing.assert_array_equal(part.rank, full.rank[: len(part.rank)])
     # Relations that were not looked at are kept.
-    assert np.linalg.matrix_rank(independent(relations).dense()) == int((full.rank >= 0).sum())
+    assert np.linalg.matrix_rank(independent_relations(relations).dense()) == int(
+        (full.rank >= 0).sum()
+    )
 
 
 def test_only_deviations_that_fit_are_seen() -> None:
     problem, hidden = cube(1)
     known = unknowns_of(problem, hidden)
     low, high = np.zeros(len(known)), np.zeros(len(known))
-    fit = Fit(known, low, high)
+    fit = DeviationCheck(known, low, high)
     found = circuits_of(known.relations, np.argsort(known.low - known.high, kind="stable"))
     width = np.diff(found.start)
     at = int(np.flatnonzero(width > 1)[0])
@@ -225,6 +229,6 @@ def test_only_deviations_that_fit_are_seen() -> None:
         assert not fit.see(ends, cells, wrong).any()
         assert not low.any()
         assert not high.any()
-    step = turned(known).high[cells].max() * 1e-3
+    step = bounds_by_circuits(known).high[cells].max() * 1e-3
     assert fit.see(ends, cells, step * shares).all()
     np.testing.assert_allclose(np.maximum(high[cells], -low[cells]), np.abs(step * shares))

@@ -10,19 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.argus.jj import read_jj
 from discreet.errors import SuppressionError
-from discreet.suppression.auto import protect_auto
-from discreet.suppression.certificate import certify
-from discreet.suppression.checking import certificate_of, fitting
-from discreet.suppression.covering import cover
-from discreet.suppression.fast import protect_fast
-from discreet.suppression.hiding import Hiding, Proof
-from discreet.suppression.jj import read_jj
-from discreet.suppression.problem import CellState, SuppressionProblem
-from discreet.suppression.pruning import drop_unused, prune
-from discreet.suppression.relations import Relations
-from discreet.suppression.search import refitted, searched
-from discreet.suppression.unknowns import unknowns_of
+from discreet.protection.suppression.methods.auto import protect_auto
+from discreet.protection.suppression.methods.fast import protect_fast
+from discreet.protection.suppression.methods.local_search import (
+    drop_unused,
+    prune,
+    refitted,
+    searched,
+)
+from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.protection.suppression.proof.certificate import (
+    certificate_from_proofs,
+    certify,
+    fitting_proofs,
+)
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof
+from discreet.protection.suppression.proof.local_lp import cover_tasks
 
 METHODS = [protect_fast, protect_auto]
 
@@ -209,15 +215,15 @@ def never() -> bool:
 def covered():
     draw = np.random.default_rng(7)
     problem = two_way(draw.integers(3, 90, (7, 9)), [(0, 0), (1, 2), (3, 3), (6, 8), (5, 1)])
-    hiding = Hiding(problem)
-    assert cover(hiding, hiding.open, never) == []
+    hiding = DraftPattern(problem)
+    assert cover_tasks(hiding, hiding.open, never) == []
     return hiding
 
 
 def test_covering_leaves_no_task_open_and_its_proofs_hold():
     hiding = covered()
     assert not len(hiding.open)
-    assert not len(certificate_of(hiding).unprotected)
+    assert not len(certificate_from_proofs(hiding).unprotected)
     assert not len(certify(hiding.problem, hiding.mask()).unprotected)
 
 
@@ -229,7 +235,7 @@ def test_pruning_never_costs_more_and_stays_proven():
     prune(hiding, never, 1000)
     assert hiding.spent < before
     assert not len(certify(hiding.problem, hiding.mask()).unprotected)
-    assert not len(certificate_of(hiding).unprotected)
+    assert not len(certificate_from_proofs(hiding).unprotected)
 
 
 def test_fitting_anew_and_searching_never_cost_more():
@@ -259,4 +265,4 @@ def test_a_proof_that_breaks_a_relation_or_moves_a_published_cell_is_not_believe
         Proof(cells=shown, moved=good.moved),
         far,
     ]
-    assert fitting(known, proofs).tolist() == [True, False, False, False]
+    assert fitting_proofs(known, proofs).tolist() == [True, False, False, False]

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.suppression import Cost, Suppression, read_jj
-from discreet.suppression.hypercube import protect_hypercube
+from discreet.argus import read_jj
+from discreet.protection.suppression import Cost, Suppression
+from discreet.protection.suppression.methods.hypercube import protect_hypercube
 
 
 def square(*rows: tuple[int, ...]) -> dc.Table:

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import SuppressionError
-from discreet.suppression.building import build_problem
-from discreet.suppression.certificate import certify
-from discreet.suppression.demands import Earlier, hidden_in
-from discreet.suppression.linking import _keys, link
-from discreet.suppression.problem import CellState
-from discreet.suppression.releases import check_releases
+from discreet.protection.suppression.problem.demands import Earlier, hidden_in
+from discreet.protection.suppression.problem.equal_cells import _keys, linked_cells
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.system import CellState
+from discreet.protection.suppression.proof.certificate import certify
+from discreet.protection.suppression.proof.release_audit import check_releases
 from discreet.tables import CellStatus, ProtectedTable, Provenance
 
 PEOPLE = pl.DataFrame(
@@ -48,7 +48,7 @@ def at(table: dc.Table, **codes: str) -> np.ndarray:
 
 def test_cells_in_common_are_one_cell() -> None:
     by_sex, by_age = counted("region", "sex"), counted("region", "age")
-    linked = link([by_sex, by_age])
+    linked = linked_cells([by_sex, by_age])
     assert linked.number == len(by_sex) + len(by_age) - 4  # the regions and the total
     one = linked.cells[0][at(by_sex, region="N")]
     assert linked.cells[1][at(by_age, region="N")] == one
@@ -73,7 +73,7 @@ def test_the_respondents_of_every_cell() -> None:
 def test_a_filter_that_picks_a_code_is_that_code() -> None:
     by_sex = counted("region", "sex")
     men = counted("region", where="sex == 'm'")
-    linked = link([by_sex, men])
+    linked = linked_cells([by_sex, men])
     assert linked.number == len(by_sex)
     assert linked.cells[1][at(men, region="S")] == linked.cells[0][at(by_sex, region="S", sex="m")]
 
@@ -94,13 +94,13 @@ def test_a_filter_that_picks_a_code_is_that_code() -> None:
 )
 def test_what_a_filter_means_for_cells(where: str, name: str) -> None:
     part = replace(counted("region"), where=where)
-    linked = link([part, counted("sex", "age")])
+    linked = linked_cells([part, counted("sex", "age")])
     assert linked.names(int(linked.cells[0][at(part, region="N")][0])) == name
 
 
 def test_other_filters_make_other_cells() -> None:
     everyone, rich = counted("region"), counted("region", where="income > 3")
-    linked = link([everyone, rich])
+    linked = linked_cells([everyone, rich])
     assert linked.number == len(everyone) + len(rich)
     names = [linked.names(number) for number in range(linked.number)]
     assert "region=S where income > 3" in names
@@ -175,13 +175,13 @@ def test_two_hierarchies_of_one_variable(reference: Path) -> None:
 def test_codes_of_two_variables_that_mean_the_same() -> None:
     codes = PEOPLE.with_columns(area=pl.col("region").replace({"N": "x", "S": "y", "W": "y"}))
     area, region = dc.tabulate(codes, by=["area", "sex"]), dc.tabulate(codes, by=["region", "sex"])
-    linked = link([region, area], {("area", "x"): ("region", "N")})
+    linked = linked_cells([region, area], {("area", "x"): ("region", "N")})
     assert (
         linked.cells[1][at(area, area="x", sex="w")]
         == linked.cells[0][at(region, region="N", sex="w")]
     )
     with pytest.raises(SuppressionError, match="there is no code 'z'"):
-        link([region, area], {("area", "z"): ("region", "N")})
+        linked_cells([region, area], {("area", "z"): ("region", "N")})
 
 
 def equations(records: pl.DataFrame, *by: str) -> dict[tuple[str, ...], list[tuple[str, ...]]]:

@@ -9,9 +9,9 @@ import pytest
 from test_optimal import square
 
 from discreet.errors import SuppressionError
-from discreet.suppression.attacker import Attacker
-from discreet.suppression.relaxation import Relaxation
-from discreet.suppression.unknowns import unknowns_of
+from discreet.protection.suppression.methods.relaxation import Relaxation
+from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.protection.suppression.proof.attacker import Attacker
 
 
 class Lost:

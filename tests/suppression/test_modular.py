@@ -10,12 +10,15 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.suppression import read_jj
-from discreet.suppression.adding import relations_of
-from discreet.suppression.certificate import certify
-from discreet.suppression.modular import alone, protect_modular
-from discreet.suppression.relations import Relations
-from discreet.suppression.subtables import subtables_of
+from discreet.argus import read_jj
+from discreet.protection.suppression.methods.modular import (
+    protect_modular,
+    subtable_problem,
+    subtables_of,
+)
+from discreet.protection.suppression.problem.system import Relations
+from discreet.protection.suppression.problem.table_relations import relations_of
+from discreet.protection.suppression.proof.certificate import certify
 
 TREE = {"A": None, "B": None, "A1": "A", "A2": "A", "A3": "A", "B1": "B", "B2": "B"}
 
@@ -92,7 +95,7 @@ def test_each_subtable_is_safe_by_itself(reference: Path) -> None:
     problem = read_jj(reference / "suppression" / "tau_SizeReg_P10.jj.gz")
     hidden = protect_modular(problem).hidden
     for each in subtables_of(problem.relations):
-        part = alone(problem, each, hidden)
+        part = subtable_problem(problem, each, hidden)
         primary = problem.state[each.cells] == 1
         found = certify(part, hidden[each.cells], primary)
         assert not len(found.unprotected)

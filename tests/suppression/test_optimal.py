@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.argus.jj import read_jj
 from discreet.errors import SuppressionError
-from discreet.suppression import optimal
-from discreet.suppression.certificate import certify
-from discreet.suppression.jj import read_jj
-from discreet.suppression.optimal import protect_optimal
-from discreet.suppression.problem import CellState, SuppressionProblem
-from discreet.suppression.relations import Relations
-from discreet.suppression.relaxation import Relaxation
+from discreet.protection.suppression.methods import optimal
+from discreet.protection.suppression.methods.optimal import protect_optimal
+from discreet.protection.suppression.methods.relaxation import Relaxation
+from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.proof.certificate import certify
 
 
 def problem_of(reference: Path, name: str) -> SuppressionProblem:

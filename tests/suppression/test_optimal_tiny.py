@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import SuppressionError
-from discreet.suppression.cuts import aims_of, capacity_cut, movable_of
-from discreet.suppression.optimal import protect_optimal
-from discreet.suppression.problem import CellState, SuppressionProblem
-from discreet.suppression.relations import Relations
-from discreet.suppression.relaxation import Relaxation
+from discreet.protection.suppression.methods.cuts import aims_of, capacity_cut, movable_cells
+from discreet.protection.suppression.methods.optimal import protect_optimal
+from discreet.protection.suppression.methods.relaxation import Relaxation
+from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 
 MOST_FREE = 9
 
@@ -144,7 +143,7 @@ def test_any_multipliers_give_a_cut_that_safe_patterns_fulfil(
     everything = problem.state != CellState.fixed
     if not is_safe(problem, everything):
         return
-    movable = movable_of(problem)
+    movable = movable_cells(problem)
     aims = aims_of(movable.unknowns)
     number = len(movable.unknowns.relations)
     some = st.floats(-2, 2, allow_nan=False)

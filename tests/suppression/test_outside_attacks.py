@@ -10,8 +10,9 @@ import pytest
 from attacker_apart import Listed
 from business_tables import table
 
-from discreet.suppression import find_pattern, read_jj
-from discreet.suppression.auditing import audit_problem
+from discreet.argus import read_jj
+from discreet.protection.suppression import find_pattern
+from discreet.protection.suppression.proof.audit import audit_problem
 
 #: Lowest cost, if proven by others too, and that of the tool offices use (modular).
 KNOWN = {

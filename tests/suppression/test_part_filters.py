@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from discreet import PartRules, Table, check_parts
 from discreet.classifications import Classification
 from discreet.errors import SuppressionError
-from discreet.suppression import measure_parts
+from discreet.protection.parts import measure_parts
 
 SEX = Classification.flat("sex", ["m", "w"])
 AGE = Classification.flat("age", ["0", "18", "65"])

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from discreet.classifications import Classification
-from discreet.suppression.parts.levels import Lattice, levels_of
-from discreet.suppression.parts.names import named_level
+from discreet.protection.parts.levels import PartLattice, levels_of, named_level
 from discreet.tables import Dimension
-from discreet.tables.parts import level_numbers, within
+from discreet.tables.dimension import level_numbers, within
 
 PLACES = {"N": None, "N1": "N", "N1a": "N1", "N1b": "N1", "N2": "N", "N2a": "N2", "B": None}
 
@@ -78,7 +77,7 @@ def test_a_part_on_a_level_without_codes_names_no_cell() -> None:
 
 @pytest.mark.parametrize("dimensions", [[place(), grid()], [place()] * 3, []])
 def test_no_part_comes_before_a_finer_one(dimensions: list[Dimension]) -> None:
-    lattice = Lattice.of(dimensions)
+    lattice = PartLattice.of(dimensions)
     order = {part: at for at, part in enumerate(lattice.outward)}
     assert len(order) == np.prod([len(levels) for levels in lattice.levels], dtype=int)
     for part, at in order.items():

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from discreet.classifications import Classification
-from discreet.suppression import measure_parts
+from discreet.protection.parts import measure_parts
 from discreet.tables import Dimension, Table
 
 PLACE = Classification.from_parents(

@@ -12,7 +12,7 @@ import pytest
 from discreet import PartRules, Table, check_parts, suppress_parts
 from discreet.classifications import Classification
 from discreet.errors import SuppressionError
-from discreet.suppression import measure_parts, release_shares
+from discreet.protection.parts import measure_parts, release_shares
 from discreet.tables import (
     CellStatus,
     Dimension,

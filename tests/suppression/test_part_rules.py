@@ -12,7 +12,7 @@ import pytest
 
 from discreet import PartRules, Table, check_parts
 from discreet.errors import SuppressionError
-from discreet.suppression import PartDecisions, measure_parts
+from discreet.protection.parts import PartDecisions, measure_parts
 
 CELLS = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [7013, 7012, 1]})
 EVERY = {
@@ -136,9 +136,9 @@ def test_a_log_speaks_english_and_german_only() -> None:
 
 
 def test_measures_and_cells_are_never_printed() -> None:
-    from discreet.suppression.parts.measures import cells_of
+    from discreet.protection.parts.measures import part_cells
 
-    cells = cells_of(table(), 2)
+    cells = part_cells(table(), 2)
     assert "7013" not in repr(cells) + repr(cells.measure((1,)))
 
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 
 from discreet import PartRules, PerturbationTable, Table, check_parts, perturb, suppress_parts
 from discreet.classifications import Classification
-from discreet.suppression.parts.levels import Lattice, levels_of
+from discreet.protection.parts.levels import PartLattice, levels_of
 from discreet.tables import Dimension, ProtectedTable
-from discreet.tables.parts import within
+from discreet.tables.dimension import within
 
 TYPE = Classification.flat(
     "type", ["house", "flats", "hostel"], titles={"en": "building type", "de": "Gebäudetyp"}
@@ -274,7 +274,7 @@ def test_what_is_coarser_than_a_released_part_is_released(
     table: Table, limits: dict[str, float]
 ) -> None:
     decisions = check_parts(table, PartRules(**limits))
-    lattice = Lattice.of(table.dimensions)
+    lattice = PartLattice.of(table.dimensions)
     assert decisions.released | decisions.suppressed == set(lattice.outward)
     for part in decisions.released:
         assert set(lattice.coarser(part)) <= decisions.released
@@ -286,7 +286,7 @@ def test_a_part_is_checked_exactly_if_all_directly_finer_parts_are_suppressed(
     table: Table, limits: dict[str, float]
 ) -> None:
     decisions = check_parts(table, PartRules(**limits))
-    lattice = Lattice.of(table.dimensions)
+    lattice = PartLattice.of(table.dimensions)
     action = actions(decisions)
     for part, what in action.items():
         finer = [action[each] for each in lattice.outward if part in lattice.coarser(each)]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from random_tables import KINDS, Case, make
 
 from discreet.errors import SuppressionError
-from discreet.suppression import Suppression
+from discreet.protection.suppression import Suppression
 
 METHODS = ("fast", "auto", "optimal", "modular", "hypercube")
 PROFILE: dict[str, Any] = {"deadline": None, "derandomize": True, "database": None}

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.suppression import Suppression, SuppressionReport, report_on
+from discreet.protection.suppression import Suppression, SuppressionReport, report_on
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ import pytest
 
 import discreet as dc
 from discreet.errors import SuppressionError
-from discreet.suppression.building import build_problem
-from discreet.suppression.certificate import certify
-from discreet.suppression.problem import SuppressionProblem
-from discreet.suppression.respondents import guard_respondents
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.proof.certificate import certify
+from discreet.protection.suppression.proof.singletons import guard_respondents
 
 COUNTS = {"a": 1, "b": 1, "c": 5, "d": 6}
 

@@ -11,19 +11,26 @@ import pytest
 
 import discreet as dc
 from discreet.errors import SuppressionError
-from discreet.suppression import certificate, projecting, worktime
-from discreet.suppression.building import build_problem
-from discreet.suppression.certificate import certify
-from discreet.suppression.checking import certificate_of
-from discreet.suppression.fast import cut_short, protect_fast, published_from_above
-from discreet.suppression.leaves import leaves_of
-from discreet.suppression.patching import patched
-from discreet.suppression.problem import CellState, SuppressionProblem
-from discreet.suppression.projecting import Effort, projected, sums_of
-from discreet.suppression.relations import Relations
-from discreet.suppression.sweeping import swept
-from discreet.suppression.unknowns import unknowns_of
-from discreet.suppression.worktime import WorkTime
+from discreet.protection.suppression.methods import worktime
+from discreet.protection.suppression.methods.fast import (
+    draft_at_time_limit,
+    protect_fast,
+    stepwise_draft,
+)
+from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.protection.suppression.proof import certificate, projection_bounds
+from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
+from discreet.protection.suppression.proof.leaves import leaves_of
+from discreet.protection.suppression.proof.local_lp import bounds_by_patches
+from discreet.protection.suppression.proof.projection_bounds import (
+    ProjectionEffort,
+    bounds_by_projection,
+    leaf_sums,
+    projected,
+)
 
 
 def sparse(records: int, sizes=(40, 6, 2, 8), seed: int = 1, minimum: int = 3):
@@ -110,7 +117,7 @@ def test_sums_say_exactly_what_published_cells_say():
     leaves = leaves_of(problem)
     assert leaves is not None
     known = np.random.default_rng(2).random(len(problem)) < 0.4
-    sums = sums_of(leaves, known, Effort())
+    sums = leaf_sums(leaves, known, ProjectionEffort())
     short = np.zeros((len(sums), len(leaves)))
     for row in range(len(sums)):
         short[row, sums.at[sums.start[row] : sums.start[row + 1]]] += 1
@@ -126,7 +133,7 @@ def test_projection_is_the_nearest_deviation_on_any_number_of_threads(monkeypatc
     leaves = leaves_of(problem)
     assert leaves is not None
     known = (problem.state == CellState.free) & (problem.value > 12)
-    sums = sums_of(leaves, known, Effort())
+    sums = leaf_sums(leaves, known, ProjectionEffort())
     given = np.random.default_rng(3).normal(size=(len(leaves), 8))
     free = np.ones(given.shape, dtype=np.bool_)
     found, miss = projected(sums, given, free, 2_000, 1e-11)
@@ -136,7 +143,7 @@ def test_projection_is_the_nearest_deviation_on_any_number_of_threads(monkeypatc
     nearest = given - np.linalg.pinv(matrix) @ (matrix @ given)
     assert miss.max() < 1e-9
     np.testing.assert_allclose(found, nearest, atol=1e-8)
-    monkeypatch.setattr(projecting, "_THREADS", 1)
+    monkeypatch.setattr(projection_bounds, "_THREADS", 1)
     again, _ = projected(sums, given, free, 2_000, 1e-11)
     assert np.array_equal(found, again)
 
@@ -154,7 +161,7 @@ def test_a_sparse_table_is_protected_and_its_large_cells_are_published(large, pa
 
 
 def test_the_pattern_is_the_same_on_any_number_of_threads(large, pattern, monkeypatch):
-    monkeypatch.setattr(projecting, "_THREADS", 1)
+    monkeypatch.setattr(projection_bounds, "_THREADS", 1)
     assert pattern.digest() == protect_fast(large).digest()
 
 
@@ -163,7 +170,7 @@ def test_waves_and_linear_programs_agree(large, pattern, monkeypatch):
     spoilt = pattern.hidden.copy()
     spoilt[shown] = False
     unknowns = unknowns_of(large, spoilt)
-    sweep = swept(large, spoilt, unknowns)
+    sweep = bounds_by_projection(large, spoilt, unknowns)
     assert sweep is not None
     by_waves = unknowns.sensitive & unknowns.protected(sweep.low, sweep.high)
     monkeypatch.setattr(certificate, "_SWEPT", len(large))
@@ -181,7 +188,7 @@ def test_patches_prove_only_what_linear_programs_on_the_whole_prove(large, patte
     spoilt[shown] = False
     unknowns = unknowns_of(large, spoilt)
     none = np.zeros(len(unknowns))
-    low, high, _ = patched(large, unknowns, none, none)
+    low, high, _ = bounds_by_patches(large, unknowns, none, none)
     proven = set(unknowns.cells[unknowns.sensitive & unknowns.protected(low, high)].tolist())
     monkeypatch.setattr(certificate, "_PATCHED", len(large))
     open_cells = set(certify(large, spoilt).unprotected.tolist())
@@ -215,15 +222,15 @@ def test_work_that_is_cut_short_hides_more_but_is_proven(leafy):
         value = [60, *[10] * 6, *[12] * 5]
         problem = problem_of(value, Relations.of(12, rows), primary=[1, 8])
         assert leaves_of(problem) is None
-    hiding = cut_short(problem, WorkTime(), 0)
+    hiding = draft_at_time_limit(problem, WorkTime(), 0)
     assert not len(hiding.open)
-    assert not len(certificate_of(hiding).unprotected)
+    assert not len(certificate_from_proofs(hiding).unprotected)
     assert not len(certify(problem, hiding.mask()).unprotected)
     assert protect_fast(problem, time_limit=1e-9).safe
 
 
 def test_few_sensitive_cells_are_left_to_single_flows():
-    assert published_from_above(sparse(300), WorkTime(), 0) is None
+    assert stepwise_draft(sparse(300), WorkTime(), 0) is None
 
 
 def test_a_cell_that_cannot_be_hidden_in_a_large_table_is_named(large):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import SuppressionError
-from discreet.suppression import SharedSuppression, build_problem
-from discreet.suppression.auditing import audit_problem
+from discreet.protection.suppression import SharedSuppression, build_problem
+from discreet.protection.suppression.proof.audit import audit_problem
 
 REGION = dc.Classification.from_prefixes("region", ["11", "12", "13", "21", "22"], [1, 2])
 RULES = [dc.rules.MinimumFrequency(3), dc.rules.PPercent(15)]

@@ -15,20 +15,19 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet import suppress
+from discreet.argus import read_jj
 from discreet.errors import SuppressionError
-from discreet.suppression import (
+from discreet.protection.suppression import (
     Earlier,
     Knowledge,
     Suppression,
     audit_published,
-    fast,
     find_pattern,
-    read_jj,
 )
-from discreet.suppression.guarding import guarded
-from discreet.suppression.pattern import certified
-from discreet.suppression.problem import SuppressionProblem
-from discreet.suppression.relations import Relations
+from discreet.protection.suppression.methods import fast
+from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
+from discreet.protection.suppression.proof.certificate import certified
+from discreet.protection.suppression.proof.singletons import with_singleton_sums
 
 REGION = dc.Classification.from_prefixes("region", ["11", "12", "13", "21", "22"], [1, 2])
 
@@ -320,9 +319,9 @@ def test_sums_that_nothing_can_protect_do_not_keep_a_table_from_being_published(
     problem = SuppressionProblem(value=value, cost=value, state=state, low=zero, high=2 * value,
                                  lower=zero, upper=zero, sliding=zero, relations=sums)  # fmt: skip
     respondents = np.array([20, 1, 1, 9, 9])
-    grown, left = guarded(problem, respondents)
+    grown, left = with_singleton_sums(problem, respondents)
     assert (len(grown), len(grown.relations), left) == (5, 1, 1)
     free = replace(problem, state=np.array([2, 1, 1, 2, 0], dtype=np.int8))
-    grown, left = guarded(free, respondents)
+    grown, left = with_singleton_sums(free, respondents)
     assert (len(grown), len(grown.relations), left) == (6, 2, 0)
     assert find_pattern(grown, "fast").hidden.tolist() == [False, True, True, False, True, True]

@@ -15,16 +15,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import DiscreetError, MicrodataError, RecordKeyError, TableError
-from discreet.tabulation import (
-    Query,
-    assemble,
-    batches,
-    counting,
-    inmemory,
-    kernels,
-    largest,
-    tabulate_many,
-)
+from discreet.tabulation import Query, assembly, batches, measures, memory, tables, tabulate_many
 
 PLACE = Classification(
     name="place", codes=("Total", "A", "A1", "A2", "B", "B1"), parents=(-1, 0, 1, 1, 0, 4)
@@ -192,17 +183,17 @@ def test_every_engine_and_order_gives_the_same_bits(engine):
 
 @pytest.mark.parametrize("way", ["compiled", "sparse", "many groups", "sparse, compiled", "lists"])
 def test_every_way_inside_gives_the_same_bits(way, monkeypatch):
-    monkeypatch.setattr(largest, "_LOOPS", "not loaded")
+    monkeypatch.setattr(measures, "_LOOPS", "not loaded")
     expected = bits(dc.tabulate(homes(), **EVERYTHING))
     if "compiled" in way:
-        monkeypatch.setattr(kernels, "COMPILED_FROM", 1)
-        monkeypatch.setattr(inmemory, "COMPILED_FROM", 1)
+        monkeypatch.setattr(memory, "COMPILED_FROM", 1)
+        monkeypatch.setattr(memory, "COMPILED_FROM", 1)
     if "sparse" in way or way == "many groups":
-        monkeypatch.setattr(inmemory, "_DENSE_LIMIT", 1)
+        monkeypatch.setattr(memory, "_DENSE_LIMIT", 1)
     if way == "many groups":
-        monkeypatch.setattr(inmemory, "_FLAT_LIMIT", 1)
+        monkeypatch.setattr(memory, "_FLAT_LIMIT", 1)
     if way == "lists":
-        monkeypatch.setattr(largest, "_COMPILED_FROM", 1)
+        monkeypatch.setattr(measures, "_COMPILED_FROM", 1)
     assert bits(dc.tabulate(homes(), **EVERYTHING)) == expected
 
 
@@ -211,7 +202,7 @@ def test_threads_do_not_matter(compiled, monkeypatch):
     frame = homes(600_000 if compiled else 300_000)
     found = []
     for cores in (1, 2, 7):
-        monkeypatch.setattr(kernels.os, "cpu_count", lambda cores=cores: cores)
+        monkeypatch.setattr(memory.os, "cpu_count", lambda cores=cores: cores)
         found.append(bits(dc.tabulate(frame, **EVERYTHING)))
     assert found[0] == found[1] == found[2]
 
@@ -262,7 +253,7 @@ def test_an_engine_that_ranks_records_itself_gives_the_same_bits(engine, by, wei
     call = {**EVERYTHING, "by": by}
     frame = homes(500)
     expected = [bits(dc.tabulate(frame, **{**call, "weight": w})) for w in weights]
-    monkeypatch.setattr(counting, "comes_in_batches", lambda frame: False)
+    monkeypatch.setattr(tables, "comes_in_batches", lambda frame: False)
     source = frame.lazy() if engine == "lazy" else relation(frame)
     found = [bits(dc.tabulate(source, **{**call, "weight": w})) for w in weights]
     assert found == expected
@@ -293,9 +284,9 @@ def test_tables_that_share_a_pass_equal_tables_made_alone():
 def test_tables_without_contributions_carry_none_through(monkeypatch):
     """A table that shares a pass with others rolls up its own measures only."""
     rows = []
-    roll_up = assemble.roll_up
+    roll_up = assembly.roll_up
     monkeypatch.setattr(
-        assemble, "roll_up", lambda t, p, m, g: rows.append((len(m), len(g))) or roll_up(t, p, m, g)
+        assembly, "roll_up", lambda t, p, m, g: rows.append((len(m), len(g))) or roll_up(t, p, m, g)
     )
     queries = [
         Query(by=[PLACE], name="a"),

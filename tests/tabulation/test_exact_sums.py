@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.tabulation.limbs import LIMIT, from_limbs, to_limbs
+from discreet.tabulation.measures import LIMIT, from_limbs, to_limbs
 
 amounts = st.floats(min_value=-1e13, max_value=1e13).map(lambda x: round(x * 4096) / 4096)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import ClassificationError, FilterError, MicrodataError, TableError
-from discreet.tabulation import Query, inmemory, kernels, rollup, tabulate_many
+from discreet.tabulation import Query, cube, memory, tabulate_many
 
 REGION = Classification(
     name="region",
@@ -125,14 +125,14 @@ def test_every_engine_and_order_gives_the_same_bits(engine, frame):
 def test_every_way_inside_gives_the_same_bits(way, monkeypatch):
     expected = dc.tabulate(people(), **EVERYTHING).to_polars()
     if way == "compiled":
-        monkeypatch.setattr(kernels, "COMPILED_FROM", 1)
+        monkeypatch.setattr(memory, "COMPILED_FROM", 1)
     if way in ("sparse", "many groups"):
-        monkeypatch.setattr(inmemory, "_DENSE_LIMIT", 1)
+        monkeypatch.setattr(memory, "_DENSE_LIMIT", 1)
     if way == "many groups":
-        monkeypatch.setattr(inmemory, "_FLAT_LIMIT", 1)
+        monkeypatch.setattr(memory, "_FLAT_LIMIT", 1)
     if way == "sparse margins":
-        monkeypatch.setattr(rollup, "_SMALL", 0)
-        monkeypatch.setattr(rollup, "_DENSE_LIMIT", 0)
+        monkeypatch.setattr(cube, "_SMALL", 0)
+        monkeypatch.setattr(cube, "_DENSE_LIMIT", 0)
     assert dc.tabulate(people(), **EVERYTHING).to_polars().equals(expected)
 
 
@@ -140,7 +140,7 @@ def test_threads_do_not_matter(monkeypatch):
     frame = people(300_000)
     tables = []
     for cores in (1, 2, 7):
-        monkeypatch.setattr(kernels.os, "cpu_count", lambda cores=cores: cores)
+        monkeypatch.setattr(memory.os, "cpu_count", lambda cores=cores: cores)
         tables.append(dc.tabulate(frame, **EVERYTHING).to_polars())
     assert tables[0].equals(tables[1])
     assert tables[0].equals(tables[2])
@@ -187,8 +187,8 @@ def test_tables_that_share_a_pass_equal_tables_made_alone():
 
 def test_one_pass_serves_tables_that_share_variables(monkeypatch):
     passes = []
-    count = inmemory.accumulate
-    monkeypatch.setattr(inmemory, "accumulate", lambda r: passes.append(1) or count(r))
+    count = memory.accumulate
+    monkeypatch.setattr(memory, "accumulate", lambda r: passes.append(1) or count(r))
     queries = [Query(by=by, name=str(by)) for by in ([REGION, "sex"], ["sex"], [REGION, TENS], [])]
     tabulate_many(people(), queries)
     assert len(passes) == 1

@@ -6,11 +6,10 @@ for the methodologist come out. All of it is SECRET or CONFIDENTIAL, except
 """
 
 from discreet.assessment.comparison import Comparison, compare
-from discreet.assessment.drawing import draw
-from discreet.assessment.evaluation import describe, evaluate, never_published
+from discreet.assessment.evaluation import describe, draw, evaluate, never_published
 from discreet.assessment.quality import Quality, actual_quality, expected_quality
 from discreet.assessment.risk import DisclosureRisk, disclosure_risk, small_values
-from discreet.assessment.trading import trade_off
+from discreet.assessment.safe_variance import trade_off
 
 __all__ = [
     "Comparison",

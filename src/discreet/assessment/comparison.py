@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.assessment.chances import Chances
+from discreet.assessment.probabilities import NoiseChances
 from discreet.assessment.words import check_language, number, percent
-from discreet.perturbation import PerturbationTable
+from discreet.protection.noise import PerturbationTable
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Comparison", "compare"]
 
-Row = list[tuple[int, int]]
+_NoiseUnits = list[tuple[int, int]]
 Moments = tuple[Fraction, Fraction]
 
 
@@ -133,17 +133,17 @@ def _comparison(
     )
 
 
-def _rows(ptable: PerturbationTable, counts: Any, scale: int) -> list[Row]:
+def _rows(ptable: PerturbationTable, counts: Any, scale: int) -> list[_NoiseUnits]:
     """(upper bound, noise) of the row of each count, on the common scale."""
     factor = scale // ptable.content.scale
     stated = [
         [(bound * factor, noise) for bound, noise in zip(upper, values, strict=True)]
         for _, upper, values in ptable.content.rows()
     ]
-    return [stated[row] for row in Chances.of(ptable).rows_of(counts).tolist()]
+    return [stated[row] for row in NoiseChances.of(ptable).rows_of(counts).tolist()]
 
 
-def _widths(row: Row) -> dict[int, int]:
+def _widths(row: _NoiseUnits) -> dict[int, int]:
     widths: dict[int, int] = {}
     below = 0
     for bound, noise in row:
@@ -152,12 +152,12 @@ def _widths(row: Row) -> dict[int, int]:
     return widths
 
 
-def _differences(ours: Row, theirs: Row) -> list[int]:
+def _differences(ours: _NoiseUnits, theirs: _NoiseUnits) -> list[int]:
     first, second = _widths(ours), _widths(theirs)
     return [abs(second.get(at, 0) - first.get(at, 0)) for at in {*first, *second}]
 
 
-def _same_keys(ours: Row, theirs: Row) -> int:
+def _same_keys(ours: _NoiseUnits, theirs: _NoiseUnits) -> int:
     """The number of keys with the same noise, from one bound of either row to the next."""
     same = below = at = other = 0
     while at < len(ours) and other < len(theirs):
@@ -170,7 +170,7 @@ def _same_keys(ours: Row, theirs: Row) -> int:
     return same
 
 
-def _moments(row: Row, scale: int) -> Moments:
+def _moments(row: _NoiseUnits, scale: int) -> Moments:
     pairs = _widths(row).items()
     mean = Fraction(sum(noise * width for noise, width in pairs), scale)
     square = Fraction(sum(noise * noise * width for noise, width in pairs), scale)

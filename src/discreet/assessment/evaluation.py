@@ -1,7 +1,7 @@
-"""What a perturbation table does to each count: `evaluate`, and the same in words.
+"""What a perturbation table does to each count: `evaluate`, `describe` and `draw`.
 
-In: a perturbation table. Out: figures per row, a description, a drawing for the
-terminal. SECRET, like the table itself.
+In: a perturbation table. Out: figures per row, a description, a drawing that `rich` can
+print. SECRET, like the table itself.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.assessment.chances import Chances
+from discreet.assessment.probabilities import NoiseChances
 from discreet.assessment.words import check_language, listed, number, percent
-from discreet.perturbation import PerturbationTable
+from discreet.protection.noise import PerturbationTable
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import Group
+    from rich.text import Text
 
-__all__ = ["describe", "evaluate", "never_published"]
+__all__ = ["describe", "draw", "evaluate", "never_published"]
 
 
 def evaluate(ptable: PerturbationTable) -> pl.DataFrame:
@@ -40,7 +42,7 @@ def evaluate(ptable: PerturbationTable) -> pl.DataFrame:
     """
     import polars as pl
 
-    chances = Chances.of(ptable)
+    chances = NoiseChances.of(ptable)
     noise = chances.noise.tolist()
     rows = []
     for count, units in enumerate(chances.units.tolist()):
@@ -73,7 +75,7 @@ def never_published(ptable: PerturbationTable) -> list[int]:
     >>> never_published(ptable)
     [1]
     """
-    chances = Chances.of(ptable)
+    chances = NoiseChances.of(ptable)
     counts = np.arange(chances.n_max + ptable.max_noise + 1, dtype=np.int64)
     count, at = np.nonzero(chances.units[chances.rows_of(counts)])
     reached = set((count + chances.noise[at]).tolist())
@@ -96,7 +98,7 @@ def describe(ptable: PerturbationTable, language: str = "en") -> str:
     on average they change by 0.5.
     """
     words = _WORDS[check_language(language)]
-    chances, rows = Chances.of(ptable), evaluate(ptable)
+    chances, rows = NoiseChances.of(ptable), evaluate(ptable)
     alike = chances.last_alike
     lines = [words["most"].format(most=number(ptable.max_noise, language))]
     lines[0] += " " + words["zeros changed" if ptable.changes_zeros else "zeros stay"]
@@ -148,7 +150,7 @@ def _span(texts: list[str], words: dict[str, str]) -> str:
     return texts[0] if texts[0] == texts[-1] else f"{texts[0]} {words['to']} {texts[-1]}"
 
 
-def _quality_words(chances: Chances, alike: int, words: dict[str, str], language: str) -> str:
+def _quality_words(chances: NoiseChances, alike: int, words: dict[str, str], language: str) -> str:
     size = np.abs(chances.noise)
     common = chances.units[alike]
 
@@ -208,5 +210,108 @@ _WORDS = {
         "permuted": "Die Intervalle sind permutiert.",
         "quality": "Von den Fallzahlen ab {first} ändern sich {one} um höchstens 1, {three} um 3 "
         "oder mehr, {four} um 4 oder mehr;\nim Mittel ändern sie sich um {mean}.",
+    },
+}
+
+
+_WIDTH = 64
+_ROWS = 24
+_LETTERS = 26
+# Blue for less, orange for more: told apart by people with any colour vision, and by
+# the letters where there is no colour. The darker, the larger.
+_LESS = ("#d1e5f0", "#92c5de", "#4393c3", "#2166ac", "#053061")
+_MORE = ("#fee0b6", "#fdb863", "#e08214", "#b35806", "#7f3b08")
+_NOTHING = "#f7f7f7"
+_DARK_FROM = 2  # colours from here on carry white letters
+
+
+def draw(ptable: PerturbationTable, language: str = "en", *, width: int = _WIDTH) -> Group:
+    """The rows as bars over the keys, intervals where they lie. SECRET.
+
+    One letter stands for 1/width of the keys: a small letter for noise below zero
+    (a = -1), a capital for noise above (A = +1), a dot for none. Rows that are alike
+    at the end are drawn once, and at most 24 rows.
+
+    Args:
+        ptable: The perturbation table.
+        language: "en" or "de".
+        width: Number of letters of a bar.
+
+    >>> from rich.console import Console
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> Console(width=60).print(draw(ptable, width=16))
+        0  ················
+       1+  aaaa········AAAA
+    Small letters: noise below zero (a = -1); capitals: above
+    zero (A = +1); dots: none.
+    """
+    from rich.console import Group
+    from rich.text import Text
+
+    words = _DRAWING_WORDS[check_language(language)]
+    content = ptable.with_closed("left").content
+    alike = _last_drawn(ptable)
+    reach = max(ptable.max_noise, 1)
+    lines: list[Text] = []
+    for count, upper, noise in content.rows():
+        if count > min(alike, _ROWS - 1):
+            break
+        mark = "+" if count == alike and content.beyond == "last" else ""
+        bar = Text(f"{count}{mark}".rjust(5) + "  ")
+        for value in _sampled(upper, noise, content.scale, width):
+            bar.append(_letter(value), style=_style(value, reach))
+        lines.append(bar)
+    if alike >= _ROWS:
+        lines.append(Text(words["more"].format(last=content.n_max)))
+    return Group(*lines, Text(words["legend"]))
+
+
+def _last_drawn(ptable: PerturbationTable) -> int:
+    """The last row that is not just like the one before, with its intervals as they lie."""
+    rows = [(upper, noise) for _, upper, noise in ptable.content.rows()]
+    alike = len(rows) - 1
+    for before, after in pairwise(reversed(rows)):
+        if before != after:
+            break
+        alike -= 1
+    return alike if NoiseChances.of(ptable).last_alike is not None else len(rows) - 1
+
+
+def _sampled(upper: list[int], noise: list[int], scale: int, width: int) -> list[int]:
+    """The noise in the middle of each of `width` equal pieces."""
+    sampled = []
+    at = 0
+    for piece in range(width):
+        key = (2 * piece + 1) * scale // (2 * width)
+        while upper[at] <= key:
+            at += 1
+        sampled.append(noise[at])
+    return sampled
+
+
+def _letter(value: int) -> str:
+    if value == 0:
+        return "·"
+    return chr(ord("a" if value < 0 else "A") + min(abs(value), _LETTERS) - 1)
+
+
+def _style(value: int, reach: int) -> str:
+    if value == 0:
+        return f"black on {_NOTHING}"
+    shades = _LESS if value < 0 else _MORE
+    shade = (abs(value) - 1) * len(shades) // reach
+    return f"{'white' if shade > _DARK_FROM else 'black'} on {shades[shade]}"
+
+
+_DRAWING_WORDS = {
+    "en": {
+        "legend": "Small letters: noise below zero (a = -1); capitals: above zero (A = +1); "
+        "dots: none.",
+        "more": "   …   more rows, up to {last}",
+    },
+    "de": {
+        "legend": "Kleine Buchstaben: Überlagerung unter null (a = -1); große: über null "
+        "(A = +1); Punkte: keine.",
+        "more": "   …   weitere Zeilen bis {last}",
     },
 }

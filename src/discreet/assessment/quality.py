@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.assessment.chances import Chances, FloatArray, IntArray, exact_sum
-from discreet.assessment.distribution import distribution
+from discreet.arrays import FloatArray, IntArray
+from discreet.assessment.probabilities import NoiseChances, distribution, exact_sum
 from discreet.assessment.words import check_language, number, percent
 from discreet.errors import PerturbationError, TableError
-from discreet.perturbation import PerturbationTable
+from discreet.protection.noise import PerturbationTable
 from discreet.tables import CellStatus, ProtectedTable, Table
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def expected_quality(ptable: PerturbationTable, counts: Any) -> Quality:
     if not count.any():
         raise PerturbationError("no cell has records", code="counts", where="counts")
     count, cells = count[count > 0], cells[count > 0]
-    chances = Chances.of(ptable)
+    chances = NoiseChances.of(ptable)
     row = chances.rows_of(count)
     size = np.abs(chances.noise)
     total = math.fsum(cells.tolist())
@@ -151,7 +151,7 @@ def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
         protected: The same table, protected.
 
     >>> import polars as pl
-    >>> from discreet.perturbation import perturb
+    >>> from discreet.protection.noise import perturb
     >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [5, 3, 2], "key": [0.8, 0.5, 0.9]})
     >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
     >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
@@ -185,7 +185,7 @@ def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
     )
 
 
-def _expected_bias_of_means(chances: Chances, count: IntArray, row: IntArray) -> FloatArray:
+def _expected_bias_of_means(chances: NoiseChances, count: IntArray, row: IntArray) -> FloatArray:
     """E[n / (n + v)] - 1 over noise that leaves n + v above zero; NaN where none does."""
     bias = np.empty(len(count), dtype=np.float64)
     for first in range(0, len(count), _CHUNK):

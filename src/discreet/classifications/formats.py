@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from discreet.classifications import documents, hrc, listings
-from discreet.classifications.texts import file_error, read_text, save_text, suffix_of
+from discreet.classifications import documents, hrc
+from discreet.classifications.text_files import file_error, read_text, save_text, suffix_of
 from discreet.classifications.tree import TOTAL, CodeTree
 from discreet.errors import ClassificationError
 
@@ -49,7 +49,7 @@ def read_tree(
     if suffix == ".hrc":
         tree = hrc.read_hrc(file, title, total=total or TOTAL, lead=lead, strip=strip)
     elif suffix == ".csv":
-        tree = listings.read_csv(file, title, total=total)
+        tree = documents.read_csv(file, title, total=total)
     elif suffix == ".json":
         tree = documents.read_json(file, name, total=total)
     else:
@@ -74,7 +74,7 @@ def write_tree(tree: CodeTree, path: PathLike, *, lead: str, language: str) -> P
     elif suffix == ".cdl":
         text = hrc.cdl_text(tree, language)
     elif suffix == ".csv":
-        text = listings.csv_text(tree)
+        text = documents.csv_text(tree)
     elif suffix == ".json":
         text = documents.json_text(tree)
     else:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from discreet.classifications.checks import raise_problems
-from discreet.classifications.links import Link, tree_from_links
-from discreet.classifications.texts import TextFile, file_error
-from discreet.classifications.tree import CodeTree
+from discreet.classifications.parents import CodeLink, tree_from_links
+from discreet.classifications.text_files import TextFile, file_error
+from discreet.classifications.tree import CodeTree, raise_problems
 from discreet.errors import Problem
 
 __all__ = ["cdl_text", "hrc_text", "nested_links", "read_cdl", "read_hrc"]
@@ -74,7 +73,7 @@ def _split(line: str, lead: str) -> tuple[int, str]:
     return depth, line
 
 
-def nested_links(file: TextFile, entries: Sequence[tuple[int, int, str]]) -> list[Link]:
+def nested_links(file: TextFile, entries: Sequence[tuple[int, int, str]]) -> list[CodeLink]:
     """Links from lines with a depth: each code stands below the last one less deep.
 
     Args:
@@ -82,7 +81,7 @@ def nested_links(file: TextFile, entries: Sequence[tuple[int, int, str]]) -> lis
         entries: Number of the line, depth from 0, code.
     """
     path: list[str] = []
-    links: list[Link] = []
+    links: list[CodeLink] = []
     problems: list[Problem] = []
     for number, depth, code in entries:
         where = file.place(number)
@@ -94,7 +93,7 @@ def nested_links(file: TextFile, entries: Sequence[tuple[int, int, str]]) -> lis
             problems.append(Problem(what, where, "levels go down one at a time"))
             depth = len(path)
         del path[depth:]
-        links.append(Link(code, path[-1] if path else "", where))
+        links.append(CodeLink(code, path[-1] if path else "", where))
         path.append(code)
     raise_problems(file.path.name, problems)
     return links

@@ -8,34 +8,33 @@ from typing import Annotated
 import typer
 
 from discreet._version import __version__
-from discreet.cli import design, fire, keys, params, ptable, suppression
-from discreet.cli.options import (
+from discreet.cli import keys, params, ptable, suppression
+from discreet.cli.program import (
     By,
+    CommandGroup,
     Decimals,
     FoundCodes,
     Grid,
     Json,
-    Program,
     Totals,
     Trees,
     command,
     group,
     names,
     pairs,
+    progress_bar,
     show,
     trees_from,
     warn,
 )
-from discreet.cli.progress import progress_bar
 
 __all__ = ["app"]
 
-app = group("Statistical disclosure control for official statistics.", kind=Program)
-app.add_typer(fire.app, name="fire")
+app = group("Statistical disclosure control for official statistics.", kind=CommandGroup)
 app.add_typer(keys.app, name="keys")
 app.add_typer(params.app, name="params")
 app.add_typer(ptable.app, name="ptable")
-design.register(ptable.app)
+ptable.register(ptable.app)
 suppression.register(app)
 
 
@@ -128,7 +127,7 @@ def tabulate(
     """Count records and write the TRUE cells, for use inside the house only."""
     if not confidential:
         raise typer.BadParameter("true counts and cell keys are confidential; add --confidential")
-    from discreet.release.confidential import tabulate_file
+    from discreet.release.confidential_files import tabulate_file
 
     written = tabulate_file(
         file,
@@ -184,7 +183,7 @@ def perturb(
 ) -> None:
     """Protect cells that a database or another tool has counted."""
     from discreet.release import warnings_about
-    from discreet.release.cells import protect_cells_to_file
+    from discreet.release.lookup import protect_cells_to_file
 
     written = protect_cells_to_file(
         cells,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import Grid, Json, command, group, names, secret_from, show
+from discreet.cli.program import Grid, Json, command, group, names, secret_from, show
 
 __all__ = ["app"]
 
@@ -77,7 +77,7 @@ def inherit(
     as_json: Json = False,
 ) -> None:
     """Give units the keys that they inherit from their parts."""
-    from discreet.release.confidential import inherit_keys_in_file
+    from discreet.release.confidential_files import inherit_keys_in_file
 
     written = inherit_keys_in_file(
         file,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import Json, command, group, show, warn
+from discreet.cli.program import Json, command, group, show, warn
 
 __all__ = ["app"]
 
@@ -72,8 +72,11 @@ def pack(
 ) -> None:
     """Put the parameters of a programme into one encrypted, signed file."""
     from discreet.release import packages
-    from discreet.release.parameter_file import read_parameters, warnings_about_parameters
-    from discreet.release.parameters import noise_warnings
+    from discreet.release.run.parameters import (
+        noise_warnings,
+        read_parameters,
+        warnings_about_parameters,
+    )
 
     if (sign_key is None) is not unsigned:
         raise typer.BadParameter("name the key that signs, or say --unsigned")

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from discreet.cli.failures import FAILURE
-from discreet.cli.options import Json, Trees, command, names, show, trees_from
-from discreet.cli.progress import progress_bar
+from discreet.cli.program import (
+    FAILURE,
+    Json,
+    Trees,
+    command,
+    names,
+    progress_bar,
+    show,
+    trees_from,
+)
 from discreet.files import check_writable
 
 if TYPE_CHECKING:
@@ -75,8 +82,8 @@ def suppress(
     as_json: Json = False,
 ) -> None:
     """Hide cells until every sensitive one is proven to be protected."""
+    from discreet.argus.runs import suppress_file
     from discreet.publication import write
-    from discreet.suppression.filing import suppress_file
 
     if table.suffix == ".toml":
         words = f"a programme is carried out with: discreet protect {table} --out DIR"
@@ -112,8 +119,7 @@ def suppress(
 
 def _check_places(table: Path, metadata: Path | None, out: Path, picture: Path | None) -> None:
     """Refuse places that are used otherwise or cannot be written, before the long search."""
-    from discreet.publication.limits import format_of
-    from discreet.publication.protection import check_place, place_of
+    from discreet.publication.formats import check_place, format_of, place_of
 
     read = {place.resolve() for place in (table, metadata) if place is not None}
     if out.resolve() in read:
@@ -196,7 +202,7 @@ def audit(
         return
     if release is not None or beside or coalition:
         raise typer.BadParameter("--release, --beside and --coalition go with a programme")
-    from discreet.suppression.filing import audit_file
+    from discreet.argus.runs import audit_file
 
     done = audit_file(
         table,

@@ -5,14 +5,17 @@ Parquet files (`write_census`), a table programme (`write_programme`), firms wit
 that hides cells (`write_firms`), and the release of both, with what there is to look at (`run`).
 """
 
-from discreet.demo.census import Census, CensusFiles, generate, write_census
-from discreet.demo.demonstration import Demonstration, run
-from discreet.demo.firms import write_firms
-from discreet.demo.programme import (
+from discreet.demo.census import (
+    Census,
+    CensusFiles,
     example_magnitude_table,
     example_perturbation_table,
+    generate,
+    write_census,
     write_programme,
 )
+from discreet.demo.demonstration import Demonstration, run
+from discreet.demo.firms import write_firms
 
 __all__ = [
     "Census",

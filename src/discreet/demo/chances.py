@@ -1,6 +1,6 @@
 """The chances that the synthetic population is drawn with. All numbers are invented.
 
-In: nothing. Out: `Chances`, tables of outcomes for every attribute of households,
+In: nothing. Out: `DrawChances`, tables of outcomes for every attribute of households,
 persons, dwellings and buildings.
 """
 
@@ -12,17 +12,16 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.demo.codes import NATIONALITY, OCCUPATION
-from discreet.demo.draws import AGES, AnyArray, Outcomes, curve, skewed, threshold
+from discreet.arrays import AnyArray, FloatArray
+from discreet.demo.classifications import NATIONALITY, OCCUPATION
+from discreet.demo.draws import AGES, Outcomes, curve, skewed, threshold
 
-__all__ = ["NO_OCCUPATION", "Chances", "chances"]
+__all__ = ["NO_OCCUPATION", "DrawChances", "chances"]
 
 #: What is drawn for persons who do not work; becomes a missing value.
 NO_OCCUPATION = 127
 
-FloatArray = npt.NDArray[np.float64]
 
 # Household type (position in HOUSEHOLD_TYPE), size, shares in villages, towns and cities.
 _HOUSEHOLDS = (
@@ -96,7 +95,7 @@ _FOREIGN = (0.05, 0.11, 0.23)  # villages, towns, cities
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Chances:
+class DrawChances:
     """Tables of outcomes; rows are named in the comments."""
 
     household: Outcomes  # kind of settlement
@@ -127,13 +126,13 @@ class Chances:
 
 
 @cache
-def chances() -> Chances:
+def chances() -> DrawChances:
     """The tables, made once.
 
     >>> chances().household.bits
     16
     """
-    return Chances(
+    return DrawChances(
         **_household_chances(), **_person_chances(), **_work_chances(), **_housing_chances()
     )
 

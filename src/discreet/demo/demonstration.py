@@ -2,31 +2,221 @@
 
 In: an output folder. Out: in `census/` invented records with programme, secret, perturbation
 tables and the internal report (the confidential side); in `release/` the protected tables;
-in `elsewhere/` some of them once more, made with a package of parameters. Beside them, in
-`firms/` a business survey, confidential too, and in `firms-release/` its tables with hidden cells.
+in `elsewhere/` some of them once more, made with a package of parameters, which is SECRET as
+any package is. Beside them, in `firms/` a business survey, confidential too, and in
+`firms-release/` its tables with hidden cells, audited as they stand there: an error unless
+every sensitive cell is proven to be protected.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.demo.census import write_census
-from discreet.demo.elsewhere import MadeElsewhere, hand_on
+from discreet.demo.census import PROGRAMME, write_census, write_programme
 from discreet.demo.firms import write_firms
 from discreet.demo.geography import Geography
-from discreet.demo.programme import write_programme
-from discreet.demo.survey import HiddenFirms, hide
 from discreet.errors import PublicationError
-from discreet.files import check_writable
+from discreet.files import check_writable, write_text
+from discreet.microdata import Secret
 
 if TYPE_CHECKING:
     from discreet.release import ReleasedTable, ReleaseSummary
 
-__all__ = ["Demonstration", "run"]
+__all__ = ["Demonstration", "HiddenFirms", "MadeElsewhere", "audited", "hand_on", "hide", "run"]
+
+#: The tables that are made once more.
+_TABLES = ("rents", "buildings", "large_buildings")
+_VARIABLES = ("region", "state", "area_class", "building_type", "construction")
+
+_PACKAGE, _PACKAGE_KEY, _OFFICE = "census.dcparams", "package.key", "office"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeElsewhere:
+    """What came of it.
+
+    Args:
+        release: The release made elsewhere.
+        package: The package of parameters.
+        files: The files of its tables, each equal to the office's to the byte.
+    """
+
+    release: ReleaseSummary
+    package: Path
+    files: tuple[str, ...]
+
+    def described(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {
+            "out": str(self.release.out),
+            "package": str(self.package),
+            "identical_files": list(self.files),
+        }
+
+
+def hand_on(census: Path, place: Path, release: ReleaseSummary) -> MadeElsewhere:
+    """Pack the parameters, make some tables again with nothing but the package, and compare.
+
+    Args:
+        census: The folder of records and programme.
+        place: The folder of whoever uses the package; it is there.
+        release: The office's release.
+    """
+    from discreet.release import protect, read_parameters
+    from discreet.release.packages import pack_parameters
+
+    package = pack_parameters(
+        read_parameters(census / PROGRAMME, with_secret=True),
+        place / _PACKAGE,
+        statistic="synthetic-census",
+        version="1",
+        sign_key=_signing_key(census, place),
+        key=_package_key(place),
+        overwrite=True,
+    )
+    programme = place / PROGRAMME
+    write_text(programme, _programme((census / PROGRAMME).read_text("utf-8"), census.name))
+    theirs = protect(programme, place / "release")
+    return MadeElsewhere(release=theirs, package=package, files=_compared(release, theirs))
+
+
+def _signing_key(census: Path, place: Path) -> Path:
+    """The key that the office signs with; its other half goes to whoever uses the package."""
+    from discreet.release.packages import write_key_pair
+
+    pair = [(census / _OFFICE).with_suffix(suffix) for suffix in (".key", ".pub")]
+    if not all(path.exists() for path in pair):
+        for path in pair:
+            path.unlink(missing_ok=True)
+        write_key_pair(census / _OFFICE)
+    shutil.copy(pair[1], place)
+    return pair[0]
+
+
+def _package_key(place: Path) -> Path:
+    """The key that opens the package."""
+    path = place / _PACKAGE_KEY
+    if not path.exists():
+        Secret.generate().write(path)
+    return path
+
+
+def _programme(office: str, folder: str) -> str:
+    """A programme with the package in place of all parameters, and some of the tables."""
+    kept = [section for section in _sections(office) if _wanted(section)]
+    text = files("discreet.demo").joinpath("elsewhere.toml").read_text("utf-8")
+    return text + re.sub(r'(?m)^hierarchy = "', f"\\g<0>../{folder}/", "\n" + "\n".join(kept))
+
+
+def _sections(text: str) -> list[str]:
+    """The sections of a programme, without the remarks between them."""
+    found = re.split(r"(?m)^(?=\[)", text)[1:]
+    return [re.sub(r"(?:\n(?:#.*)?)+\Z", "", section) + "\n" for section in found]
+
+
+def _wanted(section: str) -> bool:
+    header = re.match(r"\[+(variables|tables)\.(\w+)", section)
+    return header is not None and header[2] in (*_VARIABLES, *_TABLES)
+
+
+def _compared(ours: ReleaseSummary, theirs: ReleaseSummary) -> tuple[str, ...]:
+    """The files of the tables made twice; an error if one of them differs by a byte."""
+    listed: Sequence[str] = [file for table in theirs.tables for file in table.files]
+    differing = [
+        file
+        for file in listed
+        if (ours.out / file).read_bytes() != (theirs.out / file).read_bytes()
+    ]
+    if differing:
+        raise PublicationError(
+            f"{len(differing)} files made elsewhere are not those of the office",
+            code="demo-elsewhere",
+            where=", ".join(differing),
+            hint="use an empty folder for the demonstration",
+        )
+    return tuple(listed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HiddenFirms:
+    """What came of it.
+
+    Args:
+        release: The release of the firms.
+        figures: Number of its figures; one that several tables share counts once.
+        hidden: How many of them are hidden.
+        sensitive: How many of those are sensitive; each is proven to be protected.
+    """
+
+    release: ReleaseSummary
+    figures: int
+    hidden: int
+    sensitive: int
+
+    def text(self) -> str:
+        """The same for people."""
+        return (
+            f"Firms: {self.hidden:,} of {self.figures:,} figures are hidden, {self.sensitive:,} of "
+            f"them by the rules.\nAn audit of {self.release.out} proves each of these protected."
+        )
+
+    def described(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {
+            "out": str(self.release.out),
+            "figures": self.figures,
+            "hidden": self.hidden,
+            "sensitive": self.sensitive,
+        }
+
+
+def hide(
+    programme: Path, out: Path, *, progress: Callable[[int, int, str], None] | None = None
+) -> HiddenFirms:
+    """Protect the tables of the firms, and audit what stands in the folder then.
+
+    Args:
+        programme: The programme, with the firms beside it.
+        out: The folder of the release.
+        progress: As for `discreet.protect`.
+    """
+    from discreet.release import protect
+
+    return audited(programme, protect(programme, out, progress=progress))
+
+
+def audited(programme: Path, release: ReleaseSummary) -> HiddenFirms:
+    """Look for what anyone can work out; an error if a sensitive cell is not protected.
+
+    Args:
+        programme: The programme, with the firms beside it.
+        release: The release.
+    """
+    from discreet.release import audit_release
+
+    found = audit_release(programme, release.out)
+    if not found.safe:
+        raise PublicationError(
+            "the release of the firms is not safe, or was changed",
+            code="demo-firms",
+            where=str(release.out),
+            hint="use an empty folder for the demonstration",
+        )
+    audits = found.audits.values()
+    return HiddenFirms(
+        release=release,
+        figures=sum(len(each.hidden) for each in audits),
+        hidden=sum(int(each.hidden.sum()) for each in audits),
+        sensitive=sum(int(each.sensitive.sum()) for each in audits),
+    )
+
 
 #: Called with the steps done, the steps to do, and what has just been done.
 StepProgress = Callable[[int, int, str], None]

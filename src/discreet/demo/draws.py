@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import AnyArray, IntArray
+
 __all__ = ["AGES", "Outcomes", "Stream", "apportion", "curve", "skewed", "threshold"]
 
-IntArray = npt.NDArray[np.int64]
 DrawArray = npt.NDArray[np.uint16]
-AnyArray = npt.NDArray[Any]
 
 #: Ages run from 0 to 105.
 AGES = 106

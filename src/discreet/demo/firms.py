@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from discreet.arrays import AnyArray, IntArray
 from discreet.classifications import Classification
-from discreet.demo.classifications import grouped, state_of
-from discreet.demo.codes import Code
-from discreet.demo.draws import AnyArray, IntArray, Outcomes, Stream, skewed
+from discreet.demo.census import PROGRAMME
+from discreet.demo.classifications import Code, grouped, state_of
+from discreet.demo.draws import Outcomes, Stream, skewed
 from discreet.demo.geography import Geography
-from discreet.demo.programme import PROGRAMME
 from discreet.files import atomic_path, check_writable, write_text
 
 __all__ = ["BRANCH", "SECTIONS", "firms_of", "write_firms"]

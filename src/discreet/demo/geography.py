@@ -1,8 +1,8 @@
 """The map of the fictional country: regions, settlements and the blocks work is cut into.
 
-In: a number of persons and a seed. Out: a `Geography` with the population of every
-place. It is made in one go, before any person is; blocks are then filled one by one,
-in any order.
+In: a number of persons and a seed. Out: a `Geography` with the population of every place,
+whose invented name may be like a real one by chance. It is made in one go, before any person
+is; blocks are then filled one by one, in any order. Nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -14,11 +14,47 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.demo.draws import IntArray, Stream, apportion
-from discreet.demo.names import place_names
+from discreet.arrays import IntArray
+from discreet.demo.draws import Stream, apportion
 from discreet.errors import MicrodataError
 
-__all__ = ["CITY", "LEAST_PERSONS", "MOST_PERSONS", "TOWN", "VILLAGE", "Block", "Geography"]
+__all__ = [
+    "CITY",
+    "LEAST_PERSONS",
+    "MOST_PERSONS",
+    "TOWN",
+    "VILLAGE",
+    "Geography",
+    "SettlementBlock",
+    "place_names",
+]
+
+_FIRST = """
+    Ald Bel Bor Bra Cal Cor Dal Der Dro Eld Far Fen Gal Gor Hal Har Hol Ill Jor Kal Kel Kor Lam
+    Lor Lun Mar Mel Mor Nal Nor Oll Orm Pel Por Quil Ras Rov Sal Ser Sol Tal Tar Tor Ul Val Ver
+    Vol Wel Wil Yar Zel
+"""
+_MIDDLE = "a ada ami ane ari avo e edo elo emi eri evo i ila imo ine o oda olu ona u uli una y"
+_LAST = """
+    bar bek dan dor dra fall gard gen grav holm kai land lin lo mere mira mond nau nes nor quay
+    ra rin ros sund tal thal vall var vik wyn zell
+"""
+
+
+def place_names(stream: Stream, number: int) -> list[str]:
+    """Different names, in random order.
+
+    >>> names = place_names(Stream(2026, 0), 500)
+    >>> len(set(names)), all(name.isalpha() for name in names)
+    (500, True)
+    """
+    # Parts may join to the same name in two ways: draw from the set of all names.
+    every = sorted(
+        {a + b + c for a in _FIRST.split() for b in _MIDDLE.split() for c in _LAST.split()}
+    )
+    chosen = stream.order(len(every))[:number]
+    return np.array(every)[chosen].tolist()  # type: ignore[no-any-return]
+
 
 LEAST_PERSONS = 100
 MOST_PERSONS = 200_000_000
@@ -39,7 +75,7 @@ _NORTH, _EAST = 10_000, 20_000  # invented origin of the grid, in units of 100 m
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class SettlementBlock:
     """A run of settlements that is generated in one piece.
 
     Args:
@@ -80,7 +116,7 @@ class Geography:
     settlement_extent: IntArray
     settlement_north: IntArray
     settlement_east: IntArray
-    blocks: tuple[Block, ...]
+    blocks: tuple[SettlementBlock, ...]
 
     @classmethod
     def of(cls, persons: int, seed: int) -> Geography:
@@ -212,13 +248,13 @@ def _on_map(number: int, pitch: int) -> tuple[IntArray, IntArray]:
     return _NORTH + row * pitch, _EAST + column * pitch
 
 
-def _blocks(size: npt.NDArray[np.int64]) -> tuple[Block, ...]:
-    blocks: list[Block] = []
+def _blocks(size: npt.NDArray[np.int64]) -> tuple[SettlementBlock, ...]:
+    blocks: list[SettlementBlock] = []
     first = before = persons = 0
     for at, more in enumerate(size.tolist()):
         if persons and persons + more > _BLOCK_PERSONS:
-            blocks.append(Block(len(blocks), first, at, before, persons))
+            blocks.append(SettlementBlock(len(blocks), first, at, before, persons))
             first, before, persons = at, before + persons, 0
         persons += more
-    blocks.append(Block(len(blocks), first, len(size), before, persons))
+    blocks.append(SettlementBlock(len(blocks), first, len(size), before, persons))
     return tuple(blocks)

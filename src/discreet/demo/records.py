@@ -1,7 +1,8 @@
-"""The records of one block as Arrow tables.
+"""The records of one block: households, persons, dwellings and buildings, as Arrow tables.
 
-In: the map and a block. Out: persons, households, dwellings and buildings, linked by
-their numbers. Codes are dictionary-encoded, so that columns are cheap to keep and read.
+In: the map and a block with its random bits. Out: persons, households, dwellings and
+buildings, linked by their numbers. Codes are dictionary-encoded, so that columns are cheap to
+keep and read. All of it is invented; nothing is confidential.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from discreet.demo.chances import NO_OCCUPATION, chances
-from discreet.demo.codes import (
+from discreet.arrays import AnyArray, IntArray
+from discreet.demo.chances import NO_OCCUPATION, DrawChances, chances
+from discreet.demo.classifications import (
     BUILDING_TYPE,
     CONSTRUCTION,
     EDUCATION,
@@ -26,13 +28,241 @@ from discreet.demo.codes import (
     SEX,
     TENURE,
     Code,
+    codes_of,
 )
-from discreet.demo.draws import AnyArray, IntArray, Stream
-from discreet.demo.geography import Block, Geography
-from discreet.demo.housing import NO_RENT, Buildings, Dwellings, build, furnish
-from discreet.demo.population import Households, Persons, fill_households, make_households
+from discreet.demo.draws import Stream
+from discreet.demo.geography import Geography, SettlementBlock
 
-__all__ = ["UNITS", "CodeLists", "block_records"]
+__all__ = [
+    "NO_RENT",
+    "UNITS",
+    "Buildings",
+    "CodeLists",
+    "Dwellings",
+    "Households",
+    "Persons",
+    "block_records",
+    "build",
+    "fill_households",
+    "furnish",
+    "make_households",
+]
+
+SINGLE, COUPLE, FAMILY, LONE_PARENT, SHARED = range(len(HOUSEHOLD_TYPE))
+_STATUS = {code: at for at, code in enumerate(codes_of(MARITAL_STATUS))}
+_UNMARRIED = 255
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Households:
+    """One entry per household, in order of settlement."""
+
+    settlement: IntArray
+    kind: AnyArray
+    size: IntArray
+    first: IntArray
+
+    @property
+    def number(self) -> int:
+        """Number of households."""
+        return len(self.size)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Persons:
+    """One entry per person, household by household."""
+
+    household: IntArray
+    sex: AnyArray
+    age: AnyArray
+    nationality: AnyArray
+    marital_status: AnyArray
+    education: AnyArray
+    occupation: AnyArray
+
+
+def make_households(
+    stream: Stream, chances: DrawChances, population: IntArray, kind: IntArray
+) -> Households:
+    """Households that take in exactly the population of each settlement."""
+    # As many candidates as persons; those that begin beyond the last person are dropped.
+    persons = int(population.sum())
+    before = np.cumsum(population) - population
+    settlement = np.repeat(np.arange(len(population)), population)
+    drawn = chances.household.pick(stream.draw(persons), kind[settlement])
+    kinds, sizes = chances.household_kind[drawn], chances.household_size[drawn]
+    begin = np.cumsum(sizes) - sizes
+    begin -= begin[before][settlement]
+    kept = np.flatnonzero(begin < population[settlement])
+    settlement, kinds = settlement[kept], kinds[kept]
+    first = begin[kept] + before[settlement]
+    size = np.diff(first, append=persons)
+    # The last household of a settlement may have lost members.
+    kinds[size == 1] = SINGLE
+    kinds[(size == 2) & (kinds == FAMILY)] = COUPLE
+    return Households(settlement=settlement, kind=kinds, size=size, first=first)
+
+
+def fill_households(
+    stream: Stream, chances: DrawChances, homes: Households, kind: IntArray
+) -> Persons:
+    """The persons of the households; `kind` is the kind of settlement of each household."""
+    persons = int(homes.size.sum())
+    household = np.repeat(np.arange(homes.number), homes.size)
+    position = np.arange(persons) - homes.first[household]
+    couple = (homes.kind == COUPLE) | (homes.kind == FAMILY)
+    head_age = chances.head_age.pick(stream.draw(homes.number), homes.kind)
+
+    role = chances.role[homes.kind[household], np.minimum(position, 2)]
+    partner = homes.first[couple] + 1
+    age = chances.age.pick(stream.draw(persons), role * chances.ages + head_age[household])
+    age[homes.first] = head_age
+
+    same_sex = stream.draw(homes.number) < chances.same_sex
+    sex = (stream.draw(persons) >= chances.male[role * chances.ages + age]).astype(np.uint8)
+    sex[partner] = sex[homes.first[couple]] ^ ~same_sex[couple]
+
+    marital = chances.alone_status.pick(stream.draw(persons), age)
+    wed = chances.couple_status.pick(stream.draw(homes.number), head_age)
+    wed = np.where(same_sex & (wed == _STATUS["married"]), _STATUS["partnership"], wed)
+    bound = couple & (wed != _UNMARRIED)
+    marital[homes.first[bound]] = wed[bound]
+    marital[homes.first[bound] + 1] = wed[bound]
+
+    education = chances.education.pick(stream.draw(persons), chances.school_band[age])
+    work = education.astype(np.int64) * chances.work_bands + chances.work_band[age]
+    return Persons(
+        household=household,
+        sex=sex,
+        age=age,
+        nationality=_nationality(stream, chances, household, kind),
+        marital_status=marital,
+        education=education,
+        occupation=chances.occupation.pick(stream.draw(persons), work),
+    )
+
+
+def _nationality(
+    stream: Stream, chances: DrawChances, household: IntArray, kind: IntArray
+) -> AnyArray:
+    """Most members of a household have its nationality, the others one of their own."""
+    common = chances.nationality.pick(stream.draw(len(kind)), kind)
+    own = chances.nationality.pick(stream.draw(len(household)), kind[household])
+    alike = stream.draw(len(household)) < chances.alike
+    return np.where(alike, common[household], own)
+
+
+#: What stands for dwellings that are not rented out; becomes a missing value.
+NO_RENT = -1
+
+_OWNED, _RENTED, _VACANT = range(len(codes_of(TENURE)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Buildings:
+    """One entry per building, in order of settlement."""
+
+    settlement: IntArray
+    dwellings: IntArray
+    kind: AnyArray
+    construction: AnyArray
+    north: IntArray
+    east: IntArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dwellings:
+    """One entry per dwelling, building by building; `of_household` points into them."""
+
+    building: IntArray
+    settlement: IntArray
+    tenure: AnyArray
+    area: IntArray
+    rent: IntArray
+    of_household: IntArray
+
+
+def build(
+    stream: Stream, chances: DrawChances, homes: Households, place: Geography, first: int, last: int
+) -> tuple[Buildings, IntArray, AnyArray]:
+    """Buildings with room for all households and some vacant dwellings.
+
+    Returns:
+        The buildings, the dwelling of each household, the settlement of each dwelling.
+    """
+    kind = place.settlement_kind[first:last]
+    vacant = stream.draw(homes.number) < chances.vacant[kind[homes.settlement]]
+    of_household = np.arange(homes.number) + np.cumsum(vacant)
+    settlement = np.repeat(homes.settlement, 1 + vacant)
+    starts, size = _cut(stream, chances, settlement, kind)
+    where = settlement[starts]
+    number = len(starts)
+    large = np.where(size > 2, 2, size - 1)
+    north, east = _cells(stream, place, first + where)
+    buildings = Buildings(
+        settlement=where,
+        dwellings=size,
+        kind=chances.building_type.pick(stream.draw(number), large),
+        construction=chances.construction.pick(stream.draw(number), kind[where]),
+        north=north,
+        east=east,
+    )
+    return buildings, of_household, settlement
+
+
+def _cut(
+    stream: Stream, chances: DrawChances, settlement: IntArray, kind: IntArray
+) -> tuple[IntArray, IntArray]:
+    """First dwelling and number of dwellings of each building; none spans two settlements."""
+    dwellings = len(settlement)
+    each = np.bincount(settlement, minlength=len(kind))
+    before = np.cumsum(each) - each
+    size = chances.dwellings.pick(stream.draw(dwellings), kind[settlement]).astype(np.int64)
+    begin = np.cumsum(size) - size
+    begin -= begin[before][settlement]
+    kept = np.flatnonzero(begin < each[settlement])
+    starts = begin[kept] + before[settlement[kept]]
+    return starts, np.diff(starts, append=dwellings)
+
+
+def _cells(stream: Stream, place: Geography, settlement: IntArray) -> tuple[IntArray, IntArray]:
+    """Grid cells of buildings: dense in the middle of a settlement, sparse at its edge."""
+    number = len(settlement)
+    extent = place.settlement_extent[settlement]
+    pair = [
+        ((stream.draw(number).astype(np.int64) + stream.draw(number)) * extent) >> 17
+        for _ in range(2)
+    ]
+    return place.settlement_north[settlement] + pair[0], place.settlement_east[settlement] + pair[1]
+
+
+def furnish(
+    stream: Stream,
+    chances: DrawChances,
+    buildings: Buildings,
+    of_household: IntArray,
+    settlement: IntArray,
+    kind: IntArray,
+) -> Dwellings:
+    """Tenure, floor area and rent of dwellings; `kind` is the kind of each settlement."""
+    number = len(settlement)
+    building = np.repeat(np.arange(len(buildings.dwellings)), buildings.dwellings)
+    size = buildings.dwellings[building]
+    large = np.where(size > 2, 2, size - 1)
+    owned = stream.draw(number) < chances.owned[large]
+    tenure = np.full(number, _VACANT, dtype=np.int8)
+    tenure[of_household] = np.where(owned, _OWNED, _RENTED)[of_household]
+    area = chances.area.pick(stream.draw(number), large)
+    rent = area * chances.price.pick(stream.draw(number), kind[settlement]) // 100
+    return Dwellings(
+        building=building,
+        settlement=settlement,
+        tenure=tenure,
+        area=area,
+        rent=np.where(tenure == _RENTED, rent, NO_RENT),
+        of_household=of_household,
+    )
+
 
 #: The kinds of units, from the smallest to the largest.
 UNITS = ("persons", "households", "dwellings", "buildings")
@@ -108,7 +338,7 @@ def _table(columns: Mapping[str, AnyArray | pa.Array]) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=list(columns))
 
 
-def block_records(lists: CodeLists, block: Block) -> dict[str, pa.Table]:
+def block_records(lists: CodeLists, block: SettlementBlock) -> dict[str, pa.Table]:
     """The records of one block, by kind of unit.
 
     Numbers of households, dwellings and buildings are unique but leave gaps, so that no
@@ -126,7 +356,7 @@ def block_records(lists: CodeLists, block: Block) -> dict[str, pa.Table]:
     )
     dwellings = furnish(stream, tables, buildings, of_household, settlement, kind)
     number = _Numbers(block, len(people.age), homes, dwellings, buildings)
-    cells = _Cells(buildings)
+    cells = _GridCells(buildings)
     return {
         "persons": _persons(lists, number, people, cells),
         "households": _households(lists, number, homes),
@@ -140,7 +370,7 @@ class _Numbers:
 
     def __init__(
         self,
-        block: Block,
+        block: SettlementBlock,
         persons: int,
         homes: Households,
         dwellings: Dwellings,
@@ -158,7 +388,7 @@ class _Numbers:
         self.settlement_of_building = block.first + buildings.settlement
 
 
-class _Cells:
+class _GridCells:
     """Grid cells of buildings."""
 
     def __init__(self, buildings: Buildings) -> None:
@@ -183,7 +413,7 @@ def _cell_codes(north: IntArray, east: IntArray) -> pa.Array:
     return pa.StringArray.from_buffers(len(north), pa.py_buffer(offsets), pa.py_buffer(letters))
 
 
-def _persons(lists: CodeLists, number: _Numbers, people: Persons, cells: _Cells) -> pa.Table:
+def _persons(lists: CodeLists, number: _Numbers, people: Persons, cells: _GridCells) -> pa.Table:
     household = people.household
     dwelling = number.dwelling_of_household[household]
     building = number.building_of_dwelling[dwelling]
@@ -232,7 +462,9 @@ def _dwellings(lists: CodeLists, number: _Numbers, dwellings: Dwellings) -> pa.T
     )
 
 
-def _buildings(lists: CodeLists, number: _Numbers, buildings: Buildings, cells: _Cells) -> pa.Table:
+def _buildings(
+    lists: CodeLists, number: _Numbers, buildings: Buildings, cells: _GridCells
+) -> pa.Table:
     return _table(
         {
             "building_id": number.building,

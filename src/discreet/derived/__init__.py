@@ -5,7 +5,7 @@
 
 from discreet.derived.derivation import derive
 from discreet.derived.key_figure import KeyFigure
-from discreet.derived.single import (
+from discreet.derived.single_figures import (
     balance,
     index_figure,
     mean,

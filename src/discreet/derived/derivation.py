@@ -1,43 +1,232 @@
 """`derive`: key figures from protected figures, side by side in one table.
 
-In: confidential `Ingredient`s. Out: a `ProtectedTable`. Figures are made of protected
-values only; originals decide nothing but the sign of balances, and whether a share is one.
+In: confidential `Ingredient`s. Out: a `ProtectedTable`, or a `TableError` that lists every
+problem. Figures are made of protected values only; originals decide nothing but the sign of
+balances, and whether a share is one. Notes and provenance are taken over from ingredients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.derived.cells import Cells, Component, components
-from discreet.derived.checks import check_arguments, check_codes
-from discreet.derived.formulas import Result, combined, shown
-from discreet.derived.key_figure import KeyFigure
-from discreet.derived.places import Places, joined, spread
-from discreet.derived.remarks import cell_notes, notes, provenance
-from discreet.derived.rounding import rounded
-from discreet.errors import TableError
-from discreet.perturbation.ingredient import Ingredient
+from discreet._version import __version__
+from discreet.arrays import FloatArray, SmallIntArray
+from discreet.derived.components import (
+    CellPlaces,
+    Component,
+    IngredientCells,
+    components,
+    joined,
+    spread,
+)
+from discreet.derived.formulas import FigureValues, combined, rounded, shown
+from discreet.derived.key_figure import KeyFigure, is_limit
+from discreet.errors import Problem, TableError, shortened
 from discreet.tables import (
+    CellNote,
     CellStatus,
     Dimension,
     Figure,
+    Note,
     ProtectedTable,
+    Provenance,
     figure_dimension,
     without_unpublished,
 )
-from discreet.tables.listing import listed_codes
-from discreet.tables.parts import Parts, level_numbers, parts_with_figures, within
-from discreet.tables.texts import by_language
+from discreet.tables.dimension import Parts, level_numbers, parts_with_figures, within
+from discreet.tables.figures import FIGURE, by_language
+from discreet.tables.ingredient import Ingredient
+from discreet.tables.protected import listed_codes
 
-__all__ = ["derive"]
+__all__ = [
+    "BRACKETS",
+    "cell_notes",
+    "check_arguments",
+    "check_codes",
+    "derive",
+    "notes",
+    "provenance",
+]
 
-FloatArray = npt.NDArray[np.float64]
-StatusArray = npt.NDArray[np.int8]
+_MOST_PROBLEMS = 10
+
+
+def check_arguments(ingredients: Any, figures: Any, bracket_above: Any, found_codes: Any) -> None:
+    """Refuse what is no ingredient, no figure or no option."""
+    problems = list(_type_problems(ingredients, figures))
+    if bracket_above is not None and not is_limit(bracket_above):
+        problems.append(Problem("bracket_above is a number of at least 0", "bracket_above"))
+    if found_codes not in ("list", "hide"):
+        problems.append(Problem('found_codes is "list" or "hide"', "found_codes"))
+    _refuse(problems, "argument")
+    _refuse(list(_name_problems(ingredients, figures)), "key-figure")
+
+
+def check_codes(figures: Sequence[KeyFigure], dimensions: Sequence[Dimension]) -> None:
+    """Refuse figures that name variables or codes that the table has not."""
+    problems = [problem for figure in figures for problem in _code_problems(figure, dimensions)]
+    if len(figures) > 1 and any(dimension.name == FIGURE for dimension in dimensions):
+        what = f"no spanning variable may be called {FIGURE!r} in a table of several figures"
+        problems.append(Problem(what, FIGURE))
+    _refuse(problems, "key-figure")
+
+
+def _refuse(problems: Sequence[Problem], code: str) -> None:
+    if problems:
+        raise TableError(
+            problems[0].what if len(problems) == 1 else f"{len(problems)} mistakes in key figures",
+            code=code,
+            where=problems[0].where if len(problems) == 1 else "",
+            hint=problems[0].hint,
+            problems=shortened(problems, _MOST_PROBLEMS),
+        )
+
+
+def _type_problems(ingredients: Any, figures: Any) -> Iterator[Problem]:
+    if not isinstance(ingredients, Mapping):
+        yield Problem("ingredients are given by name", "ingredients", 'such as {"people": …}')
+    else:
+        for name, made in ingredients.items():
+            if not isinstance(made, Ingredient):
+                what = f"an Ingredient is needed, this is a {type(made).__name__}"
+                hint = "make it with count_ingredient or magnitude_ingredient"
+                yield Problem(what, str(name), hint)
+    if not isinstance(figures, Sequence) or isinstance(figures, str):
+        yield Problem("a list of key figures is needed", "figures")
+        return
+    for at, figure in enumerate(figures):
+        if not isinstance(figure, KeyFigure):
+            what = f"a KeyFigure is needed, this is a {type(figure).__name__}"
+            yield Problem(what, f"figures[{at}]")
+
+
+def _name_problems(
+    ingredients: Mapping[str, Ingredient], figures: Sequence[KeyFigure]
+) -> Iterator[Problem]:
+    if not any(not figure.hidden for figure in figures):
+        what = "all figures are hidden" if figures else "there is no figure"
+        yield Problem(what, "figures", "a table needs one that is shown")
+    for name, times in Counter(figure.name for figure in figures).items():
+        if times > 1:
+            yield Problem(f"{times} figures have this name", name)
+    names = {figure.name for figure in figures}
+    for figure in figures:
+        for name in figure.ingredients:
+            if name not in ingredients:
+                hint = _advice(name, ingredients, names)
+                yield Problem(f"there is no ingredient {name!r}", figure.name, hint)
+        if figure.shown in ingredients:
+            made = ingredients[figure.shown].protected.figures
+            kind = made[0].kind if made else "count"  # a plain count names no figure
+            if figure.kind not in (kind, "sum" if kind == "count" else kind):
+                what = f"a {kind} cannot be shown as a {figure.kind}"
+                yield Problem(what, figure.name, f'write kind="{kind}"')
+
+
+def _advice(name: str, ingredients: Mapping[str, Ingredient], figures: set[str]) -> str:
+    if name in figures:
+        return "figures are made of ingredients, not of other figures"
+    near = get_close_matches(name, list(ingredients), n=1)
+    known = f"ingredients: {', '.join(ingredients)}" if ingredients else ""
+    return f"did you mean {near[0]!r}?" if near else known
+
+
+def _code_problems(figure: KeyFigure, dimensions: Sequence[Dimension]) -> Iterator[Problem]:
+    known = {dimension.name: dimension for dimension in dimensions}
+    for variable in (*figure.over, *figure.base):
+        if variable not in known:
+            hint = f"variables: {', '.join(known)}" if known else ""
+            yield Problem(f"the table has no variable {variable!r}", figure.name, hint)
+    for variable, code in figure.base.items():
+        if variable in known and code not in known[variable].index:
+            yield Problem(f"{variable} has no code {code!r}", figure.name)
+
+
+BRACKETS = Note(
+    "brackets",
+    {
+        "en": "Figures in parentheses are of limited value: the noise that the method can add may "
+        "have changed them relatively strongly.",
+        "de": "Werte in Klammern haben eingeschränkten Aussagewert: Die mögliche Überlagerung kann "
+        "sie relativ stark verändert haben.",
+    },
+)
+
+
+def notes(known: Mapping[str, Component], *, bracketed: bool) -> tuple[Note, ...]:
+    """The notes of all ingredients, each once, and one on brackets if there are any."""
+    found: list[Note] = []
+    for component in known.values():
+        found += [note for note in component.protected.notes if note not in found]
+    if bracketed and all(note.kind != BRACKETS.kind for note in found):
+        found.append(BRACKETS)
+    return tuple(found)
+
+
+def cell_notes(known: Mapping[str, Component], *, several: bool) -> tuple[CellNote, ...]:
+    """The notes on cells of all ingredients, each once; for all figures of the cell."""
+    found: list[CellNote] = []
+    for component in known.values():
+        for note in component.protected.cell_notes:
+            extended = CellNote((*note.codes, None), note.note) if several else note
+            if extended not in found:
+                found.append(extended)
+    return tuple(found)
+
+
+def provenance(
+    known: Mapping[str, Component],
+    digests: Mapping[str, str],
+    hidden: Collection[str] = (),
+) -> Provenance:
+    """One provenance for figures of several tables.
+
+    Each digest is named once. Where several differ, they are named after the first of
+    their ingredients that is shown, or numbered. A time is kept if all agree.
+
+    Args:
+        known: The ingredients.
+        digests: Digests besides theirs.
+        hidden: Ingredients whose names are not printed.
+    """
+    every = {name: component.protected.provenance for name, component in known.items()}
+    methods = dict.fromkeys(origin.method for origin in every.values())
+    grids = dict.fromkeys(origin.key_grid for origin in every.values() if origin.key_grid)
+    times = {origin.time for origin in every.values()}
+    named: dict[str, str] = {}
+    for kind in dict.fromkeys(kind for origin in every.values() for kind in origin.digests):
+        named.update(_named(kind, every, hidden))
+    return Provenance(
+        version=__version__,
+        method=", ".join(methods),
+        key_grid=", ".join(grids),
+        digests={**named, **digests},
+        time=times.pop() if len(times) == 1 else "",
+    )
+
+
+def _named(
+    kind: str, every: Mapping[str, Provenance], hidden: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """The digests of a kind, each once, under a name."""
+    users: dict[str, list[str]] = {}
+    for name, origin in every.items():
+        if kind in origin.digests:
+            users.setdefault(origin.digests[kind], []).append(name)
+    for number, (digest, names) in enumerate(users.items(), 1):
+        shown = [name for name in names if name not in hidden]
+        if len(users) == 1:
+            yield kind, digest
+        else:
+            yield f"{shown[0]}.{kind}" if shown else f"{kind} {number}", digest
+
 
 #: Larger whole numbers are not exact as floating-point numbers.
 _EXACT = 2.0**53
@@ -51,9 +240,9 @@ class _Column:
     """The cells of one figure, ready for publication."""
 
     figure: Figure
-    places: Places
+    places: CellPlaces
     value: FloatArray
-    status: StatusArray
+    status: SmallIntArray
 
     @property
     def bracketed(self) -> bool:
@@ -88,7 +277,7 @@ def derive(
 
     >>> import polars as pl
     >>> from discreet import PerturbationTable, Table, derive
-    >>> from discreet.perturbation import count_ingredient
+    >>> from discreet.protection.noise import count_ingredient
     >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [9, 5, 4], "key": [0.1, 0.9, 0.2]})
     >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
     >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
@@ -141,7 +330,7 @@ def _column(
 
 def _compared(
     figure: KeyFigure, known: Mapping[str, Component], parts: Parts | None
-) -> tuple[Places, Result]:
+) -> tuple[CellPlaces, FigureValues]:
     """A figure of two ingredients wherever one of them has anything."""
     part, whole = (known[name] for name in figure.compared)
     to = _fixed(figure, part.dimensions)
@@ -168,7 +357,7 @@ def _compared(
     return places, combined(figure.kind, above, under, same, figure.scale)
 
 
-def _check_share(name: str, above: Cells, under: Cells) -> None:
+def _check_share(name: str, above: IngredientCells, under: IngredientCells) -> None:
     """Refuse shares of what is no part: noise may exceed the whole, originals may not.
 
     Without it, cutting off at 100 would turn wrong figures into plausible ones.
@@ -183,7 +372,7 @@ def _check_share(name: str, above: Cells, under: Cells) -> None:
         )
 
 
-def _one_cell(places: Places, reference: Places) -> npt.NDArray[np.bool_]:
+def _one_cell(places: CellPlaces, reference: CellPlaces) -> npt.NDArray[np.bool_]:
     """Where a cell is compared with itself."""
     same = np.ones(len(places), dtype=np.bool_)
     for own, other in zip(places.index, reference.index, strict=True):
@@ -210,7 +399,7 @@ def _figure(figure: KeyFigure, known: Mapping[str, Component]) -> Figure:
     return Figure(name=figure.name, kind=figure.kind, titles=titles, unit=unit, decimals=decimals)
 
 
-def _status(figure: KeyFigure, result: Result, limit: float | None) -> StatusArray:
+def _status(figure: KeyFigure, result: FigureValues, limit: float | None) -> SmallIntArray:
     """What the cells of a figure are; decided before rounding."""
     if figure.bracket_above is not None:
         limit = float(figure.bracket_above)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.classifications import Classification
-from discreet.perturbation.ingredient import Ingredient
 from discreet.tables import Dimension, ProtectedTable, Provenance
+from discreet.tables.ingredient import Ingredient
 
 __all__ = ["people"]
 

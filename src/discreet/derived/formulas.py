@@ -1,32 +1,33 @@
-"""How figures are computed, and how far noise can be expected to move them. CONFIDENTIAL.
+"""How figures are computed and rounded, and how far noise can move them. CONFIDENTIAL.
 
 In: the cells of one or two ingredients at the same places. Out: values and expected
 relative errors, by the delta method at the protected values. The noise of two cells counts
 as independent unless they are one cell. Other cells may happen to hold the same records and
-so have the same noise; to take that into account would tell that they do.
+so have the same noise; to take that into account would tell that they do. Halves are rounded
+away from zero, as in print: the digits of a number are those it is written with, so 2.675
+has a half at two decimals, although the nearest binary number lies a little below it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.derived.cells import Cells
+from discreet.arrays import BoolArray, FloatArray
+from discreet.derived.components import IngredientCells
 from discreet.tables.figures import FigureKind
 
-__all__ = ["Result", "combined", "shown"]
+__all__ = ["FigureValues", "combined", "rounded", "shown"]
 
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 
 #: Kinds that say nothing where what they are measured against is negative.
 _ABOVE_ZERO = frozenset({"share", "per_thousand", "change", "index"})
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Result:
+class FigureValues:
     """A figure at some places.
 
     Args:
@@ -44,14 +45,16 @@ class Result:
     official: BoolArray
 
 
-def shown(kind: FigureKind, cells: Cells) -> Result:
+def shown(kind: FigureKind, cells: IngredientCells) -> FigureValues:
     """An ingredient as it is; counts are never negative."""
     value = np.maximum(cells.value, 0.0) if kind == "count" else cells.value
     error = _relative(cells.deviation, value)
-    return Result(value, error, cells.numbered, cells.suppressed, cells.official)
+    return FigureValues(value, error, cells.numbered, cells.suppressed, cells.official)
 
 
-def combined(kind: FigureKind, part: Cells, whole: Cells, same: BoolArray, scale: float) -> Result:
+def combined(
+    kind: FigureKind, part: IngredientCells, whole: IngredientCells, same: BoolArray, scale: float
+) -> FigureValues:
     """A figure made of two ingredients.
 
     Args:
@@ -74,7 +77,7 @@ def combined(kind: FigureKind, part: Cells, whole: Cells, same: BoolArray, scale
         gained = scale * (part.value - whole.value)
         np.divide(gained, whole.value, out=value, where=numbered)
     error = _relative(np.where(same, 0.0, deviation), value)
-    return Result(
+    return FigureValues(
         value=_plausible(kind, value, part, whole),
         error=error,
         numbered=numbered,
@@ -84,7 +87,7 @@ def combined(kind: FigureKind, part: Cells, whole: Cells, same: BoolArray, scale
 
 
 def _quotient(
-    part: Cells, whole: Cells, where: BoolArray, scale: float
+    part: IngredientCells, whole: IngredientCells, where: BoolArray, scale: float
 ) -> tuple[FloatArray, FloatArray]:
     """A scaled quotient and its standard deviation.
 
@@ -104,7 +107,9 @@ def _relative(deviation: FloatArray, value: FloatArray) -> FloatArray:
     return np.asarray(error, dtype=np.float64)
 
 
-def _plausible(kind: FigureKind, value: FloatArray, part: Cells, whole: Cells) -> FloatArray:
+def _plausible(
+    kind: FigureKind, value: FloatArray, part: IngredientCells, whole: IngredientCells
+) -> FloatArray:
     """Figures as they can be: shares from 0 to 100, falls of at most 100, true signs."""
     if kind == "share":
         return np.clip(value, 0.0, 100.0)
@@ -116,3 +121,34 @@ def _plausible(kind: FigureKind, value: FloatArray, part: Cells, whole: Cells) -
         true_sign = np.sign(part.original - whole.original)
         return np.where(np.sign(value) == true_sign, value, 0.0)
     return value
+
+
+_NEAR = 1e-6
+_LAST_BITS = 2.0**-51
+#: Numbers from here on have no digits after the point.
+_WHOLE = 2.0**52
+
+
+def rounded(value: FloatArray, decimals: int) -> FloatArray:
+    """Figures with so many decimals; halves go away from zero.
+
+    >>> rounded(np.array([2.675, -0.5, 12.25]), 1).tolist()
+    [2.7, -0.5, 12.3]
+    """
+    scale = 10.0**decimals
+    size = np.abs(value) * scale
+    result = np.floor(size + 0.5) / scale
+    exact = size >= _WHOLE
+    result[exact] = np.abs(value[exact])
+    # Where the next digits are near a half, the number as it is written decides.
+    near = _NEAR + size * _LAST_BITS
+    halves = np.flatnonzero((np.abs(size - np.floor(size) - 0.5) < near) & ~exact)
+    if halves.size:
+        found, where = np.unique(np.abs(value[halves]), return_inverse=True)
+        digit = Decimal(1).scaleb(-decimals)
+        written = [
+            float(Decimal(repr(number)).quantize(digit, rounding=ROUND_HALF_UP))
+            for number in found.tolist()
+        ]
+        result[halves] = np.array(written, dtype=np.float64)[where]
+    return np.asarray(np.copysign(result, value) + 0.0, dtype=np.float64)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import narwhals as nw
 import polars as pl
 
+from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, MicrodataError, Problem
-from discreet.keygrid import IntArray
 
 if TYPE_CHECKING:
     import duckdb

@@ -1,20 +1,25 @@
-"""Record keys made from identifiers, and existing keys taken to the grid.
+"""Record keys of records: made from identifiers, taken to the grid, added to a file.
 
-In: records (confidential). Out: the same records with a column of whole numbers
-0 … M−1 (confidential; never in a published file).
+In: records (confidential), and a secret or their own keys. Out: the same records with a
+column of whole numbers 0 … M−1 (confidential; never in a published file), as a frame or
+as a Parquet file that its owner only can read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import polars as pl
 
-from discreet.errors import RecordKeyError
-from discreet.keygrid import IntArray, KeyGrid
+from discreet.arrays import IntArray
+from discreet.errors import MicrodataError, RecordKeyError
+from discreet.files import atomic_path
+from discreet.keygrid import KeyGrid
+from discreet.microdata.files import read_microdata
 from discreet.microdata.frames import (
     NarwhalsFrame,
     like,
@@ -25,12 +30,11 @@ from discreet.microdata.frames import (
     unsupported,
     with_computed,
 )
-from discreet.microdata.grid_values import check_digits, on_grid
 from discreet.microdata.identifiers import check_identifiers, identifier_texts
-from discreet.microdata.key_function import KeyFunction, cipher_key
+from discreet.microdata.key_values import KeyFunction, check_digits, cipher_key, on_grid
 from discreet.microdata.secret import Secret
 
-__all__ = ["import_record_keys", "with_record_keys"]
+__all__ = ["add_keys_to_file", "import_record_keys", "with_record_keys"]
 
 _ENGINES = ("is_polars", "is_pandas", "is_pyarrow", "is_duckdb", "is_pyspark")
 
@@ -177,3 +181,56 @@ def _placed(imported: NarwhalsFrame, column: str, made: str, to: str) -> Narwhal
     else:
         chosen = [*map(nw.col, names), nw.col(made).alias(to)]
     return imported.select(*chosen)
+
+
+def add_keys_to_file(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    id: str | Sequence[str],  # noqa: A002 - the word users know
+    secret: Secret | bytes | str | Path,
+    column: str = "record_key",
+    grid: KeyGrid | int | str = 10**15,
+    format: str | None = None,  # noqa: A002 - the word users know
+    table: str | None = None,
+    query: str | None = None,
+    text: Collection[str] = (),
+) -> Path:
+    """Write the records of a file, with their keys, to a Parquet file.
+
+    Records stream from file to file; memory holds eight bytes for each, to find
+    repeated identifiers. The file appears when it is complete, or not at all.
+
+    Args:
+        source: The file of records, as for `read_microdata`.
+        target: The Parquet file to write; its owner alone can read it.
+        id: Column, or columns, that identify a record.
+        secret: What makes the keys unpredictable; see `Secret`.
+        column: Name of the new column.
+        grid: The key grid.
+        format: Format of the source, if its name does not tell.
+        table: Table of the source, if it is a database.
+        query: SELECT statement to run in the source, if it is a database.
+        text: Columns of a CSV source to keep as text.
+    """
+    place = Path(target)
+    if place.suffix.lower() not in (".parquet", ".pq"):
+        raise MicrodataError(
+            "records with keys are written as Parquet",
+            code="format",
+            where=str(place),
+            hint="give the target the suffix .parquet",
+        )
+    if place.resolve() == Path(source).resolve():
+        raise MicrodataError("source and target are the same file", code="file", where=str(place))
+    held = Secret.of(secret)
+    with atomic_path(place, private=True) as temporary:
+        records = read_microdata(source, format=format, table=table, query=query, text=text)
+        keyed = nw.to_native(
+            with_record_keys(records, id=id, secret=held, column=column, grid=grid)
+        )
+        if isinstance(keyed, pl.LazyFrame):
+            keyed.sink_parquet(temporary)
+        else:
+            keyed.write_parquet(str(temporary))
+    return place

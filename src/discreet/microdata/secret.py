@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from discreet.errors import RecordKeyError
-from discreet.microdata.private_files import read_private, write_private
+from discreet.files import read_private, write_private
 
 __all__ = ["MINIMUM_BYTES", "Secret"]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import polars as pl
 
+from discreet.arrays import IntArray
 from discreet.errors import RecordKeyError
-from discreet.keygrid import IntArray, KeyGrid
+from discreet.keygrid import KeyGrid
 from discreet.microdata.frames import RowFunction
-from discreet.microdata.grid_values import on_grid
 from discreet.microdata.identifiers import identifier_texts
-from discreet.microdata.key_function import KeyFunction
+from discreet.microdata.key_values import KeyFunction, on_grid
 
 __all__ = ["with_grid_keys", "with_keys"]
 

@@ -6,7 +6,7 @@ public side of the confidentiality line; the modules cannot reach records or
 confidential tables.
 """
 
-from discreet.publication.limits import (
+from discreet.publication.formats import (
     CELL_LIMIT,
     FILE_COMPLETE_LIMIT,
     FORMATS,
@@ -15,9 +15,8 @@ from discreet.publication.limits import (
 )
 from discreet.publication.notation import Sign, legend
 from discreet.publication.notes import non_additivity, printed_notes
-from discreet.publication.report import write_report
-from discreet.publication.workbooks import write_workbook
-from discreet.publication.writing import write
+from discreet.publication.overview_page import write_report
+from discreet.publication.table_files import write, write_workbook
 
 __all__ = [
     "CELL_LIMIT",

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import IntArray, PositionArray, SmallIntArray
 from discreet.errors import PublicationError
-from discreet.publication.limits import FILE_COMPLETE_LIMIT
+from discreet.publication.formats import FILE_COMPLETE_LIMIT
 from discreet.tables import CellStatus, ProtectedTable
 
 __all__ = [
     "CHUNK",
-    "Cells",
+    "ListedCells",
     "cell_chunks",
     "decimals_of",
     "distinct_figures",
@@ -35,17 +36,14 @@ __all__ = [
 #: Number of cells written at a time.
 CHUNK = 1_000_000
 
-IndexArray = npt.NDArray[np.int32]
-IntArray = npt.NDArray[np.int64]
 ValueArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
-StatusArray = npt.NDArray[np.int8]
 
 _WITHOUT_NUMBER = (CellStatus.suppressed, CellStatus.not_applicable)
 _NUMBERED = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class ListedCells:
     """Some cells of a table, in its order.
 
     Args:
@@ -54,25 +52,25 @@ class Cells:
         status: `CellStatus` of each cell.
     """
 
-    index: tuple[IndexArray, ...]
+    index: tuple[PositionArray, ...]
     value: ValueArray
-    status: StatusArray
+    status: SmallIntArray
 
     def __len__(self) -> int:
         return len(self.value)
 
 
-def stored_cells(table: ProtectedTable) -> Cells:
+def stored_cells(table: ProtectedTable) -> ListedCells:
     """The cells of a table that differ from what an absent cell is."""
-    return Cells(table.index, table.value, table.status)
+    return ListedCells(table.index, table.value, table.status)
 
 
-def has_number(status: StatusArray) -> npt.NDArray[np.bool_]:
+def has_number(status: SmallIntArray) -> npt.NDArray[np.bool_]:
     """Which cells show a number: those that are neither suppressed nor inapplicable."""
     return np.isin(status, _WITHOUT_NUMBER, invert=True)
 
 
-def decimals_of(table: ProtectedTable, cells: Cells) -> int | IntArray:
+def decimals_of(table: ProtectedTable, cells: ListedCells) -> int | IntArray:
     """Digits after the decimal point of all cells, or of each if there are several figures."""
     if not table.several_figures:
         return table.figure_decimals()
@@ -85,8 +83,8 @@ def is_complete(table: ProtectedTable, complete: bool | None) -> bool:
 
 
 def distinct_figures(
-    value: ValueArray, status: StatusArray
-) -> tuple[ValueArray, StatusArray, IntArray]:
+    value: ValueArray, status: SmallIntArray
+) -> tuple[ValueArray, SmallIntArray, IntArray]:
     """The different pairs of value and status, and which of them each cell holds.
 
     Few pairs make up most tables, so that texts are made of pairs instead of cells.
@@ -103,7 +101,7 @@ def distinct_figures(
     return values[new], states[new], where
 
 
-def flat_keys(sizes: Sequence[int], index: Sequence[IndexArray], length: int) -> IntArray:
+def flat_keys(sizes: Sequence[int], index: Sequence[PositionArray], length: int) -> IntArray:
     """One number per cell that orders the cells as their positions do."""
     count = 1
     for size in sizes:
@@ -122,7 +120,7 @@ def flat_keys(sizes: Sequence[int], index: Sequence[IndexArray], length: int) ->
 
 def cell_chunks(
     table: ProtectedTable, complete: bool | None = None, *, size: int = CHUNK
-) -> Iterator[Cells]:
+) -> Iterator[ListedCells]:
     """The cells of a table in its order, `size` at a time; at least one chunk.
 
     Args:
@@ -137,10 +135,12 @@ def cell_chunks(
         return
     for start in range(0, max(len(stored), 1), size):
         part = slice(start, start + size)
-        yield Cells(tuple(at[part] for at in stored.index), stored.value[part], stored.status[part])
+        yield ListedCells(
+            tuple(at[part] for at in stored.index), stored.value[part], stored.status[part]
+        )
 
 
-def _grid_chunks(table: ProtectedTable, stored: Cells, size: int) -> Iterator[Cells]:
+def _grid_chunks(table: ProtectedTable, stored: ListedCells, size: int) -> Iterator[ListedCells]:
     sizes = [len(dimension) for dimension in table.dimensions]
     keys = flat_keys(sizes, stored.index, len(stored))
     whole = math.prod(sizes)
@@ -159,4 +159,4 @@ def _grid_chunks(table: ProtectedTable, stored: Cells, size: int) -> Iterator[Ce
         value[at] = stored.value[low:high]
         status[at] = stored.status[low:high]
         known = table.known(index, stop - start)
-        yield Cells(tuple(part[known] for part in index), value[known], status[known])
+        yield ListedCells(tuple(part[known] for part in index), value[known], status[known])

@@ -11,12 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.errors import PublicationError
-from discreet.publication.footnotes import footnotes
-from discreet.publication.labels import figure_text, labels_of
+from discreet.publication.layout import footnotes
 from discreet.publication.notation import legend
-from discreet.publication.notes import printed_notes
-from discreet.publication.parts import part_names
-from discreet.publication.words import words
+from discreet.publication.notes import part_names, printed_notes
+from discreet.publication.words import figure_text, labels_of, words
 from discreet.tables import Dimension, ProtectedTable
 from discreet.tables.figures import Figure
 

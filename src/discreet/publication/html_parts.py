@@ -1,6 +1,6 @@
 """Pieces of HTML pages: tables, legends, notes, provenance, and the page around them.
 
-In: `Layout` and `ProtectedTable`. Out: HTML text, piece by piece. Public. Every
+In: `PageLayout` and `ProtectedTable`. Out: HTML text, piece by piece. Public. Every
 text is escaped; nothing is loaded from elsewhere.
 """
 
@@ -13,12 +13,9 @@ from importlib import resources
 
 import numpy as np
 
-from discreet.publication.cells import IntArray
+from discreet.arrays import IntArray
 from discreet.publication.description import provenance_lines
-from discreet.publication.footnotes import Footnotes, footnotes
-from discreet.publication.headings import headings
-from discreet.publication.labels import is_figure, labels_at, levels_at
-from discreet.publication.layout import Block, Layout
+from discreet.publication.layout import BodyRows, Footnotes, PageLayout, footnotes, headings
 from discreet.publication.notation import (
     INAPPLICABLE,
     OFFICIAL,
@@ -29,7 +26,7 @@ from discreet.publication.notation import (
     number_text,
 )
 from discreet.publication.notes import printed_notes
-from discreet.publication.words import Words, words
+from discreet.publication.words import Words, is_figure, labels_at, levels_at, words
 from discreet.tables import CellStatus, ProtectedTable
 
 __all__ = [
@@ -70,7 +67,7 @@ def page_tail() -> str:
 
 
 def table_html(
-    layout: Layout,
+    layout: PageLayout,
     language: str,
     *,
     identifier: str,
@@ -101,7 +98,7 @@ def table_html(
 class _Page:
     """A table on a page: how it is laid out, and what is said about its parts."""
 
-    layout: Layout
+    layout: PageLayout
     language: str
     labels: bool
     identifier: str
@@ -207,7 +204,7 @@ def _indent(level: int) -> str:
     return f' class="l{min(level, _DEEPEST)}"' if level else ""
 
 
-def _row_texts(page: _Page, block: Block) -> Iterator[str]:
+def _row_texts(page: _Page, block: BodyRows) -> Iterator[str]:
     """The cells of each row as one text."""
     language = page.language
     text = words(language)

@@ -1,40 +1,48 @@
-"""Laying a table out on a page: which variables go down, which across.
+"""A table laid out on a page: its variables down and across, its headings and footnotes.
 
-In: `ProtectedTable`. Out: `Layout`, the shown combinations of codes for rows and
-columns, and the body in blocks of rows. Public. What a cell of the shown rows and
-columns is that is not stored, the table says; on parts it lacks, it is unknown.
+In: `ProtectedTable`. Out: `PageLayout`, the shown combinations of codes for rows and columns
+with the body in blocks of rows; rows of headings, each over the columns it belongs to;
+numbered remarks and where their marks stand. Public. What a cell of the shown rows and
+columns is that is not stored, the table says; on parts it lacks, it is unknown. A remark
+that names one variable marks its heading; one that names several marks the cells; one that
+names none is about the whole table and is printed with its other notes.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import BoolArray, IntArray, SmallIntArray
 from discreet.errors import Problem, PublicationError
-from discreet.publication.cells import (
-    Cells,
-    IntArray,
-    StatusArray,
-    ValueArray,
-    flat_keys,
-    is_complete,
-    stored_cells,
-)
-from discreet.tables import CellStatus, Dimension, ProtectedTable
+from discreet.publication.cells import ListedCells, ValueArray, flat_keys, is_complete, stored_cells
+from discreet.publication.words import figure_line, is_figure, labels_at, levels_at, words
+from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
 from discreet.tables.figures import FIGURE
 
-__all__ = ["Block", "Layout", "arrange", "lay_out"]
-
-Mask = npt.NDArray[np.bool_]
+__all__ = [
+    "BodyRows",
+    "FootnoteMarks",
+    "Footnotes",
+    "Heading",
+    "PageLayout",
+    "Remark",
+    "arrange",
+    "footnotes",
+    "headings",
+    "lay_out",
+    "mark",
+    "whole_notes",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BodyRows:
     """Some rows of the body.
 
     Args:
@@ -46,12 +54,12 @@ class Block:
 
     first: int
     value: ValueArray
-    status: StatusArray
+    status: SmallIntArray
     decimals: int | IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class PageLayout:
     """A table on a page.
 
     Args:
@@ -77,7 +85,7 @@ class Layout:
         """The spanning variable at a position of the table."""
         return self.table.dimensions[at]
 
-    def blocks(self, rows: int = 2_000) -> Iterator[Block]:
+    def blocks(self, rows: int = 2_000) -> Iterator[BodyRows]:
         """The body, so many rows at a time."""
         cells = stored_cells(self.table)
         down = _places(self.table, self.rows, self.row_codes, cells)
@@ -94,9 +102,9 @@ class Layout:
             status = self._absent(first, last)
             value[place] = cells.value[part]
             status[place] = cells.status[part]
-            yield Block(first, value, status, self._decimals(first, last))
+            yield BodyRows(first, value, status, self._decimals(first, last))
 
-    def _absent(self, first: int, last: int) -> StatusArray:
+    def _absent(self, first: int, last: int) -> SmallIntArray:
         """What the cells of some rows are where they are not stored."""
         table, shape = self.table, (last - first, len(self.column_codes))
         if table.parts is None and not table.figures and not table.suppressed_parts:
@@ -124,7 +132,7 @@ class Layout:
             each = decimals[self.row_codes[first:last, self.rows.index(at)]][:, np.newaxis]
         return np.broadcast_to(each, shape)
 
-    def chosen(self, wanted: Sequence[int | None]) -> tuple[Mask, Mask]:
+    def chosen(self, wanted: Sequence[int | None]) -> tuple[BoolArray, BoolArray]:
         """Which rows and which columns belong to some codes.
 
         Args:
@@ -136,7 +144,7 @@ class Layout:
         )
 
 
-def _matching(codes: IntArray, wanted: Sequence[int | None]) -> Mask:
+def _matching(codes: IntArray, wanted: Sequence[int | None]) -> BoolArray:
     match = np.ones(len(codes), dtype=np.bool_)
     for part, code in zip(codes.T, wanted, strict=True):
         if code is not None:
@@ -145,7 +153,7 @@ def _matching(codes: IntArray, wanted: Sequence[int | None]) -> Mask:
 
 
 def _places(
-    table: ProtectedTable, variables: Sequence[int], codes: IntArray, cells: Cells
+    table: ProtectedTable, variables: Sequence[int], codes: IntArray, cells: ListedCells
 ) -> IntArray:
     """For each cell, the row (or column) it stands in; -1 if that is not shown."""
     sizes = [len(table.dimensions[at]) for at in variables]
@@ -233,9 +241,9 @@ def lay_out(
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     complete: bool | None = None,
-    keep: Sequence[Mask] | None = None,
+    keep: Sequence[BoolArray] | None = None,
     limit: int | None = None,
-) -> Layout:
+) -> PageLayout:
     """Lay a table out.
 
     Args:
@@ -253,7 +261,7 @@ def lay_out(
     if limit is not None and whole:
         _check_limit(math.prod(int(mask.sum()) for mask in masks), limit, table.name)
     cells = None if whole else stored_cells(table)
-    layout = Layout(
+    layout = PageLayout(
         table=table,
         rows=down,
         columns=across,
@@ -276,7 +284,10 @@ def _check_limit(size: int, limit: int, name: str) -> None:
 
 
 def _shown(
-    table: ProtectedTable, variables: Sequence[int], masks: Sequence[Mask], cells: Cells | None
+    table: ProtectedTable,
+    variables: Sequence[int],
+    masks: Sequence[BoolArray],
+    cells: ListedCells | None,
 ) -> IntArray:
     """The combinations of codes to show: all, or those of the cells and the totals."""
     if not variables:
@@ -293,3 +304,266 @@ def _shown(
         parts.append(rest % size)
         rest = rest // size
     return np.stack(parts[::-1], axis=1)
+
+
+_RAISED = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹\u02d2")
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A numbered remark and the cells it is about.
+
+    Args:
+        number: Number of its note, from 1.
+        wanted: Per dimension, the position of a code; None for all.
+    """
+
+    number: int
+    wanted: tuple[int | None, ...]
+
+    def holds(self, cells: ListedCells) -> BoolArray:
+        """Which cells it is about."""
+        match = np.ones(len(cells), dtype=np.bool_)
+        for part, code in zip(cells.index, self.wanted, strict=True):
+            if code is not None:
+                match &= part == code
+        return match
+
+
+@dataclass(frozen=True, slots=True)
+class Footnotes:
+    """The remarks of a table.
+
+    Args:
+        notes: The notes in the order of their numbers, from 1.
+        remarks: Every place a note belongs to.
+        headings: (dimension, code) → numbers of the notes about it alone.
+    """
+
+    notes: tuple[Note, ...]
+    remarks: tuple[Remark, ...]
+    headings: Mapping[tuple[int, int], tuple[int, ...]]
+
+    def of_code(self, at: int, code: int) -> tuple[int, ...]:
+        """Numbers of the notes that stand at the heading of a code."""
+        return self.headings.get((at, code), ())
+
+    def texts(self, marks: FootnoteMarks, language: str) -> list[str]:
+        """The notes of each set of numbers as one text; empty for the empty set."""
+        return [
+            " | ".join(self.notes[number - 1].text(language) for number in numbers)
+            for numbers in marks.sets
+        ]
+
+    def of_block(self, layout: PageLayout, first: int, rows: int) -> FootnoteMarks | None:
+        """The marks in some rows of the body; None if there are none."""
+        inner = [part for part in self.remarks if _named(part.wanted) > 1]
+        marks = FootnoteMarks(np.zeros((rows, layout.shape[1]), dtype=np.int64), [()])
+        for remark in inner:
+            down, across = layout.chosen(remark.wanted)
+            marks.add(np.outer(down[first : first + rows], across), remark.number)
+        return marks if len(marks.sets) > 1 else None
+
+    def of_cells(self, cells: ListedCells) -> FootnoteMarks:
+        """All the notes about each cell, whether they stand at it or at a heading."""
+        marks = FootnoteMarks(np.zeros(len(cells), dtype=np.int64), [()])
+        for remark in self.remarks:
+            marks.add(remark.holds(cells), remark.number)
+        return marks
+
+
+@dataclass(slots=True)
+class FootnoteMarks:
+    """For each cell, which of a few sets of numbers stands at it."""
+
+    which: IntArray
+    sets: list[tuple[int, ...]]
+
+    def add(self, mask: BoolArray, number: int) -> None:
+        """Add a number to the set of each cell of a mask."""
+        before = self.which.copy()
+        for old in np.unique(before[mask]).tolist():
+            if number in self.sets[old]:
+                continue
+            joint = (*self.sets[old], number)
+            if joint not in self.sets:
+                self.sets.append(joint)
+            self.which[mask & (before == old)] = self.sets.index(joint)
+
+
+def mark(numbers: Sequence[int]) -> str:
+    """Numbers of notes as raised figures.
+
+    >>> mark((1, 12))
+    '¹˒¹²'
+    """
+    return ",".join(map(str, numbers)).translate(_RAISED)
+
+
+def footnotes(table: ProtectedTable) -> Footnotes:
+    """The remarks of a table; a place that it does not have is an error."""
+    places = _mark_places(table)
+    notes: list[Note] = []
+    remarks, heads = [], dict[tuple[int, int], tuple[int, ...]]()
+    for note, wanted in places:
+        if not _named(wanted):
+            continue
+        if note not in notes:
+            notes.append(note)
+        number = notes.index(note) + 1
+        remarks.append(Remark(number, wanted))
+        if _named(wanted) == 1:
+            at = next(k for k, code in enumerate(wanted) if code is not None)
+            key = (at, wanted[at] or 0)
+            if number not in heads.get(key, ()):
+                heads[key] = (*heads.get(key, ()), number)
+    return Footnotes(tuple(notes), tuple(remarks), heads)
+
+
+def whole_notes(table: ProtectedTable) -> tuple[Note, ...]:
+    """The cell notes that are about all cells."""
+    return tuple(note for note, wanted in _mark_places(table) if not _named(wanted))
+
+
+def _named(wanted: Iterable[int | None]) -> int:
+    return sum(code is not None for code in wanted)
+
+
+def _mark_places(table: ProtectedTable) -> list[tuple[Note, tuple[int | None, ...]]]:
+    """Each note with the positions of its codes, per dimension; also of a figure."""
+    problems, found = [], []
+    sizes = {len(table.spanning), len(table.dimensions)}
+    for number, remark in enumerate(table.cell_notes, 1):
+        where = f"{table.name}, note {number}"
+        if len(remark.codes) not in sizes:
+            what = f"a note has {len(remark.codes)} codes; the table spans {min(sizes)} variables"
+            problems.append(Problem(what, where, "give one code per variable; None for all"))
+            continue
+        codes = [*remark.codes, *[None] * (len(table.dimensions) - len(remark.codes))]
+        wanted: list[int | None] = []
+        for dimension, code in zip(table.dimensions, codes, strict=True):
+            if code is not None and code not in dimension.index:
+                hint = f"note the codes of {dimension.name} that are printed"
+                problems.append(Problem(f"there is no code {code!r}", where, hint))
+            wanted.append(None if code is None else dimension.index.get(code))
+        found.append((remark.note, tuple(wanted)))
+    if problems:
+        raise PublicationError(
+            problems[0].what,
+            code="notes",
+            where=problems[0].where,
+            hint=problems[0].hint,
+            problems=problems,
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading over some columns.
+
+    Args:
+        text: What it says.
+        column: First column it stands over.
+        width: Number of columns it stands over.
+        height: Number of heading rows it takes.
+        marks: Numbers of the remarks about it.
+    """
+
+    text: str
+    column: int
+    width: int
+    height: int
+    marks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _HeadingEntry:
+    """One step from the top heading down to a column; the key tells neighbours apart."""
+
+    key: tuple[int, int]
+    text: str
+    marks: tuple[int, ...] = ()
+
+
+_Path = tuple[_HeadingEntry | None, ...]
+
+
+def headings(layout: PageLayout, language: str = "en") -> list[list[Heading]]:
+    """The rows of headings over the columns, from the top.
+
+    The first row names the variables; then each variable has a row per level, in
+    which a code stands over everything below it. Figures need no name over them; if
+    they come first, the names stand below each.
+    """
+    table = layout.table
+    width = len(layout.column_codes)
+    if not layout.columns:
+        return [[Heading(figure_line(table, language) or words(language).value, 0, 1, 1)]]
+    remarks = footnotes(table)
+    paths = [
+        _paths(layout, at, layout.column_codes[:, k], language, remarks)
+        for k, at in enumerate(layout.columns)
+    ]
+    whole = [tuple(itertools.chain(*parts)) for parts in zip(*paths, strict=True)]
+    depth = len(whole[0])
+    rows = [_runs(whole, row, depth) for row in range(depth)]
+    named = [at for at in layout.columns if not is_figure(table, at)]
+    if not named:
+        return rows
+    titles = " / ".join(layout.dimension(at).title(language) for at in named)
+    if is_figure(table, layout.columns[0]):
+        names = [Heading(titles, above.column, above.width, 1) for above in rows[0]]
+        return [rows[0], names, *rows[1:]]
+    return [[Heading(titles, 0, width, 1)], *rows]
+
+
+def _paths(
+    layout: PageLayout, at: int, codes: IntArray, language: str, remarks: Footnotes
+) -> list[_Path]:
+    """For each column, the headings from the top level down; None extends the one above.
+
+    A code that is shown with parts below it stands over them and over itself; its
+    own column is headed with the word for "together".
+    """
+    dimension, together = layout.dimension(at), words(language).together
+    labels, levels = labels_at(layout.table, at, language), levels_at(layout.table, at)
+    flat = is_figure(layout.table, at)
+    shown = {int(code) for code in codes}
+    depth = max(1, max(int(levels[code]) for code in shown))
+    above = set() if flat else {int(dimension.parents[code]) for code in shown}
+
+    def entry(code: int) -> _HeadingEntry:
+        return _HeadingEntry((at, code), labels[code], remarks.of_code(at, code))
+
+    result: dict[int, _Path] = {}
+    for code in shown:
+        chain = []
+        step = code
+        while step > 0 and not flat:
+            chain.append(step)
+            step = int(dimension.parents[step])
+        path: list[_HeadingEntry | None] = [entry(part) for part in reversed(chain)]
+        if code == 0 or flat:
+            path = [entry(code)]
+        elif code in above:
+            path.append(_HeadingEntry((at, -code), together))
+        result[code] = tuple(path + [None] * (depth - len(path)))
+    return [result[int(code)] for code in codes]
+
+
+def _runs(paths: Sequence[_Path], row: int, depth: int) -> list[Heading]:
+    """The headings of one row: neighbours with the same path down to it share one."""
+    found = []
+    column = 0
+    for prefix, group in itertools.groupby(paths, key=lambda path: path[: row + 1]):
+        width = sum(1 for _ in group)
+        entry = prefix[row]
+        if entry is not None:
+            path = paths[column]
+            height = 1
+            while row + height < depth and path[row + height] is None:
+                height += 1
+            found.append(Heading(entry.text, column, width, height, entry.marks))
+        column += width
+    return found

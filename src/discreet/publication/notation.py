@@ -13,10 +13,10 @@ from decimal import ROUND_HALF_UP, Decimal
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import IntArray, SmallIntArray, TextArray
 from discreet.errors import PublicationError
-from discreet.publication.cells import IntArray, StatusArray, ValueArray, distinct_figures
+from discreet.publication.cells import ValueArray, distinct_figures
 from discreet.publication.words import words
 from discreet.tables import CellStatus, ProtectedTable
 
@@ -42,7 +42,6 @@ OFFICIAL = "*"
 LIMITED = "( )"
 INAPPLICABLE = "x"
 
-TextArray = npt.NDArray[np.object_]
 
 _MOST_DECIMALS = 15
 #: Below, a number and its decimals have so few digits that floats hold them exactly.
@@ -172,7 +171,7 @@ def exact_text(value: int | float) -> str:
 
 def figure_texts(
     value: ValueArray,
-    status: StatusArray,
+    status: SmallIntArray,
     text: Callable[[int | float, int, int], str],
     decimals: int | IntArray = 0,
 ) -> TextArray:
@@ -216,7 +215,7 @@ def symbol(value: int | float, status: int, decimals: int, language: str | None 
 
 
 def symbols(
-    value: ValueArray, status: StatusArray, decimals: int | IntArray, language: str | None = None
+    value: ValueArray, status: SmallIntArray, decimals: int | IntArray, language: str | None = None
 ) -> TextArray:
     """Each cell as printed.
 

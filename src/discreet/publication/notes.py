@@ -1,7 +1,7 @@
-"""Remarks printed with a table: its own, its suppressed parts, how far it adds up.
+"""Notes printed with a table: its own, its suppressed parts, how far it adds up.
 
-In: `ProtectedTable`. Out: notes in a language. Public: every number here is a
-published value or a sum of published values.
+In: `ProtectedTable`. Out: notes in a language. Public: every number here is a published
+value or a sum of published values.
 """
 
 from __future__ import annotations
@@ -16,15 +16,82 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from discreet.publication.footnotes import whole_notes
+from discreet.arrays import BoolArray
+from discreet.publication.layout import whole_notes
 from discreet.publication.notation import number_text
-from discreet.publication.parts import suppressed_parts_note
 from discreet.publication.words import LANGUAGES, words
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
+from discreet.tables.dimension import Parts
 from discreet.tables.figures import Figure
-from discreet.tables.parts import Parts
 
-__all__ = ["FIGURES", "non_additivity", "printed_notes", "unlisted_text"]
+__all__ = [
+    "FIGURES",
+    "SUPPRESSED_PARTS",
+    "non_additivity",
+    "part_names",
+    "printed_notes",
+    "suppressed_parts_note",
+    "unlisted_text",
+]
+
+#: Kind of the note that names the suppressed parts.
+SUPPRESSED_PARTS = "suppressed-parts"
+
+_FINEST, _TOTAL = 0, 1
+
+
+def suppressed_parts_note(table: ProtectedTable) -> Note | None:
+    """The note on suppressed parts; None if there are none, or a note says it already."""
+    if not table.suppressed_parts or any(n.kind == SUPPRESSED_PARTS for n in table.notes):
+        return None
+    texts = {}
+    for language in LANGUAGES:
+        names = "; ".join(part_names(table, language))
+        texts[language] = words(language).suppressed_parts.format(parts=names)
+    return Note(SUPPRESSED_PARTS, texts)
+
+
+def part_names(table: ProtectedTable, language: str) -> list[str]:
+    """The name of each suppressed part; with the figures concerned, if not all are."""
+    spanning = table.spanning
+    figures: dict[tuple[int, ...], set[int]] = {}
+    for part in sorted(table.suppressed_parts):
+        figures.setdefault(part[: len(spanning)], set()).update(part[len(spanning) :])
+    names = []
+    for part, numbers in figures.items():
+        name = _name(spanning, part, language)
+        titles = [figure.title(language) for figure in _concerned(table, numbers)]
+        names.append(f"{name} ({', '.join(titles)})" if titles else name)
+    return names
+
+
+def _concerned(table: ProtectedTable, numbers: Iterable[int]) -> list[Figure]:
+    """The figures of a part; none where all figures are concerned."""
+    if not table.several_figures or {_FINEST, _TOTAL} <= set(numbers):
+        return []
+    only_first = _TOTAL in set(numbers)
+    return list(table.figures[:1] if only_first else table.figures[1:])
+
+
+def _name(spanning: Iterable[Dimension], part: Iterable[int], language: str) -> str:
+    pairs = zip(spanning, part, strict=True)
+    named = [_level(dimension, number, language) for dimension, number in pairs]
+    return " × ".join(filter(None, named)) or words(language).no_break
+
+
+def _level(dimension: Dimension, number: int, language: str) -> str:
+    """The level of a variable in a part; empty for the total."""
+    depth = int(dimension.levels.max())
+    if number == _TOTAL or depth == 0:
+        return ""
+    level = depth if number == _FINEST else number - 1
+    if depth == 1:
+        return dimension.title(language)
+    text = words(language)
+    given = dimension.classifications[0].level_names[level - 1 : level]
+    where = given[0] if given else text.level.format(level=level)
+    return text.add_level.format(name=dimension.title(language), level=where)
+
 
 #: Kind of the note with the published figures that do not add up.
 FIGURES = "non-additivity-figures"
@@ -34,9 +101,8 @@ _GENERAL = "non-additivity"
 #: Every file of a table prints the same note; it is forgotten with the table.
 _KNOWN: MutableMapping[ProtectedTable, Note | None] = WeakKeyDictionary()
 
-Mask = npt.NDArray[np.bool_]
 #: Positions, values and states of cells.
-Cells = tuple[tuple[npt.NDArray[np.int32], ...], npt.NDArray[Any], npt.NDArray[np.int8]]
+_CellArrays = tuple[tuple[npt.NDArray[np.int32], ...], npt.NDArray[Any], npt.NDArray[np.int8]]
 
 
 def printed_notes(table: ProtectedTable) -> tuple[Note, ...]:
@@ -151,7 +217,7 @@ def _sums(table: ProtectedTable) -> tuple[int | float | None, list[int | float |
     return total, one_way + inner
 
 
-def _margins(table: ProtectedTable) -> Cells:
+def _margins(table: ProtectedTable) -> _CellArrays:
     """The cells with all variables at their total, or all but one."""
     broken_down = np.zeros(table.stored, dtype=np.int8)
     for dimension, part in zip(table.dimensions, table.index, strict=True):
@@ -180,7 +246,7 @@ def _differences(
             yield text.add_by.format(sum=shown, name=name)
 
 
-def _one_way(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[Mask]]]:
+def _one_way(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[BoolArray]]]:
     """The ways to split the grand total by one variable at one level."""
     at_total = [_only_total(dimension) for dimension in table.dimensions]
     for at, dimension in enumerate(table.dimensions):
@@ -188,12 +254,12 @@ def _one_way(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[M
             yield name, [*at_total[:at], codes, *at_total[at + 1 :]]
 
 
-def _only_total(dimension: Dimension) -> Mask:
-    total: Mask = dimension.levels == 0
+def _only_total(dimension: Dimension) -> BoolArray:
+    total: BoolArray = dimension.levels == 0
     return total
 
 
-def _cuts(dimension: Dimension, language: str) -> Iterator[tuple[str, Mask]]:
+def _cuts(dimension: Dimension, language: str) -> Iterator[tuple[str, BoolArray]]:
     """The codes of each level that together make up the total.
 
     Branches that end above a level are part of it with their last code.
@@ -214,7 +280,7 @@ def _cuts(dimension: Dimension, language: str) -> Iterator[tuple[str, Mask]]:
             )
 
 
-def _inner(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[Mask]]]:
+def _inner(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[BoolArray]]]:
     """The innermost cells; once for each way to choose among breakdowns that do not nest.
 
     With one variable they are those of its finest level, which are looked at already.
@@ -231,7 +297,9 @@ def _inner(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[Mas
         yield ", ".join(names), codes
 
 
-def _sum(table: ProtectedTable, codes: Sequence[Mask], cells: Cells) -> int | float | None:
+def _sum(
+    table: ProtectedTable, codes: Sequence[BoolArray], cells: _CellArrays
+) -> int | float | None:
     """The sum of published values; None if one of them is suppressed or unknown.
 
     Args:
@@ -252,7 +320,7 @@ def _sum(table: ProtectedTable, codes: Sequence[Mask], cells: Cells) -> int | fl
     return int(value.sum()) if value.dtype.kind == "i" else math.fsum(value.tolist())
 
 
-def _lacks(table: ProtectedTable, codes: Sequence[Mask]) -> bool:
+def _lacks(table: ProtectedTable, codes: Sequence[BoolArray]) -> bool:
     """Whether some of these cells lie on suppressed parts, or on parts the table lacks."""
     if table.parts is None and not table.suppressed_parts:
         return False
@@ -265,7 +333,7 @@ def _lacks(table: ProtectedTable, codes: Sequence[Mask]) -> bool:
     return bool(suppressed.any() or not table.known(index, size).all())
 
 
-def _one_per_level(dimension: Dimension, wanted: Mask) -> npt.NDArray[np.int64]:
+def _one_per_level(dimension: Dimension, wanted: BoolArray) -> npt.NDArray[np.int64]:
     shown = np.flatnonzero(wanted)
     kinds = np.where(dimension.is_leaf, -1, dimension.levels)[shown]
     return shown[np.unique(kinds, return_index=True)[1]]

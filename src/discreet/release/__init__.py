@@ -5,15 +5,14 @@ tables (public). `protect` does all of it; `read_programme` only reads and check
 `protect_cells` is the same for cells that were made elsewhere.
 """
 
-from discreet.release.auditing import ReleaseAudit, audit_release
-from discreet.release.cells import protect_cells
-from discreet.release.inputs import check_release, open_inputs, read_programme
-from discreet.release.parameter_file import read_parameters
-from discreet.release.parameters import parameter_warnings
-from discreet.release.permissions import warnings_about
-from discreet.release.programme import Programme
-from discreet.release.run import protect
-from discreet.release.summary import ReleasedTable, ReleaseSummary
+from discreet.release.lookup import protect_cells
+from discreet.release.programme.file import Programme
+from discreet.release.programme.problems import warnings_about
+from discreet.release.report.summary import ReleasedTable, ReleaseSummary
+from discreet.release.run.inputs import check_release, open_inputs, read_programme
+from discreet.release.run.parameters import parameter_warnings, read_parameters
+from discreet.release.run.release import protect
+from discreet.release.run.release_audit import ReleaseAudit, audit_release
 
 __all__ = [
     "Programme",

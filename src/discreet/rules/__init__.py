@@ -10,10 +10,9 @@ kind of rule, a `Reason`, may be published.
 from discreet.rules.concentration import PQ, Dominance, PPercent, Request
 from discreet.rules.contributors import MarginalRule, MinimumFrequency, MissingSafe, ZeroUnsafe
 from discreet.rules.holdings import count_holdings
-from discreet.rules.judging import Rule, primary
 from discreet.rules.marks import Mark, Marks
-from discreet.rules.primaries import Primary, Verdict
-from discreet.rules.reasons import Reason
+from discreet.rules.primaries import CellVerdict, Primary, Rule, primary
+from discreet.rules.protocol import Reason
 
 __all__ = [
     "PQ",
@@ -28,7 +27,7 @@ __all__ = [
     "Reason",
     "Request",
     "Rule",
-    "Verdict",
+    "CellVerdict",
     "ZeroUnsafe",
     "count_holdings",
     "primary",

@@ -1,6 +1,6 @@
 """Rules on how much of a cell its largest contributors make up. SECRET.
 
-In: parameters. Out: rules that look at `Evidence` and say which cells are sensitive:
+In: parameters. Out: rules that look at `CellEvidence` and say which cells are sensitive:
 `Dominance`, `PPercent`, `PQ`, and `Request` for respondents who asked for protection.
 With X the sum of absolute contributions and T(m) that of the m largest.
 """
@@ -12,12 +12,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import FloatArray
 from discreet.errors import SuppressionError
+from discreet.rules.cell_lookup import places_in
 from discreet.rules.contributors import PER, Per
-from discreet.rules.evidence import Evidence, FloatArray, Judgement
-from discreet.rules.parameters import MOST, choice, number, raise_parameters, whole
-from discreet.rules.places import places_in
-from discreet.rules.reasons import Reason
+from discreet.rules.evidence import CellEvidence, RuleJudgement
+from discreet.rules.protocol import MOST, Reason, choice, number, raise_parameters, whole
 from discreet.tables import Table
 
 __all__ = ["PQ", "Dominance", "PPercent", "Request", "Ties"]
@@ -57,7 +57,7 @@ class Dominance:
             choice("ties", self.ties, TIES),
         )
 
-    def judge(self, cells: Evidence) -> Judgement:
+    def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         total, top = cells.total("Dominance"), cells.largest(self.n, "Dominance")
         level = 100 * top / self.k - total
@@ -97,7 +97,7 @@ class PPercent:
             choice("ties", self.ties, TIES),
         )
 
-    def judge(self, cells: Evidence) -> Judgement:
+    def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         return _estimated(cells, self.p / 100, self.n, self.ties, "PPercent")
 
@@ -139,7 +139,7 @@ class PQ:
             found.append(["q is above p and at most 100"])
         raise_parameters("PQ", *found)
 
-    def judge(self, cells: Evidence) -> Judgement:
+    def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         return _estimated(cells, self.p / self.q, self.n, self.ties, "PQ")
 
@@ -147,7 +147,7 @@ class PQ:
         return "<PQ: secret>"
 
 
-def _estimated(cells: Evidence, share: float, n: int, ties: str, rule: str) -> Judgement:
+def _estimated(cells: CellEvidence, share: float, n: int, ties: str, rule: str) -> RuleJudgement:
     """Cells in which what is left of the total is below a share of the largest contribution."""
     total, first = cells.total(rule), cells.largest(1, rule)
     known = cells.largest(n + 1, rule)
@@ -189,7 +189,7 @@ class Request:
             choice("ties", self.ties, TIES),
         )
 
-    def judge(self, cells: Evidence) -> Judgement:
+    def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         total = cells.total("Request")
         place = places_in(cells.places.table, self.asked, "those who asked")
@@ -200,7 +200,7 @@ class Request:
         few = (place >= 0) & (cells.count("records", "Request") < self.minimum)
         return cells.both(large | few, cells.share(self.safety_range))
 
-    def _sizes(self, cells: Evidence) -> FloatArray:
+    def _sizes(self, cells: CellEvidence) -> FloatArray:
         assert cells.contributions is not None
         found = self.asked.contributions.get(cells.contributions.column)
         if found is None:

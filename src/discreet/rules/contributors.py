@@ -1,6 +1,6 @@
 """Rules on the number of contributors. SECRET.
 
-In: parameters. Out: rules that look at `Evidence` and say which cells are sensitive:
+In: parameters. Out: rules that look at `CellEvidence` and say which cells are sensitive:
 `MinimumFrequency`, `MarginalRule`, `ZeroUnsafe`; and `MissingSafe`, which lets cells go.
 """
 
@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.rules.evidence import Evidence, Judgement
-from discreet.rules.parameters import choice, number, raise_parameters, whole
-from discreet.rules.reasons import Reason
+from discreet.arrays import BoolArray
+from discreet.rules.evidence import CellEvidence, RuleJudgement
+from discreet.rules.protocol import Reason, choice, number, raise_parameters, whole
 
 __all__ = ["MarginalRule", "MinimumFrequency", "MissingSafe", "Per", "ZeroUnsafe"]
 
-BoolArray = npt.NDArray[np.bool_]
 
 #: Whether a contributor is a record or a holding.
 Per = Literal["record", "holding"]
@@ -58,7 +56,7 @@ class MinimumFrequency:
             choice("per", self.per, PER),
         )
 
-    def judge(self, cells: Evidence) -> Judgement:
+    def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         count = cells.count(self.of, "MinimumFrequency")
         present = cells.count("records", "MinimumFrequency") > 0
@@ -100,7 +98,7 @@ class MarginalRule:
             choice("per", self.per, PER),
         )
 
-    def judge(self, cells: Evidence) -> Judgement:
+    def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         count = cells.count("records", "MarginalRule")
         nearest = np.full(len(cells), np.inf)
@@ -136,7 +134,7 @@ class ZeroUnsafe:
     def __post_init__(self) -> None:
         raise_parameters("ZeroUnsafe", number("safety_range", self.safety_range, 0, _INFINITE))
 
-    def judge(self, cells: Evidence) -> Judgement:
+    def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
         given = cells.count("values", "ZeroUnsafe") > 0
         sensitive = given & (cells.count("nonzero", "ZeroUnsafe") == 0)
@@ -155,7 +153,7 @@ class MissingSafe:
     <MissingSafe>
     """
 
-    def exempt(self, cells: Evidence) -> BoolArray:
+    def exempt(self, cells: CellEvidence) -> BoolArray:
         """The cells that no rule marks."""
         table = cells.places.table
         free = np.zeros(len(cells), dtype=np.bool_)

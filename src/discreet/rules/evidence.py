@@ -1,28 +1,27 @@
-"""`Evidence`: what a rule looks at, cell by cell. CONFIDENTIAL.
+"""`CellEvidence`: what a rule looks at, cell by cell. CONFIDENTIAL.
 
-In: a confidential `Table` with its largest contributions. Out: counts, totals, and the
-sum of the m largest contributions of each cell, of records or of holdings, as if each
+In: a confidential `Table` with its largest contributions, of records or of holdings. Out:
+counts, totals, and the sum of the m largest contributions of each cell, as if each
 record stood there as many times as its weight says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import SuppressionError
-from discreet.rules.places import Places
-from discreet.tables import Contributions
+from discreet.rules.cell_lookup import CellLookup, places_in
+from discreet.rules.holdings import aligned
+from discreet.tables import Contributions, Table
 
-__all__ = ["Evidence", "Judgement", "Style"]
+__all__ = ["CellEvidence", "RuleJudgement", "Style", "holding_evidence", "record_evidence"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 #: How protection levels are asked for.
 Style = Literal["symmetric", "upper", "sliding"]
@@ -34,7 +33,7 @@ _ENOUGH = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Judgement:
+class RuleJudgement:
     """What one rule says about each cell (confidential).
 
     Args:
@@ -51,7 +50,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Evidence:
+class CellEvidence:
     """What a rule looks at, cell by cell (confidential).
 
     Args:
@@ -69,7 +68,7 @@ class Evidence:
         style: How protection levels are asked for.
     """
 
-    places: Places
+    places: CellLookup
     counts: Mapping[str, FloatArray]
     published: FloatArray
     absolute: FloatArray | None = None
@@ -166,25 +165,147 @@ class Evidence:
         """So many percent of the published value."""
         return np.abs(self.published) * percent / 100
 
-    def in_contributions(self, sensitive: BoolArray, level: FloatArray) -> Judgement:
+    def in_contributions(self, sensitive: BoolArray, level: FloatArray) -> RuleJudgement:
         """A judgement with levels in terms of contributions."""
         return self.both(sensitive, level if self.scale is None else level * self.scale)
 
-    def both(self, sensitive: BoolArray, level: FloatArray) -> Judgement:
+    def both(self, sensitive: BoolArray, level: FloatArray) -> RuleJudgement:
         """A judgement with the same level up and down, in the style asked for."""
         level = np.where(sensitive, np.maximum(level, self.unit), 0.0)
         nothing = np.zeros(len(self))
         if self.style == "sliding":
-            return Judgement(sensitive=sensitive, lower=nothing, upper=nothing, sliding=2 * level)
+            return RuleJudgement(
+                sensitive=sensitive, lower=nothing, upper=nothing, sliding=2 * level
+            )
         lower = level if self.style == "symmetric" else nothing
-        return Judgement(sensitive=sensitive, lower=lower, upper=level, sliding=nothing)
+        return RuleJudgement(sensitive=sensitive, lower=lower, upper=level, sliding=nothing)
 
-    def directed(self, sensitive: BoolArray, lower: FloatArray, upper: FloatArray) -> Judgement:
+    def directed(self, sensitive: BoolArray, lower: FloatArray, upper: FloatArray) -> RuleJudgement:
         """A judgement with levels of its own for both directions."""
         nothing = np.zeros(len(self))
-        return Judgement(
+        return RuleJudgement(
             sensitive=sensitive,
             lower=np.where(sensitive, lower, nothing),
             upper=np.where(sensitive, upper, nothing),
             sliding=nothing,
         )
+
+
+def record_evidence(
+    places: CellLookup, *, value: str | None, shadow: str | None, weighted: bool
+) -> CellEvidence:
+    """The evidence of the records of a table.
+
+    Args:
+        places: The cells of the table.
+        value: The value column; None for counts.
+        shadow: The column that rules look at instead.
+        weighted: Whether a record counts as often as its weight says.
+    """
+    table = places.table
+    if value is None:
+        if shadow is not None:
+            raise SuppressionError(
+                "a shadow variable stands in for a value, and no value is named",
+                code="rule-value",
+                where="shadow",
+                hint='name the value column: value="turnover"',
+            )
+        published = table.count.astype(np.float64) if table.weight is None else table.weight
+        return CellEvidence(places=places, counts=_counts(table, None), published=published)
+    for column in (value, shadow):
+        if column is not None and column not in table.sums:
+            found = ", ".join(table.sums) or "none"
+            raise SuppressionError(
+                f"the table has no values of {column!r}",
+                code="missing-column",
+                where=table.name,
+                hint=f"columns found: {found}",
+            )
+    published = table.sums[value]
+    contributions = table.contributions.get(shadow or value)
+    absolute = None if contributions is None else _absolute(contributions, weighted)
+    apart = shadow is not None or (not weighted and table.weight is not None)
+    return CellEvidence(
+        places=places,
+        counts=_counts(table, contributions),
+        published=published,
+        absolute=absolute,
+        contributions=contributions,
+        weighted=weighted,
+        scale=_scale(published, absolute) if apart and absolute is not None else None,
+        value=value,
+    )
+
+
+def holding_evidence(records: CellEvidence, holdings: Table, column: str | None) -> CellEvidence:
+    """The evidence of the holdings of the same cells.
+
+    Args:
+        records: The evidence of the records.
+        holdings: Table made by `count_holdings`.
+        column: The value column that rules look at; None for counts.
+    """
+    table = records.places.table
+    if table.weight is not None:
+        raise SuppressionError(
+            "rules per holding cannot be applied to weighted tables",
+            code="holdings",
+            where=table.name,
+            hint="a weighted record stands for others, whose holdings nobody knows",
+        )
+    place = places_in(table, holdings, "holdings")
+    if bool((place < 0).any()):
+        raise SuppressionError(
+            "the table of holdings lacks cells that the table has",
+            code="other-table",
+            where=table.name,
+            hint="make both of the same records, classifications and filter",
+        )
+    found = None if column is None else holdings.contributions.get(column)
+    contributions = None if found is None else aligned(found, place)
+    counts = {name: count[place] for name, count in _counts(holdings, found).items()}
+    absolute = None if contributions is None else contributions.absolute
+    scale = None
+    if records.scale is not None and absolute is not None:
+        scale = _scale(records.published, absolute)
+    return replace(
+        records,
+        counts=counts,
+        contributions=contributions,
+        absolute=absolute,
+        scale=scale,
+        per="holding",
+        _sums={},
+    )
+
+
+def _counts(table: Table, contributions: Contributions | None) -> dict[str, FloatArray]:
+    counts = {"records": table.count.astype(np.float64)}
+    if table.weight is not None:
+        counts["weights"] = table.weight
+    if contributions is not None:
+        counts["values"] = contributions.count.astype(np.float64)
+        counts["nonzero"] = contributions.nonzero.astype(np.float64)
+    return counts
+
+
+def _absolute(contributions: Contributions, weighted: bool) -> npt.NDArray[np.float64]:
+    """Sum of the absolute contributions, with or without weights."""
+    if weighted or contributions.top_weight is None:
+        return contributions.absolute
+    if bool((contributions.low < 0).any()):
+        raise SuppressionError(
+            "there are negative values, whose absolute sum is known with weights only",
+            code="rule-weights",
+            where=contributions.column,
+            hint="leave weighted=True, or tabulate without weights",
+        )
+    return contributions.plain
+
+
+def _scale(published: FloatArray, absolute: FloatArray) -> FloatArray:
+    """What one unit of a contribution is worth in the published value."""
+    scale = np.zeros(len(published))
+    np.divide(np.abs(published), absolute, out=scale, where=absolute > 0)
+    return scale

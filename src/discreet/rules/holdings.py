@@ -12,24 +12,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import MicrodataError, SuppressionError
-from discreet.rules.parameters import MOST, raise_parameters, whole
+from discreet.rules.protocol import MOST, raise_parameters, whole
 from discreet.tables import Contributions, Table
 from discreet.tabulation import tabulate
-from discreet.tabulation.limbs import from_limbs, to_limbs
+from discreet.tabulation.measures import from_limbs, to_limbs
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-    from discreet.tables.cells import Spanning
+    from discreet.tables.table import Spanning
 
 __all__ = ["count_holdings"]
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def count_holdings(

@@ -1,33 +1,44 @@
-"""`Primary`: which cells are sensitive, why, and how well they are to be hidden.
+"""`primary`: rules and marks applied to a table. CONFIDENTIAL.
 
-In: judgements of rules and marks. Out: one entry per cell of a table. CONFIDENTIAL: that
-a cell is sensitive, and how far, says something about its contributors.
+In: a confidential `Table`, secret rules, confidential marks. Out: `Primary`: which cells
+are sensitive, why, and how well they are to be hidden. That a cell is sensitive, and how
+far, says something about its contributors.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard, get_args, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import SuppressionError
-from discreet.rules.reasons import Reason
+from discreet.arrays import BoolArray, FloatArray
+from discreet.errors import Problem, SuppressionError
+from discreet.rules.cell_lookup import CellLookup
+from discreet.rules.contributors import MissingSafe, Per
+from discreet.rules.evidence import (
+    CellEvidence,
+    RuleJudgement,
+    Style,
+    holding_evidence,
+    record_evidence,
+)
+from discreet.rules.marks import Mark, MarkedCells, Marks, mark_cells, raise_marks
+from discreet.rules.protocol import Reason, choice, number, raise_parameters
+from discreet.tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
 
     from discreet.tables import Table
 
-__all__ = ["Primary", "Verdict"]
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+__all__ = ["CellVerdict", "Primary", "Rule", "primary"]
 
 
-class Verdict(IntEnum):
+class CellVerdict(IntEnum):
     """What rules and marks say about a cell; numbers as in suppression problems."""
 
     free = 0
@@ -43,7 +54,7 @@ class Primary:
     Args:
         table: Name of the table.
         value: The value column; None for counts.
-        verdict: `Verdict` of each cell: sensitive cells must be hidden, fixed ones must be
+        verdict: `CellVerdict` of each cell: sensitive cells must be hidden, fixed ones must be
             published, secondary ones are hidden already.
         reason: `Reason` of each sensitive cell: that of the first rule that marks it.
         rules: Which cells each rule marks, rules × cells, in the order of the rules and
@@ -80,19 +91,19 @@ class Primary:
     @property
     def sensitive(self) -> BoolArray:
         """Cells that must be hidden."""
-        return self._are(Verdict.sensitive)
+        return self._are(CellVerdict.sensitive)
 
     @property
     def fixed(self) -> BoolArray:
         """Cells that must be published."""
-        return self._are(Verdict.fixed)
+        return self._are(CellVerdict.fixed)
 
     @property
     def secondary(self) -> BoolArray:
         """Cells that are hidden already."""
-        return self._are(Verdict.secondary)
+        return self._are(CellVerdict.secondary)
 
-    def _are(self, verdict: Verdict) -> BoolArray:
+    def _are(self, verdict: CellVerdict) -> BoolArray:
         found: BoolArray = self.verdict == verdict
         return found
 
@@ -121,7 +132,7 @@ class Primary:
         return pl.DataFrame(
             {
                 **codes,
-                "verdict": pl.Series([each.name for each in Verdict]).gather(self.verdict),
+                "verdict": pl.Series([each.name for each in CellVerdict]).gather(self.verdict),
                 "reason": reasons.gather(self.reason),
                 "lower": self.lower,
                 "upper": self.upper,
@@ -131,3 +142,228 @@ class Primary:
 
     def __repr__(self) -> str:
         return f"<Primary {self.table} (confidential): {len(self):,} cells>"
+
+
+_LEVELS = ("lower", "upper", "sliding")
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """What a rule offers: its reason, whose contributions it looks at, and a judgement."""
+
+    @property
+    def reason(self) -> Reason:
+        """Its kind."""
+
+    @property
+    def per(self) -> Per:
+        """Whether it looks at records or holdings."""
+
+    def judge(self, cells: CellEvidence) -> RuleJudgement:
+        """Which cells are sensitive, and how far they are to be protected."""
+
+
+def primary(
+    table: Table,
+    rules: Sequence[Rule | MissingSafe],
+    *,
+    value: str | None = None,
+    marks: Marks | Sequence[Mark] | None = None,
+    holdings: Table | None = None,
+    shadow: str | None = None,
+    weighted: bool = True,
+    levels: Style = "symmetric",
+    manual_range: float = 20.0,
+    unit: float = 1.0,
+    unmatched: Literal["refuse", "ignore"] = "refuse",
+) -> Primary:
+    """Say which cells of a table are sensitive (Primärsperrung), why, and how far.
+
+    A cell is sensitive if one of the rules marks it. Its protection levels are the largest
+    that these rules ask for; its reason is that of the first of them. Marks prevail over
+    rules: "unsafe" makes a cell sensitive, "safe" lets it go. Contributions are absolute.
+
+    Args:
+        table: The table; confidential.
+        rules: The rules; secret.
+        value: The value column to publish; None for counts.
+        marks: What was decided about single cells.
+        holdings: The same table by `count_holdings`, for rules per holding.
+        shadow: Another value column for the rules to look at; levels are taken over in
+            proportion.
+        weighted: In a weighted table, let a record of weight w stand for w contributors.
+        levels: "symmetric" levels up and down; "upper" ones only; or "sliding": an interval
+            of the width of both, wherever it lies.
+        manual_range: Protection levels of cells marked by hand, in percent of their value.
+        unit: The smallest step of the published value; no level is smaller.
+        unmatched: What becomes of marks for cells that do not occur.
+
+    Returns:
+        The verdicts, confidential.
+
+    >>> import polars as pl
+    >>> from discreet import rules, tabulate
+    >>> firms = pl.DataFrame({"branch": ["x"] * 3, "turnover": [25, 400, 35]})
+    >>> table = tabulate(firms, by=["branch"], values=["turnover"], contributions=2)
+    >>> listed = [rules.PPercent(5), rules.Dominance(n=2, k=85)]
+    >>> primary(table, listed, value="turnover").numbers()
+    {'dominance': 2}
+    """
+    judging, exempting = _sorted_out(rules)
+    _check_options(manual_range, unit, levels, unmatched)
+    places = CellLookup(table)
+    found = record_evidence(places, value=value, shadow=shadow, weighted=weighted)
+    records = replace(found, unit=float(unit), style=levels, _sums={})
+    by_per = {"record": records}
+    if any(rule.per == "holding" for rule in judging):
+        by_per["holding"] = _of_holdings(records, holdings, shadow or value)
+    judgements = [rule.judge(by_per[rule.per]) for rule in judging]
+    given = Marks.of(marks)
+    marked = mark_cells(places, given, ignore_unmatched=unmatched == "ignore")
+    exempt = [each.exempt(records) for each in exempting]
+    draft = _by_rules(table, value, judging, judgements, exempt, marked)
+    return _by_marks(draft, places, records, marked, given.source, manual_range)
+
+
+def _check_options(manual_range: float, unit: float, levels: str, unmatched: str) -> None:
+    raise_parameters(
+        "primary",
+        number("manual_range", manual_range, 0, float("inf")),
+        number("unit", unit, 0, float("inf")),
+        choice("levels", levels, get_args(Style)),
+        choice("unmatched", unmatched, ("refuse", "ignore")),
+    )
+
+
+def _sorted_out(
+    rules: Sequence[Rule | MissingSafe],
+) -> tuple[list[Rule], list[MissingSafe]]:
+    """Rules that mark cells, and those that let cells go."""
+    listed: object = rules
+    if isinstance(listed, str) or not isinstance(listed, Sequence):
+        raise SuppressionError(
+            "rules is a list", code="rules", where="rules", hint="write rules=[PPercent(10)]"
+        )
+    wrong = [at for at, rule in enumerate(rules, 1) if not (_judges(rule) or _exempts(rule))]
+    if wrong:
+        numbers = ", ".join(str(at) for at in wrong)
+        raise SuppressionError(
+            f"number {numbers} of the rules is no rule",
+            code="rules",
+            where="rules",
+            hint="rules are objects such as rules.MinimumFrequency(3)",
+        )
+    return [rule for rule in rules if _judges(rule)], [rule for rule in rules if _exempts(rule)]
+
+
+def _judges(rule: object) -> TypeGuard[Rule]:
+    return isinstance(rule, Rule) and not isinstance(rule, type)
+
+
+def _exempts(rule: object) -> TypeGuard[MissingSafe]:
+    return isinstance(rule, MissingSafe)
+
+
+def _of_holdings(records: CellEvidence, holdings: Table | None, column: str | None) -> CellEvidence:
+    if holdings is None:
+        raise SuppressionError(
+            "a rule looks at holdings, and there is no table of them",
+            code="holdings",
+            where=records.places.table.name,
+            hint="make it with rules.count_holdings and give it as holdings=",
+        )
+    return holding_evidence(records, holdings, column)
+
+
+def _by_rules(
+    table: Table,
+    value: str | None,
+    rules: Sequence[Rule],
+    judgements: Sequence[RuleJudgement],
+    exempt: Sequence[BoolArray],
+    marked: MarkedCells,
+) -> Primary:
+    """What the rules say, with the numbers of the marks beside it."""
+    size = len(table)
+    said = np.zeros((len(rules), size), dtype=np.bool_)
+    judged = ~np.any([np.zeros(size, dtype=np.bool_), *exempt], axis=0)
+    levels = {name: np.zeros(size) for name in _LEVELS}
+    reason = np.zeros(size, dtype=np.int8)
+    for at, (rule, judgement) in enumerate(zip(rules, judgements, strict=True)):
+        said[at] = judgement.sensitive & judged
+        reason[(reason == Reason.none) & said[at]] = rule.reason
+        for name, level in levels.items():
+            asked: FloatArray = getattr(judgement, name)
+            np.maximum(level, np.where(said[at], asked, 0.0), out=level)
+    verdict = np.where(said.any(axis=0), CellVerdict.sensitive, CellVerdict.free).astype(np.int8)
+    return Primary(
+        table=table.name,
+        value=value,
+        verdict=verdict,
+        reason=reason,
+        rules=said,
+        **levels,
+        cost=marked.numbers["cost"],
+        low=marked.numbers["low"],
+        high=marked.numbers["high"],
+    )
+
+
+def _by_marks(
+    draft: Primary,
+    places: CellLookup,
+    cells: CellEvidence,
+    marked: MarkedCells,
+    source: str,
+    manual_range: float,
+) -> Primary:
+    """What the rules say, with what the marks say on top."""
+    sensitive = (draft.sensitive | marked.are("unsafe")) & ~marked.are("safe")
+    problems = _contradictions(sensitive, places, marked)
+    if problems:
+        raise_marks(source, problems)
+    verdict = np.zeros(len(draft), dtype=np.int8)
+    verdict[marked.are("protected")] = CellVerdict.fixed
+    verdict[marked.are("secondary")] = CellVerdict.secondary
+    verdict[sensitive] = CellVerdict.sensitive
+    by_hand = sensitive & (draft.reason == Reason.none)
+    manual = cells.both(by_hand, cells.share(manual_range))
+    levels = {}
+    for name in _LEVELS:
+        asked: FloatArray = np.where(by_hand, getattr(manual, name), getattr(draft, name))
+        own = marked.numbers[name]
+        levels[name] = np.where(sensitive, np.where(np.isnan(own), asked, own), 0.0)
+    reason = np.where(by_hand, Reason.manual, np.where(sensitive, draft.reason, Reason.none))
+    return replace(
+        draft,
+        verdict=verdict,
+        reason=reason.astype(np.int8),
+        lower=levels["lower"],
+        upper=levels["upper"],
+        sliding=levels["sliding"],
+    )
+
+
+def _contradictions(sensitive: BoolArray, places: CellLookup, marked: MarkedCells) -> list[Problem]:
+    """Marks that cannot be followed, given which cells are sensitive."""
+    fixed = np.flatnonzero(sensitive & marked.are("protected"))
+    problems = [
+        Problem(
+            "the cell is sensitive by a rule and marked as protected",
+            places.name(int(at)),
+            "a sensitive cell cannot be published; to let it go, mark it as safe",
+        )
+        for at in fixed
+    ]
+    given = np.zeros(len(sensitive), dtype=np.bool_)
+    for name in _LEVELS:
+        given |= ~np.isnan(marked.numbers[name])
+    idle = np.flatnonzero(given & marked.named & ~sensitive)
+    return problems + [
+        Problem(
+            "protection levels are given for a cell that is not sensitive",
+            places.name(int(at)),
+            "mark it as unsafe as well, or leave the levels out",
+        )
+        for at in idle
+    ]

@@ -2,11 +2,16 @@
 
 from discreet.tables.dimension import Dimension
 from discreet.tables.figures import Figure, figure_dimension
-from discreet.tables.listing import without_unpublished
-from discreet.tables.magnitudes import Contributions
-from discreet.tables.protected import CellNote, CellStatus, Note, ProtectedTable, Provenance
-from discreet.tables.table import Table
-from discreet.tables.withheld import Withheld
+from discreet.tables.protected import (
+    CellNote,
+    CellStatus,
+    Note,
+    ProtectedTable,
+    Provenance,
+    Withheld,
+    without_unpublished,
+)
+from discreet.tables.table import Contributions, Table
 
 __all__ = [
     "CellNote",

@@ -1,16 +1,41 @@
-"""`Figure`: what the numbers of a protected table are, besides counts. Public."""
+"""`Figure`: what the numbers of a protected table are, besides counts; texts by language.
+
+In: kind, title and unit of a figure, as whoever wrote them. Out: checked figures, the
+dimension of a table with several of them, and language → text. Public.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError
 from discreet.tables.dimension import Dimension
 
-__all__ = ["FIGURE", "Figure", "FigureKind", "figure_dimension"]
+__all__ = ["FIGURE", "Figure", "FigureKind", "by_language", "figure_dimension", "texts_by"]
+
+
+def by_language(texts: Any, where: str) -> dict[str, str]:
+    """Language → text; nothing for None.
+
+    >>> by_language({"en": "Rent", "de": "Miete"}, "titles")
+    {'en': 'Rent', 'de': 'Miete'}
+    >>> by_language(None, "titles")
+    {}
+    """
+    return texts_by(texts, where, "texts by language are needed", 'such as {"en": …, "de": …}')
+
+
+def texts_by(texts: Any, where: str, what: str, hint: str) -> dict[str, str]:
+    """Name → text, as a dictionary; nothing for None."""
+    given = {} if texts is None else texts
+    named = isinstance(given, Mapping)
+    if not named or not all(isinstance(text, str) for text in (*given, *given.values())):
+        raise TableError(what, code="argument", where=where, hint=hint)
+    return dict(given)
+
 
 #: Name of the dimension of a table with several figures.
 FIGURE = "figure"

@@ -1,8 +1,13 @@
 """`ProtectedTable`: what may be published. It has no place for true values.
 
+In: published values with their status, notes and provenance; reasons and intervals of
+hidden cells (`Withheld`). Out: the table as a frame, cell by cell, or as a file. Public.
+
 Zero cells are not stored. An original zero, a count changed to zero and a
-combination that never occurred are therefore one and the same here, and no
-form of output can tell them apart.
+combination that never occurred are therefore one and the same here, and no form of
+output can tell them apart. For the same reason a code that is listed only because a
+record carries it, and shows nothing but zeros, is left out; codes that were stated
+beforehand are always listed.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,17 +23,109 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray
 from discreet.errors import TableError
-from discreet.tables.dimension import Dimension, IndexArray
+from discreet.tables.dimension import Dimension, Parts, level_numbers, within
 from discreet.tables.figures import FIGURE, Figure
-from discreet.tables.parts import Parts, within
-from discreet.tables.table import FloatArray, IntArray, grid_size, sort_cells
-from discreet.tables.withheld import Withheld
+from discreet.tables.table import grid_size, sort_cells
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COMPLETE_LIMIT", "CellNote", "CellStatus", "Note", "ProtectedTable", "Provenance"]
+__all__ = [
+    "COMPLETE_LIMIT",
+    "CellNote",
+    "CellStatus",
+    "Note",
+    "ProtectedTable",
+    "Provenance",
+    "Withheld",
+    "listed_codes",
+    "without_unpublished",
+]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Withheld:
+    """Reasons and intervals of hidden cells, one entry per cell.
+
+    Args:
+        index: Per spanning variable, the position of each cell's code.
+        reason: Number of its reason in `reasons`, from 1; 0 where none is said.
+        reasons: The reasons: `kind` is the code that files print.
+        low: The smallest value that anyone can think possible; NaN where nothing is
+            said, minus infinity where there is none. None if no intervals are published.
+        high: The largest one.
+    """
+
+    index: tuple[PositionArray, ...]
+    reason: npt.NDArray[np.int8]
+    reasons: tuple[Note, ...] = ()
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        columns: list[Any] = [*self.index, self.reason]
+        columns += [part for part in (self.low, self.high) if part is not None]
+        if len({len(part) for part in columns}) > 1 or (self.low is None) != (self.high is None):
+            raise TableError("the columns of hidden cells differ in length", code="table")
+
+    def __len__(self) -> int:
+        return len(self.reason)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that files have for it."""
+        return ("reason", *(() if self.low is None else ("low", "high")))
+
+    def beside(
+        self, dimensions: Sequence[Dimension], index: Sequence[PositionArray], shown: BoolArray
+    ) -> dict[str, Any]:
+        """Its columns beside cells: code of the reason, low, high; null for other cells.
+
+        Args:
+            dimensions: The spanning variables.
+            index: Positions of the cells' codes.
+            shown: Which cells show a number.
+        """
+        import polars as pl
+
+        own, wanted = (self._flat(dimensions, part) for part in (self.index, index))
+        order = np.argsort(own, kind="stable")
+        at = np.minimum(np.searchsorted(own[order], wanted), max(len(own) - 1, 0))
+        found = np.zeros(len(wanted), dtype=np.bool_)
+        if len(own):
+            at = order[at]
+            found = (own[at] == wanted) & ~shown
+        codes = pl.Series([None, *(note.kind for note in self.reasons)], dtype=pl.String)
+        which = np.where(found, self.reason[at] if len(own) else 0, 0)
+        columns = {"reason": codes.gather(which.astype(np.int64))}
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if bound is not None:
+                told = np.full(len(wanted), np.nan)
+                told[found] = bound[at[found]]
+                told[~np.isfinite(told)] = np.nan
+                columns[name] = pl.Series(told, dtype=pl.Float64).fill_nan(None)
+        return columns
+
+    def renumbered(self, places: Sequence[PositionArray]) -> Withheld:
+        """The same after codes were left out that none of its cells has.
+
+        Args:
+            places: Per spanning variable, the new position of each old one.
+        """
+        index = [place[part] for place, part in zip(places, self.index, strict=True)]
+        return replace(self, index=tuple(index))
+
+    def _flat(self, dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> Any:
+        flat = np.zeros(len(index[0]) if index else 1, dtype=np.int64)
+        for dimension, part in zip(dimensions, index, strict=True):
+            flat = flat * len(dimension) + part
+        return flat
+
+    def __repr__(self) -> str:
+        return f"<Withheld: {len(self):,} cells>"
+
 
 #: Up to this many cells, a table is shown as a complete grid unless asked otherwise.
 COMPLETE_LIMIT = 1_000_000
@@ -153,7 +250,7 @@ class ProtectedTable:
     """
 
     dimensions: tuple[Dimension, ...]
-    index: tuple[IndexArray, ...]
+    index: tuple[PositionArray, ...]
     value: IntArray | FloatArray
     status: npt.NDArray[np.int8]
     provenance: Provenance
@@ -212,7 +309,7 @@ class ProtectedTable:
         """Digits after the decimal point of one figure."""
         return self.figures[position].decimals if self.figures else self.decimals
 
-    def absent(self, index: Sequence[IndexArray], length: int) -> npt.NDArray[np.int8]:
+    def absent(self, index: Sequence[PositionArray], length: int) -> npt.NDArray[np.int8]:
         """What cells at these places are when they are not stored."""
         status = np.full(length, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
         if self.figures:
@@ -245,7 +342,7 @@ class ProtectedTable:
 
     def cells(
         self, complete: bool | None = None
-    ) -> tuple[tuple[IndexArray, ...], IntArray | FloatArray, npt.NDArray[np.int8]]:
+    ) -> tuple[tuple[PositionArray, ...], IntArray | FloatArray, npt.NDArray[np.int8]]:
         """Positions, values and status of the cells.
 
         Args:
@@ -274,7 +371,7 @@ class ProtectedTable:
         known = self.known(index, size)
         return tuple(part[known] for part in index), value[known], status[known]
 
-    def known(self, index: Sequence[IndexArray], length: int) -> npt.NDArray[np.bool_]:
+    def known(self, index: Sequence[PositionArray], length: int) -> npt.NDArray[np.bool_]:
         """Which cells lie on parts that the table has; all others are unknown."""
         return within(self.dimensions, index, length, self.parts)
 
@@ -365,3 +462,53 @@ class ProtectedTable:
             f"<ProtectedTable {self.name}: {' × '.join(names) or 'grand total'}, "
             f"{self.grid_size:,} cells>"
         )
+
+
+def without_unpublished(table: ProtectedTable) -> ProtectedTable:
+    """Leave out found codes with nothing but zeros, there and on all codes below them.
+
+    Suppressed cells stay listed: that they are unknown must be seen.
+    """
+    keeps = [
+        listed_codes(dimension, _used(table, at)) for at, dimension in enumerate(table.dimensions)
+    ]
+    if all(bool(keep.all()) for keep in keeps):
+        return table
+    cells = np.ones(table.stored, dtype=np.bool_)
+    places = [(np.cumsum(keep) - 1).astype(np.int32) for keep in keeps]
+    index: list[Any] = []
+    for keep, place, part in zip(keeps, places, table.index, strict=True):
+        cells &= keep[part]
+        index.append(place[part])
+    dimensions = [
+        dimension.restricted(keep) for dimension, keep in zip(table.dimensions, keeps, strict=True)
+    ]
+    return replace(
+        table,
+        dimensions=tuple(dimensions),
+        index=tuple(part[cells] for part in index),
+        value=table.value[cells],
+        status=table.status[cells],
+        withheld=None if table.withheld is None else table.withheld.renumbered(places),
+    )
+
+
+def _used(table: ProtectedTable, at: int) -> PositionArray:
+    """The codes of one variable with stored cells, or on suppressed parts, which are not."""
+    hidden = sorted({part[at] for part in table.suppressed_parts})
+    if not hidden:
+        return table.index[at]
+    unknown = np.flatnonzero(np.isin(level_numbers(table.dimensions[at]), hidden))
+    return np.concatenate([table.index[at], unknown.astype(np.int32)])
+
+
+def listed_codes(dimension: Dimension, used: PositionArray) -> BoolArray:
+    """The codes to list: stated ones, those with a figure, and what stands above them."""
+    keep = ~dimension.found
+    if bool(keep.all()):
+        return keep
+    keep[used] = True
+    for level in range(int(dimension.levels.max()), 0, -1):
+        here = keep & (dimension.levels == level)
+        keep[dimension.parents[here]] = True
+    return keep

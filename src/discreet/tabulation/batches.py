@@ -17,13 +17,11 @@ import polars as pl
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
 from discreet.tabulation.cube import Cube, join_cubes
-from discreet.tabulation.engine_keys import engine_keys
-from discreet.tabulation.engine_numbers import number
-from discreet.tabulation.inmemory import CodedRecords
-from discreet.tabulation.pushdown import Pass, engine_refused, run_passes
+from discreet.tabulation.memory import CodedRecords
+from discreet.tabulation.pushdown import Pass, engine_keys, engine_refused, number, run_passes
 
 if TYPE_CHECKING:
-    from discreet.tabulation.query import Axis
+    from discreet.tabulation.query import CubeAxis
 
 __all__ = ["comes_in_batches", "run_in_batches"]
 
@@ -80,7 +78,7 @@ def _read_once(
     frame: nw.LazyFrame[Any], passes: Sequence[Pass], record_key: str | None, grid: KeyGrid
 ) -> list[Cube]:
     pending: list[list[Cube]] = [[] for _ in passes]
-    axes: dict[Axis, None] = dict.fromkeys(axis for one in passes for axis in one.axes)
+    axes: dict[CubeAxis, None] = dict.fromkeys(axis for one in passes for axis in one.axes)
     numbers = dict.fromkeys(name for one in passes for name in one.numbers)
     for batch in _batches(_needed(frame, passes, axes, numbers, record_key, grid)):
         records = CodedRecords(batch, axes, record_key=record_key, grid=grid, numbers=numbers)
@@ -94,7 +92,7 @@ def _read_once(
 def _needed(
     frame: nw.LazyFrame[Any],
     passes: Sequence[Pass],
-    axes: Iterable[Axis],
+    axes: Iterable[CubeAxis],
     numbers: Iterable[str],
     record_key: str | None,
     grid: KeyGrid,

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 from numba import types
 
-from discreet.tabulation.limbs import COARSE, FINE, MIDDLE
+from discreet.tabulation.measures import COARSE, FINE, MIDDLE
 
 __all__ = ["add_codes", "add_limbs", "count", "count_keys"]
 

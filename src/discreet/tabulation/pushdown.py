@@ -1,12 +1,15 @@
-"""The base cube from a data engine: one grouped pass, only aggregates come back.
+"""Engine that leaves counting to the data's own engine: only aggregates come back.
 
-In: a lazy frame (polars, DuckDB, PySpark, …). Out: `Cube` (confidential). Keys
-are added in two parts so that no engine's 64-bit sum can overflow or wrap.
+In: a lazy frame (polars, DuckDB, PySpark, …). Out: `Cube` (confidential), from one
+grouped pass. Keys are added whole where the engine adds in 128 bits, else in two parts,
+so that no 64-bit sum can overflow or wrap; weights and values are added as whole
+numbers (limbs). Where rows do not come in batches, records are ranked within their
+cells, and only the first ones leave the engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,24 +17,329 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.errors import DiscreetError, MicrodataError
-from discreet.keygrid import KeyGrid
-from discreet.tables.cells import LARGEST_CODE, code_texts, fractions
-from discreet.tabulation.coding import bin_codes
+from discreet.errors import DiscreetError, MicrodataError, RecordKeyError
+from discreet.keygrid import DECIMALS, LIMB, KeyGrid, off_grid, too_fine, unusable_keys
+from discreet.tables.table import LARGEST_CODE, code_texts, fractions
+from discreet.tabulation.columns import bin_codes
 from discreet.tabulation.cube import Cube
-from discreet.tabulation.engine_keys import check_key_sums, key_sums, split_keys
-from discreet.tabulation.engine_largest import (
-    end_columns,
-    end_totals,
-    first_records,
-    read_largest,
-)
-from discreet.tabulation.engine_numbers import absent, check_numbers, measure, number_parts
 from discreet.tabulation.filters import filter_failed
-from discreet.tabulation.layout import Layout
-from discreet.tabulation.query import Axis
+from discreet.tabulation.measures import (
+    LIMBS,
+    LIMIT,
+    Largest,
+    MeasureLayout,
+    RecordShare,
+    engine_limbs,
+)
+from discreet.tabulation.memory import unusable_numbers
+from discreet.tabulation.query import CubeAxis
 
-__all__ = ["Pass", "run_passes"]
+__all__ = [
+    "Pass",
+    "absent",
+    "check_key_sums",
+    "check_numbers",
+    "end_columns",
+    "end_totals",
+    "engine_keys",
+    "first_records",
+    "key_sums",
+    "measure",
+    "number",
+    "number_parts",
+    "read_largest",
+    "run_passes",
+    "split_keys",
+]
+
+
+def engine_keys(record_key: str, schema: nw.Schema, grid: KeyGrid) -> nw.Expr:
+    """The keys as they are handed over; whole numbers in 64 bits, off the grid missing."""
+    column = nw.col(record_key)
+    if not schema[record_key].is_integer():
+        return column
+    return nw.when((column >= 0) & (column < grid.size)).then(column).cast(nw.Int64)
+
+
+def key_sums(
+    record_key: str, schema: nw.Schema, grid: KeyGrid, *, wide: bool
+) -> tuple[dict[str, nw.Expr], list[nw.Expr]]:
+    """Columns to make from the records, and aggregates over them.
+
+    Args:
+        record_key: The key column.
+        schema: Types of the columns.
+        grid: The key grid.
+        wide: Whether the engine adds in 128 bits.
+    """
+    dtype = schema[record_key]
+    column = nw.col(record_key)
+    usable: nw.Expr
+    finer: nw.Expr
+    if dtype.is_integer():
+        inside = (column >= 0) & (column < grid.size)
+        usable, finer = nw.when(inside).then(column).cast(nw.Int64), nw.lit(0)
+    elif dtype.is_float() or _fits_float(dtype):
+        usable, finer = _from_decimals(column.cast(nw.Float64), grid)
+    else:
+        raise RecordKeyError(
+            f"keys of type {dtype} cannot be added by a data engine",
+            code="key-type",
+            where=record_key,
+            hint="convert them first with discreet.import_record_keys",
+        )
+    given = nw.when(~column.is_nan()).then(column) if dtype.is_float() else column
+    columns = {"key": usable, "key_given": given, "key_finer": finer.cast(nw.Int8)}
+    aggregates = [
+        nw.col("key").count().cast(nw.Int64).alias("usable_keys"),
+        nw.col("key_given").count().cast(nw.Int64).alias("given_keys"),
+        nw.col("key_finer").sum().cast(nw.Int64).alias("finer_keys"),
+    ]
+    if wide:
+        total = nw.col("key").cast(nw.Int128).sum() % nw.lit(grid.size)
+        return columns, [*aggregates, total.cast(nw.Int64).alias("key_total")]
+    columns |= {"key_high": usable // LIMB, "key_low": usable % LIMB}
+    parts = [nw.col(name).sum().cast(nw.Int64).alias(name) for name in ("key_high", "key_low")]
+    return columns, [*aggregates, *parts]
+
+
+def _fits_float(dtype: nw.dtypes.DType) -> bool:
+    """Whether a type holds decimals of which a float loses no digit that counts."""
+    return isinstance(dtype, nw.Decimal) and dtype.scale <= DECIMALS
+
+
+def _from_decimals(decimal: nw.Expr, grid: KeyGrid) -> tuple[nw.Expr, nw.Expr]:
+    """Keys of decimals, and whether they have more digits than the grid."""
+    scale = float(10**DECIMALS) if grid.size == 10**DECIMALS else 1.0
+    near = (decimal * scale).round(0)
+    inside = (decimal >= 0.0) & (near < float(grid.size))
+    # Some engines turn division by a constant into multiplication, which rounds twice.
+    divided = near / (near * 0.0 + scale)
+    finer = nw.when(inside & (divided != decimal)).then(nw.lit(1)).otherwise(nw.lit(0))
+    return nw.when(inside).then(near).cast(nw.Int64), finer
+
+
+def split_keys(frame: pl.DataFrame) -> pl.DataFrame:
+    """Key sums in two parts, however the engine added them."""
+    if "key_total" not in frame.columns:
+        return frame.with_columns(pl.col("key_high", "key_low").fill_null(0))
+    total = pl.col("key_total").cast(pl.Int64).fill_null(0)
+    return frame.with_columns(key_high=total // LIMB, key_low=total % LIMB)
+
+
+def check_key_sums(frame: pl.DataFrame, record_key: str, grid: KeyGrid) -> None:
+    """Raise unless every record had a key on the grid."""
+    records, given, usable, finer = (
+        int(frame[name].sum() or 0) for name in ("n", "given_keys", "usable_keys", "finer_keys")
+    )
+    if given < records:
+        raise unusable_keys("no key", records - given, records, record_key)
+    if usable < given:
+        raise off_grid(given - usable, records, record_key, grid)
+    if finer:
+        raise too_fine(finer, records, record_key)
+
+
+def measure(row: int) -> str:
+    """The name of an engine's column for a row of the measures."""
+    return f"m{row}"
+
+
+def number_parts(
+    layout: MeasureLayout, schema: nw.Schema, key: nw.Expr | None
+) -> dict[str, nw.Expr]:
+    """The columns to sum, but for counts and keys of all records.
+
+    Args:
+        layout: What to sum.
+        schema: Types of the columns.
+        key: The record keys as whole numbers.
+    """
+    columns: dict[str, nw.Expr] = {}
+    weight = None
+    if layout.weight is not None:
+        weight = number(layout.weight, schema)
+        columns |= _named(layout, _limbs(weight), "weight")
+        columns["bad_w_missing"] = _flag(absent(weight))
+        columns["bad_w_negative"] = _flag(weight < 0)
+        columns["bad_w_large"] = _flag(_large(weight))
+    for k, name in enumerate(layout.values):
+        amount = _amount(name, weight, schema)
+        columns |= _named(layout, _limbs(amount), "sum", name)
+        columns[f"bad_v{k}_large"] = _flag(_large(amount))
+    for share in layout.shares:
+        columns |= _share(layout, share, schema, key)
+        if share.of == "plain":
+            at = layout.values.index(share.column)
+            columns[f"bad_v{at}_plain_large"] = _flag(_large(number(share.column, schema)))
+    return columns
+
+
+def _share(
+    layout: MeasureLayout, share: RecordShare, schema: nw.Schema, key: nw.Expr | None
+) -> dict[str, nw.Expr]:
+    """The measures of a share of the records."""
+    value = number(share.column, schema)
+    weight = None if layout.weight is None else number(layout.weight, schema)
+    inside = {
+        "missing": absent(value),
+        "zero": ~absent(value) & (value == 0.0),
+        "negative": ~absent(value) & (value < 0.0),
+        "plain": ~absent(value),
+    }[share.of]
+    columns: dict[str, nw.Expr] = {}
+    if share.counted:
+        parts = [nw.lit(1)] if key is None else [nw.lit(1), key // LIMB, key % LIMB]
+        names = ("n", "high", "low")[: len(parts)]
+        for part, name in zip(parts, names, strict=True):
+            row = measure(layout.rows[share.of, share.column, name])
+            columns[row] = nw.when(inside).then(part).otherwise(nw.lit(0)).cast(nw.Int64)
+    if layout.sums_of(share):
+        amount = _amount(share.column, weight, schema)
+        if share.of == "plain":
+            amount = _amount(share.column, None, schema)
+        if share.of == "missing" and weight is not None:
+            amount = weight
+        amount = nw.when(inside).then(amount).otherwise(nw.lit(0.0))
+        columns |= _named(layout, _limbs(amount), share.of, share.column)
+    return columns
+
+
+def _amount(name: str, weight: nw.Expr | None, schema: nw.Schema) -> nw.Expr:
+    """Value times weight, 0 where the value is missing."""
+    value = number(name, schema)
+    filled = nw.when(~absent(value)).then(value).otherwise(nw.lit(0.0))
+    return filled if weight is None else filled * weight
+
+
+def absent(value: nw.Expr) -> nw.Expr:
+    """Whether a value is missing."""
+    # Not value != value: in polars and SQL, NaN equals itself and exceeds every number.
+    return value.is_null() | value.is_nan()
+
+
+def number(name: str, schema: nw.Schema) -> nw.Expr:
+    """A column of weights or values."""
+    if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
+        raise MicrodataError(
+            f"numbers are needed, the column is of type {schema[name]}",
+            code="column-type",
+            where=name,
+        )
+    return nw.col(name).cast(nw.Float64)
+
+
+def _flag(condition: nw.Expr) -> nw.Expr:
+    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int8)
+
+
+def _large(value: nw.Expr) -> nw.Expr:
+    return ((value >= LIMIT) | (value <= -LIMIT)) & ~absent(value)
+
+
+def _limbs(value: nw.Expr) -> list[nw.Expr]:
+    large = (value >= LIMIT) | (value <= -LIMIT)
+    usable = nw.when(~(large | absent(value))).then(value).otherwise(nw.lit(0.0))
+    return [part.cast(nw.Int64) for part in engine_limbs(usable)]
+
+
+def _named(layout: MeasureLayout, limbs: list[nw.Expr], *what: str) -> dict[str, nw.Expr]:
+    rows = (layout.rows[*what, limb] for limb in LIMBS)
+    return {measure(row): part for row, part in zip(rows, limbs, strict=True)}
+
+
+def check_numbers(frame: pl.DataFrame, layout: MeasureLayout) -> None:
+    """Raise unless every record had weights and values that can be summed."""
+    bad = {
+        name.removeprefix("bad_"): int(frame[name].sum() or 0)
+        for name in frame.columns
+        if name.startswith("bad_")
+    }
+    for kind in ("missing", "negative", "large"):
+        if bad.get(f"w_{kind}"):
+            label = "too large" if kind == "large" else kind
+            raise unusable_numbers(label, bad[f"w_{kind}"], layout.weight or "")
+    for k, name in enumerate(layout.values):
+        for kind in ("plain_large", "large"):
+            if bad.get(f"v{k}_{kind}"):
+                raise unusable_numbers("too large", bad[f"v{k}_{kind}"], name)
+
+
+_VALUE, _WEIGHT, _SIZE, _PLACE, _ALL = "value", "weight", "size", "place", "all"
+
+
+def end_columns(layout: MeasureLayout, schema: nw.Schema) -> dict[str, nw.Expr]:
+    """Columns of which the smallest and largest are wanted."""
+    values = {f"end{k}": number(name, schema) for k, name in enumerate(layout.largest)}
+    return {name: nw.when(~absent(value)).then(value) for name, value in values.items()}
+
+
+def end_totals(layout: MeasureLayout) -> list[nw.Expr]:
+    """Smallest and largest of the `end_columns`."""
+    columns = [(k, nw.col(f"end{k}")) for k in range(len(layout.largest))]
+    return [
+        expression
+        for k, column in columns
+        for expression in (column.min().alias(f"low{k}"), column.max().alias(f"high{k}"))
+    ]
+
+
+def first_records(
+    frame: nw.LazyFrame[Any],
+    groups: Mapping[str, nw.Expr],
+    layout: MeasureLayout,
+    schema: nw.Schema,
+) -> list[nw.LazyFrame[Any]]:
+    """Per column of contributions, the plan of each cell's first records."""
+    named = [expression.alias(name) for name, expression in groups.items()]
+    cells = [*groups] or [_ALL]
+    plans = []
+    for name, k in layout.largest.items():
+        value = number(name, schema)
+        parts = {_SIZE: value.abs(), _VALUE: value}
+        if layout.weight is not None:
+            parts = {_SIZE: value.abs(), _WEIGHT: number(layout.weight, schema), _VALUE: value}
+        ready = frame.filter(~absent(value)).select(
+            *named, nw.lit(1).alias(_ALL), *(part.alias(at) for at, part in parts.items())
+        )
+        place = nw.struct(*parts).rank("ordinal", descending=True).over(*cells)
+        plans.append(ready.with_columns(place.alias(_PLACE)).filter(nw.col(_PLACE) <= k))
+    return plans
+
+
+def read_largest(
+    cells: pl.DataFrame, found: list[pl.DataFrame], axes: int, layout: MeasureLayout
+) -> dict[str, Largest]:
+    """The lists of the cells, from their first records.
+
+    Args:
+        cells: The engine's cells, one row each.
+        found: The first records of the cells, per column of contributions.
+        axes: Number of axes.
+        layout: What was wanted.
+    """
+    names = [f"axis{k}" for k in range(axes)]
+    places = cells.select(names).with_row_index("cell")
+    lists = {}
+    for at, ((name, k), first) in enumerate(zip(layout.largest.items(), found, strict=True)):
+        rows: Any = np.zeros(first.height, dtype=np.int64)
+        if names:
+            joined = first.join(
+                places, on=names, how="left", nulls_equal=True, maintain_order="left"
+            )
+            rows = joined["cell"].to_numpy()
+        where = rows, first[_PLACE].cast(pl.Int64).to_numpy() - 1
+        columns = [_VALUE, *([] if layout.weight is None else [_WEIGHT])]
+        filled = {column: np.full((cells.height, k), np.nan) for column in columns}
+        for column, array in filled.items():
+            array[where] = first[column].to_numpy()
+        ends = [
+            cells[f"{end}{at}"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+            for end in ("low", "high")
+        ]
+        lists[name] = Largest.of(ends[0], ends[1], filled[_VALUE], filled.get(_WEIGHT))
+    return lists
+
 
 #: Stands for a number with decimals in a level column; no code is this character.
 _FRACTION = "\ue000"
@@ -41,9 +349,9 @@ _FRACTION = "\ue000"
 class Pass:
     """One grouped pass over the records: what spans it, who counts, what is summed."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[CubeAxis, ...]
     where: nw.Expr | None
-    layout: Layout
+    layout: MeasureLayout
 
     @property
     def numbers(self) -> list[str]:
@@ -143,7 +451,7 @@ def _first_records(
     return first_records(frame, _groups(one.axes, schema), one.layout, schema)
 
 
-def _groups(axes: Sequence[Axis], schema: nw.Schema) -> dict[str, nw.Expr]:
+def _groups(axes: Sequence[CubeAxis], schema: nw.Schema) -> dict[str, nw.Expr]:
     """The columns that span the cube."""
     return {f"axis{k}": _axis(axis, schema) for k, axis in enumerate(axes)}
 
@@ -153,7 +461,7 @@ def _adds_wide(frame: nw.LazyFrame[Any]) -> bool:
     return frame.implementation in (nw.Implementation.POLARS, nw.Implementation.DUCKDB)
 
 
-def _axis(axis: Axis, schema: nw.Schema) -> nw.Expr:
+def _axis(axis: CubeAxis, schema: nw.Schema) -> nw.Expr:
     if axis.levels:
         return nw.coalesce(*(_text(name, schema) for name in reversed(axis.levels)))
     column = nw.col(axis.column)
@@ -177,7 +485,7 @@ def _axis(axis: Axis, schema: nw.Schema) -> nw.Expr:
     return nw.when(~absent(number)).then(chosen)
 
 
-def _few_values(axis: Axis, schema: nw.Schema) -> bool:
+def _few_values(axis: CubeAxis, schema: nw.Schema) -> bool:
     """Whether an integer column is so narrow that its values are cut after grouping."""
     return schema[axis.column] in (nw.Int8, nw.UInt8, nw.Int16, nw.UInt16)
 
@@ -230,7 +538,7 @@ def _cube(
     )
 
 
-def _texts(series: pl.Series, axis: Axis, *, raw: bool) -> pl.Series:
+def _texts(series: pl.Series, axis: CubeAxis, *, raw: bool) -> pl.Series:
     """The values of one axis as texts: codes, or numbers of intervals."""
     if axis.bounds is None:
         texts = code_texts(series, axis.column)

@@ -16,15 +16,15 @@ import narwhals as nw
 
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError
-from discreet.tables.cells import COLUMNS, Spanning, raise_name_problems
+from discreet.tables.table import COLUMNS, Spanning, raise_name_problems
 from discreet.tabulation.filters import Filter, parse_filter
-from discreet.tabulation.largest import LARGEST_K
+from discreet.tabulation.measures import LARGEST_K
 
-__all__ = ["Axis", "Query", "Variable"]
+__all__ = ["CubeAxis", "Query", "SpanningVariable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class CubeAxis:
     """One axis of the base cube: a column as it is, or cut into intervals.
 
     Args:
@@ -39,7 +39,7 @@ class Axis:
     levels: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, tree: Classification) -> Axis:
+    def of(cls, tree: Classification) -> CubeAxis:
         """The axis that holds the leaf codes of a classification."""
         if tree.column is None and tree.level_columns:
             return cls(tree.level_columns[-1], levels=tuple(tree.level_columns))
@@ -52,14 +52,14 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Variable:
+class SpanningVariable:
     """A spanning variable: its classifications, or none for the values found."""
 
     name: str
     trees: tuple[Classification, ...]
 
     @classmethod
-    def of(cls, item: Spanning) -> Variable:
+    def of(cls, item: Spanning) -> SpanningVariable:
         """From a column name, a classification, or several that do not nest."""
         if isinstance(item, str):
             return cls(item, ())
@@ -74,11 +74,11 @@ class Variable:
         return cls(trees[0].name, trees)
 
     @property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[CubeAxis, ...]:
         """The axes of the base cube that the variable needs."""
         if not self.trees:
-            return (Axis(self.name),)
-        return tuple(Axis.of(tree) for tree in self.trees)
+            return (CubeAxis(self.name),)
+        return tuple(CubeAxis.of(tree) for tree in self.trees)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,11 +107,11 @@ class Query:
     name: str = "table"
 
     @cached_property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[SpanningVariable, ...]:
         """The spanning variables, checked."""
         if isinstance(self.by, str | Classification) or not isinstance(self.by, Sequence):
             raise TableError("by is a list", code="by", where=self.name, hint='write by=["sex"]')
-        found = tuple(Variable.of(item) for item in self.by)
+        found = tuple(SpanningVariable.of(item) for item in self.by)
         names = [variable.name for variable in found]
         raise_name_problems(names, self.name)
         self._check_types()
@@ -198,7 +198,7 @@ class Query:
         return {name: int(each[name]) for name in dict.fromkeys(self.values) if each.get(name)}
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[CubeAxis, ...]:
         """All axes that the table needs, each once."""
         every = (axis for variable in self.variables for axis in variable.axes)
         return tuple(dict.fromkeys(every))

@@ -18,14 +18,11 @@ sensitive, say so in their last line, and are saved readable by their owner only
 Drawing needs the extra `discreet[pictures]`.
 """
 
-from discreet.assessment.pictures.distributions import row_distributions
-from discreet.assessment.pictures.heatmap import transition_heatmap
-from discreet.assessment.pictures.hidden import hidden_by_code, hidden_by_part, hidden_cells
+from discreet.assessment.pictures.cell_matrix import hidden_cells
+from discreet.assessment.pictures.curves import quality_curve, risk_curve, trade_off_curve
+from discreet.assessment.pictures.hidden_shares import hidden_by_code, hidden_by_part
 from discreet.assessment.pictures.picture import Picture, check_picture_place
-from discreet.assessment.pictures.quality import quality_curve
-from discreet.assessment.pictures.risk import risk_curve
-from discreet.assessment.pictures.tableau import tableau
-from discreet.assessment.pictures.trading import trade_off_curve
+from discreet.assessment.pictures.tableau import row_distributions, tableau, transition_heatmap
 
 __all__ = [
     "Picture",

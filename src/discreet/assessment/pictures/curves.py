@@ -1,7 +1,8 @@
-"""Lines that are compared: told apart by colour, dash and point shape.
+"""Curves: expected error by count, disclosure risk by count, the largest safe variance.
 
-In: one list of points for each line. Out: the body of a picture. SECRET like the
-numbers that go in.
+In: perturbation tables, their `Quality` or `DisclosureRisk`, or what `trade_off` returns.
+Out: a `Picture` of lines that are told apart by colour, dash and point shape. SECRET, like
+the numbers that go in.
 """
 
 from __future__ import annotations
@@ -13,10 +14,28 @@ from typing import Any
 
 import narwhals as nw
 
-from discreet.assessment.pictures.palette import MUTED, SERIES
+from discreet.assessment.pictures.picture import Picture
+from discreet.assessment.pictures.rows import named
+from discreet.assessment.pictures.theme import MUTED, SERIES, composed
+from discreet.assessment.pictures.words import number, words
+from discreet.assessment.quality import Quality, expected_quality
+from discreet.assessment.risk import DisclosureRisk, disclosure_risk
 from discreet.errors import PerturbationError, Problem
+from discreet.protection.noise import PerturbationTable
 
-__all__ = ["Axis", "Line", "Point", "curves", "heights", "limit_line", "places", "points_of"]
+__all__ = [
+    "CurveAxis",
+    "CurveLine",
+    "Point",
+    "curves",
+    "heights",
+    "limit_line",
+    "places",
+    "points_of",
+    "quality_curve",
+    "risk_curve",
+    "trade_off_curve",
+]
 
 _WIDTH, _HEIGHT = 560, 300
 _MOST_POINTS = 40
@@ -26,7 +45,7 @@ Point = tuple[float, float | None]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Line:
+class CurveLine:
     """One line: its name in the legend and its points."""
 
     name: str
@@ -34,7 +53,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class CurveAxis:
     """An axis: its title, scale, the values that are named, and how."""
 
     title: str
@@ -98,12 +117,17 @@ def points_of(
 
 
 def curves(
-    lines: Sequence[Line], across: Axis, upward: Axis, *, legend: str, width: int = _WIDTH
+    lines: Sequence[CurveLine],
+    across: CurveAxis,
+    upward: CurveAxis,
+    *,
+    legend: str,
+    width: int = _WIDTH,
 ) -> dict[str, Any]:
     """The body of a picture with one or several lines.
 
-    >>> line = Line("a", [(1.0, 0.5), (2.0, 0.25)])
-    >>> body = curves([line], Axis("count", {}), Axis("risk", {}), legend="table")
+    >>> line = CurveLine("a", [(1.0, 0.5), (2.0, 0.25)])
+    >>> body = curves([line], CurveAxis("count", {}), CurveAxis("risk", {}), legend="table")
     >>> len(body["data"]["values"])
     2
     """
@@ -170,7 +194,7 @@ def _channel(names: Sequence[str], look: Iterable[Any], key: Mapping[str, Any] |
     }
 
 
-def _tooltip(across: Axis, upward: Axis, legend: str | None) -> list[dict[str, Any]]:
+def _tooltip(across: CurveAxis, upward: CurveAxis, legend: str | None) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = [{"field": "line", "title": legend}] if legend else []
     for field, axis in (("x", across), ("y", upward)):
         shown.append(
@@ -179,12 +203,12 @@ def _tooltip(across: Axis, upward: Axis, legend: str | None) -> list[dict[str, A
     return shown
 
 
-def heights(lines: Iterable[Line]) -> list[float]:
+def heights(lines: Iterable[CurveLine]) -> list[float]:
     """All values of all lines."""
     return [value for line in lines for _, value in line.points if value is not None]
 
 
-def places(lines: Iterable[Line]) -> list[float]:
+def places(lines: Iterable[CurveLine]) -> list[float]:
     """All places of all lines, ascending, each once."""
     return sorted({at for line in lines for at, _ in line.points})
 
@@ -200,3 +224,209 @@ def _wrong(problems: Sequence[Problem]) -> PerturbationError:
         hint="give what the assessment functions return, or a frame with the same columns",
         problems=problems,
     )
+
+
+_COUNTS = (*range(1, 13), 14, 17, 20, 25, 30, 40, 50, 70, 100, 140, 200, 300, 500, 700, 1000)
+_SIZES = [size * 10**power for power in range(10) for size in (1, 2, 3, 5)]
+_TICKS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+
+
+def quality_curve(data: Any, *, limit: float | None = 0.15, language: str = "en") -> Picture:
+    """Draw the expected relative error of a count by its size. SECRET.
+
+    The relative error is the mean absolute deviation divided by the count. Both
+    axes are logarithmic, the upward one from 1 % on.
+
+    Args:
+        data: A `PerturbationTable`, a `Quality`, a frame with the columns `count` and
+            `relative_error`, or a mapping from names to any of these, to compare them.
+        limit: A share to mark, such as that above which figures are bracketed.
+        language: "en" or "de".
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}})
+    >>> quality_curve(ptable).title
+    'Expected relative error by original count'
+    """
+    text = words(language)
+    tables = data if isinstance(data, Mapping) else {text["series"]: data}
+    lines = [CurveLine(str(name), _points(each, str(name))) for name, each in tables.items()]
+    last = places(lines)[-1]
+    top = max(*heights(lines), 100 * (limit or 0), 1) * 1.1
+    sizes = [size for size in _SIZES if size <= max(last, 10)]
+    domain = [0.9, max(last, 10) * 1.05]
+    across = CurveAxis(text["count"], {"type": "log", "domain": domain}, sizes, ",")
+    scale = {"type": "symlog", "constant": 1, "domain": [0, top]}
+    upward = CurveAxis(text["relative_error"], scale, [tick for tick in _TICKS if tick <= top])
+    body = curves(lines, across, upward, legend=text["series"])
+    if limit is not None:
+        percent = number(f"{100 * limit:g}", language)
+        body["layer"].append(limit_line(100 * limit, text["bracket"].format(limit=percent)))
+    notes = named(data) if isinstance(data, PerturbationTable) else []
+    description = composed(body, title=text["quality"], notes=notes, language=language)
+    return Picture("quality_curve", text["quality"], language, description)
+
+
+def _points(data: Any, where: str) -> list[Point]:
+    """Counts from 1 on and their relative error in per cent."""
+    if isinstance(data, PerturbationTable):
+        data = expected_quality(data, list(_COUNTS))
+    frame = data.by_count if isinstance(data, Quality) else data
+    return points_of(frame, "count", "relative_error", where=where, factor=100)
+
+
+_RISK_WIDTH = 330
+_LEAST = 1e-12
+
+
+def risk_curve(data: Any, *, limit: float | None = None, language: str = "en") -> Picture:
+    """Draw what an attacker can find out. SECRET.
+
+    On the left, the probability that a published sum and its parts determine a part
+    exactly, by its original count; on the right, the probability that a published
+    value came from an original 1 or 2.
+
+    Args:
+        data: A `DisclosureRisk`, a `PerturbationTable` (for sums of two, and the
+            largest noise known), or a mapping from names to any of these, to compare
+            them.
+        limit: A probability to mark on the left, such as the largest that is accepted.
+        language: "en" or "de".
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> risk_curve({"a": ptable, "b": ptable}, language="de").title
+    'Aufdeckungsrisiko'
+    """
+    text = words(language)
+    tables = data if isinstance(data, Mapping) else {text["series"]: data}
+    risks = {str(name): _risk(each, str(name)) for name, each in tables.items()}
+    found, origin = [], []
+    for name, risk in risks.items():
+        found.append(CurveLine(name, points_of(risk.by_count, "count", "part", where=name)))
+        came = points_of(risk.small, "value", "from_1_or_2", where=name, factor=100, gaps=True)
+        origin.append(CurveLine(name, came))
+    body = {
+        "hconcat": [
+            _found(found, list(risks.values()), limit, language),
+            _came_from(origin, language),
+        ],
+        "spacing": 40,
+    }
+    notes = _notes(data, list(risks.values()), language)
+    description = composed(body, title=text["risk"], notes=notes, language=language)
+    return Picture("risk_curve", text["risk"], language, description)
+
+
+def _found(
+    lines: Sequence[CurveLine], risks: Sequence[DisclosureRisk], limit: float | None, language: str
+) -> dict[str, Any]:
+    """The left half: how often a part is found, by its original count."""
+    text = words(language)
+    ticks = _powers_of_ten([*heights(lines), limit or 0])
+    scale = {"type": "symlog", "constant": ticks[1] / 5, "domain": [0, ticks[-1]]}
+    once = f"'{text['once']}' + format(1 / datum.value, ',.0f')"
+    label = f"datum.value === 0 ? '{text['never_found']}' : {once}"
+    upward = CurveAxis(text["found"], scale, ticks, ".0e", label)
+    across = CurveAxis(text["part"], {"domain": _domain(lines)}, _whole(lines), "d")
+    body = curves(lines, across, upward, legend=text["series"], width=_RISK_WIDTH)
+    if limit is not None:
+        body["layer"].append(limit_line(limit, text["accepted"], _RISK_WIDTH))
+    terms = {risk.terms for risk in risks}
+    head = text["found_head"].format(terms=terms.pop()) if len(terms) == 1 else ""
+    return {**body, "title": _head(head or text["found_any_head"])}
+
+
+def _came_from(lines: Sequence[CurveLine], language: str) -> dict[str, Any]:
+    """The right half: how likely a published value was a 1 or a 2."""
+    text = words(language)
+    upward = CurveAxis(text["origin"], {"domain": [0, 100]}, [0, 20, 40, 60, 80, 100], "d")
+    across = CurveAxis(text["published"], {"domain": _domain(lines)}, _whole(lines), "d")
+    body = curves(lines, across, upward, legend=text["series"], width=_RISK_WIDTH)
+    return {**body, "title": _head(text["origin_head"])}
+
+
+def _risk(data: Any, where: str) -> DisclosureRisk:
+    risk = disclosure_risk(data) if isinstance(data, PerturbationTable) else data
+    if isinstance(risk, DisclosureRisk):
+        return risk
+    what = "this is neither a perturbation table nor its risk"
+    raise PerturbationError(
+        what, code="picture-data", where=where, hint="give what disclosure_risk returns"
+    )
+
+
+def _powers_of_ten(shares: Sequence[float]) -> list[float]:
+    """Zero and the powers of ten from the least positive share to the largest."""
+    positive = [max(share, _LEAST) for share in shares if share > 0] or [0.1]
+    first = math.floor(math.log10(min(positive)))
+    last = max(math.ceil(math.log10(max(positive))), first + 2)
+    return [0.0, *(10.0**power for power in range(first, min(last, 0) + 1))]
+
+
+def _domain(lines: Sequence[CurveLine]) -> list[float]:
+    found = places(lines)
+    return [found[0] - 0.3, found[-1] + 0.3]
+
+
+def _whole(lines: Sequence[CurveLine]) -> list[float]:
+    """Whole numbers to name on an axis."""
+    found = places(lines)
+    return found[:: 1 + len(found) // 13]
+
+
+def _head(text: str) -> dict[str, Any]:
+    return {"text": text, "fontSize": 12, "offset": 8, "frame": "group"}
+
+
+def _notes(data: Any, risks: Sequence[DisclosureRisk], language: str) -> list[str]:
+    text = words(language)
+    notes = named(data) if isinstance(data, PerturbationTable) else []
+    knows = {risk.knows for risk in risks}
+    if len(knows) == 1:
+        notes.append(text[f"knows_{knows.pop()}"])
+    return notes
+
+
+_TRADE_OFF_WIDTH = 330
+_HALVES = (("variance", "variance"), ("mean_absolute_deviation", "deviation"))
+
+
+def trade_off_curve(data: Any, *, language: str = "en") -> Picture:
+    """Draw the largest safe variance by maximum noise, and what it does to counts. SECRET.
+
+    On the left the variance, on the right the mean absolute deviation of large counts
+    at that variance. Lines have gaps where no feasible variance is safe.
+
+    Args:
+        data: What `trade_off` returns, a frame with the columns `max_noise`, `variance`
+            and `mean_absolute_deviation`, or a mapping from names (such as the
+            accepted risk) to these, to compare them.
+        language: "en" or "de".
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame(
+    ...     {"max_noise": [2, 3], "variance": [0.65, 1.54], "mean_absolute_deviation": [0.5, 0.9]}
+    ... )
+    >>> trade_off_curve(frame).title
+    'Largest safe variance by largest noise'
+    """
+    text = words(language)
+    named = data if isinstance(data, Mapping) else {text["largest"]: data}
+    halves = [
+        _half([_line(name, frame, column) for name, frame in named.items()], text[title], text)
+        for column, title in _HALVES
+    ]
+    body = {"hconcat": halves, "spacing": 40}
+    description = composed(body, title=text["trade_off"], notes=(), language=language)
+    return Picture("trade_off_curve", text["trade_off"], language, description)
+
+
+def _line(name: Any, frame: Any, column: str) -> CurveLine:
+    return CurveLine(str(name), points_of(frame, "max_noise", column, where=str(name), gaps=True))
+
+
+def _half(lines: Sequence[CurveLine], title: str, text: Mapping[str, str]) -> dict[str, Any]:
+    found = places(lines)
+    named = found[:: 1 + len(found) // 13]
+    across = CurveAxis(text["max_noise"], {"domain": [found[0] - 0.3, found[-1] + 0.3]}, named, "d")
+    upward = CurveAxis(title, {"domain": [0, max(heights(lines)) * 1.1 or 1]})
+    return curves(lines, across, upward, legend=text["largest"], width=_TRADE_OFF_WIDTH)

@@ -1,22 +1,155 @@
-"""`Picture`: a drawing that can be saved.
+"""`Picture`: a drawing that can be saved as SVG, PNG and HTML, without any network.
 
-In: what to draw. Out: a PNG, SVG or HTML file, readable by its owner only if it is secret:
-pictures of perturbation tables show their parameters, others which cells are sensitive.
+In: a Vega-Lite description, which is plain data. Out: a file, readable by its owner only if
+it is secret: pictures of perturbation tables show their parameters, others which cells are
+sensitive. SECRET: what comes out shows what went in.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import os
-from collections.abc import Mapping
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.assessment.pictures.rendering import as_html, as_png, as_svg, check_drawing
 from discreet.errors import PublicationError
 from discreet.files import atomic_path
 
-__all__ = ["Picture", "check_picture_place"]
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["Picture", "as_html", "as_png", "as_svg", "check_drawing", "check_picture_place"]
+
+Description = Mapping[str, Any]
+
+_SCALE = 2.5
+
+_NUMBERS: Mapping[str, Mapping[str, Any]] = {
+    "de": {"decimal": ",", "thousands": "\u202f", "grouping": [3], "currency": ["", ""]},
+    "en": {"decimal": ".", "thousands": ",", "grouping": [3], "currency": ["", ""]},
+}
+
+# Nothing may leave the page: no network at all, no menu that takes the data elsewhere.
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="{language}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ margin: 2rem; background: #fff; color: #1a1a1a; font-family: Arial, sans-serif; }}
+#picture {{ overflow-x: auto; }}
+#vg-tooltip-element {{ font-size: 13px; }}
+@media print {{ body {{ margin: 0; }} }}
+</style>
+</head>
+<body>
+<div id="picture" role="img" aria-label="{title}"></div>
+<script>{library}</script>
+<script>
+vegaEmbed("#picture", {description}, {options}).catch(function (error) {{
+  document.getElementById("picture").textContent = String(error);
+}});
+</script>
+</body>
+</html>
+"""
+
+
+def as_svg(description: Description, language: str) -> str:
+    """The picture as SVG text; equal descriptions give equal text."""
+    text = _library().vegalite_to_svg(_json(description), format_locale=dict(_NUMBERS[language]))
+    return f"{text}\n"
+
+
+def as_png(description: Description, language: str) -> bytes:
+    """The picture as PNG bytes, fine enough for print."""
+    data: bytes = _library().vegalite_to_png(
+        _json(description), scale=_SCALE, format_locale=dict(_NUMBERS[language])
+    )
+    return _compact(data)
+
+
+def as_html(description: Description, language: str, title: str) -> str:
+    """The picture as one HTML page that needs nothing else and asks nobody."""
+    options = {
+        "mode": "vega-lite",
+        "renderer": "svg",
+        "ast": True,
+        "formatLocale": _NUMBERS[language],
+        "actions": False,
+    }
+    return _PAGE.format(
+        language=language,
+        title=html.escape(title),
+        library=_script_library(),
+        description=_in_script(description),
+        options=_in_script(options),
+    )
+
+
+def check_drawing() -> None:
+    """Raise a clear error unless the package that draws is there."""
+    _library()
+
+
+def _library() -> ModuleType:
+    try:
+        import vl_convert
+    except ImportError:
+        raise PublicationError(
+            "pictures need the package vl-convert-python",
+            code="missing-package",
+            hint="pip install 'discreet[pictures]'",
+        ) from None
+    return vl_convert
+
+
+@cache
+def _script_library() -> str:
+    """The drawing library for browsers, put together once."""
+    text: str = _library().javascript_bundle()
+    return text
+
+
+def _compact(png: bytes) -> bytes:
+    """The same pixels in a fraction of the bytes: the library compresses in haste."""
+    chunks = list(_chunks(png))
+    pixels = zlib.decompress(b"".join(data for kind, data in chunks if kind == b"IDAT"))
+    before = [(kind, data) for kind, data in chunks if kind not in (b"IDAT", b"IEND")]
+    parts = [*before, (b"IDAT", zlib.compress(pixels, 9)), (b"IEND", b"")]
+    return png[:8] + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts
+    )
+
+
+def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The kind and content of each chunk of a PNG file, after its signature."""
+    at = 8
+    while at < len(png):
+        (length,) = struct.unpack_from(">I", png, at)
+        yield png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
+        at += 12 + length
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+
+def _in_script(content: Mapping[str, Any]) -> str:
+    """JSON that cannot end the script it stands in."""
+    return _json(content).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+
 
 _SUFFIXES = (".png", ".svg", ".html")
 
@@ -61,7 +194,7 @@ class Picture:
         secret: Whether it shows what must not be published.
 
     >>> from discreet.assessment.pictures import tableau
-    >>> from discreet.perturbation import PerturbationTable
+    >>> from discreet.protection.noise import PerturbationTable
     >>> tableau(PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}))
     <Picture tableau: secret>
     """

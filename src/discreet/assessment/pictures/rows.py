@@ -13,10 +13,10 @@ from fractions import Fraction
 
 from discreet.assessment.pictures.words import number, words
 from discreet.errors import PerturbationError, Problem
-from discreet.perturbation import PerturbationTable
-from discreet.perturbation.intervals import Closed
+from discreet.protection.noise import PerturbationTable
+from discreet.protection.noise.intervals import Closed
 
-__all__ = ["Row", "Rows", "Segment", "check_table", "named", "rows_of"]
+__all__ = ["DrawnRow", "DrawnRows", "Segment", "check_table", "named", "rows_of"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,7 +34,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Row:
+class DrawnRow:
     """One row: the original count, its label and its intervals as they lie."""
 
     count: int
@@ -56,10 +56,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Rows:
+class DrawnRows:
     """The rows to draw, and what the reader must know about the others."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[DrawnRow, ...]
     scale: int
     closed: Closed
     notes: tuple[str, ...]
@@ -86,7 +86,7 @@ class Rows:
 
 def rows_of(
     ptable: PerturbationTable, wanted: Iterable[int] | None, *, most: int, language: str
-) -> Rows:
+) -> DrawnRows:
     """Read the rows of a table.
 
     Args:
@@ -109,8 +109,8 @@ def rows_of(
             lower = [0, *upper[:-1]]
             parts = zip(noise, lower, upper, strict=True)
             label = f"{count}+" if count == last and content.beyond == "last" else str(count)
-            rows.append(Row(count, label, tuple(Segment(*part) for part in parts)))
-    return Rows(tuple(rows), content.scale, content.closed, _notes(ptable, counts, language))
+            rows.append(DrawnRow(count, label, tuple(Segment(*part) for part in parts)))
+    return DrawnRows(tuple(rows), content.scale, content.closed, _notes(ptable, counts, language))
 
 
 def check_table(ptable: object) -> None:

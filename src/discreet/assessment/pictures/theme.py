@@ -1,18 +1,121 @@
-"""The frame that all pictures share: title, notes, footer, fonts and sizes.
+"""The frame and the colours that all pictures share: title, notes, footer, fonts, sizes.
 
-In: the body of a picture as Vega-Lite data. Out: the whole picture. As secret as
-its body; the footer of a secret one says so.
+In: the body of a picture as Vega-Lite data; noise values or probabilities. Out: the whole
+picture; colours as #rrggbb that also work in grey print: lightness alone orders them, dark
+blue for the lowest noise, grey for none, pale yellow for the highest. As secret as the body;
+the footer of a secret picture says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from discreet.assessment.pictures.palette import INK, MUTED
 from discreet.assessment.pictures.words import words
 
-__all__ = ["composed"]
+__all__ = [
+    "INK",
+    "MUTED",
+    "SERIES",
+    "SHARE_CLASSES",
+    "composed",
+    "ink_on",
+    "luminance",
+    "noise_colours",
+    "share_class",
+]
+
+#: Text and lines.
+INK = "#1a1a1a"
+MUTED = "#666666"
+
+_LOWEST, _BELOW = "#141f52", "#5f7dca"
+_NONE = "#979797"
+_ABOVE, _HIGHEST = "#f5a524", "#fdeea2"
+
+#: Upper ends of the classes of probability, in per cent, and their colours.
+SHARE_CLASSES: tuple[tuple[int, str], ...] = (
+    (1, "#f1f5fb"),
+    (5, "#d8e4f4"),
+    (10, "#b4cdea"),
+    (20, "#86afdc"),
+    (35, "#5f95cf"),
+    (50, "#2f68a6"),
+    (100, "#12366b"),
+)
+
+#: Lines that are compared: colour, dash and point shape all differ.
+SERIES: tuple[tuple[str, tuple[int, ...], str], ...] = (
+    ("#1f4e8c", (1, 0), "circle"),
+    ("#d9730d", (7, 3), "square"),
+    ("#2b8a7e", (2, 2), "triangle-up"),
+    ("#8a3b8f", (9, 3, 2, 3), "diamond"),
+    ("#7a6a00", (4, 4), "cross"),
+    ("#555555", (12, 4), "triangle-down"),
+)
+
+
+def noise_colours(values: Iterable[float]) -> dict[float, str]:
+    """A colour for each noise value; lighter means higher, grey means unchanged.
+
+    >>> noise_colours([-1, 0, 1])
+    {-1: '#5f7dca', 0: '#979797', 1: '#f5a524'}
+    """
+    ordered = sorted(set(values))
+    below = [value for value in ordered if value < 0]
+    above = [value for value in ordered if value > 0]
+    colours = {value: _NONE for value in ordered if value == 0}
+    colours |= _spread(below[::-1], _BELOW, _LOWEST) | _spread(above, _ABOVE, _HIGHEST)
+    return {value: colours[value] for value in ordered}
+
+
+def share_class(share: float) -> int:
+    """The class of a probability: its place in `SHARE_CLASSES`.
+
+    >>> [share_class(share) for share in (0.01, 0.2, 1)]
+    [0, 3, 6]
+    """
+    return next(at for at, (upper, _) in enumerate(SHARE_CLASSES) if share * 100 <= upper + 1e-9)
+
+
+def luminance(colour: str) -> float:
+    """How light a colour is, from 0 (black) to 1 (white).
+
+    >>> luminance("#ffffff")
+    1.0
+    """
+    red, green, blue = (_linear(channel) for channel in _channels(colour))
+    return round(0.2126 * red + 0.7152 * green + 0.0722 * blue, 9)
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever is easier to read on a colour.
+
+    >>> ink_on("#141f52"), ink_on("#fdeea2")
+    ('#ffffff', '#1a1a1a')
+    """
+    return "#ffffff" if luminance(colour) < 0.2 else INK
+
+
+def _spread(values: list[float], near: str, far: str) -> dict[float, str]:
+    """Colours from near zero to far from it, in equal steps."""
+    steps = max(len(values) - 1, 1)
+    pairs = list(zip(_channels(near), _channels(far), strict=True))
+    colours = {}
+    for at, value in enumerate(values):
+        channels = [start + (end - start) * at // steps for start, end in pairs]
+        colours[value] = "#" + "".join(f"{channel:02x}" for channel in channels)
+    return colours
+
+
+def _channels(colour: str) -> tuple[int, ...]:
+    return tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
+
+
+def _linear(channel: int) -> float:
+    share = channel / 255
+    return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
+
 
 _LINE = 110
 _FONT = "Liberation Sans, Arial, Helvetica, sans-serif"

@@ -12,10 +12,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from discreet.assessment.release_quality.pairs import flat_places
-from discreet.assessment.release_quality.part_grid import BoolArray, IntArray, PartGrid
+from discreet.arrays import BoolArray, IntArray, PositionArray
+from discreet.assessment.release_quality.pairs import PartGrid, flat_places
 from discreet.tables import CellStatus, ProtectedTable
-from discreet.tables.dimension import IndexArray
 from discreet.tables.table import grid_size
 
 __all__ = ["differences"]
@@ -23,8 +22,8 @@ __all__ = ["differences"]
 #: Up to so many places per cell, sums are made on the whole range of places.
 _DENSE = 16
 
-Cells = tuple[tuple[IndexArray, ...], npt.NDArray[np.int64], npt.NDArray[np.int8]]
-Compared = tuple[int, int, int, int]
+_CellArrays = tuple[tuple[PositionArray, ...], npt.NDArray[np.int64], npt.NDArray[np.int8]]
+ComparedTotals = tuple[int, int, int, int]
 
 
 def differences(table: ProtectedTable, grid: PartGrid) -> IntArray:
@@ -50,14 +49,14 @@ def differences(table: ProtectedTable, grid: PartGrid) -> IntArray:
     return total
 
 
-def _counts(table: ProtectedTable) -> list[Cells]:
+def _counts(table: ProtectedTable) -> list[_CellArrays]:
     """The cells of each figure that is a count."""
     if not table.several_figures:
         kind = table.figures[0].kind if table.figures else "count"
         if kind != "count" or table.value.dtype.kind != "i":
             return []
         return [(table.index, table.value.astype(np.int64, copy=False), table.status)]
-    found: list[Cells] = []
+    found: list[_CellArrays] = []
     for at, figure in enumerate(table.figures):
         here = table.index[-1] == at
         value = table.value[here]
@@ -67,7 +66,7 @@ def _counts(table: ProtectedTable) -> list[Cells]:
     return found
 
 
-def _whole_grid(cells: Cells, grid: PartGrid, hidden: BoolArray) -> IntArray | None:
+def _whole_grid(cells: _CellArrays, grid: PartGrid, hidden: BoolArray) -> IntArray | None:
     """The places of the cells if all are known and sums fit on the grid; else nothing."""
     index, value, status = cells
     few = grid_size(grid.dimensions) <= _DENSE * len(value)
@@ -77,8 +76,8 @@ def _whole_grid(cells: Cells, grid: PartGrid, hidden: BoolArray) -> IntArray | N
 
 
 def _compared_at_once(
-    cells: Cells, grid: PartGrid, at: int, tree: int, places: IntArray
-) -> Compared:
+    cells: _CellArrays, grid: PartGrid, at: int, tree: int, places: IntArray
+) -> ComparedTotals:
     """As `_compared`, where nothing is suppressed: every cell is moved to its parent's place.
 
     Cells without a parent in this classification stay, and count twice at their place.
@@ -110,7 +109,7 @@ def _family(grid: PartGrid, at: int, tree: int) -> tuple[BoolArray, BoolArray]:
     return branch, above
 
 
-def _described(difference: IntArray) -> Compared:
+def _described(difference: IntArray) -> ComparedTotals:
     return (
         len(difference),
         int(np.count_nonzero(difference)),
@@ -119,7 +118,9 @@ def _described(difference: IntArray) -> Compared:
     )
 
 
-def _compared(cells: Cells, grid: PartGrid, at: int, tree: int, hidden: BoolArray) -> Compared:
+def _compared(
+    cells: _CellArrays, grid: PartGrid, at: int, tree: int, hidden: BoolArray
+) -> ComparedTotals:
     """Totals compared in one variable, differing ones, their |difference|, the largest."""
     index, value, status = cells
     dimension = grid.dimensions[at]
@@ -146,7 +147,7 @@ def _compared(cells: Cells, grid: PartGrid, at: int, tree: int, hidden: BoolArra
     return _described(difference[~left_out])
 
 
-def _rest(grid: PartGrid, index: tuple[IndexArray, ...], at: int) -> IntArray:
+def _rest(grid: PartGrid, index: tuple[PositionArray, ...], at: int) -> IntArray:
     """A number for the codes of all other variables."""
     others = [k for k in range(len(index)) if k != at]
     if not others:
@@ -179,7 +180,7 @@ def _marked(child_key: IntArray, parent_key: IntArray, rows: IntArray) -> BoolAr
 
 
 def _on_hidden(
-    cells: Cells,
+    cells: _CellArrays,
     grid: PartGrid,
     at: int,
     branch: BoolArray,

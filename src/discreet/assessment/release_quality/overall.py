@@ -12,12 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.assessment.chances import exact_sum
-from discreet.assessment.release_quality.counts import SIZE_CLASSES, Noise
-from discreet.assessment.release_quality.log import QualityLog
-from discreet.assessment.release_quality.part_grid import TOTAL, IntArray
-from discreet.assessment.release_quality.table_quality import Shown, TableQuality
-from discreet.assessment.release_quality.values import DEVIATION_CLASSES
+from discreet.arrays import IntArray
+from discreet.assessment.probabilities import exact_sum
+from discreet.assessment.release_quality.log import QualityLog, Shown, TableQuality
+from discreet.assessment.release_quality.pairs import TOTAL
+from discreet.assessment.release_quality.tallies import DEVIATION_CLASSES, SIZE_CLASSES, Noise
 from discreet.tables import CellStatus
 
 __all__ = ["Overall"]

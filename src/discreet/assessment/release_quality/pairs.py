@@ -1,26 +1,171 @@
-"""`Pairs`: each true figure beside what was made of it. CONFIDENTIAL.
+"""`Pairs`: each true figure beside what was made of it, by table part. CONFIDENTIAL.
 
-In: a `Table` and its `ProtectedTable`, or an `Ingredient`. Out: original, value,
-status and table part, cell by cell.
+In: a `Table` and its `ProtectedTable`, an `Ingredient`, or key figures as they would be
+without noise. Out: original, value, status and table part, cell by cell; `PartGrid`, the
+numbered table parts of a protected table with their sizes and levels, which is public.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.assessment.release_quality.part_grid import IntArray, PartGrid
+from discreet.arrays import BoolArray, IntArray, PositionArray
+from discreet.derived import KeyFigure, derive
 from discreet.errors import TableError
-from discreet.perturbation.ingredient import Ingredient
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
-from discreet.tables.dimension import IndexArray
+from discreet.tables.dimension import level_numbers
+from discreet.tables.ingredient import Ingredient
 from discreet.tables.table import grid_size
 
-__all__ = ["Pairs", "flat_places", "places_in", "published_at"]
+__all__ = [
+    "TOTAL",
+    "Pairs",
+    "PartGrid",
+    "finest_level",
+    "flat_places",
+    "key_figure_pairs",
+    "level_names",
+    "places_in",
+    "published_at",
+]
+
+
+#: The name of the level of totals.
+TOTAL = "total"
+
+
+def level_names(dimension: Dimension) -> dict[int, str]:
+    """The name of each level number: the total, then each classification down to its finest.
+
+    A level without a name is called after its variable, with its depth if there are several.
+
+    >>> from discreet.classifications import Classification
+    >>> region = Classification.from_prefixes("region", ["01", "02"], lengths=[1, 2])
+    >>> level_names(Dimension(classifications=(region,)))
+    {1: 'total', 2: 'region 1', 0: 'region 2'}
+    """
+    numbers, first = np.unique(level_numbers(dimension), return_index=True)
+    tree, level = dimension.breakdown[first], dimension.levels[first]
+    finest = dimension.is_leaf[first]
+    order = np.lexsort((level, finest, tree, level > 0))
+    return {int(numbers[at]): _level_name(dimension, int(first[at])) for at in order}
+
+
+def _level_name(dimension: Dimension, code: int) -> str:
+    """The name of the level that a code is on."""
+    if dimension.levels[code] == 0:
+        return TOTAL
+    tree = dimension.classifications[dimension.breakdown[code]]
+    level = tree.depth if dimension.is_leaf[code] else int(dimension.levels[code])
+    if level <= len(tree.level_names):
+        named: str = tree.level_names[level - 1]
+        return named
+    name = tree.name if len(dimension.classifications) > 1 else dimension.name
+    return name if tree.depth == 1 else f"{name} {level}"
+
+
+def finest_level(dimension: Dimension) -> str:
+    """The name of the finest level; of each, where classifications do not nest."""
+    leaves = np.flatnonzero(dimension.is_leaf & (dimension.levels > 0))
+    _, first = np.unique(dimension.breakdown[leaves], return_index=True)
+    names = [_level_name(dimension, int(code)) for code in leaves[first]]
+    return " / ".join(names) or TOTAL
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PartGrid:
+    """The parts over some spanning variables, numbered with the last variable fastest.
+
+    Args:
+        dimensions: The spanning variables.
+        numbers: Per variable, the level numbers it has: the total first, the finest last.
+        rank: Per variable and code, which of these levels the code is on.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    numbers: tuple[tuple[int, ...], ...]
+    rank: tuple[IntArray, ...]
+
+    @classmethod
+    def of(cls, dimensions: Sequence[Dimension]) -> PartGrid:
+        """The parts of a table that these variables span."""
+        numbers, rank = [], []
+        for dimension in dimensions:
+            own = tuple(level_names(dimension))
+            at = np.zeros(max(own) + 1, dtype=np.int64)
+            at[list(own)] = np.arange(len(own))
+            numbers.append(own)
+            rank.append(at[level_numbers(dimension)])
+        return cls(tuple(dimensions), tuple(numbers), tuple(rank))
+
+    def __len__(self) -> int:
+        return math.prod(len(own) for own in self.numbers)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Per variable, what one level more adds to the number of a part."""
+        widths = [len(own) for own in self.numbers]
+        return tuple(math.prod(widths[at + 1 :]) for at in range(len(widths)))
+
+    def part(self, index: Sequence[PositionArray], length: int) -> IntArray:
+        """The part that each cell lies on."""
+        part = np.zeros(length, dtype=np.int64)
+        for rank, stride, places in zip(self.rank, self.strides, index, strict=True):
+            part += (rank * stride).take(places)
+        return part
+
+    def levels(self) -> list[tuple[int, ...]]:
+        """The level numbers of each part."""
+        return list(itertools.product(*self.numbers))
+
+    def names(self) -> list[tuple[str, ...]]:
+        """The levels of each part in words."""
+        return list(itertools.product(*(level_names(d).values() for d in self.dimensions)))
+
+    def broken_down(self) -> list[int]:
+        """Per part, the number of variables that are not at their total."""
+        return [sum(level != 0 for level in part) for part in itertools.product(*self._depths)]
+
+    @property
+    def _depths(self) -> list[list[int]]:
+        """Per variable and level, 0 for the total and 1 for all others."""
+        return [
+            [int(dimension.levels[rank == at].max() > 0) for at in range(len(own))]
+            for dimension, own, rank in zip(self.dimensions, self.numbers, self.rank, strict=True)
+        ]
+
+    def sizes(self) -> list[int]:
+        """Per part, the number of its cells."""
+        codes = [
+            np.bincount(rank, minlength=len(own)).tolist()
+            for rank, own in zip(self.rank, self.numbers, strict=True)
+        ]
+        return [math.prod(sizes) for sizes in itertools.product(*codes)]
+
+    def suppressed(self, table: ProtectedTable) -> BoolArray:
+        """Which parts are suppressed as a whole, in one of the figures at least."""
+        width = len(self.dimensions)
+        hidden = {part[:width] for part in table.suppressed_parts}
+        return np.array([levels in hidden for levels in self.levels()], dtype=np.bool_)
+
+    def unknown(self, table: ProtectedTable) -> BoolArray:
+        """Which parts the table does not have."""
+        if table.parts is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        width = len(self.dimensions)
+        there = {part[:width] for part in table.parts}
+        return np.array([levels not in there for levels in self.levels()], dtype=np.bool_)
+
+    def __repr__(self) -> str:
+        return f"<PartGrid: {len(self)} parts>"
+
 
 #: Where the grid has at most so many cells per stored one, a whole grid is the quickest index.
 _DENSE = 16
@@ -98,10 +243,10 @@ def _shown(value: npt.NDArray[Any], status: npt.NDArray[np.int8]) -> int:
 
 def places_in(
     ours: Sequence[Dimension],
-    index: Sequence[IndexArray],
+    index: Sequence[PositionArray],
     theirs: Sequence[Dimension],
     where: str,
-) -> tuple[npt.NDArray[np.bool_] | None, tuple[IndexArray, ...]]:
+) -> tuple[npt.NDArray[np.bool_] | None, tuple[PositionArray, ...]]:
     """Where our cells stand in their variables, and which do; None if all do."""
     same = len(ours) == len(theirs) and all(
         a.name == b.name and not set(b.index) - set(a.index)
@@ -130,10 +275,10 @@ def places_in(
 
 def _part(
     ours: Sequence[Dimension],
-    index: Sequence[IndexArray],
+    index: Sequence[PositionArray],
     grid: PartGrid,
     listed: npt.NDArray[np.bool_] | None,
-    places: tuple[IndexArray, ...],
+    places: tuple[PositionArray, ...],
 ) -> IntArray:
     """The part of each cell; codes that left the table count to their former level."""
     length = len(index[0]) if index else 1
@@ -150,7 +295,7 @@ def _part(
 
 
 def published_at(
-    table: ProtectedTable, places: tuple[IndexArray, ...], length: int
+    table: ProtectedTable, places: tuple[PositionArray, ...], length: int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int8]]:
     """Value and status of cells as published."""
     if table.suppressed_parts or table.figures:
@@ -187,7 +332,7 @@ def _positions(stored: IntArray, wanted: IntArray) -> IntArray:
 
 
 def flat_places(
-    dimensions: Sequence[Dimension], *indexes: Sequence[IndexArray]
+    dimensions: Sequence[Dimension], *indexes: Sequence[PositionArray]
 ) -> tuple[IntArray, ...]:
     """One number per cell, the same for the same place in all of the `indexes`.
 
@@ -208,3 +353,82 @@ def flat_places(
     every = [np.concatenate(parts) for parts in zip(*indexes, strict=True)]
     _, number = np.unique(np.stack(every), axis=1, return_inverse=True)
     return tuple(np.split(number.astype(np.int64).ravel(), np.cumsum(lengths)[:-1]))
+
+
+def key_figure_pairs(
+    ingredients: Mapping[str, Ingredient],
+    figures: Sequence[KeyFigure],
+    protected: ProtectedTable,
+    grid: PartGrid,
+) -> dict[str, Pairs]:
+    """Per figure that is shown, originals beside what is published.
+
+    Counts are compared as they are. Other figures are made of true ingredients as they
+    were of protected ones, and rounded alike.
+
+    Args:
+        ingredients: What the figures are made of.
+        figures: The key figures of the table.
+        protected: The table as published.
+        grid: Its table parts.
+    """
+    shown = [figure for figure in figures if not figure.hidden]
+    if {figure.name for figure in shown} != {figure.name for figure in protected.figures}:
+        raise TableError(
+            "these are not the figures of the table",
+            code="quality",
+            where=protected.name,
+            hint="give the key figures that it was derived with",
+        )
+    counts = [figure for figure in shown if figure.kind == "count"]
+    found = {
+        figure.name: Pairs.of_ingredient(ingredients[figure.shown], protected, grid)
+        for figure in counts
+    }
+    others = [figure for figure in shown if figure.kind != "count"]
+    if others:
+        true = derive(
+            {name: _without_noise(ingredient) for name, ingredient in ingredients.items()},
+            figures,
+            bracket_above=None,
+        )
+        found |= {figure.name: _pairs(figure.name, true, protected, grid) for figure in others}
+    return found
+
+
+def _without_noise(ingredient: Ingredient) -> Ingredient:
+    """An ingredient that is published as it is: exists here only, to be compared."""
+    status = np.full(len(ingredient), CellStatus.published, dtype=np.int8)
+    status[ingredient.suppressed] = CellStatus.suppressed
+    exact = replace(
+        ingredient.protected,
+        index=ingredient.index,
+        value=np.where(ingredient.suppressed, 0, ingredient.original),
+        status=status,
+    )
+    return replace(
+        ingredient,
+        protected=exact,
+        value=np.where(ingredient.suppressed, 0, ingredient.original),
+        deviation=np.zeros(len(ingredient)),
+    )
+
+
+def _pairs(name: str, true: ProtectedTable, protected: ProtectedTable, grid: PartGrid) -> Pairs:
+    """One figure of both tables, wherever the true one is not 0."""
+    here = np.ones(true.stored, dtype=np.bool_)
+    if true.several_figures:
+        here = true.index[-1] == true.dimensions[-1].index[name]
+    index = tuple(part[here] for part in true.index)
+    length = int(np.count_nonzero(here))
+    listed, places = places_in(true.dimensions, index, protected.dimensions, protected.name)
+    value, status = published_at(protected, places, length)
+    if listed is not None:
+        status[~listed] = CellStatus.not_applicable
+    spanning = places[: len(grid.dimensions)]
+    return Pairs(
+        original=true.value[here].astype(np.float64),
+        value=value.astype(np.float64),
+        status=status,
+        part=grid.part(spanning, length),
+    )

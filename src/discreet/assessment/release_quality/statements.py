@@ -1,6 +1,6 @@
 """What may be said in public about the quality of a release.
 
-In: `Overall` (confidential). Out: `Statement`s: bounds, rounded outward, that hold for all
+In: `Overall` (confidential). Out: `QualityStatement`s: bounds, rounded outward, that hold for all
 tables together and leave every parameter open. Public.
 
 Three things keep parameters in: steps of 5 points (halves for the mean deviation); no
@@ -17,7 +17,7 @@ from typing import Any, Literal
 from discreet.assessment.release_quality.overall import Overall
 from discreet.assessment.words import check_language, number
 
-__all__ = ["SUPPORT", "Statement", "statements"]
+__all__ = ["SUPPORT", "QualityStatement", "statements"]
 
 #: Statements are made about at least so many cells.
 SUPPORT = 1_000
@@ -28,7 +28,7 @@ Bound = Literal["below", "at least", "at most"]
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class QualityStatement:
     """One statement about a whole release. Public.
 
     Args:
@@ -46,7 +46,7 @@ class Statement:
     def text(self, language: str = "en") -> str:
         """The statement in words.
 
-        >>> Statement("at-most-1", "at least", 65, "%").text("en")
+        >>> QualityStatement("at-most-1", "at least", 65, "%").text("en")
         'At least 65 % of counts are unchanged or changed by 1.'
         """
         return _TEXTS[check_language(language)][self.code].format(number(self.value, language))
@@ -62,7 +62,7 @@ class Statement:
         }
 
 
-def statements(overall: Overall) -> list[Statement]:
+def statements(overall: Overall) -> list[QualityStatement]:
     """The statements that can be made about a release.
 
     A statement that would say nothing ("at least 0 %") is left out.
@@ -70,33 +70,35 @@ def statements(overall: Overall) -> list[Statement]:
     return [*_about_counts(overall), *_about_brackets(overall), *_about_sums(overall)]
 
 
-def _about_counts(overall: Overall) -> list[Statement]:
+def _about_counts(overall: Overall) -> list[QualityStatement]:
     noise = overall.noise()
     total = noise.total
     if total < SUPPORT:
         return []
     deviation = (2 * noise.absolute // total + 1) / 2
     found = [
-        Statement("mean-absolute-deviation", "below", deviation),
-        Statement("at-most-1", "at least", _at_least(noise.within(1), total), "%"),
-        Statement("at-least-3", "at most", _at_most(noise.beyond(3), total), "%"),
-        Statement("at-least-4", "at most", _at_most(noise.beyond(4), total), "%"),
+        QualityStatement("mean-absolute-deviation", "below", deviation),
+        QualityStatement("at-most-1", "at least", _at_least(noise.within(1), total), "%"),
+        QualityStatement("at-least-3", "at most", _at_most(noise.beyond(3), total), "%"),
+        QualityStatement("at-least-4", "at most", _at_most(noise.beyond(4), total), "%"),
     ]
     return [one for one in found if one.unit != "%" or 0 < one.value < 100]
 
 
-def _about_brackets(overall: Overall) -> list[Statement]:
+def _about_brackets(overall: Overall) -> list[QualityStatement]:
     pairs = overall.brackets().values()
     bracketed, shown = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
     share = _at_most(bracketed, shown) if shown else 100
     if not bracketed or shown < SUPPORT or share == 100:
         return []
-    return [Statement("bracketed", "at most", share, "%")]
+    return [QualityStatement("bracketed", "at most", share, "%")]
 
 
-def _about_sums(overall: Overall) -> list[Statement]:
+def _about_sums(overall: Overall) -> list[QualityStatement]:
     compared, _, _, largest = overall.sums()
-    return [Statement("sums", "at most", _rounded_up(largest))] if compared >= SUPPORT else []
+    return (
+        [QualityStatement("sums", "at most", _rounded_up(largest))] if compared >= SUPPORT else []
+    )
 
 
 def _at_least(part: int, whole: int) -> int:

@@ -5,17 +5,15 @@ brackets, thresholds, exemptions, key grid. Out: an encrypted, signed and versio
 and from the file the same parameters, so that results made elsewhere are the same.
 """
 
-from discreet.release.packages.package_key import PackageKey
-from discreet.release.packages.packing import (
+from discreet.release.packages.keys import KeyPair, PackageKey, key_id, write_key_pair
+from discreet.release.packages.package import (
     PackageDescription,
     describe_package,
     open_parameters,
     pack_parameters,
     verify_package,
 )
-from discreet.release.packages.parameters import Magnitude, Parameters
-from discreet.release.packages.sections import parameters_of
-from discreet.release.packages.signing_keys import KeyPair, key_id, write_key_pair
+from discreet.release.packages.parameters import Magnitude, Parameters, parameters_of
 
 __all__ = [
     "KeyPair",

@@ -1,8 +1,10 @@
-"""The file of a package: an open header, the encrypted content, a signature.
+"""The file of a package: an open header, the encrypted parameters, a signature.
 
-In: a header, bytes and keys; or the bytes of a file. Out: the bytes of a file; or, once
-signature and cipher have been checked, the bytes that were sealed (SECRET). The header
-may be read by everyone; it is covered by the cipher's tag and by the signature.
+In: a header, `Parameters` and keys; or the bytes of a file. Out: the bytes of a file; or,
+once signature and cipher have been checked, the parameters that were sealed (SECRET),
+without loss, since every number of a perturbation table is a whole one, and checked like
+any other input. The header may be read by everyone; it is covered by the cipher's tag and
+by the signature.
 
     offset  bytes
     0       8       "DCPARAMS"
@@ -16,11 +18,13 @@ may be read by everyone; it is covered by the cipher's tag and by the signature.
 
 from __future__ import annotations
 
+import json
 import secrets
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal, NoReturn
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -28,12 +32,19 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from discreet._version import __version__
-from discreet.errors import PackageError
+from discreet.errors import DiscreetError, PackageError
 from discreet.keygrid import KeyGrid
-from discreet.release.packages.package_key import PackageKey, Stretching, WorkingKeys
-from discreet.release.packages.signing_keys import key_id, public_bytes
+from discreet.protection.noise.formats import as_text
+from discreet.protection.noise.intervals import DECIMAL_SCALE, pack
+from discreet.protection.noise.magnitude_parts import MagnitudePart, check_kind
+from discreet.protection.noise.sources import PerturbationFile, read_json
+from discreet.release.packages.keys import PackageKey, Stretching, WorkingKeys, key_id, public_bytes
+from discreet.release.packages.parameters import Parameters, parameters_of
 
-__all__ = ["FORMAT_VERSION", "Header", "Sealed", "parse", "seal"]
+if TYPE_CHECKING:
+    from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
+
+__all__ = ["FORMAT_VERSION", "Header", "Sealed", "from_bytes", "parse", "seal", "to_bytes"]
 
 MAGIC = b"DCPARAMS"
 FORMAT_VERSION = 1
@@ -63,11 +74,11 @@ Hex16 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Hex12 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{24}$")]
 
 
-class _Form(BaseModel):
+class _HeaderForm(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Scrypt(_Form):
+class Scrypt(_HeaderForm):
     """How a passphrase is stretched; bounded, since it is used before it is trusted."""
 
     salt: Hex16
@@ -80,7 +91,7 @@ class Scrypt(_Form):
         return Stretching(bytes.fromhex(self.salt), self.n, self.r, self.p)
 
 
-class Encryption(_Form):
+class Encryption(_HeaderForm):
     """How the content is encrypted."""
 
     cipher: Literal["AES-256-GCM"] = "AES-256-GCM"
@@ -90,7 +101,7 @@ class Encryption(_Form):
     scrypt: Scrypt | None = None
 
 
-class Header(_Form):
+class Header(_HeaderForm):
     """What everyone may know of a package.
 
     Args:
@@ -294,3 +305,132 @@ def _header(text: bytes, where: str) -> Header:
 def _damaged(where: str) -> PackageError:
     what = "the package is damaged: parts are missing, changed or left over"
     return PackageError(what, code="package-damaged", where=where, hint=_ASK)
+
+
+_FIELDS = {"tables", "magnitude_tables", "sections", "secret"}
+
+
+def to_bytes(parameters: Parameters) -> bytes:
+    """The parameters as JSON. SECRET."""
+    table = parameters.perturbation_table
+    text = as_text(table.content, "json", name=table.name, version=table.version)
+    magnitudes = {
+        column: {
+            "name": magnitude.table.name,
+            "parts": [_part_values(part) for part in magnitude.table.parts],
+        }
+        for column, magnitude in parameters.magnitudes.items()
+    }
+    secret = None if parameters.secret is None else parameters.secret.reveal().hex()
+    content = {
+        "tables": json.loads(text),
+        "magnitude_tables": magnitudes,
+        "sections": parameters.sections(),
+        "secret": secret,
+    }
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+
+
+def from_bytes(content: bytes, *, where: str, statistic: str, version: str) -> Parameters:
+    """The parameters that JSON holds. SECRET.
+
+    Args:
+        content: The JSON.
+        where: The file it comes from, for messages.
+        statistic: The statistic of the package.
+        version: The version of the package.
+    """
+    from discreet.microdata import Secret
+
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError):
+        raise _other_form(where) from None
+    if not isinstance(data, dict) or set(data) != _FIELDS:
+        raise _other_form(where)
+    secret = data["secret"]
+    try:
+        return parameters_of(
+            data["sections"],
+            _counts(data["tables"], where),
+            {column: _magnitudes(table) for column, table in data["magnitude_tables"].items()},
+            secret=None if secret is None else Secret(bytes.fromhex(secret)),
+            statistic=statistic,
+            version=version,
+        )
+    except DiscreetError as error:
+        raise PackageError(
+            "the package holds parameters that cannot be used",
+            code="package-content",
+            where=where,
+            hint="a newer version of this program may know them",
+            problems=error.problems,
+        ) from None
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
+        raise _other_form(where) from None  # values of other kinds than were written
+
+
+def _counts(data: Any, where: str) -> PerturbationTable:
+    from discreet.protection.noise import PerturbationTable
+
+    content, name, version = read_json(PerturbationFile(where, json.dumps(data).encode()))
+    return PerturbationTable(content, name, version)
+
+
+def _part_values(part: MagnitudePart) -> dict[str, Any]:
+    rows = [{"upper": upper, "noise": noise} for _, upper, noise in part.content.rows()]
+    return {
+        "kind": part.kind,
+        "classes": list(part.classes),
+        "step": part.step,
+        "closed": part.content.closed,
+        "rows": rows,
+    }
+
+
+def _magnitudes(data: Mapping[str, Any]) -> MagnitudePerturbationTable:
+    from discreet.protection.noise import MagnitudePerturbationTable
+
+    return MagnitudePerturbationTable(tuple(_part(part) for part in data["parts"]), data["name"])
+
+
+def _part(data: Mapping[str, Any]) -> MagnitudePart:
+    """A part whose every row is sound."""
+    classes, step, rows = tuple(data["classes"]), data["step"], data["rows"]
+    packed = [list(zip(row["upper"], row["noise"], strict=True)) for row in rows]
+    sound = (
+        _whole([step, *classes])
+        and step >= 1
+        and len(classes) == len(packed)
+        and classes[:1] == (0,)
+        and all(earlier < later for earlier, later in pairwise(classes))
+        and not any(rows[0]["noise"])
+        and data["closed"] in ("left", "right")
+        and all(_sound_row(row, size * step) for size, row in zip(classes, packed, strict=True))
+    )
+    if not sound:
+        raise ValueError  # becomes an error about the package
+    content = pack(packed, closed=data["closed"])
+    return MagnitudePart(check_kind(data["kind"]), classes, step, content)
+
+
+def _sound_row(row: list[tuple[int, int]], middle: int) -> bool:
+    """Whether bounds rise to the end of the grid and no noise changes the sign."""
+    if not row or not _whole([number for pair in row for number in pair]):
+        return False
+    bounds = [bound for bound, _ in row]
+    rising = bounds[0] >= 0 and all(earlier < later for earlier, later in pairwise(bounds))
+    return rising and bounds[-1] == DECIMAL_SCALE and all(middle + noise >= 0 for _, noise in row)
+
+
+def _whole(numbers: list[Any]) -> bool:
+    return all(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
+
+
+def _other_form(where: str) -> PackageError:
+    return PackageError(
+        "the content of the package has another form than this program writes",
+        code="package-content",
+        where=where,
+        hint="a newer version of this program may read it",
+    )

@@ -1,0 +1,472 @@
+"""Suppression and audit of files, one by one or by a batch file (`.arb`).
+
+In: a `.jj` file, a `.tab` file with its `.rda`, published cells with blanks, or a batch that
+names records or cells, rules, methods, outputs. Out: a `.jj` file with the pattern
+(CONFIDENTIAL), or published tables. What a batch asks for and is not done here is refused at
+once; nothing is written unless every sensitive cell is proven to be protected.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
+
+from discreet.argus import (
+    ArgusMetadata,
+    Batch,
+    BatchTable,
+    CellFile,
+    read_batch,
+    read_hst,
+    read_rda,
+    read_records,
+    read_tab,
+)
+from discreet.argus.jj import read_jj, repaired_problem, write_differences, write_jj
+from discreet.classifications import Classification
+from discreet.errors import Problem, SuppressionError
+from discreet.files import check_writable
+from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.proof.audit import Audit, audit_problem
+from discreet.protection.suppression.proof.release_audit import Blanks, audit_published
+from discreet.protection.suppression.publish.report import described_pattern, pattern_lines
+from discreet.protection.suppression.publish.suppression import Suppression
+from discreet.rules import Primary, primary
+from discreet.tables import ProtectedTable, Table
+from discreet.tabulation import tabulate
+
+__all__ = ["FileResult", "audit_file", "run_batch", "suppress_file"]
+
+#: Contributions that rules may look at.
+_CONTRIBUTIONS = 5
+_WRITTEN = ("csv", "pivot", "codes", "jj")
+#: Writes a protected table; handed in, so that formats are looked up by the caller.
+TableWriter: TypeAlias = Callable[[ProtectedTable, Path], Any]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _BatchCells:
+    """A table of a batch with its sensitive cells."""
+
+    table: Table
+    primary: Primary
+    decimals: int
+
+
+def run_batch(
+    path: str | os.PathLike[str],
+    *,
+    write: TableWriter | None = None,
+    progress: Progress | None = None,
+) -> list[Suppression]:
+    """Carry out a batch.
+
+    Args:
+        path: The batch file; paths in it are meant from its folder.
+        write: Writes tables that may be published; the suffix of the file chooses the
+            format. Without, only `.jj` files are written.
+        progress: Is told what is being done.
+
+    Returns:
+        One suppression for each method asked for, in their order.
+
+    >>> run_batch("none.arb")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SuppressionError: [argus-file] none.arb: the file cannot be read
+    """
+    plan = read_batch(path)
+    _refuse(plan)
+    metadata = read_rda(plan.file(plan.metadata), of=plan.of)
+    judged = _of_cells(plan, metadata) if plan.of == "cells" else _of_records(plan, metadata)
+    done, last = [], {}
+    for step in plan.protections:
+        chosen = range(len(judged)) if step.table == 0 else [step.table - 1]
+        result = Suppression.of(
+            [(judged[at].table, judged[at].primary) for at in chosen],
+            method=cast(Method, step.method),
+            value=plan.tables[chosen[0]].response,
+            decimals=judged[chosen[0]].decimals,
+            cost=plan.tables[chosen[0]].cost,
+            time_limit=None if step.minutes is None else 60 * step.minutes,
+            progress=progress,
+        )
+        done.append(result)
+        last.update({at: (result, number) for number, at in enumerate(chosen)})
+    _write(plan, last, write)
+    return done
+
+
+def _refuse(plan: Batch) -> None:
+    """One error with everything that is asked for and not done."""
+    problems = []
+    for number, table in enumerate(plan.tables, 1):
+        asked = [rule.name for rule in table.rules if any(rule.numbers)]
+        wrong = {
+            "recodes": bool(table.recodes),
+            "request rules": bool(table.requests),
+            "rules on holdings": any(rule.per == "holding" for rule in table.rules),
+            "weights": "WGT" in asked,
+        }
+        problems += [
+            Problem(f"batches are run without {what}", f"table {number}", "use Python for it")
+            for what, there in wrong.items()
+            if there
+        ]
+    protected = {step.table for step in plan.protections}
+    for output in plan.outputs:
+        if output.form not in _WRITTEN:
+            hint = f"forms: {', '.join(_WRITTEN)}"
+            problems.append(Problem(f"the form {output.form!r} is not written", output.path, hint))
+        if not {0, output.table} & protected:
+            problems.append(Problem("the table is written, but not protected", output.path))
+    if plan.of == "cells" and len(plan.tables) != 1:
+        problems.append(Problem("a file of cells holds one table", plan.data))
+    if problems:
+        first = problems[0]
+        raise SuppressionError(
+            first.what, code="batch", where=first.where, hint=first.hint, problems=problems
+        )
+
+
+def _of_cells(plan: Batch, metadata: ArgusMetadata) -> list[_BatchCells]:
+    """The table of a file of cells: judged by rules, or by its own status without any."""
+    asked = plan.tables[0]
+    again = plan.totals == "add"
+    cells = read_tab(plan.file(plan.data), metadata, totals="add" if again else "given")
+    names = tuple(dimension.name for dimension in cells.table.dimensions)
+    if names != asked.variables or asked.response != cells.value:
+        raise SuppressionError(
+            "the batch asks for another table than the file of cells has",
+            code="batch",
+            where=plan.data,
+            hint=f"it has {', '.join(names)} | {cells.value}",
+        )
+    found = cells.primary
+    if asked.primary_rules or asked.apriori or found is None:
+        found = _primary(plan, asked, cells.table)
+    return [_BatchCells(table=cells.table, primary=found, decimals=cells.decimals)]
+
+
+def _of_records(plan: Batch, metadata: ArgusMetadata) -> list[_BatchCells]:
+    frame = read_records(plan.file(plan.data), metadata)
+    judged = []
+    for number, asked in enumerate(plan.tables, 1):
+        by = [metadata.classification(name, frame[name].unique()) for name in asked.variables]
+        names = dict.fromkeys(
+            name for name in (asked.response, asked.shadow, asked.cost.of) if name in frame.columns
+        )
+        values = [str(name) for name in names]
+        table = tabulate(
+            frame,
+            by=by,
+            values=values,
+            contributions=_CONTRIBUTIONS if values else 0,
+            name=f"table-{number}",
+        )
+        decimals = 0 if asked.response is None else metadata.variable(asked.response).decimals
+        found = _primary(plan, asked, table)
+        judged.append(_BatchCells(table=table, primary=found, decimals=decimals))
+    return judged
+
+
+def _primary(plan: Batch, asked: BatchTable, table: Table) -> Primary:
+    marks = [
+        mark
+        for file in asked.apriori
+        for mark in read_hst(plan.file(file.path), asked.variables, separator=file.separator)
+    ]
+    ignore = any(file.ignore_errors for file in asked.apriori)
+    shadow = asked.shadow if asked.shadow not in ("", asked.response) else None
+    return primary(
+        table,
+        asked.primary_rules,
+        value=asked.response,
+        shadow=shadow if asked.response is not None else None,
+        marks=marks,
+        manual_range=asked.setting("MAN", 20.0),
+        unmatched="ignore" if ignore else "refuse",
+    )
+
+
+def _write(
+    plan: Batch, last: Mapping[int, tuple[Suppression, int]], write: TableWriter | None
+) -> None:
+    """The outputs, each from the last method that protected its table."""
+    for output in plan.outputs:
+        done, number = last[output.table - 1]
+        target = plan.file(output.path)
+        if output.form == "jj":
+            write_jj(done.problem.with_hidden(done.pattern.hidden), target)
+        elif write is not None:
+            write(done.tables[number], target)
+
+
+#: So many intervals are listed for people.
+_LISTED = 100
+
+
+class FileResult(NamedTuple):
+    """What became of a file: words, and plain values for JSON."""
+
+    text: str
+    described: dict[str, Any]
+
+
+def suppress_file(
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    metadata: str | os.PathLike[str] | None = None,
+    method: Method = "auto",
+    time_limit: float | None = None,
+    repair: bool = False,
+    differences: str | os.PathLike[str] | None = None,
+    anew: bool = False,
+    progress: Progress | None = None,
+    write: TableWriter | None = None,
+) -> FileResult:
+    """Hide cells of a file.
+
+    Args:
+        source: A problem (`.jj`, `.jj.gz`) or a file of cells with status (`.tab`, `.csv`).
+        out: What to write: a `.jj` file, in which secondary suppressions have status m,
+            readable by its owner only; or, for cells, a published table by its suffix.
+        metadata: The `.rda` file that describes a file of cells.
+        method: As for `discreet.suppress`.
+        time_limit: Seconds.
+        repair: Add up totals anew that are no sum of their parts.
+        differences: Where to list the totals of a problem that are not, and by how much
+            they differ; CONFIDENTIAL, readable by its owner only.
+        anew: Forget the secondary suppressions that a problem has, instead of keeping them.
+        progress: Is told what is being done.
+        write: Writes published tables.
+    """
+    place, target = Path(source), Path(out)
+    check_writable(target.parent)
+    changed = 0
+    search: dict[str, Any] = {"time_limit": time_limit, "progress": progress}
+    _check_kinds(place, target, of_problems=differences is not None or anew)
+    if _is_jj(place):
+        problem, changed = _problem(place, repair, differences, anew)
+        pattern = find_pattern(problem, method, **search)
+        write_jj(problem.with_hidden(pattern.hidden), target)
+    else:
+        cells = _cells(place, metadata)
+        options: dict[str, Any] = {"decimals": cells.decimals, "value": cells.value}
+        options |= {"repair": repair, **search}
+        done = Suppression.of((cells.table, cells.primary), method=method, **options)
+        pattern = done.pattern
+        if _is_jj(target):
+            write_jj(done.problem.with_hidden(pattern.hidden), target)
+        elif write is not None:
+            write(done.tables[0], target)
+    told = described_pattern(pattern)
+    lines = [*pattern_lines(told), f"Written: {target}"]
+    if changed:
+        told["repaired"] = changed
+        lines.insert(0, f"{changed:,} totals were added up anew.")
+    return FileResult("\n".join(lines), {"table": place.name, **told, "out": str(target)})
+
+
+def _check_kinds(place: Path, target: Path, *, of_problems: bool) -> None:
+    """Refuse files and options that do not go together."""
+    if not _is_jj(place) and of_problems:
+        raise SuppressionError(
+            "only problems (.jj) list differences and have secondaries to forget",
+            code="option",
+            where=str(place),
+            hint="leave out --differences and --anew",
+        )
+    if _is_jj(place) and (not _is_jj(target) or target.suffix == ".gz"):
+        raise SuppressionError(
+            "a problem has no codes: its pattern is written as a .jj file",
+            code="output-file",
+            where=str(target),
+            hint="name it NAME.jj",
+        )
+
+
+def _problem(
+    place: Path, repair: bool, differences: str | os.PathLike[str] | None, anew: bool
+) -> tuple[SuppressionProblem, int]:
+    """The problem to solve, and how many of its totals were added up anew."""
+    problem = read_jj(place)
+    if anew:
+        problem = problem.with_hidden(problem.state == CellState.primary)
+    if differences is not None:
+        write_differences(problem, differences)
+    if not repair:
+        return problem, 0
+    whole, changed = repaired_problem(problem)
+    return whole, int(np.count_nonzero(changed))
+
+
+def audit_file(
+    source: str | os.PathLike[str],
+    *,
+    metadata: str | os.PathLike[str] | None = None,
+    by: Sequence[str] = (),
+    value: str = "value",
+    classifications: Mapping[str, Classification] | None = None,
+    decimals: int = 0,
+    rounding: float = 0.0,
+    intervals: bool = False,
+) -> FileResult:
+    """Audit a file with hidden cells.
+
+    Args:
+        source: A problem with its pattern (`.jj`); cells with status (`.tab`) and their
+            metadata; or published cells, with blanks for hidden values (`.csv`, `.parquet`).
+        metadata: The `.rda` file that describes a file of cells.
+        by: Spanning variables of published cells.
+        value: Their column of values.
+        classifications: Code trees of some of the variables.
+        decimals: Digits that are published.
+        rounding: By how many units of the last digit published values may be off.
+        intervals: List the interval of each hidden cell.
+    """
+    place = Path(source)
+    if by:
+        found = _published(place, by, value, classifications or {}, decimals, rounding)
+        told = {"table": place.name, **found.described(), "unprotected": int(found.exact.sum())}
+        text = found.text()
+        if intervals:
+            told["intervals"] = found.to_polars().to_dicts()
+            text = "\n".join([text, *_interval_lines(told["intervals"], by)])
+        return FileResult(text, told)
+    if _is_jj(place):
+        problem = read_jj(place)
+    else:
+        cells = _cells(place, metadata)
+        asked = (cells.table, cells.primary)
+        problem, _ = build_problem(asked, value=cells.value, decimals=cells.decimals)
+    return _judged(problem, place, intervals)
+
+
+def _judged(problem: SuppressionProblem, place: Path, intervals: bool) -> FileResult:
+    problem.check()
+    found: Audit = audit_problem(problem, problem.hidden, intervals=intervals)
+    told = found.described()
+    told["table"] = place.name
+    text = found.text()
+    if intervals:
+        told["intervals"] = found.intervals().drop("value").to_dicts()
+        text = "\n".join([text, *_interval_lines(told["intervals"], ["cell"])])
+    return FileResult(text, told)
+
+
+def _interval_lines(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """Intervals in words, the first ones of many."""
+    lines = []
+    for row in rows[:_LISTED]:
+        low, high = (
+            "no bound" if row[name] is None else f"{row[name]:,.15g}" for name in ("low", "high")
+        )
+        lines.append(f"  {', '.join(str(row[name]) for name in names)}: {low} to {high}")
+    more = len(rows) - len(lines)
+    return [*lines, f"  … and {more:,} more: --json lists all"] if more else lines
+
+
+def _is_jj(place: Path) -> bool:
+    return place.name.lower().removesuffix(".gz").endswith(".jj")
+
+
+def _cells(place: Path, metadata: str | os.PathLike[str] | None) -> CellFile:
+    if metadata is None:
+        raise SuppressionError(
+            "a file of cells needs its description",
+            code="metadata",
+            where=str(place),
+            hint="name the .rda file, or hand in a .jj file",
+        )
+    cells = read_tab(place, read_rda(metadata, of="cells"))
+    if cells.primary is None:
+        raise SuppressionError(
+            "the file does not say which cells are sensitive",
+            code="status",
+            where=str(place),
+            hint="describe its column of status with <STATUS>",
+        )
+    return cells
+
+
+def _published(
+    place: Path,
+    by: Sequence[str],
+    value: str,
+    trees: Mapping[str, Classification],
+    decimals: int,
+    rounding: float,
+) -> Blanks:
+    import polars as pl
+
+    unknown = sorted(set(trees) - set(by))
+    if unknown:
+        raise SuppressionError(
+            f"{unknown[0]!r} does not span the table", code="by", where="classifications"
+        )
+    if not place.is_file():
+        raise SuppressionError("there is no such file", code="file", where=str(place))
+    try:
+        if place.suffix == ".parquet":
+            frame = pl.read_parquet(place)
+        else:
+            texts = dict.fromkeys(by, pl.String)
+            frame = pl.read_csv(place, schema_overrides=texts, infer_schema_length=None)
+    except pl.exceptions.PolarsError:
+        raise SuppressionError(
+            "the file cannot be read as a table",
+            code="file",
+            where=str(place),
+            hint="hand in published cells as .csv or .parquet",
+        ) from None
+    _check_columns(frame.columns, [*by, value], place)
+    spanning = [trees.get(name, name) for name in by]
+    if value in frame.columns and frame[value].dtype == pl.String:
+        frame = frame.with_columns(_numbers(frame[value], place))
+    return audit_published(frame, spanning, value=value, decimals=decimals, rounding=rounding)
+
+
+def _check_columns(found: Sequence[str], wanted: Sequence[str], place: Path) -> None:
+    """Refuse a file that lacks columns; its first line may hold values, so it is not shown."""
+    twice = sorted({name for name in wanted if wanted.count(name) > 1})
+    if twice:
+        raise SuppressionError(
+            f"the column {twice[0]!r} is named twice", code="by", where=str(place)
+        )
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        few = len(missing) < len(wanted)
+        hint = f"columns found: {', '.join(found)}" if few else "values are separated by commas"
+        raise SuppressionError(
+            f"the file has no column {missing[0]!r}",
+            code="missing-column",
+            where=str(place),
+            hint=hint if few else f"{hint}, and the first line names the columns",
+        )
+
+
+def _numbers(column: Any, place: Path) -> Any:
+    """Numbers of a column in which hidden cells are signs, such as a dot."""
+    import polars as pl
+
+    bare = column.str.strip_chars()
+    numbers = bare.cast(pl.Float64, strict=False)
+    signs = set(bare.filter(numbers.is_null() & bare.is_not_null()).unique().to_list())
+    wrong = signs - {"", ".", "x", "X", "/", "c", ":"}
+    if wrong:
+        raise SuppressionError(
+            f"the column of values holds {len(wrong)} signs that are not known",
+            code="values",
+            where=f"{place.name}, {column.name}",
+            hint="hidden cells are empty, or hold . x / c :",
+        )
+    return pl.Series(column.name, np.asarray(numbers.fill_null(np.nan))).fill_nan(None)

@@ -1,0 +1,128 @@
+"""Lines and words of τ-ARGUS texts.
+
+In: a file. Out: its lines without comments, cut into words: quoted texts, the signs
+| ( ) and comma, and whatever stands between blanks. The last line needs no line end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.classifications.text_files import read_text
+from discreet.errors import ClassificationError, Problem, SuppressionError, shortened
+
+__all__ = [
+    "ArgusText",
+    "open_text",
+    "parsed_number",
+    "refuse_lines",
+    "split_fields",
+    "tokens",
+    "without_comment",
+]
+
+_TOKEN = re.compile(r'"([^"]*)"|([|(),])|([^\s"|(),]+)')
+_QUOTED = re.compile(r'"[^"]*"')
+_COMMENT = re.compile(r"//|\\\\")
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ArgusText:
+    """The lines of a file that are not blank, with their numbers."""
+
+    path: Path
+    lines: tuple[tuple[int, str], ...]
+
+    def place(self, line: int) -> str:
+        """The file and a line, for messages."""
+        return f"{self.path.name}, line {line}"
+
+
+def open_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> ArgusText:
+    """Read the lines of a file, perhaps gzipped."""
+    try:
+        found = read_text(path, encoding)
+    except ClassificationError as error:
+        problem = error.problems[0]
+        raise SuppressionError(
+            problem.what, code="argus-file", where=problem.where, hint=problem.hint
+        ) from None
+    return ArgusText(found.path, tuple(found.lines()))
+
+
+def refuse_lines(text: ArgusText, problems: Sequence[Problem]) -> None:
+    """Raise one error with everything that is wrong with a file, if anything is."""
+    if not problems:
+        return
+    one = len(problems) == 1
+    raise SuppressionError(
+        problems[0].what if one else f"{len(problems):,} lines are wrong",
+        code="argus-file",
+        where=problems[0].where if one else str(text.path),
+        hint=problems[0].hint,
+        problems=shortened(problems, _SHOWN),
+    )
+
+
+def without_comment(line: str) -> str:
+    r"""A line up to a comment mark, // or \\, outside quotes.
+
+    >>> without_comment('<OPENTABLEDATA> "a//b.tab" // the cells').rstrip()
+    '<OPENTABLEDATA> "a//b.tab"'
+    """
+    shielded = _QUOTED.sub(lambda quoted: "·" * len(quoted.group(0)), line)
+    mark = _COMMENT.search(shielded)
+    return line[: mark.start()] if mark else line
+
+
+def tokens(line: str) -> list[str]:
+    """The words and signs of a line; quotes are taken off.
+
+    >>> tokens('<SUPPRESS> MOD(1, 5) "a b"')
+    ['<SUPPRESS>', 'MOD', '(', '1', ',', '5', ')', 'a b']
+    """
+    found = []
+    for match in _TOKEN.finditer(line):
+        quoted, sign, word = match.groups()
+        found.append(quoted if quoted is not None else sign or word)
+    return found
+
+
+def split_fields(line: str, separator: str) -> list[str]:
+    """The fields of a line; a quoted field keeps its blanks, and separators within.
+
+    >>> split_fields('"Total";" 1"; u', ";")
+    ['Total', ' 1', 'u']
+    """
+    shielded = _QUOTED.sub(lambda quoted: "·" * len(quoted.group(0)), line)
+    found, last = [], 0
+    at = shielded.find(separator)
+    while at >= 0:
+        found.append(_bare(line[last:at]))
+        last = at + len(separator)
+        at = shielded.find(separator, last)
+    found.append(_bare(line[last:]))
+    return found
+
+
+def _bare(field: str) -> str:
+    text = field.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return text[1:-1]
+    return text
+
+
+def parsed_number(text: str) -> float | None:
+    """A number with a decimal point or comma; None if it is none.
+
+    >>> parsed_number("12,5"), parsed_number("x")
+    (12.5, None)
+    """
+    bare = text.strip()
+    return float(bare.replace(",", ".")) if _NUMBER.fullmatch(bare) else None

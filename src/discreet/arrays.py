@@ -1,0 +1,182 @@
+"""The array types of the project, and the numbering of cells.
+
+In: codes of cells as positions in code lists, one array per variable. Out: one whole number
+per cell, and back. Numbers say nothing about what is in a cell; whoever holds them next to
+values holds confidential data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import TableError
+
+__all__ = [
+    "AnyArray",
+    "BoolArray",
+    "ByteArray",
+    "CellIndex",
+    "FloatArray",
+    "IntArray",
+    "PositionArray",
+    "SmallIntArray",
+    "TextArray",
+    "UintArray",
+    "find_sorted",
+]
+
+#: Counts, keys, numbers of cells.
+IntArray: TypeAlias = npt.NDArray[np.int64]
+#: Positions in code lists.
+PositionArray: TypeAlias = npt.NDArray[np.int32]
+#: Statuses, reasons and other facts with few values.
+SmallIntArray: TypeAlias = npt.NDArray[np.int8]
+UintArray: TypeAlias = npt.NDArray[np.uint64]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+ByteArray: TypeAlias = npt.NDArray[np.uint8]
+#: Texts and other Python objects.
+TextArray: TypeAlias = npt.NDArray[np.object_]
+AnyArray: TypeAlias = npt.NDArray[Any]
+
+#: From so many cells on, numbers would not be sure to fit into 64 bits.
+_LIMIT = 2**62
+
+
+@dataclass(frozen=True)
+class CellIndex:
+    """Numbers the cells of a grid, the last variable fastest, as they are sorted in tables.
+
+    Args:
+        sizes: Number of codes of each variable.
+
+    >>> cells = CellIndex((2, 3))
+    >>> numbers = cells.numbers([np.array([0, 1]), np.array([2, 0])])
+    >>> numbers
+    array([2, 3])
+    >>> cells.positions(numbers)
+    [array([0, 1], dtype=int32), array([2, 0], dtype=int32)]
+    """
+
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, columns: Sequence[Sequence[Any]]) -> CellIndex:
+        """The grid that code lists, dimensions or trees span.
+
+        >>> CellIndex.of([["Total", "m", "f"], ["Total", "1"]]).sizes
+        (3, 2)
+        """
+        return cls(tuple(len(column) for column in columns))
+
+    @property
+    def size(self) -> int:
+        """How many cells the grid has."""
+        size = 1
+        for width in self.sizes:
+            size *= width
+        return size
+
+    @property
+    def fits(self) -> bool:
+        """Whether numbers of all its cells fit into 64 bits."""
+        return self.size < _LIMIT
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """How far apart the numbers of neighbouring codes are, per variable."""
+        found, stride = [], 1
+        for width in reversed(self.sizes):
+            found.append(stride)
+            stride *= width
+        return tuple(reversed(found))
+
+    def require(self, where: str = "") -> CellIndex:
+        """Itself, if its numbers fit into 64 bits.
+
+        Raises:
+            TableError: The grid is too large to number.
+        """
+        if not self.fits:
+            raise TableError(
+                "the grid of this table has more than 2^62 cells",
+                code="table-size",
+                where=where,
+                hint="use fewer spanning variables",
+            )
+        return self
+
+    def numbers(
+        self, index: Sequence[npt.NDArray[Any]], length: int | None = None, *, where: str = ""
+    ) -> IntArray:
+        """The number of each cell.
+
+        Args:
+            index: Per variable, the position of the code of each cell.
+            length: How many cells there are, if there may be no variable.
+            where: What to name in an error.
+
+        Raises:
+            TableError: The grid is too large to number.
+        """
+        self.require(where)
+        if length is None:
+            length = len(index[0]) if len(index) else 1
+        flat = np.zeros(length, dtype=np.int64)
+        for width, part in zip(self.sizes, index, strict=True):
+            flat *= width
+            flat += part
+        return flat
+
+    def positions(self, numbers: IntArray) -> list[PositionArray]:
+        """Per variable, the position of the code of each cell."""
+        self.require()
+        parts: list[PositionArray] = []
+        for width in reversed(self.sizes):
+            numbers, part = np.divmod(numbers, width)
+            parts.append(part.astype(np.int32))
+        return parts[::-1]
+
+    def position(self, numbers: IntArray, variable: int) -> IntArray:
+        """The position of the code of each cell in one variable."""
+        found: IntArray = (numbers // self.strides[variable]) % self.sizes[variable]
+        return found
+
+    def joined(
+        self, index: Sequence[npt.NDArray[Any]], length: int | None = None
+    ) -> tuple[IntArray, int]:
+        """A number per combination that occurs, and a bound above all, for grids of any size.
+
+        In the order of the codes. The numbers are those of `numbers` unless the grid is too
+        large for that; then they hold among these cells only.
+
+        >>> CellIndex((2, 3)).joined([np.array([0, 1]), np.array([2, 0])])
+        (array([2, 3]), 6)
+        """
+        if length is None:
+            length = len(index[0]) if len(index) else 1
+        numbers, bound = np.zeros(length, dtype=np.int64), 1
+        for width, part in zip(self.sizes, index, strict=True):
+            if bound * width >= _LIMIT:
+                found, numbers = np.unique(numbers, return_inverse=True)
+                bound = max(len(found), 1)
+            numbers = numbers * width + part
+            bound *= width
+        return numbers, bound
+
+
+def find_sorted(known: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> IntArray:
+    """Where each wanted number stands in a sorted array; -1 where it does not.
+
+    >>> find_sorted(np.array([2, 5, 9]), np.array([5, 6, 9]))
+    array([ 1, -1,  2])
+    """
+    if not len(known):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1).astype(np.int64)
+    return np.where(known[at] == wanted, at, -1)

@@ -1,0 +1,409 @@
+"""The kinds of cells of a table, how each looks, and which codes fit on a picture.
+
+In: a table to publish, or the `Suppression` that made it. Out: positions, values and kinds of
+cells; colour, sign and ink of each kind, to be told apart in grey as well; whole levels of
+codes as far as there is room, with their labels. SECRET if made of a suppression, whose
+sensitive cells are known then. No hidden value is known here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import IntArray, PositionArray, SmallIntArray
+from discreet.assessment.pictures.theme import INK, MUTED
+from discreet.assessment.pictures.words import hidden_words
+from discreet.errors import PublicationError
+from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Withheld
+
+if TYPE_CHECKING:
+    from discreet.protection.suppression.publish.suppression import Suppression
+
+__all__ = [
+    "HIDDEN",
+    "KINDS",
+    "KIND_STYLES",
+    "STEP",
+    "CellKinds",
+    "ChosenCodes",
+    "KindStyle",
+    "choose",
+    "label_width",
+    "legend_beside",
+    "line_labels",
+    "named",
+    "place_of",
+    "shortened_label",
+]
+
+
+#: Pixels by which a label is set in for each level.
+STEP = 12
+
+_LONGEST = 46
+# Pixels of a letter; in short labels capitals count more.
+_SHORT, _WIDE_SIGN, _SIGN = 18, 6.6, 5.4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChosenCodes:
+    """Codes of a variable to be shown.
+
+    Args:
+        codes: Their positions, in tree order.
+        all: Number of codes there are to choose from.
+    """
+
+    codes: IntArray
+    all: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether no code was left out."""
+        return len(self.codes) == self.all
+
+
+def choose(dimension: Dimension, most: int, under: int = 0) -> ChosenCodes:
+    """The codes to show: as many whole levels as fit, or the first codes of the first level.
+
+    Args:
+        dimension: The variable.
+        most: Most codes that fit.
+        under: Position of a code; only it and the codes below it are shown.
+
+    >>> from discreet.classifications import Classification
+    >>> place = Classification.from_prefixes("place", ["11", "12", "21", "22"], [1, 2])
+    >>> place = Dimension(classifications=(place,))
+    >>> [place.codes[at] for at in choose(place, 5).codes]
+    ['Total', '1', '2']
+    >>> choose(place, 5, under=place.index["1"]).codes.tolist()
+    [1, 2, 3]
+    """
+    below = np.zeros(len(dimension), dtype=np.bool_)
+    below[under] = True
+    for at in range(under + 1, len(dimension)):
+        below[at] = below[dimension.parents[at]]
+    codes = np.flatnonzero(below).astype(np.int64)
+    levels = dimension.levels[codes]
+    fitting = codes
+    for level in sorted(set(levels.tolist()), reverse=True):
+        fitting = codes[levels <= level]
+        if len(fitting) <= most:
+            break
+    if len(fitting) < 2 <= len(codes) or len(fitting) > most:
+        first = next((n for n in sorted(set(levels.tolist())) if (levels <= n).sum() > 1), 0)
+        fitting = codes[levels <= first][:most]
+    return ChosenCodes(codes=fitting, all=len(codes))
+
+
+def named(dimension: Dimension, chosen: ChosenCodes, language: str) -> list[str]:
+    """The labels of codes, shortened; equal ones with their codes.
+
+    Args:
+        dimension: The variable.
+        chosen: Some of its codes.
+        language: "en" or "de".
+
+    >>> from discreet.classifications import Classification
+    >>> labels = {"1": {"en": "Other"}, "2": {"en": "Other"}}
+    >>> place = Dimension(classifications=(Classification.flat("p", ["1", "2"], labels=labels),))
+    >>> named(place, choose(place, 9), "en")
+    ['Total', 'Other (1)', 'Other (2)']
+    """
+    told = dimension.labels(language)
+    short = [shortened_label(told[at]) for at in chosen.codes]
+    often = Counter(short)
+    return [
+        label if often[label] == 1 else f"{label} ({dimension.codes[at]})"
+        for label, at in zip(short, chosen.codes, strict=True)
+    ]
+
+
+def shortened_label(label: str, longest: int = _LONGEST) -> str:
+    """A label that fits: the end of a long one is left out.
+
+    >>> shortened_label("Wholesale trade", 10)
+    'Wholesale…'
+    """
+    if len(label) <= longest:
+        return label
+    return label[: longest - 1].rstrip() + "…"
+
+
+def label_width(labels: Sequence[str], levels: Sequence[int] | None = None) -> int:
+    """About how many pixels the longest label takes.
+
+    Args:
+        labels: The labels.
+        levels: How many steps each of them is set in.
+    """
+    steps = levels or [0] * len(labels)
+    widths = [
+        min(len(label), _SHORT) * _WIDE_SIGN + max(len(label) - _SHORT, 0) * _SIGN + at * STEP
+        for label, at in zip(labels, steps, strict=True)
+    ]
+    return round(max(widths, default=0)) + 10
+
+
+class KindStyle(NamedTuple):
+    """How a kind of cell looks; no sign where its value is printed."""
+
+    fill: str
+    sign: str
+    ink: str
+
+
+#: Every sign is one of its own, and lightness alone orders primary, secondary and shown.
+KIND_STYLES: Mapping[str, KindStyle] = {
+    "primary": KindStyle("#12366b", "●", "#ffffff"),
+    "secondary": KindStyle("#9cc3e6", "○", INK),
+    "hidden": KindStyle("#6b6b6b", "■", "#ffffff"),
+    "shown": KindStyle("#ffffff", "", INK),
+    "bracketed": KindStyle("#ffffff", "", INK),
+    "official": KindStyle("#ffffff", "", INK),
+    "zero": KindStyle("#ffffff", "–", MUTED),
+    "none": KindStyle("#ffffff", "x", MUTED),
+    "absent": KindStyle("#e4e4e4", "", INK),
+}
+
+_SAMPLES: Mapping[str, str] = {"shown": "123", "bracketed": "(123)"}
+
+
+def legend_beside(kinds: Iterable[str], language: str) -> dict[str, Any]:
+    """What the colours and signs mean, one below the other.
+
+    Args:
+        kinds: Kinds that occur.
+        language: "en" or "de".
+    """
+    text = hidden_words(language)
+    found = {"shown" if kind == "official" else kind for kind in kinds}
+    listed = [kind for kind in KIND_STYLES if kind in found]
+    records = [
+        {
+            "kind": kind,
+            "fill": KIND_STYLES[kind].fill,
+            "ink": KIND_STYLES[kind].ink,
+            "sign": KIND_STYLES[kind].sign or _SAMPLES.get(kind, ""),
+            "text": text[kind],
+        }
+        for kind in listed
+    ]
+    middle = {"type": "text", "fontSize": 11, "baseline": "middle", "tooltip": False}
+    colour = {"field": "ink", "type": "nominal", "scale": None}
+    return {
+        "width": 40,
+        "height": {"step": 26},
+        "data": {"values": records},
+        "encoding": {"y": {"field": "kind", "type": "nominal", "sort": listed, "axis": None}},
+        "layer": [
+            {
+                "mark": {"type": "rect", "stroke": "#8a8a8a", "strokeWidth": 0.8, "height": 20},
+                "encoding": {"fill": {"field": "fill", "type": "nominal", "scale": None}},
+            },
+            {
+                "mark": {**middle, "x": 20, "align": "center"},
+                "encoding": {"text": {"field": "sign"}, "color": colour},
+            },
+            {
+                "mark": {**middle, "x": 48, "align": "left", "color": INK},
+                "encoding": {"text": {"field": "text"}},
+            },
+        ],
+    }
+
+
+def line_labels(
+    places: Sequence[str],
+    labels: Sequence[str],
+    levels: Sequence[int],
+    title: str = "",
+    strong: Sequence[bool] = (),
+) -> list[dict[str, Any]]:
+    """Labels left of lines, set in by level, as texts of their own: axes would not set in.
+
+    Args:
+        places: What the lines are called in the data.
+        labels: Their labels.
+        levels: How many steps each of them is set in.
+        title: What stands above.
+        strong: Which of them are bold; none if empty.
+    """
+    width = label_width(labels, levels)
+    records: list[dict[str, Any]] = [
+        {"line": place, "label": label, "step": level, "bold": bold}
+        for place, label, level, bold in zip(
+            places, labels, levels, strong or [False] * len(places), strict=True
+        )
+    ]
+    mark = {"type": "text", "align": "left", "fontSize": 11, "color": INK, "tooltip": False}
+    layers: list[dict[str, Any]] = [
+        {
+            "data": {"values": [r for r in records if (r["step"], r["bold"]) == (step, bold)]},
+            "mark": {
+                **mark,
+                "x": step * STEP - width,
+                "fontWeight": "bold" if bold else "normal",
+            },
+            "encoding": {"text": {"field": "label"}, "x": None},
+        }
+        for step, bold in sorted({(r["step"], r["bold"]) for r in records})
+    ]
+    if title:
+        head = {**mark, "x": -width, "y": -10, "fontSize": 12}
+        layers.append(
+            {
+                "data": {"values": [{"head": title}]},
+                "mark": head,
+                "encoding": {"text": {"field": "head"}, "x": None, "y": None},
+            }
+        )
+    return layers
+
+
+#: What a cell can be; positions are its numbers.
+KINDS = ("shown", "zero", "hidden", "bracketed", "official", "none", "primary", "secondary")
+#: Those without a value, in the order in which they are drawn.
+HIDDEN = ("primary", "secondary", "hidden")
+
+_PRIMARY, _SECONDARY = KINDS.index("primary"), KINDS.index("secondary")
+_SUPPRESSED = int(CellStatus.suppressed)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CellKinds:
+    """A table as far as a picture may know it.
+
+    Args:
+        table: The table; why its cells are hidden is in it, if that may be known.
+        figure: Which of its figures is looked at.
+        secret: Whether more is known than the published table tells.
+    """
+
+    table: ProtectedTable
+    figure: int = 0
+    secret: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        table: ProtectedTable | Suppression,
+        which: str | None = None,
+        figure: str | None = None,
+    ) -> CellKinds:
+        """Look at a table, or at one of those that were suppressed together.
+
+        Args:
+            table: The table, or what `Suppression.of` did.
+            which: Name of the table, if there are several.
+            figure: Name of its figure, if it has several; the first if None.
+        """
+        if isinstance(table, ProtectedTable):
+            found = cls(table=table)
+        else:
+            from discreet.protection.suppression.publish.suppression import Suppression
+
+            if not isinstance(table, Suppression):
+                raise _wrong(
+                    "this is neither a table to publish nor a suppression",
+                    "table",
+                    "hand in what discreet.suppress or Suppression.of gave you",
+                )
+            found = cls(table=_told(table, _number(table, which)), secret=True)
+        return replace(found, figure=_figure(found.table, figure))
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """The spanning variables."""
+        return self.table.spanning
+
+    @property
+    def told(self) -> bool:
+        """Whether primary and secondary cells are told apart."""
+        return self.table.withheld is not None and bool(self.table.withheld.reasons)
+
+    @cached_property
+    def cells(self) -> tuple[tuple[PositionArray, ...], npt.NDArray[Any], SmallIntArray]:
+        """Positions, values and kinds of all cells that are not zero."""
+        table = self.table
+        index, value, status = table.cells(complete=bool(table.suppressed_parts))
+        keep = np.isin(status, (CellStatus.zero_or_changed_to_zero, CellStatus.not_applicable))
+        keep = ~keep
+        if table.several_figures:
+            keep &= index[-1] == self.figure
+        index = tuple(part[keep] for part in index)
+        kind = self.kinds(index, status[keep])
+        return index[: len(self.dimensions)], value[keep], kind
+
+    def kinds(self, index: tuple[PositionArray, ...], status: SmallIntArray) -> SmallIntArray:
+        """The kind of cells of the table.
+
+        Args:
+            index: Their positions in all its dimensions.
+            status: Their status.
+        """
+        kind = status.astype(np.int8)
+        withheld = self.table.withheld
+        hidden = kind == _SUPPRESSED
+        if withheld is not None and hidden.any():
+            reason = withheld.beside(self.table.dimensions, index, ~hidden)["reason"]
+            known = reason.is_not_null().to_numpy()
+            second = (reason == "secondary").fill_null(False).to_numpy()
+            kind[hidden & known] = _PRIMARY
+            kind[hidden & second] = _SECONDARY
+        return kind
+
+    def __repr__(self) -> str:
+        return f"<CellKinds of {self.table.name}{': secret' if self.secret else ''}>"
+
+
+def place_of(dimension: Dimension, code: str) -> int:
+    """The position of a code that someone named."""
+    if code not in dimension.index:
+        raise _wrong(f"there is no code {code!r}", dimension.name, "name a code of the variable")
+    return dimension.index[code]
+
+
+def _wrong(what: str, where: str, hint: str) -> PublicationError:
+    return PublicationError(what, code="picture", where=where, hint=hint)
+
+
+def _number(done: Suppression, which: str | None) -> int:
+    names = [table.name for table in done.tables]
+    if which is None and len(names) == 1:
+        return 0
+    if which is None or names.count(which) != 1:
+        what = "name one of the tables" if which is None else f"there is not one table {which!r}"
+        raise _wrong(what, "which", f"tables: {', '.join(names)}")
+    return names.index(which)
+
+
+def _told(done: Suppression, at: int) -> ProtectedTable:
+    """A table that tells primary from secondary cells, whatever is published of that."""
+    source, published = done.sources[at][0], done.tables[at]
+    blank = done.members.hidden(done.pattern.hidden[: len(done.reason)], at)
+    primary = done.members.hidden(done.reason > 0, at)
+    notes: Mapping[str, str] = {}
+    withheld = Withheld(
+        index=tuple(part[blank] for part in source.index),
+        reason=np.where(primary[blank], 1, 2).astype(np.int8),
+        reasons=(Note("primary", notes), Note("secondary", notes)),
+    )
+    return replace(published, withheld=withheld)
+
+
+def _figure(table: ProtectedTable, name: str | None) -> int:
+    if name is None:
+        return 0
+    names = [figure.name for figure in table.figures]
+    if name not in names:
+        hint = f"figures: {', '.join(names)}" if names else "the table has counts only"
+        raise _wrong(f"there is no figure {name!r}", "figure", hint)
+    return names.index(name)

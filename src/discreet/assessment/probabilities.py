@@ -1,0 +1,151 @@
+"""The probabilities that assessments are made over: of the noise, and of the counts.
+
+In: a perturbation table; a confidential table, a list of counts, or a mapping. Out: exact
+numbers of keys per row and noise, SECRET; counts and their weights, checked, CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import PerturbationError, Problem
+from discreet.protection.noise import PerturbationTable
+from discreet.tables import Table
+
+__all__ = ["NoiseChances", "distribution", "exact_sum"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class NoiseChances:
+    """Rows 0 … n_max × noise values: how many of the `scale` keys carry which noise.
+
+    Args:
+        noise: The noise values, ascending, without gaps.
+        units: Number of keys per row and noise value; each row sums to the scale.
+        scale: Number of keys in all.
+        beyond: First row and length of the block that larger counts use.
+    """
+
+    noise: IntArray
+    units: IntArray
+    scale: int
+    beyond: tuple[int, int]
+
+    @classmethod
+    def of(cls, ptable: PerturbationTable) -> NoiseChances:
+        """The chances of a table."""
+        content = ptable.content
+        noise = np.arange(int(content.noise.min()), int(content.noise.max()) + 1, dtype=np.int64)
+        units = np.zeros((content.n_max + 1, len(noise)), dtype=np.int64)
+        np.add.at(units, (content.row_of, content.noise - noise[0]), content.widths)
+        last = content.n_max
+        return cls(
+            noise, units, content.scale, (last, 1) if content.beyond == "last" else content.beyond
+        )
+
+    @property
+    def n_max(self) -> int:
+        """The last row."""
+        return len(self.units) - 1
+
+    @cached_property
+    def share(self) -> FloatArray:
+        """The probabilities."""
+        return np.asarray(self.units / self.scale, dtype=np.float64)
+
+    @cached_property
+    def last_alike(self) -> int | None:
+        """The first row from which on all counts have the same noise; None if there is none.
+
+        Tables that repeat their last row many times, or a block of equal rows, are no
+        larger than what is different in them.
+        """
+        start, _ = self.beyond
+        if np.any(self.units[start:] != self.units[-1]):
+            return None
+        other = np.flatnonzero((self.units != self.units[-1]).any(axis=1))
+        return int(other[-1]) + 1 if other.size else 0
+
+    def rows_of(self, count: IntArray) -> IntArray:
+        """The row that each count uses."""
+        start, length = self.beyond
+        return np.where(count <= self.n_max, count, start + (count - start) % length)
+
+    def units_where(self, wanted: npt.NDArray[np.bool_]) -> IntArray:
+        """Per row, the keys of the noise values that are `wanted`."""
+        return np.asarray(self.units[:, wanted].sum(axis=1), dtype=np.int64)
+
+    def __repr__(self) -> str:
+        return "<NoiseChances: secret>"
+
+
+def exact_sum(values: npt.NDArray[np.integer]) -> int:
+    """The sum of whole numbers as a Python number, which cannot overflow."""
+    return sum(values.tolist())
+
+
+def distribution(counts: Any) -> tuple[IntArray, FloatArray]:
+    """Different counts, ascending, and the number of cells (or weight) of each.
+
+    Args:
+        counts: A `Table`, a list or array of counts, or a mapping count → weight.
+
+    >>> distribution([3, 1, 3])
+    (array([1, 3]), array([1., 2.]))
+    >>> distribution({2: 0.5, 1: 0.5})
+    (array([1, 2]), array([0.5, 0.5]))
+    """
+    if isinstance(counts, Table):
+        values, cells = np.unique(counts.count, return_counts=True)
+        weight = cells.astype(np.float64)
+    elif isinstance(counts, Mapping):
+        pairs = sorted(counts.items(), key=lambda pair: _sortable(pair[0]))
+        values, weight = _whole([key for key, _ in pairs]), _weights([w for _, w in pairs])
+        values, weight = values[weight > 0], weight[weight > 0]
+    else:
+        values, cells = np.unique(_whole(counts), return_counts=True)
+        weight = cells.astype(np.float64)
+    if not values.size:
+        raise _wrong("there are no counts")
+    if values[0] < 0:
+        raise _wrong("a count is negative")
+    return values.astype(np.int64), weight
+
+
+def _sortable(key: Any) -> float:
+    return float(key) if isinstance(key, int | np.integer) else math.inf
+
+
+def _whole(values: Any) -> IntArray:
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    try:
+        numbers = np.asarray(values)
+    except ValueError:
+        raise _wrong("these are not counts") from None
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise _wrong("counts are a list of whole numbers")
+    return numbers.astype(np.int64)
+
+
+def _weights(values: list[Any]) -> FloatArray:
+    good = all(
+        isinstance(value, int | float | np.number) and 0 <= value < math.inf for value in values
+    )
+    if not good:
+        raise _wrong("the number of cells of a count is at least 0")
+    return np.array(values, dtype=np.float64)
+
+
+def _wrong(what: str) -> PerturbationError:
+    hint = "give a Table, a list of counts, or a mapping from count to number of cells"
+    problem = Problem(what, "counts", hint)
+    return PerturbationError(what, code="counts", where="counts", hint=hint, problems=[problem])

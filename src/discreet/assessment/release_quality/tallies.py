@@ -1,0 +1,263 @@
+"""What protection did to figures, in whole numbers that can be added up. CONFIDENTIAL.
+
+In: `Pairs` of counts, or of sums, means and ratios; a protected table. Out: per table part
+and size class of the original, how many cells got which noise, and sums; numbers of cells
+per class of relative deviation; numbers of cells per state, which are public. Nothing here
+is a float, so that nothing depends on order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import IntArray
+from discreet.assessment.probabilities import exact_sum
+from discreet.assessment.release_quality.pairs import Pairs, PartGrid
+from discreet.tables import CellStatus, ProtectedTable
+
+__all__ = [
+    "DEVIATION_CLASSES",
+    "MILLION",
+    "SIZE_CLASSES",
+    "CountStatistics",
+    "Noise",
+    "count_statistics",
+    "deviations",
+    "states",
+]
+
+#: Lower bounds of the size classes of original counts.
+SIZE_CLASSES = (1, 3, 10, 100, 1000)
+
+#: Relative errors are kept in millionths.
+MILLION = 10**6
+
+#: Tallies over so many numbers per cell are made on the whole range.
+_ROOM = 8
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Noise:
+    """The noise of some counts (confidential).
+
+    Args:
+        cells: Noise → number of cells that got it.
+        relative: Sum of relative errors in millionths.
+    """
+
+    cells: Mapping[int, int]
+    relative: int
+
+    @classmethod
+    def of(cls, noise: IntArray, others: IntArray) -> Noise:
+        """The noise in rows as `CountStatistics` has them."""
+        values, at = np.unique(noise[:, 2], return_inverse=True)
+        cells = np.zeros(len(values), dtype=np.int64)
+        np.add.at(cells, at.ravel(), noise[:, 3])
+        pairs = zip(values.tolist(), cells.tolist(), strict=True)
+        return cls(dict(pairs), exact_sum(others[:, 5]))
+
+    @property
+    def total(self) -> int:
+        """Number of cells."""
+        return sum(self.cells.values())
+
+    @property
+    def absolute(self) -> int:
+        """Sum of |noise|."""
+        return sum(abs(noise) * cells for noise, cells in self.cells.items())
+
+    @property
+    def signed(self) -> int:
+        """Sum of the noise."""
+        return sum(noise * cells for noise, cells in self.cells.items())
+
+    def within(self, most: int) -> int:
+        """Number of cells changed by at most so much."""
+        return sum(cells for noise, cells in self.cells.items() if abs(noise) <= most)
+
+    def beyond(self, least: int) -> int:
+        """Number of cells changed by at least so much."""
+        return self.total - self.within(least - 1)
+
+    def described(self) -> dict[str, int | float]:
+        """The figures by name; nothing where there are no cells."""
+        total = self.total
+        if not total:
+            return {"cells": 0}
+        return {
+            "cells": total,
+            "unchanged": self.within(0) / total,
+            "at_most_1": self.within(1) / total,
+            "at_least_3": self.beyond(3) / total,
+            "at_least_4": self.beyond(4) / total,
+            "mean_absolute_deviation": self.absolute / total,
+            "mean_deviation": self.signed / total,
+            "mean_relative_error": self.relative / (MILLION * total),
+        }
+
+    def __repr__(self) -> str:
+        return "<Noise: confidential>"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CountStatistics:
+    """Noise and what went with it, per part and size class (confidential).
+
+    Args:
+        noise: Rows (part, size class, noise, number of cells).
+        others: Rows (part, size class, number of suppressed cells, of official cells, of
+            cells changed to zero, sum of relative errors in millionths).
+        zeros_changed: Number of original zeros that are published as something else.
+    """
+
+    noise: IntArray
+    others: IntArray
+    zeros_changed: int = 0
+
+    def __add__(self, other: CountStatistics) -> CountStatistics:
+        return CountStatistics(
+            noise=_merged(self.noise, other.noise, keys=3),
+            others=_merged(self.others, other.others, keys=2),
+            zeros_changed=self.zeros_changed + other.zeros_changed,
+        )
+
+    def of_part(self, part: int) -> Noise:
+        """The noise on one table part."""
+        noise, others = (rows[rows[:, 0] == part] for rows in (self.noise, self.others))
+        return Noise.of(noise, others)
+
+    @classmethod
+    def none(cls) -> CountStatistics:
+        """Nothing to add."""
+        return cls(noise=np.zeros((0, 4), np.int64), others=np.zeros((0, 6), np.int64))
+
+    def __repr__(self) -> str:
+        return "<CountStatistics: confidential>"
+
+
+def _merged(one: IntArray, two: IntArray, *, keys: int) -> IntArray:
+    """Rows of both; those with the same keys are added."""
+    if not len(one) or not len(two):
+        return one if len(one) else two
+    rows = np.concatenate([one, two])
+    key, at = np.unique(rows[:, :keys], axis=0, return_inverse=True)
+    sums = np.zeros((len(key), rows.shape[1] - keys), dtype=np.int64)
+    np.add.at(sums, at.ravel(), rows[:, keys:])
+    return np.concatenate([key, sums], axis=1)
+
+
+def count_statistics(pairs: Pairs) -> CountStatistics:
+    """Tally the noise of counts.
+
+    Args:
+        pairs: Original and published counts.
+
+    >>> pairs = Pairs(original=np.array([2, 5]), value=np.array([0, 6]),
+    ...               status=np.array([1, 0], dtype=np.int8), part=np.array([0, 0]))
+    >>> count_statistics(pairs).noise.tolist()  # part, size class, noise, cells
+    [[0, 0, -2, 1], [0, 1, 1, 1]]
+    """
+    zeros_changed = pairs.beside
+    if len(pairs) and int(pairs.original.min()) <= 0:
+        filled = pairs.original > 0
+        empty = ~filled & (pairs.value != 0) & (pairs.status != CellStatus.official)
+        zeros_changed += int(np.count_nonzero(empty))
+        pairs = _chosen(pairs, filled)
+    group = pairs.part * len(SIZE_CLASSES)
+    for bound in SIZE_CLASSES[1:]:
+        group += pairs.original >= bound
+    groups = int(group.max(initial=0)) + 1
+    others = np.zeros((groups, 4), dtype=np.int64)
+    for column, state in enumerate((CellStatus.suppressed, CellStatus.official)):
+        here = pairs.status == state
+        if bool(here.any()):
+            others[:, column] = np.bincount(group[here], minlength=groups)
+            pairs, group = _chosen(pairs, ~here), group[~here]
+    noise = pairs.value - pairs.original
+    others[:, 2] = np.bincount(group[pairs.value == 0], minlength=groups)
+    changed = np.flatnonzero(noise)
+    # Whole numbers in floats: exact up to 2^53, in whatever order they are added.
+    relative = np.abs(noise[changed]) * MILLION // pairs.original[changed]
+    others[:, 3] = np.bincount(group[changed], relative, minlength=groups).astype(np.int64)
+    kept = np.flatnonzero(others.any(axis=1))
+    key = np.stack(np.divmod(kept, len(SIZE_CLASSES)), axis=1)
+    return CountStatistics(
+        noise=_tally(group, noise),
+        others=np.concatenate([key, others[kept]], axis=1),
+        zeros_changed=zeros_changed,
+    )
+
+
+def _chosen(pairs: Pairs, which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Pairs:
+    return Pairs(
+        original=pairs.original[which],
+        value=pairs.value[which],
+        status=pairs.status[which],
+        part=pairs.part[which],
+    )
+
+
+def _tally(group: IntArray, noise: IntArray) -> IntArray:
+    """Rows (part, size class, noise, cells) of the combinations that occur."""
+    if not len(group):
+        return np.zeros((0, 4), dtype=np.int64)
+    low, high = int(noise.min()), int(noise.max())
+    width = high - low + 1
+    key = group * width + (noise - low)
+    size = (int(group.max()) + 1) * width
+    if size <= _ROOM * len(key) + 100_000:
+        cells = np.bincount(key, minlength=size)
+        found = np.flatnonzero(cells)
+        cells = cells[found]
+    else:
+        found, cells = np.unique(key, return_counts=True)
+    where, shifted = np.divmod(found, width)
+    part, size_class = np.divmod(where, len(SIZE_CLASSES))
+    return np.stack([part, size_class, shifted + low, cells], axis=1).astype(np.int64)
+
+
+#: Upper bounds of the classes of relative deviation; one more class lies above them.
+DEVIATION_CLASSES = (0.01, 0.02, 0.05, 0.10, 0.15)
+
+_NOT_SHOWN = (CellStatus.suppressed, CellStatus.not_applicable, CellStatus.official)
+
+
+def deviations(pairs: Pairs) -> IntArray:
+    """Rows (part, class of relative deviation, number of cells).
+
+    The class after those of `DEVIATION_CLASSES` is that of larger deviations; a figure
+    that was 0 has no relative deviation and is left out.
+
+    >>> pairs = Pairs(original=np.array([100.0, 50.0]), value=np.array([101.0, 40.0]),
+    ...               status=np.zeros(2, dtype=np.int8), part=np.array([0, 0]))
+    >>> deviations(pairs).tolist()
+    [[0, 0, 1], [0, 5, 1]]
+    """
+    assessed = (pairs.original != 0) & ~np.isin(pairs.status, _NOT_SHOWN)
+    original, value = pairs.original[assessed], pairs.value[assessed]
+    # A tiny allowance keeps 101 for 100 within 1 % whatever its last binary digit.
+    relative = np.abs(value - original) / np.abs(original) * (1 - 1e-12)
+    width = len(DEVIATION_CLASSES) + 1
+    key = pairs.part[assessed] * width + np.searchsorted(DEVIATION_CLASSES, relative)
+    cells = np.bincount(key)
+    found = np.flatnonzero(cells)
+    return np.stack([found // width, found % width, cells[found]], axis=1).astype(np.int64)
+
+
+def states(table: ProtectedTable, grid: PartGrid) -> IntArray:
+    """Rows (figure, part, status, number of stored cells). Public."""
+    figures = len(table.figures) if table.several_figures else 1
+    index = table.index[:-1] if table.several_figures else table.index
+    key = grid.part(index, table.stored)
+    if table.several_figures:
+        key += table.index[-1].astype(np.int64) * len(grid)
+    kinds = len(CellStatus)
+    cells = np.bincount(key * kinds + table.status, minlength=figures * len(grid) * kinds)
+    found = np.flatnonzero(cells)
+    place, status = np.divmod(found, kinds)
+    figure, part = np.divmod(place, len(grid))
+    return np.stack([figure, part, status, cells[found]], axis=1).astype(np.int64)

@@ -1,0 +1,352 @@
+"""Trees from codes and their parents.
+
+In: a mapping, pairs, a frame, or the rows of a file, in any order. Out: a checked
+`CodeTree`, in which every code stands below its parent and the children of one parent
+stand in the order given. Of a frame only combinations that occur are looked at, never
+how often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from discreet.classifications.tree import TOTAL, CodeTree, Labels, raise_problems, suggestion
+from discreet.errors import ClassificationError, Problem
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "LABEL_PREFIX",
+    "CodeLink",
+    "CodeRow",
+    "column_names",
+    "flat_tree",
+    "text_rows",
+    "tree_from_links",
+    "tree_from_parents",
+    "tree_from_rows",
+]
+
+
+def column_names(frame: Any, name: str) -> list[str]:
+    """The names of a frame's columns."""
+    return list(_wrapped(frame, name).collect_schema().names())
+
+
+def text_rows(
+    frame: Any, columns: Sequence[str], name: str, *, distinct: bool = False
+) -> list[tuple[str | None, ...]]:
+    """The rows of some columns as texts, whole numbers as digits, missing values as None.
+
+    Args:
+        frame: Any frame narwhals reads, in memory or lazy.
+        columns: The columns wanted, in this order.
+        name: Name of the classification, for messages.
+        distinct: Give each combination once, in no particular order.
+    """
+    wrapped = _wrapped(frame, name)
+    found = list(wrapped.collect_schema().names())
+    raise_problems(
+        name,
+        [
+            Problem(f"column {column!r} is missing", name, f"columns found: {', '.join(found)}")
+            for column in columns
+            if column not in found
+        ],
+        code="missing-column",
+        what="{} columns are missing",
+    )
+    chosen = _read(wrapped, columns, name, distinct=distinct)
+    return list(zip(*(_texts(series, name) for series in chosen), strict=True))
+
+
+def _read(wrapped: Any, columns: Sequence[str], name: str, *, distinct: bool) -> pl.DataFrame:
+    try:
+        chosen = wrapped.select(list(columns))
+        if distinct:
+            chosen = chosen.unique()
+        if hasattr(chosen, "collect"):
+            chosen = chosen.collect(backend="polars")
+        frame: pl.DataFrame = chosen.to_polars()
+    except MemoryError:
+        raise
+    except Exception as error:  # each engine has its own; their texts may hold data
+        raise ClassificationError(
+            f"the columns cannot be read ({type(error).__name__})",
+            code="codes",
+            where=name,
+            hint="the values of a column are of one type: make it a column of texts",
+        ) from None
+    return frame
+
+
+def _wrapped(frame: Any, name: str) -> Any:
+    import narwhals as nw
+
+    try:
+        return nw.from_native(frame)
+    except (TypeError, ValueError):
+        raise ClassificationError(
+            f"an object of type {type(frame).__name__} is not a table of codes",
+            code="classification",
+            where=name,
+            hint="give a data frame, such as one of polars, pandas, pyarrow or DuckDB",
+        ) from None
+
+
+def _texts(series: pl.Series, name: str) -> list[str | None]:
+    import polars as pl
+
+    dtype = series.dtype
+    if dtype.is_float():
+        series = _whole(series, name)
+    elif not (
+        dtype.is_integer()
+        or (dtype.is_temporal() and dtype != pl.Duration)
+        or isinstance(dtype, pl.Categorical | pl.Enum)
+        or dtype in (pl.String, pl.Boolean, pl.Null)
+    ):
+        raise ClassificationError(
+            f"column {series.name!r} of type {dtype} cannot hold codes",
+            code="codes",
+            where=name,
+            hint="make it a column of texts",
+        )
+    return series.cast(pl.String).to_list()
+
+
+def _whole(series: pl.Series, name: str) -> pl.Series:
+    """Numbers that are whole although their column can hold decimals."""
+    import polars as pl
+
+    filled = series.fill_nan(None)
+    whole = filled.cast(pl.Int64, strict=False)
+    if not bool(((whole.cast(pl.Float64) == filled).fill_null(False) | filled.is_null()).all()):
+        raise ClassificationError(
+            f"column {series.name!r} holds numbers with decimals; they cannot serve as codes",
+            code="codes",
+            where=name,
+            hint="group them with Classification.from_intervals",
+        )
+    return whole
+
+
+class CodeLink(NamedTuple):
+    """A code, the code above it ("" for the total), and where this was written."""
+
+    child: str
+    parent: str
+    where: str = ""
+
+
+def tree_from_links(name: str, links: Sequence[CodeLink], total: str, **fields: object) -> CodeTree:
+    """The tree that the links describe.
+
+    Args:
+        name: Name of the variable.
+        links: One per code but the total.
+        total: Code of the total.
+        fields: Further fields of the tree.
+    """
+    problems = [*_text_problems(name, links), *_double_problems(name, links, total)]
+    raise_problems(name, problems)
+    raise_problems(name, _orphan_problems(name, links, total))
+    codes, parents = _walk(links, total)
+    if len(codes) <= len(links):
+        raise_problems(name, _cycle_problems(name, links, set(codes)))
+    tree: CodeTree = CodeTree(
+        name=name,
+        codes=tuple(codes),
+        parents=tuple(parents),
+        **fields,  # type: ignore[arg-type]
+    )
+    return tree
+
+
+def flat_tree(name: str, codes: Iterable[str], total: str) -> CodeTree:
+    """The tree of codes that all stand directly below the total."""
+    given: object = codes
+    if isinstance(given, str):
+        problem = Problem(f"{codes!r} is one text, not a list of codes", name, 'such as ["m", "w"]')
+        raise_problems(name, [problem])
+    if not isinstance(given, Iterable):
+        raise_problems(name, [Problem("the codes are not a list", name, 'such as ["m", "w"]')])
+    return tree_from_links(name, [CodeLink(code, "") for code in codes], total)
+
+
+def _text_problems(name: str, links: Sequence[CodeLink]) -> Iterator[Problem]:
+    for link in links:
+        codes: tuple[object, object] = (link.child, link.parent)
+        for code in codes:
+            if not isinstance(code, str):
+                hint = f"codes are texts; write {str(code)!r}"
+                yield Problem(f"code {code!r} is not a text", link.where or name, hint)
+        if link.child == "":
+            hint = "give it a code, or make it missing in the data"
+            yield Problem("a code is empty", link.where or name, hint)
+
+
+def _double_problems(name: str, links: Sequence[CodeLink], total: str) -> Iterator[Problem]:
+    first: dict[str, CodeLink] = {}
+    for link in links:
+        where = link.where or name
+        if link.child == total:
+            hint = "name another total code with total=, or leave the total out"
+            yield Problem(f"code {link.child!r} clashes with the total", where, hint)
+            continue
+        other = first.setdefault(link.child, link)
+        if other is link:
+            continue
+        before = f" (first in {other.where})" if other.where else ""
+        if (other.parent or total) == (link.parent or total):
+            yield Problem(f"code {link.child!r} is listed twice{before}", where)
+        else:
+            one, two = other.parent or total, link.parent or total
+            what = f"code {link.child!r} stands below {one!r} and below {two!r}{before}"
+            yield Problem(what, where, "codes are unique within a tree; add the parent's code")
+
+
+def _orphan_problems(name: str, links: Sequence[CodeLink], total: str) -> list[Problem]:
+    known = {link.child for link in links} | {total, ""}
+    problems = []
+    for link in links:
+        if link.parent not in known:
+            near = suggestion(link.parent, known - {total, ""})
+            hint = f"did you mean {near!r}?" if near else f"list {link.parent!r} as a code too"
+            what = f"the parent {link.parent!r} of code {link.child!r} is not among the codes"
+            problems.append(Problem(what, link.where or name, hint))
+    return problems
+
+
+def _walk(links: Sequence[CodeLink], total: str) -> tuple[list[str], list[int]]:
+    """Codes and positions of parents in tree order, from the total downwards."""
+    children: dict[str, list[str]] = {}
+    for link in links:
+        children.setdefault(link.parent or total, []).append(link.child)
+    codes: list[str] = []
+    parents: list[int] = []
+    waiting = [(total, -1)]
+    while waiting:
+        code, parent = waiting.pop()
+        at = len(codes)
+        codes.append(code)
+        parents.append(parent)
+        waiting.extend((child, at) for child in reversed(children.get(code, ())))
+    return codes, parents
+
+
+def _cycle_problems(name: str, links: Sequence[CodeLink], reached: set[str]) -> list[Problem]:
+    above = {link.child: link for link in links if link.child not in reached}
+    problems = []
+    done: set[str] = set()
+    for start in above:
+        path: dict[str, None] = {}
+        code = start
+        while code not in done and code not in path:
+            path[code] = None
+            code = above[code].parent
+        if code in path:
+            problems.append(_cycle_problem(name, list(path), code, above))
+        done.update(path)
+    return problems
+
+
+def _cycle_problem(name: str, path: list[str], code: str, above: Mapping[str, CodeLink]) -> Problem:
+    circle = [*path[path.index(code) :], code]
+    shown = circle if len(circle) <= 12 else [*circle[:10], "…", code]
+    chain = " → ".join(item if item == "…" else repr(item) for item in shown)
+    where = above[code].where or name
+    return Problem(f"codes run in a circle: {chain}", where, "each code needs a way to the total")
+
+
+LABEL_PREFIX = "label_"
+
+_NONE: Labels = {}
+
+
+class CodeRow(NamedTuple):
+    """A code, its parent, its labels by language, and where this was written."""
+
+    child: str
+    parent: str | None
+    labels: Mapping[str, str]
+    where: str = ""
+
+
+def tree_from_parents(
+    name: str, source: Any, *, total: str | None, child: str, parent: str
+) -> CodeTree:
+    """The tree of a mapping child → parent, of pairs, or of a frame with columns for both."""
+    if isinstance(source, Mapping):
+        rows = [CodeRow(code, above, {}) for code, above in source.items()]
+    elif isinstance(source, Sequence):
+        rows = [_pair(name, number, item) for number, item in enumerate(source, 1)]
+    else:
+        rows = _frame_rows(name, source, child, parent)
+    return tree_from_rows(name, rows, total=total or TOTAL)
+
+
+def _pair(name: str, number: int, item: Any) -> CodeRow:
+    where = f"{name}, pair {number}"
+    if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
+        raise ClassificationError(
+            "this is not a pair of code and parent",
+            code="classification",
+            where=where,
+            hint='write pairs such as ("N1", "N"), with None above the highest codes',
+        )
+    return CodeRow(item[0], item[1], {}, where)
+
+
+def _frame_rows(name: str, frame: Any, child: str, parent: str) -> list[CodeRow]:
+    labels = [column for column in column_names(frame, name) if column.startswith(LABEL_PREFIX)]
+    languages = [column.removeprefix(LABEL_PREFIX) for column in labels]
+    rows = []
+    for number, cells in enumerate(text_rows(frame, [child, parent, *labels], name), 1):
+        texts = {
+            language: text for language, text in zip(languages, cells[2:], strict=True) if text
+        }
+        rows.append(CodeRow(cells[0] or "", cells[1], texts, f"{name}, row {number}"))
+    return rows
+
+
+def tree_from_rows(
+    name: str,
+    rows: Sequence[CodeRow],
+    *,
+    total: str | None,
+    labels: Labels = _NONE,
+    **fields: object,
+) -> CodeTree:
+    """The tree of rows with a code, its parent and its labels.
+
+    Args:
+        name: Name of the variable.
+        rows: One per code; rows without a parent stand directly below the total.
+        total: Code of the total. None: the only row without a parent, if there is
+            just one, else ``Total``.
+        labels: Labels of further codes, such as the missing category.
+        fields: Further fields of the tree.
+    """
+    if total is None:
+        roots = [row.child for row in rows if not row.parent]
+        total = roots[0] if len(roots) == 1 and len(rows) > 1 else TOTAL
+    links = [
+        CodeLink(row.child, _blank(row.parent), row.where)
+        for row in rows
+        if row.parent or row.child != total
+    ]
+    raise_problems(name, list(_doubled_totals(rows, total)))
+    texts = {**{row.child: row.labels for row in rows if row.labels}, **labels}
+    return tree_from_links(name, links, total, labels=texts, **fields)
+
+
+def _blank(parent: str | None) -> str:
+    return "" if parent is None else parent
+
+
+def _doubled_totals(rows: Sequence[CodeRow], total: str) -> Iterable[Problem]:
+    for row in [row for row in rows if row.child == total][1:]:
+        yield Problem(f"the total {total!r} is listed twice", row.where)

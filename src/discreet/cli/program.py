@@ -1,0 +1,348 @@
+"""What all commands share: their options, how they fail, and progress bars.
+
+In: words of the command line, exceptions, steps done and to do. Out: checked values; text on
+stderr, or JSON on stdout, and an exit code; a bar for work of more than a second on a
+terminal. Texts of unexpected exceptions may quote data; they are never shown.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
+
+import typer
+from typer.core import TyperGroup
+
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.classifications import Classification
+    from discreet.microdata import Secret
+
+__all__ = [
+    "FAILURE",
+    "INTERRUPTED",
+    "USAGE_ERROR",
+    "WRONG_INPUT",
+    "By",
+    "CommandGroup",
+    "Decimals",
+    "FoundCodes",
+    "Grid",
+    "Json",
+    "Report",
+    "Totals",
+    "Trees",
+    "command",
+    "group",
+    "guarded",
+    "names",
+    "pairs",
+    "progress_bar",
+    "secret_from",
+    "show",
+    "show_usage_error",
+    "trees_from",
+    "warn",
+]
+
+FAILURE = 1
+WRONG_INPUT = 2
+INTERRUPTED = 130
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+_SHOWN_FRAMES = 6
+
+#: Wrong words: the class above the one that the command-line library makes public.
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+def guarded(command: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Turn the exceptions of a command into messages and exit codes."""
+
+    @functools.wraps(command)
+    def run(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        as_json = bool(kwargs.get("as_json", False))
+        try:
+            return command(*args, **kwargs)
+        except DiscreetError as error:
+            _show(str(error), _described(error), as_json=as_json)
+            raise typer.Exit(FAILURE if error.code == "disk-full" else WRONG_INPUT) from None
+        except KeyboardInterrupt:
+            _show("interrupted", {"code": "interrupted", "what": "interrupted"}, as_json=as_json)
+            raise typer.Exit(INTERRUPTED) from None
+        except OSError as error:
+            what = f"the system refused: {error.strerror or type(error).__name__}"
+            _show(what, {"code": "system", "what": what}, as_json=as_json)
+            raise typer.Exit(FAILURE) from None
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] in ("typer", "click"):
+                raise
+            _fail(error, as_json=as_json)
+            raise typer.Exit(FAILURE) from None
+
+    return run
+
+
+def show_usage_error(error: Any, command: str) -> None:
+    """The error object for wrong words of a command; the text is shown elsewhere.
+
+    Args:
+        error: An exception of the class `USAGE_ERROR`.
+        command: The words before the wrong ones.
+    """
+    place = getattr(error.ctx, "command_path", command)
+    described = {"what": error.format_message(), "where": place, "hint": f"{place} --help"}
+    _print_object({"code": "usage", **described, "problems": [described]})
+
+
+def _fail(error: Exception, *, as_json: bool) -> None:
+    """An internal error: its kind and place, never its text."""
+    what = f"internal error, please report: {type(error).__name__}"
+    frames = traceback.extract_tb(error.__traceback__)[-_SHOWN_FRAMES:]
+    places = [f"{_short(frame.filename)}:{frame.lineno} in {frame.name}" for frame in frames]
+    text = "\n".join([what, *(f"  at {place}" for place in places)])
+    _show(text, {"code": "internal", "what": what, "where": "; ".join(places)}, as_json=as_json)
+
+
+def _short(filename: str) -> str:
+    return "/".join(Path(filename).parts[-3:])
+
+
+def _described(error: DiscreetError) -> dict[str, Any]:
+    return {
+        "code": error.code,
+        "what": error.what,
+        "where": error.where,
+        "hint": error.hint,
+        "problems": [
+            {"what": problem.what, "where": problem.where, "hint": problem.hint}
+            for problem in error.problems
+        ],
+    }
+
+
+def _show(text: str, described: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        _print_object(described)
+    typer.echo(text if text.startswith("[") else f"discreet: {text}", err=True)
+
+
+def _print_object(described: dict[str, Any]) -> None:
+    whole = {"code": "", "what": "", "where": "", "hint": "", "problems": [], **described}
+    typer.echo(json.dumps({"error": whole}, ensure_ascii=False, indent=2))
+
+
+By = Annotated[
+    list[str], typer.Option(help="Spanning variables, with commas between or given again.")
+]
+Decimals = Annotated[
+    int,
+    typer.Option(min=0, max=15, help="Digits of weighted figures; 0 makes them whole numbers."),
+]
+FoundCodes = Annotated[
+    Literal["list", "hide"],
+    typer.Option(help='"hide" leaves out codes that only the cells tell and have no figure.'),
+]
+Grid = Annotated[str, typer.Option(help="Key grid: 256, 4096, 2^32, 10^15 …")]
+Json = Annotated[bool, typer.Option("--json", help="Print a summary for programs.")]
+Totals = Annotated[
+    list[str] | None,
+    typer.Option(help="NAME=CODE: total of a variable --official names and the cells lack."),
+]
+Trees = Annotated[
+    list[str] | None,
+    typer.Option("--classification", help="NAME=FILE: the code tree of a variable."),
+]
+
+_Function = TypeVar("_Function", bound=Callable[..., None])
+
+
+#: Groups of commands of the other packages: where each is, and what the help says of it.
+#: Loaded when called; this package knows of them no more than that.
+ELSEWHERE = {
+    "fire": (
+        "discreet_fire.cli.commands",
+        "Output checking: safe commands into do-files, unsafe figures out of logs.",
+    ),
+}
+
+
+class CommandGroup(TyperGroup):
+    """The whole program; with --json, wrong words too are answered with an error object."""
+
+    _as_json = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Single commands first, then groups, those of other packages before the rest."""
+        known = [name for name in super().list_commands(ctx) if name not in ELSEWHERE]
+        single = [name for name in known if not isinstance(self.commands[name], TyperGroup)]
+        return [*single, *ELSEWHERE, *(name for name in known if name not in single)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command; of a group elsewhere no more than its line of help."""
+        found = super().get_command(ctx, cmd_name)
+        if found is None and cmd_name in ELSEWHERE:
+            return TyperGroup(name=cmd_name, help=ELSEWHERE[cmd_name][1])
+        return found
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called; a group elsewhere is loaded now."""
+        if args and args[0] in ELSEWHERE and args[0] not in self.commands:
+            app = importlib.import_module(ELSEWHERE[args[0]][0]).app
+            self.add_command(typer.main.get_group(app), args[0])
+        return super().resolve_command(ctx, args)
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
+        """Read the words of the program."""
+        self._as_json = "--json" in args
+        return self._reported(super().make_context, info_name, args, *more, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the words of the command and run it."""
+        return self._reported(super().invoke, ctx)
+
+    def _reported(self, step: Callable[..., Any], *args: Any, **extra: Any) -> Any:
+        try:
+            return step(*args, **extra)
+        except USAGE_ERROR as error:
+            if self._as_json:
+                show_usage_error(error, self.name or "discreet")
+            raise
+
+
+def group(text: str, *, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
+    """A group of commands."""
+    return typer.Typer(
+        help=text,
+        cls=kind,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
+
+
+def command(
+    parent: typer.Typer, name: str, *, example: str
+) -> Callable[[_Function], Callable[..., None]]:
+    """Add a function as a command, with an example in its help."""
+
+    def add(function: _Function) -> Callable[..., None]:
+        epilog = f"Example: [bold]{example}[/bold]"
+        safe = guarded(function)
+        parent.command(name, epilog=epilog, no_args_is_help=name != "demo")(safe)
+        return safe
+
+    return add
+
+
+def names(given: Sequence[str] | None) -> list[str]:
+    """Names that were given with commas between, or one by one.
+
+    >>> names(["region, sex", "age"])
+    ['region', 'sex', 'age']
+    """
+    return [part.strip() for text in given or () for part in text.split(",") if part.strip()]
+
+
+def pairs(given: Sequence[str] | None, form: str) -> dict[str, str]:
+    """Names with something each, given as NAME=…, each name once.
+
+    >>> pairs(["age=ALL"], "NAME=CODE")
+    {'age': 'ALL'}
+    """
+    found: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise typer.BadParameter(f"write {form} instead of {text!r}")
+        if name in found:
+            raise typer.BadParameter(f"{name!r} is given twice")
+        found[name] = value
+    return found
+
+
+def trees_from(given: Sequence[str] | None) -> dict[str, Classification]:
+    """Classifications given as NAME=FILE."""
+    from discreet.classifications import Classification
+
+    listed = pairs(given, "NAME=FILE")
+    return {name: Classification.read(path, name=name) for name, path in listed.items()}
+
+
+def secret_from(file: Path | None, variable: str | None) -> Secret | None:
+    """The secret from a file or an environment variable, if one is named."""
+    from discreet.microdata import Secret
+
+    if file is not None and variable is not None:
+        raise typer.BadParameter("name a secret file or an environment variable, not both")
+    if file is not None:
+        return Secret.from_file(file)
+    return None if variable is None else Secret.from_env(variable)
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Print warnings, one line each, where they do not mix with results."""
+    for text in texts:
+        typer.echo(f"discreet: warning: {text}", err=True)
+
+
+def show(text: str, described: dict[str, Any], *, as_json: bool) -> None:
+    """Print a text for people, or an object for programs."""
+    typer.echo(json.dumps(described, ensure_ascii=False, indent=2) if as_json else text)
+
+
+Report = Callable[[int, int, str], None]
+
+_DELAY = 1.0
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Report]:
+    """A function that takes steps done, steps to do and a name, and shows them.
+
+    Nothing is shown in the first second, nor where stderr is not a terminal.
+
+    Args:
+        title: What is being done.
+    """
+    if not sys.stderr.isatty():
+        yield _nothing
+        return
+    from rich.console import Console
+    from rich.progress import Progress, TimeElapsedColumn
+
+    bar = Progress(
+        *Progress.get_default_columns(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(title, total=None)
+    timer = threading.Timer(_DELAY, bar.start)
+    timer.daemon = True
+    timer.start()
+
+    def report(done: int, steps: int, name: str) -> None:
+        bar.update(task, completed=done, total=steps, description=f"{title} {name}")
+
+    try:
+        yield report
+    finally:
+        timer.cancel()
+        bar.stop()
+
+
+def _nothing(done: int, steps: int, name: str) -> None:
+    """Show nothing."""

@@ -1,0 +1,394 @@
+"""The cells of ingredients on common spanning variables. CONFIDENTIAL.
+
+In: `Ingredient`s, whose code lists may differ only where they were found in the data: a
+filter leaves out codes that then do not occur. Out: one list of spanning variables, and for
+any places what each ingredient has there, found, joined and moved without the complete grid.
+A cell that is printed as zero is the same as one that does not occur: value 0, original 0, no
+deviation. No figure made from here on can therefore tell original zeros from changed ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray, SmallIntArray
+from discreet.classifications import Classification
+from discreet.classifications.tree import natural_order
+from discreet.errors import Problem, TableError, shortened
+from discreet.tables import CellStatus, Dimension, ProtectedTable
+from discreet.tables.dimension import within
+from discreet.tables.ingredient import Ingredient
+
+__all__ = [
+    "CellPlaces",
+    "Component",
+    "IngredientCells",
+    "common_dimensions",
+    "components",
+    "find",
+    "joined",
+    "positions",
+    "spread",
+]
+
+Spanning = tuple[Dimension, ...]
+
+_MOST_PROBLEMS = 10
+
+
+def common_dimensions(tables: Mapping[str, Spanning]) -> Spanning:
+    """The spanning variables of all tables, with the codes of all of them.
+
+    Args:
+        tables: name → spanning variables.
+    """
+    problems = list(_problems(tables))
+    if problems:
+        raise TableError(
+            problems[0].what if len(problems) == 1 else "the ingredients do not fit together",
+            code="dimensions",
+            where=problems[0].where,
+            hint=problems[0].hint,
+            problems=shortened(problems, _MOST_PROBLEMS),
+        )
+    return tuple(_joint(same) for same in zip(*tables.values(), strict=True))
+
+
+def positions(own: Dimension, common: Dimension) -> PositionArray:
+    """Where each code of a variable stands in the common list."""
+    return np.array([common.index[code] for code in own.codes], dtype=np.int32)
+
+
+def _problems(tables: Mapping[str, Spanning]) -> Iterator[Problem]:
+    (first, reference), *others = tables.items()
+    names = [dimension.name for dimension in reference]
+    for name, dimensions in others:
+        if [dimension.name for dimension in dimensions] != names:
+            what = f"the spanning variables differ from those of {first}"
+            hint = "tabulate both by the same variables, in the same order"
+            yield Problem(what, name, hint)
+            continue
+        for known, given in zip(reference, dimensions, strict=True):
+            if len(known.classifications) != len(given.classifications):
+                what = f"{given.name} has other classifications than in {first}"
+                yield Problem(what, name)
+                continue
+            for tree, other in zip(known.classifications, given.classifications, strict=True):
+                yield from _tree_problems(tree, other, first, name)
+
+
+def _tree_problems(
+    tree: Classification, other: Classification, first: str, name: str
+) -> Iterator[Problem]:
+    above = _parents(tree)
+    shared = {code: parent for code, parent in _parents(other).items() if code in above}
+    if tree.total != other.total:
+        yield Problem(f"{other.name} has another total than in {first}", name)
+        return
+    if any(above[code] != parent for code, parent in shared.items()):
+        yield Problem(f"codes of {other.name} stand below others than in {first}", name)
+    for more, fewer in ((tree, other), (other, tree)):
+        left = set(more.codes) - set(fewer.codes)
+        if more.found == "missing":
+            left -= {more.missing}
+        if left and more.found != "all":
+            what = f"the codes of {other.name} differ from those in {first}"
+            yield Problem(what, name, "use one classification for both tables")
+            return
+
+
+def _parents(tree: Classification) -> dict[str, str | None]:
+    above: list[str | None] = [tree.codes[at] for at in tree.parents[1:]]
+    return dict(zip(tree.codes, [None, *above], strict=True))
+
+
+def _joint(same: Sequence[Dimension]) -> Dimension:
+    trees = zip(*(dimension.classifications for dimension in same), strict=True)
+    joint = tuple(_joint_tree(alternatives) for alternatives in trees)
+    return Dimension(classifications=joint, name=same[0].name)
+
+
+def _joint_tree(trees: Sequence[Classification]) -> Classification:
+    every = {code for tree in trees for code in tree.codes}
+    found = max((tree.found for tree in trees), key=("none", "missing", "all").index)
+    for tree in trees:
+        if len(tree.codes) == len(every):  # the longest list keeps its order
+            return tree if tree.found == found else tree.replace(found=found)
+    parents: dict[str, str | None] = {}
+    labels: dict[str, Mapping[str, str]] = {}
+    for tree in trees:
+        parents.update(_parents(tree))
+        labels = {**tree.labels, **labels}
+    codes = list(_ordered(parents, trees[0]))
+    at = {code: position for position, code in enumerate(codes)}
+    above = [parents[code] for code in codes]
+    return trees[0].replace(
+        codes=tuple(codes),
+        parents=tuple(-1 if parent is None else at[parent] for parent in above),
+        labels=labels,
+        found=found,
+    )
+
+
+def _ordered(parents: Mapping[str, str | None], tree: Classification) -> Iterator[str]:
+    """Codes in tree order, siblings in natural order, missing values last."""
+    children: dict[str, list[str]] = {}
+    for code, parent in parents.items():
+        if parent is not None:
+            children.setdefault(parent, []).append(code)
+    waiting = [tree.total]
+    while waiting:
+        code = waiting.pop()
+        yield code
+        below = children.get(code, [])
+        listed = natural_order(part for part in below if part != tree.missing)
+        listed += [part for part in below if part == tree.missing]
+        waiting.extend(reversed(listed))
+
+
+_NUMBERED = 2**63
+
+#: Most cells that a share of a total, or an index, may have.
+SPREAD_LIMIT = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class CellPlaces:
+    """Where cells stand; the length is needed for tables without spanning variables."""
+
+    index: tuple[PositionArray, ...]
+    length: int
+
+    def chosen(self, which: BoolArray | IntArray) -> CellPlaces:
+        """Some of the places."""
+        length = int(np.count_nonzero(which)) if which.dtype == np.bool_ else len(which)
+        return CellPlaces(tuple(part[which] for part in self.index), length)
+
+    def moved(self, to: Mapping[int, int]) -> CellPlaces:
+        """The places with the codes of some variables exchanged."""
+        index = list(self.index)
+        for axis, position in to.items():
+            index[axis] = np.full(self.length, position, dtype=np.int32)
+        return CellPlaces(tuple(index), self.length)
+
+    def __len__(self) -> int:
+        return self.length
+
+
+def _numbers(sizes: Sequence[int], several: Sequence[CellPlaces]) -> list[IntArray]:
+    """A number for each place, the same for the same place; in the order of places."""
+    if prod(sizes) < _NUMBERED:
+        return [_flat(sizes, places) for places in several]
+    number = np.zeros(sum(len(places) for places in several), dtype=np.int64)
+    count = 1
+    for axis, size in enumerate(sizes):
+        if count * size >= _NUMBERED:
+            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+            count = int(number.max(initial=0)) + 1
+        number = number * size + np.concatenate([places.index[axis] for places in several])
+        count *= size
+    ends = np.cumsum([len(places) for places in several])[:-1]
+    return list(np.split(number, ends))
+
+
+def _flat(sizes: Sequence[int], places: CellPlaces) -> IntArray:
+    """The numbers of places on a complete grid."""
+    number = np.zeros(len(places), dtype=np.int64)
+    for size, part in zip(sizes, places.index, strict=True):
+        number *= size
+        number += part
+    return number
+
+
+def find(sizes: Sequence[int], within: CellPlaces, wanted: CellPlaces) -> IntArray:
+    """Where each wanted place stands among others; -1 where it does not."""
+    known, numbers = _numbers(sizes, [within, wanted])
+    if not len(known):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    if len(known) == len(numbers) and np.array_equal(known, numbers):
+        return np.arange(len(known), dtype=np.int64)
+    order = None
+    if not bool((known[1:] > known[:-1]).all()):  # tables mostly are in order
+        order = np.argsort(known, kind="stable")
+        known = known[order]
+    at = np.searchsorted(known, numbers).clip(max=len(known) - 1)
+    found = np.where(known[at] == numbers, at if order is None else order[at], -1)
+    return found.astype(np.int64)
+
+
+def joined(sizes: Sequence[int], several: Sequence[CellPlaces]) -> CellPlaces:
+    """All places of several, each once, in order."""
+    numbers = np.concatenate(_numbers(sizes, several))
+    first = np.unique(numbers, return_index=True)[1]
+    index = tuple(
+        np.concatenate([places.index[axis] for places in several])[first]
+        for axis in range(len(sizes))
+    )
+    return CellPlaces(index, len(first))
+
+
+def spread(sizes: Sequence[int], places: CellPlaces, axes: Sequence[int], name: str) -> CellPlaces:
+    """The places with every code of some variables.
+
+    Args:
+        sizes: Number of codes per variable.
+        places: Different places, also without these variables.
+        axes: The variables.
+        name: What it is for, for the message.
+    """
+    widths = [sizes[axis] for axis in axes]
+    each = prod(widths)
+    length = len(places) * each
+    if length > SPREAD_LIMIT:
+        raise TableError(
+            f"the figure would have {length:,} cells",
+            code="grid-size",
+            where=name,
+            hint=f"at most {SPREAD_LIMIT:,} are possible: leave out a variable or a level",
+        )
+    index = [np.repeat(part, each) for part in places.index]
+    for axis, codes in zip(axes, np.unravel_index(np.arange(each), widths), strict=True):
+        index[axis] = np.tile(codes.astype(np.int32), len(places))
+    return CellPlaces(tuple(index), length)
+
+
+#: States in which a cell shows a number other than zero.
+_NUMBERS = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class IngredientCells:
+    """What an ingredient has at some places; 0 where it has nothing.
+
+    Args:
+        value: Protected values, 0 where there is no number.
+        original: True values, 0 where there is no number.
+        deviation: Standard deviations of the noise that was possible.
+        suppressed: Which are not published.
+        numbered: Which have a number or are zero.
+        official: Which are published as they are.
+    """
+
+    value: FloatArray
+    original: FloatArray
+    deviation: FloatArray
+    suppressed: BoolArray
+    numbered: BoolArray
+    official: BoolArray
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Component:
+    """An ingredient whose cells stand on the common spanning variables."""
+
+    name: str
+    ingredient: Ingredient
+    dimensions: tuple[Dimension, ...]
+
+    @property
+    def protected(self) -> ProtectedTable:
+        """What may be published of it."""
+        return self.ingredient.protected
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Number of codes per variable."""
+        return [len(dimension) for dimension in self.dimensions]
+
+    @property
+    def summed(self) -> bool:
+        """Whether cells that are not there are 0, and not without a number."""
+        return all(figure.summed for figure in self.protected.figures)
+
+    @cached_property
+    def places(self) -> CellPlaces:
+        """Where its cells stand."""
+        index = tuple(
+            positions(own, common)[part]
+            for own, common, part in zip(
+                self.ingredient.dimensions, self.dimensions, self.ingredient.index, strict=True
+            )
+        )
+        return CellPlaces(index, len(self.ingredient))
+
+    @cached_property
+    def status(self) -> SmallIntArray:
+        """What its cells are when published."""
+        own = [len(dimension) for dimension in self.ingredient.dimensions]
+        here = CellPlaces(self.ingredient.index, len(self.ingredient))
+        table = CellPlaces(self.protected.index, self.protected.stored)
+        if bool((find(own, here, table) < 0).any()):
+            raise TableError(
+                "the protected table has cells that the ingredient has not",
+                code="ingredient",
+                where=self.name,
+            )
+        status = self.protected.absent(here.index, here.length)
+        at = find(own, table, here)
+        status[at >= 0] = self.protected.status[at[at >= 0]]
+        status[self.ingredient.suppressed] = CellStatus.suppressed
+        return status
+
+    @property
+    def counts(self) -> BoolArray:
+        """Which cells may enter a figure: all that are not suppressed and have a number."""
+        return ~np.isin(self.status, (CellStatus.suppressed, CellStatus.not_applicable))
+
+    @cached_property
+    def visible(self) -> CellPlaces:
+        """Where it is anything but absent, as far as can be seen from outside."""
+        nothing = CellStatus.zero_or_changed_to_zero if self.summed else CellStatus.not_applicable
+        return self.places.chosen(self.status != nothing)
+
+    def at(self, places: CellPlaces) -> IngredientCells:
+        """Its cells at these places."""
+        stored = find(self.sizes, self.places, places)
+        there = stored >= 0
+        status = np.full(len(places), CellStatus.zero_or_changed_to_zero, dtype=np.int8)
+        if not self.summed:
+            status[:] = CellStatus.not_applicable
+        status[there] = self.status[stored[there]]
+        parts = self.protected.suppressed_parts
+        if parts:
+            hidden = within(self.dimensions, places.index, len(places), parts)
+            status[hidden] = CellStatus.suppressed
+        shown = np.isin(status, _NUMBERS)
+        return IngredientCells(
+            value=_taken(self.ingredient.value, stored, shown),
+            original=_taken(self.ingredient.original, stored, shown),
+            deviation=_taken(self.ingredient.deviation, stored, shown),
+            suppressed=status == CellStatus.suppressed,
+            numbered=status != CellStatus.not_applicable,
+            official=status == CellStatus.official,
+        )
+
+
+def _taken(column: FloatArray, stored: IntArray, which: BoolArray) -> FloatArray:
+    """The entries of a column for some of the places; 0 for the others."""
+    taken = np.zeros(len(stored), dtype=np.float64)
+    taken[which] = column[stored[which]]
+    return taken
+
+
+def components(ingredients: Mapping[str, Ingredient]) -> dict[str, Component]:
+    """The ingredients on common spanning variables."""
+    dimensions = common_dimensions({name: made.dimensions for name, made in ingredients.items()})
+    found = {name: Component(name, made, dimensions) for name, made in ingredients.items()}
+    for name, component in found.items():
+        _check_numbers(name, component)
+    return found
+
+
+def _check_numbers(name: str, component: Component) -> None:
+    shown = np.isin(component.status, _NUMBERS)
+    made = component.ingredient
+    known = np.isfinite(made.value) & np.isfinite(made.deviation) & (made.deviation >= 0)
+    if not bool(known[shown].all() and np.isfinite(made.original[component.counts]).all()):
+        raise TableError(
+            "values are finite numbers, deviations at least 0", code="ingredient", where=name
+        )

@@ -1,0 +1,222 @@
+"""Record keys as numbers: made from identifiers, or taken from existing keys. SECRET.
+
+In: a secret and the texts of identifiers, or keys as another tool wrote them. Out: whole
+numbers on the key grid, exactly; rounded only where the caller says so. The construction
+is stated in docs/methods/record-keys.md.
+
+An identifier's text is split into 16-byte blocks, of which the first begins with
+the text's length. Chained through AES-256 (CBC-MAC; the length in front makes no
+message the beginning of another, so that the result is a pseudo-random function)
+they give 128 bits u, and u gives the key floor(u · M / 2^128).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import numpy as np
+import polars as pl
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from discreet.arrays import ByteArray, IntArray, UintArray
+from discreet.errors import RecordKeyError
+from discreet.keygrid import CENSUS_GRID, DECIMALS, KeyGrid, grid_keys
+from discreet.microdata.secret import Secret
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["DIGITS", "KeyFunction", "check_digits", "on_grid"]
+
+
+_CONSTRUCTION = "discreet record keys, version 1"
+_BLOCK = 16
+_LENGTH_BYTES = 4
+_FIRST = _BLOCK - _LENGTH_BYTES
+_ROWS_AT_ONCE = 1 << 15  # their blocks stay in the processor's cache
+
+# _KEEP[n] keeps the first n bytes of a block.
+_KEEP = np.where(np.arange(_BLOCK) < np.arange(_BLOCK + 1)[:, None], 255, 0).astype(np.uint8)
+
+
+class KeyFunction:
+    """Record keys of identifier texts: a fixed random function of secret and grid.
+
+    Args:
+        cipher_key: 32 bytes derived from the secret.
+        grid: The grid the keys lie on.
+
+    >>> import polars as pl
+    >>> function = KeyFunction.of(Secret(bytes(16)), KeyGrid(256))
+    >>> bool((function(pl.Series(["1", "2"])) < 256).all())
+    True
+    """
+
+    __slots__ = ("_cipher_key", "grid")
+
+    def __init__(self, cipher_key: bytes, grid: KeyGrid) -> None:
+        self._cipher_key = cipher_key
+        self.grid = grid
+
+    @classmethod
+    def of(cls, secret: Secret, grid: KeyGrid, parts: int = 1) -> KeyFunction:
+        """The function for identifiers of so many `parts` (columns)."""
+        return cls(cipher_key(secret, grid, parts), grid)
+
+    def __call__(self, texts: pl.Series) -> IntArray:
+        """The keys of a polars Series of texts, in its order."""
+        if texts.null_count():
+            raise RecordKeyError(
+                f"{texts.null_count():,} of {len(texts):,} records have no identifier",
+                code="identifiers",
+                hint="the records changed between checking and keying; read them again",
+            )
+        keys = np.empty(len(texts), dtype=np.int64)
+        starts, lengths, letters = _letters(texts)
+        for first in range(0, len(texts), _ROWS_AT_ONCE):
+            rows = slice(first, first + _ROWS_AT_ONCE)
+            keys[rows] = self._keys(starts[rows], lengths[rows], letters)
+        return keys
+
+    def _keys(self, starts: IntArray, lengths: IntArray, letters: ByteArray) -> IntArray:
+        """One pass of the cipher per block; rows whose text has ended step aside."""
+        state = np.empty((len(starts), _BLOCK), dtype=np.uint8)
+        state[:, :_LENGTH_BYTES] = lengths.astype(">u4").view(np.uint8).reshape(-1, _LENGTH_BYTES)
+        state[:, _LENGTH_BYTES:] = _pieces(starts, lengths, letters)[:, :_FIRST]
+        state = self._encrypt(state)
+        read = _FIRST
+        active = np.flatnonzero(lengths > read)
+        while active.size:
+            piece = _pieces(starts[active] + read, lengths[active] - read, letters)
+            state[active] = self._encrypt(state[active] ^ piece)
+            read += _BLOCK
+            active = active[lengths[active] > read]
+        return to_grid(state, self.grid)
+
+    def _encrypt(self, blocks: ByteArray) -> ByteArray:
+        # One block at a time, chained by the caller: a block cipher mode is not in use here.
+        encryptor = Cipher(algorithms.AES(self._cipher_key), modes.ECB()).encryptor()  # noqa: S305
+        coded = np.empty(blocks.size + _BLOCK, dtype=np.uint8)
+        written = encryptor.update_into(np.ascontiguousarray(blocks).reshape(-1).data, coded.data)
+        return coded[:written].reshape(-1, _BLOCK)
+
+    def __reduce__(self) -> NoReturn:
+        raise RecordKeyError("a key function cannot be pickled", code="secret")
+
+    def __repr__(self) -> str:
+        return f"<KeyFunction on the grid {self.grid}>"
+
+
+def cipher_key(secret: Secret, grid: KeyGrid, parts: int) -> bytes:
+    """The AES key for one grid and one number of identifier columns."""
+    return secret.derive(f"{_CONSTRUCTION}; grid {grid.size}; id columns {parts}")
+
+
+def _letters(texts: pl.Series) -> tuple[IntArray, IntArray, ByteArray]:
+    """Where each text begins, its length, and the bytes of all texts with a block to spare."""
+    import polars as pl
+
+    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).cast("large_string")
+    _, offsets, data = array.buffers()
+    spare = np.zeros(_BLOCK, dtype=np.uint8)
+    if offsets is None or not len(array):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), spare
+    bounds = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    used = np.frombuffer(data, dtype=np.uint8) if data is not None else spare[:0]
+    letters = np.concatenate([used[bounds[0] : bounds[-1]], spare])
+    return bounds[:-1] - bounds[0], np.diff(bounds), letters
+
+
+def _pieces(starts: IntArray, lengths: IntArray, letters: ByteArray) -> ByteArray:
+    """The next block of each text, zeros after its end."""
+    windows = np.lib.stride_tricks.sliding_window_view(letters, _BLOCK)
+    pieces: ByteArray = windows[starts] & _KEEP[np.minimum(lengths, _BLOCK)]
+    return pieces
+
+
+def to_grid(blocks: ByteArray, grid: KeyGrid) -> IntArray:
+    """floor(u · M / 2^128) of the 128-bit numbers in `blocks`, in whole numbers.
+
+    >>> to_grid(np.full((1, 16), 255, dtype=np.uint8), KeyGrid(4096)).tolist()
+    [4095]
+    """
+    numbers = np.ascontiguousarray(blocks).view(">u8").astype(np.uint64)
+    size = np.uint64(grid.size)
+    carried, _ = _product(numbers[:, 1], size)
+    high, low = _product(numbers[:, 0], size)
+    total = low + carried
+    return (high + (total < low)).astype(np.int64)
+
+
+def _product(numbers: UintArray, size: np.uint64) -> tuple[UintArray, UintArray]:
+    """Upper and lower 64 bits of the 128-bit products, from 32-bit halves."""
+    half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
+    upper, lower = numbers >> half, numbers & mask
+    size_upper, size_lower = size >> half, size & mask
+    bottom = lower * size_lower
+    cross = upper * size_lower
+    middle = (bottom >> half) + (cross & mask) + lower * size_upper
+    high = upper * size_upper + (cross >> half) + (middle >> half)
+    return high, (middle << half) | (bottom & mask)
+
+
+#: What to do with decimals of more digits than the grid has.
+DIGITS: Final = ("exact", "round")
+
+_DECIMAL = r"^\s*\+?0*(\d*)\.(\d+)\s*$"
+
+
+def check_digits(digits: str, grid: KeyGrid) -> None:
+    """Raise an error unless `digits` is a choice that suits the grid."""
+    if digits not in DIGITS:
+        raise RecordKeyError(
+            f"digits={digits!r} is not a choice", code="digits", hint=f"use {' or '.join(DIGITS)}"
+        )
+    if digits == "round" and grid != CENSUS_GRID:
+        raise RecordKeyError(
+            "only decimals in [0, 1) can be rounded",
+            code="digits",
+            where=f"grid {grid}",
+            hint="keys of this grid are whole numbers; leave out digits",
+        )
+
+
+def on_grid(keys: pl.Series, grid: KeyGrid, digits: str, *, column: str) -> IntArray:
+    """Keys as whole numbers of the grid.
+
+    Args:
+        keys: Floats, decimal texts, decimals or whole numbers.
+        grid: The grid they were made for.
+        digits: "exact" refuses decimals finer than the grid, "round" rounds them.
+        column: Name to use in errors.
+
+    >>> on_grid(pl.Series([0.1 + 0.2]), CENSUS_GRID, "round", column="key").tolist()
+    [300000000000000]
+    """
+    if digits == "round":
+        keys = _rounded(keys)
+    return grid_keys(keys, grid, column=column)
+
+
+def _rounded(keys: pl.Series) -> pl.Series:
+    """Decimals rounded half up to 15 digits; 1 is 0 again. Odd values stay for the check."""
+    if keys.dtype.is_float():
+        values = keys.cast(pl.Float64).to_numpy()
+        if keys.null_count() or not bool(((values >= 0) & (values < 1)).all()):
+            return keys
+        numbers = np.floor(values * float(CENSUS_GRID.size) + 0.5).astype(np.int64)
+        return pl.Series(keys.name, numbers % CENSUS_GRID.size)
+    if keys.dtype in (pl.String, pl.Categorical) or keys.dtype.is_decimal():
+        return _rounded_texts(keys.cast(pl.String))
+    return keys
+
+
+def _rounded_texts(texts: pl.Series) -> pl.Series:
+    whole = texts.str.extract(_DECIMAL, 1)
+    part = texts.str.extract(_DECIMAL, 2)
+    upward = (part.str.slice(DECIMALS, 1) >= "5").cast(pl.Int64)
+    number = part.str.slice(0, DECIMALS).str.pad_end(DECIMALS, "0").cast(pl.Int64) + upward
+    rounded = "0." + (number % CENSUS_GRID.size).cast(pl.String).str.zfill(DECIMALS)
+    finer = (part.str.len_bytes() > DECIMALS).fill_null(value=False)
+    # What is 1 or more is off the grid however it is rounded.
+    return rounded.zip_with(whole == "", pl.Series(["1"])).zip_with(finer, texts)

@@ -1,0 +1,510 @@
+"""The cell-key method for counts: `perturb`.
+
+In: a confidential `Table` with cell keys and a secret `PerturbationTable`. Out: a
+`ProtectedTable`: this is where the confidentiality line is crossed; or an `Ingredient` of
+key figures, CONFIDENTIAL but for its `.protected`. Cells can be excluded from noise by a
+filter on codes, such as official population figures; a filter never looks at counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet._version import __version__
+from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray
+from discreet.errors import PerturbationError, Problem
+from discreet.keygrid import KeyGrid
+from discreet.protection.noise.intervals import count_deviations
+from discreet.protection.noise.table import PerturbationTable
+from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table, without_unpublished
+from discreet.tables.dimension import within
+from discreet.tables.figures import by_language, texts_by
+from discreet.tables.ingredient import Ingredient
+from discreet.tables.table import grid_size
+from discreet.tabulation.filters import Filter, filter_failed, parse_filter
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.tables import Dimension
+
+__all__ = [
+    "GRID_LIMIT",
+    "LEVEL",
+    "NON_ADDITIVITY",
+    "CountCells",
+    "ProtectedCounts",
+    "count_ingredient",
+    "official_cells",
+    "perturb",
+    "protect_counts",
+]
+
+
+#: ``<variable>.level`` stands for the level of a code: 0 for the total, 1 below it, …
+LEVEL = ".level"
+
+
+def official_cells(
+    text: str | Filter,
+    dimensions: Sequence[Dimension],
+    index: Sequence[PositionArray],
+    totals: Mapping[str, str],
+    size: int,
+) -> BoolArray:
+    """Which cells a filter on codes names.
+
+    Args:
+        text: The filter, such as ``sex == 'Total' and region.level == 1``.
+        dimensions: The spanning variables of the table.
+        index: Per spanning variable, the position of each cell's code.
+        totals: Total codes of variables the table lacks.
+        size: Number of cells.
+    """
+    import narwhals as nw
+    import polars as pl
+
+    condition = text if isinstance(text, Filter) else parse_filter(text)
+    if not condition.columns:
+        raise PerturbationError("the filter names no variable", code="official", where=str(text))
+    spanning = {dimension.name: at for at, dimension in enumerate(dimensions)}
+    _check_names(condition, list(spanning), totals)
+    columns = {}
+    for name in sorted(condition.columns):
+        variable = name.removesuffix(LEVEL)
+        if name in spanning:
+            at = spanning[name]
+            columns[name] = _codes(dimensions[at], index[at])
+        elif name.endswith(LEVEL) and variable in spanning:
+            at = spanning[variable]
+            columns[name] = pl.Series(dimensions[at].levels[index[at]])
+        else:
+            absent: Any = 0 if name.endswith(LEVEL) else totals[name]
+            columns[name] = pl.Series([absent]).new_from_index(0, size)
+    frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
+    condition.check(frame.schema)
+    try:
+        named = frame.select(named=condition.to_narwhals(frame.schema)).to_native()["named"]
+    except (TypeError, pl.exceptions.PolarsError, nw.exceptions.NarwhalsError) as error:
+        raise filter_failed(error) from None
+    return np.asarray(named.fill_null(value=False).to_numpy(), dtype=np.bool_)
+
+
+def _check_names(condition: Filter, spanning: Sequence[str], totals: Mapping[str, str]) -> None:
+    """Raise if the filter names variables that neither the table nor `totals` knows.
+
+    Taken to be at its total, a slip would publish the true values of all cells.
+    """
+    named = {name.removesuffix(LEVEL) for name in condition.columns - set(spanning)}
+    problems = [
+        Problem(f"the table has no variable {name!r}", str(condition), _advice(name, spanning))
+        for name in sorted(named - set(spanning) - set(totals))
+    ]
+    if problems:
+        raise PerturbationError(
+            problems[0].what if len(problems) == 1 else f"{len(problems)} variables are not known",
+            code="official",
+            where=str(condition),
+            hint=problems[0].hint,
+            problems=problems,
+        )
+
+
+def _advice(name: str, spanning: Sequence[str]) -> str:
+    known = {variable.casefold(): variable for variable in spanning}
+    near = get_close_matches(name.casefold(), known, n=1)
+    meant = f"did you mean {known[near[0]]!r}? " if near else ""
+    return f"{meant}a variable of other tables is named with its total: totals={{{name!r}: …}}"
+
+
+def _codes(dimension: Dimension, index: PositionArray) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(dimension.codes, dtype=pl.String).gather(index)
+
+
+#: More digits than a double holds would say nothing.
+MOST_DECIMALS = 15
+
+#: Rules that speak about every combination of codes need the complete grid, up to this size.
+GRID_LIMIT = 50_000_000
+
+NON_ADDITIVITY = Note(
+    "non-additivity",
+    {
+        "en": "Figures are protected with the cell-key method. Each cell is altered on its own: "
+        "the parts of a total need not add up to it. Take every total from the table; "
+        "do not compute it from its parts.",
+        "de": "Die Werte sind mit der Cell-Key-Methode geheim gehalten. Jede Zelle wird für sich "
+        "überlagert: Die Teile einer Summe ergeben zusammen nicht immer den ausgewiesenen Wert. "
+        "Summen sind der Tabelle zu entnehmen, nicht aus ihren Teilen zu bilden.",
+    },
+)
+
+
+@dataclass(frozen=True, repr=False)
+class CountCells:
+    """The cells under work: those of the table, or of its complete grid."""
+
+    index: tuple[npt.NDArray[np.int32], ...]
+    count: IntArray
+    key: IntArray
+    weight: FloatArray | None
+    official: BoolArray
+
+    def true_value(self) -> IntArray | FloatArray:
+        """Counts, or sums of weights."""
+        return self.count if self.weight is None else self.weight
+
+    def mean_weight(self) -> FloatArray:
+        """Sum of weights / count; 1 without weights, 0 where there are no records."""
+        if self.weight is None:
+            return np.ones(len(self.count), dtype=np.float64)
+        mean = np.zeros(len(self.count), dtype=np.float64)
+        np.divide(self.weight, self.count, out=mean, where=self.count > 0)
+        return mean
+
+
+@dataclass(frozen=True, repr=False)
+class ProtectedCounts:
+    """A protected table of counts beside the cells it was made of. CONFIDENTIAL.
+
+    Args:
+        protected: What may be published.
+        cells: The true cells.
+        value: The figures of these cells, rounded as published; suppressed ones too.
+        number: The perturbed number of records, where figures are weighted.
+        suppressed: Which are not published.
+    """
+
+    protected: ProtectedTable
+    cells: CountCells
+    value: IntArray | FloatArray
+    number: IntArray
+    suppressed: BoolArray
+
+
+def perturb(
+    table: Table,
+    ptable: PerturbationTable,
+    *,
+    zeros: Literal["keep", "table"] = "keep",
+    suppress_below: float | None = None,
+    official: str | Filter | BoolArray | None = None,
+    totals: Mapping[str, str] | None = None,
+    decimals: int | None = None,
+    found_codes: Literal["list", "hide"] = "list",
+    titles: Mapping[str, str] | None = None,
+    universe: Mapping[str, str] | None = None,
+    digests: Mapping[str, str] | None = None,
+) -> ProtectedTable:
+    """Protect a table of counts with the cell-key method.
+
+    The noise of a cell depends on its unweighted count and its cell key only; a weighted
+    cell becomes (count + noise) × (sum of weights / count). Value columns are left out.
+
+    Args:
+        table: The table, with cell keys.
+        ptable: The perturbation table.
+        zeros: "keep" leaves them zero; "table" uses row 0 for all combinations of codes.
+        suppress_below: Suppress cells, zeros included, with perturbed values below.
+        official: Cells published as they are: a boolean per cell, or a filter on codes
+            (and ``<variable>.level``), which does not apply to filtered tables.
+        totals: Variables the table lacks that `official` may name → code of the total.
+        decimals: Round weighted figures to so many; all digits can give counts away.
+        found_codes: "hide" leaves out codes without a figure that only the data tell.
+        titles: language → heading.
+        universe: language → who is counted.
+        digests: name → keyed digest, added to the provenance.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [3, 2, 1], "key": [0.8, 0.7, 0.1]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> perturb(table, ptable).to_polars(complete=False)["value"].to_list()
+    [4, 2]
+    """
+    _check_found_codes(table, found_codes)
+    protected = protect_counts(
+        table,
+        ptable,
+        zeros=zeros,
+        suppress_below=suppress_below,
+        official=official,
+        totals=totals,
+        decimals=decimals,
+        titles=titles,
+        universe=universe,
+        digests=digests,
+    ).protected
+    return without_unpublished(protected) if found_codes == "hide" else protected
+
+
+def protect_counts(
+    table: Table,
+    ptable: PerturbationTable,
+    *,
+    zeros: Literal["keep", "table"] = "keep",
+    suppress_below: float | None = None,
+    official: str | Filter | BoolArray | None = None,
+    totals: Mapping[str, str] | None = None,
+    decimals: int | None = None,
+    titles: Mapping[str, str] | None = None,
+    universe: Mapping[str, str] | None = None,
+    digests: Mapping[str, str] | None = None,
+) -> ProtectedCounts:
+    """What `perturb` does, with the cells it did it to. CONFIDENTIAL but for `.protected`."""
+    grid = _check(table, ptable, zeros)
+    below = _threshold(table, suppress_below)
+    _check_options(table, decimals, totals)
+    whole = _needs_grid(ptable, grid, zeros, below)
+    cells = _complete(table, _cells(table, official)) if whole else _cells(table, official)
+    cells = _with_official(table, cells, official, totals or {})
+    number = _perturbed(cells, ptable, grid, zeros)
+    value = _rounded(_figures(cells, number), decimals)
+    status = _status(value, cells.official, below)
+    protected = ProtectedTable(
+        dimensions=table.dimensions,
+        index=cells.index,
+        value=value,
+        status=status,
+        provenance=_provenance(table, ptable, grid, digests or {}),
+        parts=table.parts,
+        notes=(NON_ADDITIVITY,),
+        name=table.name,
+        titles=by_language(titles, "titles"),
+        universe=by_language(universe, "universe"),
+    )
+    return ProtectedCounts(protected, cells, value, number, status == CellStatus.suppressed)
+
+
+def _with_official(
+    table: Table, cells: CountCells, official: object, totals: Mapping[str, str]
+) -> CountCells:
+    """Mark the cells a filter names; a filtered table has no official figures."""
+    if not isinstance(official, str | Filter) or not official or table.where:
+        return cells
+    named = official_cells(official, table.dimensions, cells.index, totals, len(cells.count))
+    return replace(cells, official=named)
+
+
+def _check(table: Table, ptable: PerturbationTable, zeros: str) -> KeyGrid:
+    wanted: dict[str, tuple[object, type]] = {
+        "table": (table, Table),
+        "ptable": (ptable, PerturbationTable),
+    }
+    for name, (given, kind) in wanted.items():
+        if not isinstance(given, kind):
+            raise PerturbationError(
+                f"a {kind.__name__} is needed, this is a {type(given).__name__}",
+                code="argument",
+                where=name,
+                hint="make it with discreet.tabulate, Table.from_cells or PerturbationTable.read",
+            )
+    if table.cell_key is None or table.grid is None:
+        raise PerturbationError(
+            "the table has no cell keys",
+            code="no-cell-keys",
+            where=table.name,
+            hint='tabulate with record_key="…", or name cell_key= for cells made elsewhere',
+        )
+    if zeros not in ("keep", "table"):
+        raise PerturbationError('zeros is "keep" or "table"', code="zeros", where=table.name)
+    if zeros == "table" and not ptable.changes_zeros:
+        raise PerturbationError(
+            "the perturbation table holds no noise for zeros",
+            code="zeros",
+            where=table.name,
+            hint='use zeros="keep", or a perturbation table with such a row 0',
+        )
+    if zeros == "table" and table.weight is not None:
+        raise PerturbationError(
+            "zeros of a weighted table cannot be perturbed: they have no mean weight",
+            code="zeros",
+            where=table.name,
+            hint='use zeros="keep"',
+        )
+    return table.grid
+
+
+def _check_found_codes(table: Table, found_codes: str) -> None:
+    if found_codes not in ("list", "hide"):
+        raise PerturbationError(
+            'found_codes is "list" or "hide"', code="found-codes", where=table.name
+        )
+
+
+def _check_options(table: Table, decimals: Any, totals: Any) -> None:
+    digits = isinstance(decimals, Integral) and not isinstance(decimals, bool)
+    if decimals is not None and not (digits and 0 <= decimals <= MOST_DECIMALS):
+        raise PerturbationError(
+            f"decimals is a whole number from 0 to {MOST_DECIMALS}, or None",
+            code="decimals",
+            where=table.name,
+        )
+    texts = isinstance(totals, Mapping) and all(
+        isinstance(text, str) for entry in totals.items() for text in entry
+    )
+    if totals is not None and not texts:
+        raise PerturbationError(
+            "totals names variables and the codes of their totals",
+            code="totals",
+            where=table.name,
+            hint='such as totals={"age": "Total"}',
+        )
+
+
+def _threshold(table: Table, below: Any) -> float | None:
+    """The threshold as a plain number, whatever kind of number it was."""
+    if below is None:
+        return None
+    plain = not isinstance(below, bool) and isinstance(below, Real)
+    number = float(below) if plain else np.nan
+    if not 0 <= number < np.inf:
+        raise PerturbationError(
+            "suppress_below is a number of at least 0", code="suppress-below", where=table.name
+        )
+    return number
+
+
+def _cells(table: Table, official: object) -> CountCells:
+    assert table.cell_key is not None
+    mask = np.zeros(len(table), dtype=np.bool_)
+    if official is not None and not isinstance(official, str | Filter):
+        mask = np.asarray(official)
+        if mask.dtype != np.bool_ or mask.shape != (len(table),):
+            raise PerturbationError(
+                f"one boolean for each of the {len(table):,} cells is needed",
+                code="official",
+                where=table.name,
+            )
+    return CountCells(table.index, table.count, table.cell_key, table.weight, mask)
+
+
+def _needs_grid(ptable: PerturbationTable, grid: KeyGrid, zeros: str, below: float | None) -> bool:
+    """Whether combinations that do not occur are published as anything but zero."""
+    if below is not None and below > 0:
+        return True
+    nothing = np.zeros(1, dtype=np.int64)
+    return zeros == "table" and bool(ptable.lookup(nothing, nothing, grid)[0])
+
+
+def _complete(table: Table, cells: CountCells) -> CountCells:
+    """The cells of the complete grid; those that do not occur have count and key 0."""
+    sizes = [len(dimension) for dimension in table.dimensions]
+    size = grid_size(table.dimensions)
+    if size > GRID_LIMIT:
+        raise PerturbationError(
+            f"rules for zero cells need the complete grid, which has {size:,} cells here",
+            code="grid-size",
+            where=table.name,
+            hint=f"at most {GRID_LIMIT:,} are possible: leave out a variable or a level",
+        )
+    flat = np.zeros(len(table), dtype=np.int64)
+    for width, part in zip(sizes, cells.index, strict=True):
+        flat = flat * width + part
+
+    def spread(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        whole = np.zeros(size, dtype=column.dtype)
+        whole[flat] = column
+        return whole
+
+    places = np.unravel_index(np.arange(size), sizes) if sizes else ()
+    index = tuple(part.astype(np.int32) for part in places)
+    known = within(table.dimensions, index, size, table.parts)
+    return CountCells(
+        tuple(part[known] for part in index),
+        spread(cells.count)[known],
+        spread(cells.key)[known],
+        None if cells.weight is None else spread(cells.weight)[known],
+        spread(cells.official)[known],
+    )
+
+
+def _perturbed(cells: CountCells, ptable: PerturbationTable, grid: KeyGrid, zeros: str) -> IntArray:
+    """Perturbed numbers of records, and true ones where they are official."""
+    changed = cells.count + ptable.lookup(cells.count, cells.key, grid)
+    if zeros == "keep":
+        changed[cells.count == 0] = 0
+    return np.where(cells.official, cells.count, changed)
+
+
+def _figures(cells: CountCells, number: IntArray) -> IntArray | FloatArray:
+    """Perturbed values, and true ones where they are official."""
+    if cells.weight is None:
+        return number
+    noisy = number * cells.mean_weight()
+    return np.asarray(np.where(cells.official, cells.weight, noisy), dtype=np.float64)
+
+
+def _rounded(value: IntArray | FloatArray, decimals: int | None) -> IntArray | FloatArray:
+    """Weighted figures with so many digits; counts have none."""
+    if decimals is None or value.dtype.kind == "i":
+        return value
+    return np.asarray(np.round(value, decimals), dtype=np.float64)
+
+
+def _status(
+    value: IntArray | FloatArray, official: BoolArray, below: float | None
+) -> npt.NDArray[np.int8]:
+    status = np.where(value == 0, CellStatus.zero_or_changed_to_zero, CellStatus.published)
+    if below is not None:
+        status[(value < below) & ~official] = CellStatus.suppressed
+    status[official & (value != 0)] = CellStatus.official
+    return status.astype(np.int8)
+
+
+def _provenance(
+    table: Table, ptable: PerturbationTable, grid: KeyGrid, digests: Mapping[str, str]
+) -> Provenance:
+    named = texts_by(digests, "digests", "digests have a name each", 'such as {"data": …}')
+    key = table.fingerprint()
+    if key is not None:  # a digest keyed by few cells could be found by trial
+        named["perturbation_table"] = ptable.digest(key)
+    return Provenance(version=__version__, method="cell-key", key_grid=str(grid), digests=named)
+
+
+def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) -> Ingredient:
+    """Protect counts as `perturb` does, and keep what key figures need (confidential).
+
+    Args:
+        table: The table, with cell keys.
+        ptable: The perturbation table.
+        options: Those of `perturb`, but for `found_codes`: codes without a figure can
+            be left out of what is made of the ingredients, not before.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [3, 2, 1], "key": [0.8, 0.7, 0.1]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> count_ingredient(table, ptable).value.tolist()
+    [4.0, 2.0, 0.0]
+    """
+    if options.pop("found_codes", "list") != "list":
+        raise PerturbationError(
+            "an ingredient keeps all of its codes",
+            code="found-codes",
+            where=table.name,
+            hint="leave found codes out of the finished table",
+        )
+    made = protect_counts(table, ptable, **options)
+    cells = made.cells
+    deviation = count_deviations(ptable.content, made.number) * cells.mean_weight()
+    fixed = cells.official
+    if options.get("zeros", "keep") == "keep":
+        fixed = fixed | (cells.count == 0)
+    return Ingredient(
+        protected=made.protected,
+        index=cells.index,
+        value=np.where(made.suppressed, 0, made.value).astype(np.float64),
+        original=cells.true_value().astype(np.float64),
+        deviation=np.where(fixed, 0.0, deviation),
+        suppressed=made.suppressed,
+    )

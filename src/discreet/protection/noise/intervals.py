@@ -1,0 +1,460 @@
+"""Intervals of the key grid with their noise: the content of a perturbation table. SECRET.
+
+In: bounds as exact integers, counts and cell keys. Out: immutable `Intervals`, the one
+form in which all formats meet; the noise of each cell (CONFIDENTIAL), looked up with
+integers only, so that it does not depend on the engine, the number of threads or the
+order of the cells; and the standard deviation of the noise that could have been drawn.
+Probabilities are taken to the grid with the mean of the noise kept. A probability of no
+change is mixed in through the cell key like all noise, so that the same cell stays in
+every table. Nothing here is ever printed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from fractions import Fraction
+from itertools import pairwise
+from math import sqrt
+from typing import Literal
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import PerturbationError
+from discreet.keygrid import KeyGrid
+
+__all__ = [
+    "DECIMAL_SCALE",
+    "Beyond",
+    "Bound",
+    "Closed",
+    "Intervals",
+    "StatedInterval",
+    "count_deviations",
+    "grid_bounds",
+    "look_up",
+    "mixed_with_unchanged",
+    "on_scale",
+    "pack",
+    "row_deviations",
+    "rows_of",
+    "thresholds",
+]
+
+Bound = Fraction | int
+Closed = Literal["left", "right"]
+#: What counts beyond the last row use: that row, or (first row, length) of a repeating block.
+Beyond = Literal["last"] | tuple[int, int]
+
+#: Bounds written as decimals are stored in units of 10^-15, the precision of the keys.
+DECIMAL_SCALE = 10**15
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StatedInterval:
+    """One interval as a file or a caller states it, before it is checked.
+
+    Args:
+        line: Where it stands, for error messages ("line 12", "row 3").
+        count: The original count it belongs to.
+        noise: What is added to the count.
+        upper: Its upper bound: a number up to 1, or units of a scale.
+        lower: Its lower bound, if stated.
+        share: Its probability, if stated.
+        target: Count plus noise, if stated.
+    """
+
+    line: str
+    count: int
+    noise: int
+    upper: Bound
+    lower: Fraction | None = None
+    share: Fraction | None = None
+    target: Fraction | None = None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Intervals:
+    """Rows 0 … n_max, each a sequence of intervals; neighbours differ in noise.
+
+    Args:
+        scale: The bounds are integers 1 … scale.
+        closed: "left" if a bound belongs to the interval above it, "right" if to
+            the one below.
+        starts: Where each row begins in `upper` and `noise`, and the end of the last.
+        upper: Upper bounds.
+        noise: What is added.
+        beyond: What counts beyond the last row use.
+        zeros: Whether row 0 is meant to change zeros.
+    """
+
+    scale: int
+    closed: Closed
+    starts: IntArray
+    upper: IntArray
+    noise: IntArray
+    beyond: Beyond = "last"
+    zeros: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("starts", "upper", "noise"):
+            fixed = np.array(getattr(self, name), dtype=np.int64)
+            fixed.setflags(write=False)
+            object.__setattr__(self, name, fixed)
+
+    @property
+    def n_max(self) -> int:
+        """The last original count with a row of its own."""
+        return len(self.starts) - 2
+
+    @property
+    def row_of(self) -> IntArray:
+        """The row each interval belongs to."""
+        return np.repeat(np.arange(self.n_max + 1, dtype=np.int64), np.diff(self.starts))
+
+    @property
+    def widths(self) -> IntArray:
+        """Width of each interval in units of 1/scale; the row's widths sum to the scale."""
+        lower = np.concatenate([[0], self.upper[:-1]])
+        lower[self.starts[:-1]] = 0
+        return np.asarray(self.upper - lower, dtype=np.int64)
+
+    def rows(self) -> Iterator[tuple[int, list[int], list[int]]]:
+        """Each row with its upper bounds and its noise."""
+        upper, noise = self.upper.tolist(), self.noise.tolist()
+        starts = self.starts.tolist()
+        for row, (first, last) in enumerate(pairwise(starts)):
+            yield row, upper[first:last], noise[first:last]
+
+    def canonical(self) -> bytes:
+        """The same bytes for the same table, whatever file it came from."""
+        head = (
+            f"discreet perturbation table 1|{self.scale}|{self.closed}|{self.beyond}|{self.zeros}"
+        )
+        arrays = (self.starts, self.upper, self.noise)
+        parts = [np.ascontiguousarray(part, dtype="<i8").tobytes() for part in arrays]
+        return b"".join([head.encode(), *parts])
+
+    def __repr__(self) -> str:
+        return "<Intervals: secret>"
+
+
+def on_scale(bound: Fraction, closed: Closed, scale: int = DECIMAL_SCALE) -> int:
+    """A bound in units of 1/scale, such that no key on that grid changes sides.
+
+    >>> on_scale(Fraction("0.25"), "left")
+    250000000000000
+    """
+    exact = bound * scale
+    whole = exact.numerator // exact.denominator
+    return whole + 1 if closed == "left" and whole != exact else whole
+
+
+def pack(
+    rows: Sequence[Sequence[tuple[int, int]]],
+    *,
+    closed: Closed = "left",
+    scale: int = DECIMAL_SCALE,
+    beyond: Beyond = "last",
+    zeros: bool = False,
+) -> Intervals:
+    """Put checked rows of (upper bound, noise) together.
+
+    Intervals without a key in them are left out and neighbours of equal noise
+    joined, so that equal tables are equal however they were written.
+    """
+    starts: list[int] = [0]
+    upper: list[int] = []
+    noise: list[int] = []
+    for row in rows:
+        last = 0 if closed == "left" else -1
+        first = len(upper)
+        for bound, value in row:
+            if bound == last:
+                continue
+            if len(upper) > first and noise[-1] == value:
+                upper[-1] = bound
+            else:
+                upper.append(bound)
+                noise.append(value)
+            last = bound
+        starts.append(len(upper))
+    return Intervals(
+        scale,
+        closed,
+        np.array(starts, dtype=np.int64),
+        np.array(upper, dtype=np.int64),
+        np.array(noise, dtype=np.int64),
+        beyond=beyond,
+        zeros=zeros,
+    )
+
+
+_CHUNK = 1 << 15  # cells per piece: keys, rows and places stay in the cache
+_MANY = 1 << 19  # from here on threads pay
+_MAX_THREADS = 8
+_DENSE = 1 << 23  # rows × keys up to which the noise of every key is written out
+_WORTH = 16  # and this many times the number of cells
+
+
+def thresholds(content: Intervals, grid: KeyGrid) -> IntArray:
+    """For each interval, the first key of `grid` above it.
+
+    A left-closed interval holds the keys with key/M < u, so ceil(u·M) is the
+    first above it; a right-closed one those with key/M ≤ u: floor(u·M) + 1.
+    """
+    if content.scale != grid.size:
+        if content.scale != DECIMAL_SCALE:
+            raise PerturbationError(
+                f"the perturbation table is made for {content.scale} keys, "
+                f"the cell keys lie on a grid of {grid}",
+                code="key-grid",
+                hint=f"tabulate with key_grid={content.scale} and record keys of that grid",
+            )
+        exact = content.upper.tolist()
+        size, scale = grid.size, content.scale
+        if content.closed == "left":
+            first = [-(-bound * size // scale) for bound in exact]
+        else:
+            first = [min(bound * size // scale + 1, size) for bound in exact]
+        return np.array(first, dtype=np.int64)
+    if content.closed == "left":
+        return content.upper
+    return np.minimum(content.upper + 1, content.scale)
+
+
+def look_up(content: Intervals, count: IntArray, cell_key: IntArray, grid: KeyGrid) -> IntArray:
+    """The noise of each cell.
+
+    Args:
+        content: The intervals.
+        count: Original (unweighted) counts.
+        cell_key: Cell keys on `grid`.
+        grid: The key grid.
+    """
+    _check(count, cell_key, grid)
+    first_above = thresholds(content, grid)
+    rows = content.n_max + 1
+    per_block = (2**63 - 1) // grid.size - 1  # rows whose places fit 64 bits
+    if rows <= per_block:
+        places = content.row_of * grid.size + first_above
+        if rows * grid.size <= min(_DENSE, _WORTH * len(count)):
+            every = np.repeat(content.noise, np.diff(places, prepend=0))
+            return _in_pieces(content, every, count, cell_key, grid.size)
+        return _in_pieces(content, content.noise, count, cell_key, grid.size, places=places)
+    noise = np.zeros(len(count), dtype=np.int64)
+    row = rows_of(content, count)
+    for low in range(0, rows, per_block):
+        high = min(low + per_block, rows)
+        begin, end = int(content.starts[low]), int(content.starts[high])
+        places = (content.row_of[begin:end] - low) * grid.size + first_above[begin:end]
+        cells = np.flatnonzero((row >= low) & (row < high))
+        at = (row[cells] - low) * grid.size + cell_key[cells]
+        noise[cells] = content.noise[begin + np.searchsorted(places, at, side="right")]
+    return noise
+
+
+def _in_pieces(
+    content: Intervals,
+    values: IntArray,
+    count: IntArray,
+    cell_key: IntArray,
+    size: int,
+    *,
+    places: IntArray | None = None,
+) -> IntArray:
+    """Take each cell's noise from `values`: at row × size + key, or the place above it."""
+    noise = np.empty(len(count), dtype=np.int64)
+
+    def fill(begin: int) -> None:
+        piece = slice(begin, begin + _CHUNK)
+        at = rows_of(content, count[piece]) * size + cell_key[piece]
+        if places is not None:
+            at = np.searchsorted(places, at, side="right")
+        noise[piece] = values[at]
+
+    begins = range(0, len(count), _CHUNK)
+    if len(count) < _MANY:
+        for begin in begins:
+            fill(begin)
+        return noise
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, _MAX_THREADS)) as pool:
+        list(pool.map(fill, begins))
+    return noise
+
+
+def rows_of(content: Intervals, count: IntArray) -> IntArray:
+    """The row each count uses."""
+    if content.beyond == "last":
+        return np.minimum(count, content.n_max)
+    start, length = content.beyond
+    return np.where(count <= content.n_max, count, start + (count - start) % length)
+
+
+def _check(count: IntArray, cell_key: IntArray, grid: KeyGrid) -> None:
+    if len(count) != len(cell_key):
+        raise PerturbationError("counts and cell keys differ in number", code="lookup")
+    if not len(count):
+        return
+    if int(count.min()) < 0:
+        raise PerturbationError("a count is negative", code="lookup", where="count")
+    if int(cell_key.min()) < 0 or int(cell_key.max()) >= grid.size:
+        outside = int(((cell_key < 0) | (cell_key >= grid.size)).sum())
+        raise PerturbationError(
+            f"{outside:,} of {len(count):,} cell keys are not on the grid of {grid}",
+            code="lookup",
+            where="cell_key",
+            hint="cell keys are sums of record keys modulo the size of the grid",
+        )
+
+
+_HALF = Decimal("0.5")
+_DIGITS = 50
+
+
+def grid_bounds(bounds: Sequence[Decimal], noise: Sequence[int], scale: int) -> list[int]:
+    """Round cumulative probabilities to multiples of 1/scale.
+
+    Each is rounded to the nearest; then as few as needed go to the other side, so
+    that the mean changes by no more than half a grid step (times the unit of the
+    noise), and so is exactly zero on the grid where it was zero before. No
+    probability changes by more than one grid step.
+
+    Args:
+        bounds: Cumulative probabilities; the last is one.
+        noise: The noise of each interval, in whole units.
+        scale: Number of grid steps.
+
+    >>> from decimal import Decimal
+    >>> third = Decimal(1) / 3
+    >>> grid_bounds([third, 2 * third, Decimal(1)], [-1, 0, 1], 1000)
+    [333, 667, 1000]
+    """
+    with localcontext() as context:
+        context.prec = _DIGITS
+        exact = [bound * scale for bound in bounds[:-1]]
+        rounded = [int(bound.to_integral_value(ROUND_HALF_EVEN)) for bound in exact]
+        errors = [whole - bound for whole, bound in zip(rounded, exact, strict=True)]
+        gaps = [upper - lower for lower, upper in pairwise(noise)]
+        # The mean moves by minus the sum of the errors, each times its gap.
+        moved = sum((e * gap for e, gap in zip(errors, gaps, strict=True)), Decimal(0))
+        while abs(moved) > _HALF:
+            best = _cheapest(rounded, errors, gaps, moved, scale)
+            if best is None:
+                break
+            at, step = best
+            rounded[at] += step
+            errors[at] += step
+            moved += step * gaps[at]
+    return [*rounded, scale]
+
+
+def _cheapest(
+    rounded: list[int], errors: list[Decimal], gaps: list[int], moved: Decimal, scale: int
+) -> tuple[int, int] | None:
+    """The bound to move by one step so that `moved` shrinks, with the smallest error after."""
+    best: tuple[Decimal, int, int] | None = None
+    for at, gap in enumerate(gaps):
+        if not gap:
+            continue
+        step = -1 if (moved > 0) == (gap > 0) else 1
+        new, place = errors[at] + step, rounded[at] + step
+        before = (rounded[at - 1], errors[at - 1]) if at else (0, Decimal(0))
+        after = (rounded[at + 1], errors[at + 1]) if at + 1 < len(gaps) else (scale, Decimal(0))
+        fits = before[0] <= place <= after[0] and abs(moved + step * gap) < abs(moved)
+        within = abs(new) < 1 and abs(new - before[1]) <= 1 and abs(after[1] - new) <= 1
+        if fits and within and (best is None or abs(new) < best[0]):
+            best = (abs(new), at, step)
+    return best[1:] if best else None
+
+
+def mixed_with_unchanged(
+    content: Intervals, probability: float | Fraction | Decimal, rows: Collection[int] | None
+) -> Intervals:
+    """In each row named, stay at `probability`, else do as the table says.
+
+    Args:
+        content: The table's intervals.
+        probability: Of staying, from 0 to 1.
+        rows: Original counts concerned; all rows if None.
+    """
+    share = _share(probability)
+    unknown = sorted(row for row in rows or () if not 0 <= row <= content.n_max)
+    if unknown:
+        raise PerturbationError(
+            f"the table has no row {unknown[0]}",
+            code="stay",
+            where="rows",
+            hint=f"its rows are 0 to {content.n_max}",
+        )
+    if content.closed != "left":
+        raise PerturbationError(
+            "intervals closed on the right cannot be mixed",
+            code="stay",
+            hint='convert first: table.with_closed("left")',
+        )
+    mixed = []
+    for row, upper, noise in content.rows():
+        if rows is None or row in rows:
+            upper, noise = _row(upper, noise, share, content.scale)
+        mixed.append(list(zip(upper, noise, strict=True)))
+    return pack(
+        mixed,
+        closed=content.closed,
+        scale=content.scale,
+        beyond=content.beyond,
+        zeros=content.zeros,
+    )
+
+
+def _share(probability: float | Fraction | Decimal) -> Fraction:
+    try:
+        share = Fraction(str(probability)) if not isinstance(probability, bool) else None
+    except ValueError:
+        share = None
+    if share is None or not 0 <= share <= 1:
+        raise PerturbationError("a stay probability lies between 0 and 1", code="stay")
+    return share
+
+
+def _row(
+    upper: list[int], noise: list[int], share: Fraction, scale: int
+) -> tuple[list[int], list[int]]:
+    """One row: its intervals shrink, the one of no change (or a new one) grows."""
+    at = noise.index(0) if 0 in noise else sum(value < 0 for value in noise)
+    widths = [bound - lower for lower, bound in pairwise([0, *upper])]
+    shares = [width * (1 - share) for width in widths]
+    if 0 in noise:
+        shares[at] += share * scale
+    else:
+        shares.insert(at, share * scale)
+        noise = [*noise[:at], 0, *noise[at:]]
+    bounds, total = [], Fraction(0)
+    with localcontext() as context:
+        context.prec = _DIGITS
+        for part in shares:
+            total += part
+            bounds.append(Decimal(total.numerator) / (total.denominator * scale))
+    return grid_bounds(bounds, noise, scale), noise
+
+
+def row_deviations(content: Intervals) -> FloatArray:
+    """The standard deviation of each row's noise; computed with whole numbers."""
+    scale, found = content.scale, []
+    widths = content.widths.tolist()
+    starts = content.starts.tolist()
+    for row, _, noise in content.rows():
+        share = widths[starts[row] : starts[row + 1]]
+        mean = sum(part * value for part, value in zip(share, noise, strict=True))
+        square = sum(part * value * value for part, value in zip(share, noise, strict=True))
+        found.append(sqrt((square * scale - mean * mean) / (scale * scale)))
+    return np.array(found, dtype=np.float64)
+
+
+def count_deviations(content: Intervals, count: IntArray) -> FloatArray:
+    """The standard deviation of the noise that each count could have got."""
+    return row_deviations(content)[rows_of(content, count)]

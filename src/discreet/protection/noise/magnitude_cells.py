@@ -1,0 +1,331 @@
+"""The noise of sums, cell by cell: keys, noise and how far it can be expected to go.
+
+In: true cell values, their contributions and keys, and the secret noise. Out: each step,
+the perturbed values, and the standard deviation of the noise that each cell could have
+got. CONFIDENTIAL throughout. Every cell is computed on its own, with the same operations
+in the same order, so the result does not depend on where.
+
+The second and later contributions have keys derived from the cell key, by integers only.
+On grids of 10^p keys the decimal digits of the cell key, from the first after the point
+to the last that is not zero, are rotated to the left by one more digit for every
+contribution. On any other grid of M keys, the key is multiplied once more for each of
+them, modulo M, by the whole number next above M·(√5 − 1)/2 that shares no factor with M.
+
+Standard deviations are over all cell keys: interpolated noise comes from two rows and
+one key, so both rows are laid over each other; contributions have keys of their own and
+count as independent; that noise stops at zero is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, isqrt
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.keygrid import KeyGrid
+from discreet.protection.noise.intervals import Intervals, look_up
+from discreet.protection.noise.magnitude_noise import MagnitudeNoise
+from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
+from discreet.tables import Contributions
+
+__all__ = [
+    "MagnitudeCells",
+    "MagnitudeStep",
+    "between",
+    "cells_of",
+    "kinds_of",
+    "magnitude_deviations",
+    "noise_keys",
+    "perturbed",
+    "units_of_noise",
+]
+
+
+_BITS = 13  # a key below 2^50 times 2^13 stays within 63 bits
+
+
+def noise_keys(
+    key: IntArray, grid: KeyGrid, number: int, *, same_key: bool = False
+) -> list[IntArray]:
+    """The keys of `number` contributions to each cell.
+
+    Args:
+        key: Cell keys.
+        grid: Their grid.
+        number: How many are needed.
+        same_key: The first contribution uses the cell key itself.
+
+    >>> key = np.array([123_450_000_000_000, 120_000_000_000])
+    >>> [keys.tolist() for keys in noise_keys(key, KeyGrid(), 2, same_key=True)]
+    [[123450000000000, 120000000000], [234510000000000, 1200000000000]]
+    """
+    key = np.asarray(key, dtype=np.int64)
+    first = 0 if same_key else 1
+    digits = _decimal_digits(grid.size)
+    if digits:
+        return [_rotated(key, digits, first + at) for at in range(number)]
+    factor, keys = _factor(grid.size), key
+    found = []
+    for step in range(first + number):
+        if step >= first:
+            found.append(keys)
+        keys = _product(keys, factor, grid.size)
+    return found
+
+
+def _decimal_digits(size: int) -> int:
+    """How many digits keys have on a grid of 10^p keys; 0 on others."""
+    digits = len(str(size)) - 1
+    return digits if size == 10**digits else 0
+
+
+def _rotated(key: IntArray, digits: int, by: int) -> IntArray:
+    """Each key with its written digits rotated to the left."""
+    if by == 0:
+        return key
+    written = key.copy()
+    width = np.full(key.shape, digits, dtype=np.int64)
+    for _ in range(digits - 1):
+        ends_in_zero = written % 10 == 0
+        written[ends_in_zero] //= 10
+        width[ends_in_zero] -= 1
+    power = np.array([10**place for place in range(digits + 1)], dtype=np.int64)
+    shift = by % width
+    high, low = np.divmod(written, power[width - shift])
+    return np.asarray((low * power[shift] + high) * power[digits - width], dtype=np.int64)
+
+
+def _factor(size: int) -> int:
+    factor = (isqrt(5 * size * size) - size) // 2 + 1
+    while gcd(factor, size) > 1:
+        factor += 1
+    return factor % size
+
+
+def _product(key: IntArray, factor: int, size: int) -> IntArray:
+    """Keys times factor modulo size, without leaving 64 bits."""
+    pieces = []
+    while factor:
+        factor, piece = divmod(factor, 1 << _BITS)
+        pieces.append(piece)
+    product = np.zeros(key.shape, dtype=np.int64)
+    for piece in reversed(pieces):
+        shifted = product * np.int64(1 << _BITS) % np.int64(size)
+        product = (shifted + key * np.int64(piece) % np.int64(size)) % np.int64(size)
+    return product
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class MagnitudeCells:
+    """What the noise of each cell depends on. CONFIDENTIAL.
+
+    Args:
+        value: True cell values.
+        contributions: What the noise is taken from, cells × number; NaN where a cell
+            has fewer.
+        keys: One key per contribution.
+        odd: Cells with an odd number of records.
+        sensitive: Cells marked for more protection.
+    """
+
+    value: FloatArray
+    contributions: FloatArray
+    keys: Sequence[IntArray]
+    odd: BoolArray
+    sensitive: BoolArray
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class MagnitudeStep:
+    """One contribution's noise in each cell. CONFIDENTIAL.
+
+    Args:
+        ratio: Cell value / unit of noise: where the perturbation table is looked at.
+        table_noise: What it says there, interpolated between its rows.
+        noise: What is added to the cell.
+    """
+
+    ratio: FloatArray
+    table_noise: FloatArray
+    noise: FloatArray
+
+
+def cells_of(
+    contributions: Contributions, noise: MagnitudeNoise, grid: KeyGrid, sensitive: BoolArray
+) -> MagnitudeCells:
+    """Take from a value column what its noise depends on."""
+    made = contributions
+    key = made.key if noise.zeros_in_key else made.nonzero_key
+    assert key is not None  # tables with a grid have both
+    return MagnitudeCells(
+        value=made.total,
+        contributions=_taken(made, noise),
+        keys=noise_keys(key, grid, noise.top, same_key=noise.same_key),
+        odd=made.count % 2 == 1,
+        sensitive=sensitive,
+    )
+
+
+def _taken(made: Contributions, noise: MagnitudeNoise) -> FloatArray:
+    """What a unit of noise is a share of, cells × number."""
+    if noise.of == "top":
+        top = made.top[:, : noise.top]
+        return top if made.top_weight is None else top * made.top_weight[:, : noise.top]
+    if noise.of == "sum":
+        taken = made.total
+    elif noise.of == "mean":
+        size = made.count.astype(np.float64) if made.weight is None else made.weight
+        taken = np.zeros(len(made), dtype=np.float64)
+        np.divide(made.total, size, out=taken, where=size != 0)
+    else:
+        # Values that are all equal have no range; without noise they would be shown.
+        taken = np.where(made.high == made.low, made.high, made.high - made.low)
+    return taken[:, np.newaxis]
+
+
+def units_of_noise(cells: MagnitudeCells, noise: MagnitudeNoise, epsilon: Any = None) -> FloatArray:
+    """What one unit of table noise is worth, cells × contributions; at most the cell value.
+
+    Args:
+        cells: The cells.
+        noise: The noise.
+        epsilon: Weights to use instead of those of the noise, one each.
+    """
+    weights = np.asarray(noise.epsilon if epsilon is None else epsilon, dtype=np.float64)
+    size = np.where(np.isnan(cells.contributions), 0.0, np.abs(cells.contributions))
+    units = size * noise.strength.multipliers(size) * weights
+    small = _small(cells, noise)
+    if small.any():  # a single noise of fixed variance
+        units[small] = 0.0
+        units[small, 0] = 1.0
+    return np.asarray(np.minimum(units, np.abs(cells.value)[:, np.newaxis]))
+
+
+def _small(cells: MagnitudeCells, noise: MagnitudeNoise) -> BoolArray:
+    return np.asarray(np.abs(cells.contributions[:, 0]) < noise.separation)
+
+
+def kinds_of(cells: MagnitudeCells, noise: MagnitudeNoise) -> list[tuple[Kind, BoolArray]]:
+    """Which cells use which part of the perturbation table."""
+    small = _small(cells, noise)
+    ordinary: list[tuple[Kind, BoolArray]] = [("all", ~small)]
+    if noise.parity:
+        ordinary = [("even", ~small & ~cells.odd), ("odd", ~small & cells.odd)]
+    return [*ordinary, ("small", small)] if noise.separation else ordinary
+
+
+def perturbed(
+    cells: MagnitudeCells, noise: MagnitudeNoise, grid: KeyGrid, units: FloatArray | None = None
+) -> tuple[FloatArray, list[MagnitudeStep]]:
+    """Perturbed cell values, and how they came about.
+
+    Args:
+        cells: The cells.
+        noise: The noise.
+        grid: Grid of the keys.
+        units: Units of noise to use, as `units_of_noise` makes them.
+    """
+    if units is None:
+        units = units_of_noise(cells, noise)
+    groups = [(noise.part(kind), np.flatnonzero(which)) for kind, which in kinds_of(cells, noise)]
+    value, steps = cells.value.astype(np.float64), []
+    for number, key in enumerate(cells.keys):
+        unit, size = units[:, number], np.abs(value)
+        ratio = np.zeros(len(value), dtype=np.float64)
+        np.divide(size, unit, out=ratio, where=unit > 0)
+        found = np.zeros(len(value), dtype=np.float64)
+        for part, which in groups:
+            found[which] = _table_noise(part, ratio[which], key[which], grid)
+        away = np.where(found < 0, found - noise.mu_c, found + noise.mu_c)
+        strong = np.where(cells.sensitive & (unit > 0) & (size > 0), away, found)
+        # Noise moves a value towards zero or away from it, and never beyond zero.
+        added = np.sign(value) * np.maximum(unit * strong, -size)
+        value = value + added
+        steps.append(MagnitudeStep(ratio=ratio, table_noise=found, noise=added))
+    return value, steps
+
+
+def between(part: MagnitudePart, ratio: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """The rows below and above each ratio, and how far it lies on the way between them."""
+    classes = np.asarray(part.classes, dtype=np.int64)
+    below = np.searchsorted(classes, ratio, side="right") - 1
+    above = np.minimum(below + 1, len(classes) - 1)
+    width = np.maximum(classes[above] - classes[below], 1)
+    way = np.where(above > below, (ratio - classes[below]) / width, 0.0)
+    return below.astype(np.int64), above.astype(np.int64), way
+
+
+def _table_noise(
+    part: MagnitudePart, ratio: FloatArray, key: IntArray, grid: KeyGrid
+) -> FloatArray:
+    below, above, way = between(part, ratio)
+    lower = look_up(part.content, below, key, grid) / part.step
+    inner = np.flatnonzero(way > 0)
+    if not inner.size:
+        return lower
+    upper = look_up(part.content, above[inner], key[inner], grid) / part.step
+    share = way[inner]
+    lower[inner] = (1 - share) * lower[inner] + share * upper
+    return lower
+
+
+def magnitude_deviations(cells: MagnitudeCells, noise: MagnitudeNoise) -> FloatArray:
+    """The standard deviation of each cell's noise."""
+    units = units_of_noise(cells, noise)
+    size = np.abs(cells.value)
+    variance = np.zeros(len(size), dtype=np.float64)
+    groups = kinds_of(cells, noise)
+    for number in range(units.shape[1]):
+        unit = units[:, number]
+        ratio = np.zeros(len(size), dtype=np.float64)
+        np.divide(size, unit, out=ratio, where=unit > 0)
+        for kind, which in groups:
+            for mu_c, marked in ((0.0, ~cells.sensitive), (noise.mu_c, cells.sensitive)):
+                at = np.flatnonzero(which & marked & (unit > 0))
+                found = _variances(noise.part(kind), ratio[at], mu_c)
+                variance[at] += unit[at] * unit[at] * found
+    return np.sqrt(variance)
+
+
+def _variances(part: MagnitudePart, ratio: FloatArray, mu_c: float) -> FloatArray:
+    """The variance of the table noise at each ratio."""
+    below, above, way = between(part, ratio)
+    variance = np.zeros(len(ratio), dtype=np.float64)
+    for row in np.unique(below).tolist():
+        here = below == row
+        for whole in (True, False):  # on the row itself, or between it and the next
+            at = np.flatnonzero(here & ((way == 0) == whole))
+            if at.size:
+                other = row if whole else int(above[at[0]])
+                share = np.zeros(1) if whole else way[at]
+                variance[at] = _variance(part, row, other, share, mu_c)
+    return variance
+
+
+def _variance(
+    part: MagnitudePart, below: int, above: int, way: FloatArray, mu_c: float
+) -> FloatArray:
+    """The variance of noise between two rows, interval by interval of the key."""
+    mean = np.zeros(len(way), dtype=np.float64)
+    square = np.zeros(len(way), dtype=np.float64)
+    for width, low, high in _overlaid(part.content, below, above):
+        value = ((1 - way) * low + way * high) / part.step
+        value = np.where(value < 0, value - mu_c, value + mu_c)
+        share = width / part.content.scale
+        mean += share * value
+        square += share * value * value
+    return np.maximum(square - mean * mean, 0.0)
+
+
+def _overlaid(content: Intervals, below: int, above: int) -> list[tuple[int, int, int]]:
+    """Width and both noises of each interval of the key on which neither row changes."""
+    upper, noise = content.upper, content.noise
+    rows = [slice(int(content.starts[row]), int(content.starts[row + 1])) for row in (below, above)]
+    bounds = np.unique(np.concatenate([upper[row] for row in rows]))
+    widths = np.diff(bounds, prepend=0)
+    low, high = (noise[row][np.searchsorted(upper[row], bounds)] for row in rows)
+    return list(zip(widths.tolist(), low.tolist(), high.tolist(), strict=True))

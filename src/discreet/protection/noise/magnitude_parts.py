@@ -1,0 +1,260 @@
+"""Files of perturbation tables for magnitudes, read and written without loss.
+
+In: interval lists (CSV) and τ-ARGUS texts. Out: checked parts. SECRET. Messages
+name lines and kinds of problems, never a probability, a noise value or a bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Literal, cast, get_args
+
+from discreet.errors import PerturbationError, Problem, shortened
+from discreet.protection.noise.intervals import DECIMAL_SCALE, Closed, Intervals, on_scale, pack
+from discreet.protection.noise.sources import PerturbationFile, exact
+
+__all__ = ["Kind", "MagnitudePart", "as_text", "check_kind", "raise_magnitude", "read_parts"]
+
+#: What a part is for.
+Kind = Literal["all", "even", "odd", "small"]
+_KINDS: tuple[str, ...] = get_args(Kind)
+_WRITTEN = {"small": "small_cells"}
+_READ = {"small_cells": "small", "small": "small", "all": "all", "even": "even", "odd": "odd"}
+
+_NEAR = Fraction(1, 10**9)
+_ROUNDED = Fraction(1, 10**7)  # stated probabilities are rounded
+_FINEST = 1000  # steps per unit that files may have
+_SHOWN = 20
+_NUMBERS = ("i", "j", "p", "v", "lower", "upper")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MagnitudePart:
+    """The rows of one kind. SECRET.
+
+    Args:
+        kind: What they are for.
+        classes: The size classes, ascending, from 0.
+        step: Steps of noise per unit.
+        content: One row per class; noise in steps.
+    """
+
+    kind: Kind
+    classes: tuple[int, ...]
+    step: int
+    content: Intervals
+
+    def __repr__(self) -> str:
+        return f"<Part {self.kind}: secret>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Line:
+    number: int
+    size_class: int
+    noise: Fraction
+    upper: Fraction
+    lower: Fraction | None
+    share: Fraction | None
+    target: Fraction | None
+
+    @property
+    def place(self) -> str:
+        return f"line {self.number}"
+
+
+def check_kind(kind: object) -> Kind:
+    """Raise unless `kind` is one."""
+    if kind not in _KINDS:
+        raise PerturbationError(
+            f"there is no kind {kind!r} of perturbation table for magnitudes",
+            code="magnitude-table",
+            where="kind",
+            hint="kinds: " + ", ".join(_KINDS),
+        )
+    return cast("Kind", kind)
+
+
+def raise_magnitude(name: str, problems: Sequence[Problem]) -> None:
+    """Raise one error for all problems; do nothing when there is none."""
+    if not problems:
+        return
+    shown = shortened(problems, _SHOWN)
+    what = problems[0].what
+    if len(problems) > 1:
+        what = f"{len(problems)} problems in the perturbation table for magnitudes"
+    raise PerturbationError(
+        what,
+        code="magnitude-table",
+        where=f"{name}, {problems[0].where}" if len(problems) == 1 else name,
+        hint=problems[0].hint,
+        problems=shown if len(shown) > 1 else (),
+    )
+
+
+def read_parts(source: PerturbationFile, form: str | None) -> list[MagnitudePart]:
+    """Read and check the parts of a file."""
+    places = {name: source.place(name) for name in (*_NUMBERS, "type")}
+    missing = [name for name in ("i", "v", "upper", "type") if places[name] is None]
+    if missing:
+        raise PerturbationError(
+            f"columns are missing: {', '.join(missing)}",
+            code="perturbation-file",
+            where=source.name,
+            hint="tables for counts are read by PerturbationTable",
+        )
+    kind = form or ("argus" if places["lower"] is None else "intervals")
+    closed: Closed = "right" if kind == "argus" else "left"
+    problems: list[Problem] = []
+    lines: dict[str, list[_Line]] = {}
+    for number, cells in source.rows():
+        if len(cells) != len(source.header):
+            problems.append(Problem("the line has another number of columns", f"line {number}"))
+            continue
+        stated = {name: cells[at] for name, at in places.items() if at is not None}
+        found = _READ.get(stated.pop("type").lower())
+        line = _line(number, stated)
+        if found is None or line is None:
+            what = "the type is unknown" if found is None else "a column holds no number"
+            problems.append(Problem(what, f"line {number}"))
+            continue
+        lines.setdefault(found, []).append(line)
+    if not lines and not problems:
+        problems.append(Problem("there are no rows", source.name))
+    parts = [_part(cast("Kind", found), rows, closed, problems) for found, rows in lines.items()]
+    raise_magnitude(source.name, problems)
+    return [part for part in parts if part is not None]
+
+
+def _line(number: int, stated: dict[str, str]) -> _Line | None:
+    numbers = {name: exact(text) for name, text in stated.items()}
+    size_class, noise, upper = numbers["i"], numbers["v"], numbers["upper"]
+    if None in numbers.values() or size_class is None or noise is None or upper is None:
+        return None
+    if size_class.denominator != 1:
+        return None
+    # Noise of a third, say, is written with so many digits; the fraction is meant.
+    near = noise.limit_denominator(_FINEST)
+    noise = near if abs(near - noise) <= _NEAR else noise
+    stated_share, target = numbers.get("p"), numbers.get("j")
+    return _Line(number, int(size_class), noise, upper, numbers.get("lower"), stated_share, target)
+
+
+def _part(
+    kind: Kind, lines: Sequence[_Line], closed: Closed, problems: list[Problem]
+) -> MagnitudePart | None:
+    before = len(problems)
+    rows: dict[int, list[_Line]] = {}
+    for line in lines:
+        rows.setdefault(line.size_class, []).append(line)
+    step = math.lcm(*(line.noise.denominator for line in lines))
+    if step > _FINEST:
+        what = f"the noise of part {kind!r} has no common step of at least 1/{_FINEST}"
+        problems.append(Problem(what, lines[0].place))
+    if 0 not in rows or any(line.noise for line in rows[0]):
+        what = f"part {kind!r} needs a row for class 0 that changes nothing"
+        problems.append(Problem(what, lines[0].place))
+    if min(rows) < 0:
+        problems.append(Problem("a size class is negative", lines[0].place))
+    for row in rows.values():
+        problems += _row_problems(row)
+    if len(problems) > before:
+        return None
+    classes = tuple(sorted(rows))
+    packed = [
+        [
+            (
+                DECIMAL_SCALE if line is rows[at][-1] else on_scale(line.upper, closed),
+                int(line.noise * step),
+            )
+            for line in rows[at]
+        ]
+        for at in classes
+    ]
+    return MagnitudePart(kind, classes, step, pack(packed, closed=closed))
+
+
+def _row_problems(row: Sequence[_Line]) -> Iterator[Problem]:
+    """Everything wrong with the intervals of one size class."""
+    below = Fraction(0)
+    for line in row:
+        if line.lower is not None and abs(line.lower - below) > _NEAR:
+            gap = line.lower > below
+            what = "there is a gap before the interval" if gap else "the interval overlaps another"
+            yield Problem(what, line.place, "intervals follow one another, in order")
+        elif line.upper < below:
+            yield Problem("the upper bound falls", line.place, "cumulative probabilities go upward")
+        elif line.share is not None and abs(line.upper - below - line.share) > _ROUNDED:
+            yield Problem("probability and bounds contradict each other", line.place)
+        if line.size_class + line.noise < 0:
+            yield Problem("the noise can change the sign", line.place)
+        if line.target is not None and abs(line.target - line.size_class - line.noise) > _NEAR:
+            yield Problem("class plus noise is not the target stated", line.place)
+        below = line.upper
+    if abs(below - 1) > _NEAR:
+        what = f"the probabilities of class {row[-1].size_class} do not sum to one"
+        yield Problem(what, row[-1].place)
+
+
+def as_text(parts: Sequence[MagnitudePart], form: str) -> str:
+    """The parts as text."""
+    closed = "right" if form == "argus" else "left"
+    if parts[0].content.closed != closed:
+        raise PerturbationError(
+            f"intervals of this table are closed on the other side than those of {form!r}",
+            code="perturbation-format",
+            hint=f'convert first: table.with_closed("{closed}")',
+        )
+    if form == "argus" and len(parts) > 1 and any(part.kind == "small" for part in parts):
+        raise PerturbationError(
+            "τ-ARGUS keeps small cells in a file of their own",
+            code="perturbation-format",
+            hint='write them apart: table.part("small").write(…)',
+        )
+    lines = _argus(parts) if form == "argus" else _intervals(parts)
+    return "\n".join([*lines, ""])
+
+
+def _values(part: MagnitudePart) -> Iterator[tuple[int, str, str, str, str, str]]:
+    """Class, target, probability, noise, lower and upper bound of each interval."""
+    for size_class, (_, upper, noise) in zip(part.classes, part.content.rows(), strict=True):
+        for (below, bound), steps in zip(pairwise([0, *upper]), noise, strict=True):
+            value = Fraction(steps, part.step)
+            shown = (_decimal(size_class + value), _share(bound - below), _decimal(value))
+            yield (size_class, *shown, _share(below), _share(bound))
+
+
+def _intervals(parts: Sequence[MagnitudePart]) -> Iterator[str]:
+    yield '"i","j","p","v","p_int_lb","p_int_ub","type"'
+    for part in parts:
+        for cells in _values(part):
+            row = (*cells, _WRITTEN.get(part.kind, part.kind))
+            yield ",".join(f'"{cell}"' for cell in row)
+
+
+def _argus(parts: Sequence[MagnitudePart]) -> Iterator[str]:
+    yield "i;j;p;v;p_int_ub;type"
+    for part in parts:
+        kind = "all" if part.kind == "small" else part.kind
+        for size_class, target, share, value, _, upper in _values(part):
+            yield f"{size_class};{target};{share};{value};{upper};{kind}"
+
+
+def _share(units: int) -> str:
+    return _decimal(Fraction(units, DECIMAL_SCALE))
+
+
+def _decimal(value: Fraction) -> str:
+    """A fraction as a decimal of at most 15 places.
+
+    >>> _decimal(Fraction(-1, 2)), _decimal(Fraction(1, 3)), _decimal(Fraction(2))
+    ('-0.5', '0.333333333333333', '2')
+    """
+    units = round(abs(value) * DECIMAL_SCALE)
+    whole, part = divmod(units, DECIMAL_SCALE)
+    text = f"{whole}.{part:015d}".rstrip("0").rstrip(".")
+    return f"-{text}" if value < 0 and units else text

@@ -1,0 +1,321 @@
+"""`MagnitudePerturbationTable`: noise for sums of values, in steps finer than one.
+
+In: a file, or a design. Out: an immutable table that looks noise up by size class
+and cell key. SECRET: who knows it can narrow down true sums. It is never printed;
+its values leave it only through methods that say so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import PerturbationError, Problem
+from discreet.files import write_text
+from discreet.keygrid import KeyGrid
+from discreet.protection.noise import magnitude_parts as files
+from discreet.protection.noise.intervals import Closed, look_up, pack
+from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
+from discreet.protection.noise.sources import open_source
+
+__all__ = ["MagnitudePerturbationTable"]
+
+MagnitudeFormat = Literal["intervals", "argus"]
+
+_SUFFIXES: dict[str, MagnitudeFormat] = {".csv": "intervals", ".txt": "argus"}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MagnitudePerturbationTable:
+    """A perturbation table for magnitudes. SECRET.
+
+    It has a part for all cells, or parts for cells with an even and an odd number of
+    contributions, and may have a part for small cells. Each part has rows for size
+    classes 0, 1, …; its noise lies on multiples of one step. Made by
+    `design_magnitude_perturbation`, `read` or `joined`.
+
+    Args:
+        parts: The parts.
+        name: Name of the table.
+
+    >>> from discreet import design_magnitude_perturbation
+    >>> table = design_magnitude_perturbation(2, 1, classes=(1, 2), step=2)
+    >>> table
+    <MagnitudePerturbationTable: secret>
+    >>> table.kinds, table.classes(), table.step()
+    (('all',), (0, 1, 2), 2)
+    """
+
+    parts: tuple[MagnitudePart, ...]
+    name: str = "perturbation table"
+
+    def __post_init__(self) -> None:
+        kinds = [part.kind for part in self.parts]
+        problems = [
+            Problem(f"the part {kind!r} is there twice", "parts")
+            for kind in sorted({kind for kind in kinds if kinds.count(kind) > 1})
+        ]
+        if "all" in kinds and ("even" in kinds or "odd" in kinds):
+            problems.append(Problem("a part 'all' stands beside parts 'even' or 'odd'", "parts"))
+        if len({part.content.closed for part in self.parts}) > 1:
+            hint = 'convert first: table.with_closed("left")'
+            problems.append(Problem("parts are closed on different sides", "parts", hint))
+        if not kinds:
+            problems.append(Problem("there are no parts", "parts"))
+        files.raise_magnitude(self.name, problems)
+
+    # -- making one ----------------------------------------------------------
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        format: MagnitudeFormat | None = None,  # noqa: A002
+        *,
+        kind: Kind | None = None,
+    ) -> MagnitudePerturbationTable:
+        """Read a table from a file, which may be gzipped.
+
+        Args:
+            path: The file.
+            format: "intervals" (i, j, p, v, lower and upper bound, type) or "argus"
+                (i; j; p; v; upper bound; type); found out by content if None.
+            kind: What the only part of the file is for. τ-ARGUS keeps small cells in
+                a file of their own that calls them "all".
+        """
+        _check_format(format)
+        source = open_source(path)
+        parts = files.read_parts(source, format)
+        if kind is not None:
+            if len(parts) != 1:
+                raise PerturbationError(
+                    f"the file has {len(parts)} parts; a kind can be stated for a single one",
+                    code="magnitude-table",
+                    where=source.name,
+                )
+            parts = [replace(parts[0], kind=files.check_kind(kind))]
+        return cls(tuple(parts), Path(path).name.split(".")[0])
+
+    @classmethod
+    def joined(
+        cls, *tables: MagnitudePerturbationTable, name: str = "perturbation table"
+    ) -> MagnitudePerturbationTable:
+        """One table with the parts of several: even, odd and small cells, say.
+
+        >>> from discreet import design_magnitude_perturbation as design
+        >>> even, odd = (design(2, 1, classes=(1, 2), kind=kind) for kind in ("even", "odd"))
+        >>> MagnitudePerturbationTable.joined(even, odd).kinds
+        ('even', 'odd')
+        """
+        return cls(tuple(part for table in tables for part in table.parts), name)
+
+    def with_closed(self, closed: Closed) -> MagnitudePerturbationTable:
+        """The same table with its intervals closed on the other side.
+
+        Bounds move by 10^-15, so that every key of the 10^15 grid keeps its noise.
+        """
+        if closed not in ("left", "right"):
+            raise PerturbationError('closed is "left" or "right"', code="perturbation-format")
+        parts = []
+        for part in self.parts:
+            content = part.content
+            step = 0 if content.closed == closed else -1 if closed == "right" else 1
+            rows = []
+            for _, upper, noise in content.rows():
+                moved = [bound + step for bound in upper[:-1]] + [content.scale]
+                rows.append(list(zip(moved, noise, strict=True)))
+            parts.append(replace(part, content=pack(rows, closed=closed)))
+        return replace(self, parts=tuple(parts))
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        format: MagnitudeFormat | None = None,  # noqa: A002
+    ) -> Path:
+        """Write the table, readable by its owner only; reading it back gives the same table.
+
+        Args:
+            path: Where to. The suffix chooses the format if none is named: .csv
+                (interval list), .txt (τ-ARGUS).
+            format: As for `read`.
+        """
+        _check_format(format)
+        kind = format or _SUFFIXES.get(Path(path).suffix.lower())
+        if kind is None:
+            raise PerturbationError(
+                "the suffix names no format of perturbation tables for magnitudes",
+                code="perturbation-format",
+                where=Path(path).name,
+                hint="use .csv or .txt, or name the format",
+            )
+        write_text(path, files.as_text(self.parts, kind), private=True)
+        return Path(path)
+
+    # -- using it --------------------------------------------------------------
+
+    def part(self, kind: Kind) -> MagnitudePerturbationTable:
+        """A table of one part alone."""
+        return replace(self, parts=(self._part(kind),))
+
+    def lookup(
+        self,
+        size_class: Any,
+        cell_key: Any,
+        kind: Kind | None = None,
+        grid: KeyGrid | int | str = 10**15,
+    ) -> IntArray:
+        """The noise of each cell, in steps. CONFIDENTIAL.
+
+        Args:
+            size_class: Size classes that have a row.
+            cell_key: Cell keys: integers of the grid.
+            kind: The part to use; may be left out where there is only one.
+            grid: The key grid.
+        """
+        part = self._part(kind)
+        known = np.asarray(part.classes, dtype=np.int64)
+        wanted, keys = (np.asarray(column) for column in (size_class, cell_key))
+        for column, where in ((wanted, "size_class"), (keys, "cell_key")):
+            if column.size and column.dtype.kind not in "iu":
+                raise PerturbationError("whole numbers are needed", code="lookup", where=where)
+        rows = np.searchsorted(known, wanted)
+        missing = int((known[np.minimum(rows, len(known) - 1)] != wanted).sum())
+        if missing:
+            raise PerturbationError(
+                f"{missing:,} {'cell is' if missing == 1 else 'cells are'} in size classes "
+                "without a row",
+                code="lookup",
+                where="size_class",
+                hint="take each value to the class of its row first",
+            )
+        keys = keys.astype(np.int64, copy=False)
+        return look_up(part.content, rows.astype(np.int64), keys, KeyGrid.of(grid))
+
+    def digest(self, key: bytes) -> str:
+        """A keyed digest (HMAC-SHA256) that names the table without giving it away."""
+        return hmac.new(key, self._canonical(), hashlib.sha256).hexdigest()
+
+    # -- what the methodologist asks for explicitly ----------------------------
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What there are parts for: "all", "even", "odd", "small"."""
+        return tuple(part.kind for part in self.parts)
+
+    def classes(self, kind: Kind | None = None) -> tuple[int, ...]:
+        """The size classes that have a row."""
+        return self._part(kind).classes
+
+    def step(self, kind: Kind | None = None) -> int:
+        """Steps of noise per unit."""
+        return self._part(kind).step
+
+    @property
+    def resembles_counts(self) -> bool:
+        """Whether a perturbation table for counts looks the same.
+
+        Such a table has one part with a row per count and noise in whole numbers. Tables
+        for magnitudes can look so too.
+
+        >>> from discreet import design_magnitude_perturbation
+        >>> design_magnitude_perturbation(2, 1, classes=(1, 2), step=2).resembles_counts
+        False
+        """
+        first = self.parts[0]
+        successive = first.classes == tuple(range(len(first.classes)))
+        return self.kinds == ("all",) and first.step == 1 and successive
+
+    def max_noise(self, kind: Kind | None = None) -> float:
+        """The largest absolute noise. SECRET."""
+        part = self._part(kind)
+        return float(np.abs(part.content.noise).max() / part.step)
+
+    def targets(self, kind: Kind | None = None) -> FloatArray:
+        """The columns of `transition_matrix`: class plus noise."""
+        part = self._part(kind)
+        last = int((self._classes_of(part) * part.step + part.content.noise).max())
+        return np.arange(last + 1, dtype=np.float64) / part.step
+
+    def transition_matrix(self, i: int | None = None, kind: Kind | None = None) -> FloatArray:
+        """Probabilities, size class × target. SECRET.
+
+        Args:
+            i: A size class, for its row alone; None for all of them.
+            kind: The part; may be left out where there is only one.
+
+        >>> from discreet import design_magnitude_perturbation
+        >>> table = design_magnitude_perturbation(1, 0.125, classes=(1,), step=2)
+        >>> table.targets()
+        array([0. , 0.5, 1. , 1.5, 2. ])
+        >>> table.transition_matrix(1).round(3)
+        array([0.01 , 0.208, 0.563, 0.208, 0.01 ])
+        """
+        part = self._part(kind)
+        if i is not None and i not in part.classes:
+            raise PerturbationError(
+                f"there is no size class {i}",
+                code="magnitude-table",
+                hint="classes: " + ", ".join(map(str, part.classes)),
+            )
+        content = part.content
+        target = self._classes_of(part) * part.step + content.noise
+        units = np.zeros((len(part.classes), int(target.max()) + 1), dtype=np.int64)
+        np.add.at(units, (content.row_of, target), content.widths)
+        shares = np.asarray(units / content.scale, dtype=np.float64)
+        return shares if i is None else shares[part.classes.index(i)]
+
+    @staticmethod
+    def _classes_of(part: MagnitudePart) -> IntArray:
+        return np.asarray(part.classes, dtype=np.int64)[part.content.row_of]
+
+    def _part(self, kind: Kind | None) -> MagnitudePart:
+        if kind is None and len(self.parts) == 1:
+            return self.parts[0]
+        for part in self.parts:
+            if part.kind == kind:
+                return part
+        raise PerturbationError(
+            "the table has several parts: name one" if kind is None else f"no part {kind!r}",
+            code="magnitude-table",
+            where="kind",
+            hint="parts: " + ", ".join(self.kinds),
+        )
+
+    def _canonical(self) -> bytes:
+        parts: Sequence[MagnitudePart] = sorted(self.parts, key=lambda part: part.kind)
+        heads = (f"{part.kind}|{part.step}|{part.classes}|".encode() for part in parts)
+        bodies = (part.content.canonical() for part in parts)
+        pairs = zip(heads, bodies, strict=True)
+        return b"discreet magnitudes 1|" + b"|".join(head + body for head, body in pairs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MagnitudePerturbationTable):
+            return NotImplemented
+        return self._canonical() == other._canonical()
+
+    def __hash__(self) -> int:
+        return hash(self._canonical())
+
+    def __repr__(self) -> str:
+        name = "" if self.name == "perturbation table" else f" {self.name}"
+        return f"<MagnitudePerturbationTable{name}: secret>"
+
+    def _repr_html_(self) -> None:
+        """Notebooks show the plain text form."""
+
+
+def _check_format(name: str | None) -> None:
+    if name not in (None, *_SUFFIXES.values()):
+        raise PerturbationError(
+            f"there is no format {cast('str', name)!r} for magnitudes",
+            code="perturbation-format",
+            hint="formats: intervals, argus",
+        )

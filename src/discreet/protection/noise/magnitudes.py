@@ -1,0 +1,529 @@
+"""The cell-key method for sums and means: `perturb_magnitudes`.
+
+In: a confidential `Table` with the largest contributions to a value column, the secret
+noise and the perturbation table of counts. Out: a `ProtectedTable`, whose sums and means
+neither contradict the published counts nor give true ones away; here the confidentiality
+line is crossed. Ingredients of key figures carry originals too and stay CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import chain
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet._version import __version__
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.errors import PerturbationError, Problem
+from discreet.protection.noise.counts import NON_ADDITIVITY, ProtectedCounts, protect_counts
+from discreet.protection.noise.intervals import count_deviations
+from discreet.protection.noise.magnitude_cells import (
+    MagnitudeCells,
+    cells_of,
+    magnitude_deviations,
+    perturbed,
+)
+from discreet.protection.noise.magnitude_noise import MagnitudeNoise, plain_number
+from discreet.protection.noise.table import PerturbationTable
+from discreet.tables import (
+    CellStatus,
+    Figure,
+    ProtectedTable,
+    Provenance,
+    Table,
+    without_unpublished,
+)
+from discreet.tables.figures import by_language, texts_by
+from discreet.tables.ingredient import Ingredient
+from discreet.tabulation.filters import Filter
+
+__all__ = [
+    "PerturbedSums",
+    "Publish",
+    "SumTreatment",
+    "contributors",
+    "magnitude_ingredient",
+    "magnitude_sums",
+    "mean_ingredient",
+    "perturb_magnitudes",
+    "quotient",
+]
+
+#: Which of the two is accurate; the other follows from it and the perturbed count.
+Publish = Literal["sums", "means"]
+
+Column = TypeVar("Column", npt.NDArray[np.float64], npt.NDArray[np.int64])
+Coded = tuple[str, Problem]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SumTreatment:
+    """What is done to the sums of a value column; see `perturb_magnitudes`. CONFIDENTIAL."""
+
+    publish: Publish = "sums"
+    ptable: PerturbationTable | None = None
+    sensitive: BoolArray | None = None
+    suppress_below: float | None = None
+    official: Any = None
+    totals: Mapping[str, str] | None = None
+    grain: float = 1.0
+    count_decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        number = plain_number(self.grain)
+        if number is None or number <= 0:
+            _raise([("grain", Problem("the grain is a number above 0, such as 0.01", "grain"))])
+        object.__setattr__(self, "grain", number)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class PerturbedSums:
+    """The perturbed sums of a value column. CONFIDENTIAL.
+
+    Args:
+        index: Per spanning variable, the position of each cell's code.
+        total: True sums.
+        noisy: True sums and their noise.
+        number: True (weighted) number of records with a value.
+        counts: The protected count of these records; None if it is not known.
+        how: What is done to them.
+        cells: What the noise of each of the table's own cells depends on.
+        own: Where those are among all cells.
+    """
+
+    index: tuple[npt.NDArray[np.int32], ...]
+    total: FloatArray
+    noisy: FloatArray
+    number: FloatArray
+    counts: ProtectedCounts | None
+    how: SumTreatment
+    cells: MagnitudeCells
+    own: IntArray
+
+    def sums(self) -> FloatArray:
+        """The sums to publish: 0 wherever the count is.
+
+        Without the grain, a mean times the true count would often be a whole number, and
+        times any other number it would not.
+        """
+        value = self.noisy
+        if self.counts is not None:
+            count = self.counts.value.astype(np.float64)
+            if self.how.publish == "means":
+                value = value * quotient(count, self.number)
+            value = np.where(count == 0, 0.0, value)
+        return np.asarray(np.rint(value / self.how.grain) * self.how.grain + 0.0)  # no −0
+
+    def means(self) -> FloatArray:
+        """The means to publish: published sum / perturbed count; 0 where there is none."""
+        assert self.counts is not None
+        return quotient(self.sums(), self.counts.value.astype(np.float64))
+
+    def undefined(self) -> BoolArray:
+        """Where there is no mean: nobody is counted."""
+        assert self.counts is not None
+        return np.asarray(self.counts.value == 0)
+
+    def suppressed(self) -> BoolArray:
+        """Which cells are not published, for their count is not."""
+        if self.counts is None:
+            return np.zeros(len(self.noisy), dtype=np.bool_)
+        return self.counts.suppressed
+
+
+def quotient(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Part / whole; 0 where there is no whole."""
+    found = np.zeros(len(part), dtype=np.float64)
+    np.divide(part, whole, out=found, where=whole != 0)
+    return found
+
+
+def contributors(table: Table, value: str) -> Table:
+    """The table of counts of the records that have a value. CONFIDENTIAL."""
+    _raise(_problems(table, None, value))
+    made = table.contributions[value]
+    return replace(
+        table, count=made.count, cell_key=made.key, weight=made.weight, sums={}, contributions={}
+    )
+
+
+def magnitude_sums(
+    table: Table, noise: MagnitudeNoise, value: str, how: SumTreatment
+) -> PerturbedSums:
+    """Perturb the sums of a value column."""
+    _check_kinds(table, noise, how)
+    _raise(chain(_problems(table, noise, value), _treatment_problems(table, how)))
+    made, grid = table.contributions[value], table.grid
+    assert grid is not None
+    marked = np.zeros(len(table), dtype=np.bool_)
+    if how.sensitive is not None:
+        marked = np.asarray(how.sensitive)
+    cells = cells_of(made, noise, grid, marked)
+    noisy, _ = perturbed(cells, noise, grid)
+    counts, index, own = None, table.index, np.arange(len(table), dtype=np.int64)
+    if how.ptable is not None:
+        counts = protect_counts(
+            contributors(table, value),
+            how.ptable,
+            suppress_below=how.suppress_below,
+            official=how.official,
+            totals=how.totals,
+            decimals=how.count_decimals,
+        )
+        index = counts.cells.index
+        own = _places(table, index, len(counts.value))
+    size = len(own) if counts is None else len(counts.value)
+    number = made.count if made.weight is None else made.weight
+    return PerturbedSums(
+        index=index,
+        total=_spread(made.total, own, size),
+        noisy=_spread(noisy, own, size),
+        number=_spread(number.astype(np.float64), own, size),
+        counts=counts,
+        how=how,
+        cells=cells,
+        own=own,
+    )
+
+
+def _check_kinds(table: object, noise: object, how: SumTreatment) -> None:
+    wanted: list[tuple[str, object, type]] = [
+        ("table", table, Table),
+        ("noise", noise, MagnitudeNoise),
+    ]
+    if how.ptable is not None:
+        wanted.append(("ptable", how.ptable, PerturbationTable))
+    problems = [
+        ("argument", Problem(f"a {kind.__name__} is needed, not a {type(given).__name__}", name))
+        for name, given, kind in wanted
+        if not isinstance(given, kind)
+    ]
+    if how.publish not in ("sums", "means"):
+        problems.append(("publish", Problem('publish is "sums" or "means"', "publish")))
+    _raise(problems)
+
+
+def _problems(table: Table, noise: MagnitudeNoise | None, value: str) -> Iterator[Coded]:
+    """What the table lacks."""
+    if table.grid is None:
+        hint = 'tabulate with record_key="…"'
+        yield "no-cell-keys", Problem("the table has no cell keys", table.name, hint)
+    made = table.contributions.get(value)
+    if made is None:
+        what = f"the table holds no contributions to {value!r}"
+        hint = f'tabulate with values=["{value}"] and contributions=1'
+        yield "contributions", Problem(what, table.name, hint)
+    elif table.grid is not None and (made.key is None or made.nonzero_key is None):
+        what = f"there are no cell keys of the records with a value of {value!r}"
+        yield "no-cell-keys", Problem(what, table.name)
+    elif noise is not None and noise.of == "top" and made.k < noise.top:
+        what = f"the noise looks at {noise.top} contributions, the table holds {made.k}"
+        hint = f"tabulate with contributions={noise.top}"
+        yield "contributions", Problem(what, f"{table.name}, {value}", hint)
+
+
+def _treatment_problems(table: Table, how: SumTreatment) -> Iterator[Coded]:
+    """What does not fit the table, or what else is asked for."""
+    marked = None if how.sensitive is None else np.asarray(how.sensitive)
+    if marked is not None and (marked.dtype != np.bool_ or marked.shape != (len(table),)):
+        what = f"one boolean for each of the {len(table):,} cells is needed"
+        yield "sensitive", Problem(what, f"{table.name}, sensitive")
+    hint = "give the perturbation table of the counts: ptable=…"
+    if how.ptable is None and how.publish == "means":
+        what = "accurate means need the perturbed number of records"
+        yield "ptable", Problem(what, table.name, hint)
+    if how.ptable is None and how.suppress_below is not None:
+        what = "suppress_below looks at the perturbed number of records"
+        yield "ptable", Problem(what, table.name, hint)
+
+
+def _places(table: Table, index: tuple[npt.NDArray[np.int32], ...], size: int) -> Any:
+    """Where the table's cells are among those of the counts, which may be a whole grid."""
+    if index is table.index:
+        return np.arange(size, dtype=np.int64)
+    flat = []
+    for columns, length in ((index, size), (table.index, len(table))):
+        number = np.zeros(length, dtype=np.int64)
+        for dimension, part in zip(table.dimensions, columns, strict=True):
+            number = number * len(dimension) + part
+        flat.append(number)
+    return np.searchsorted(flat[0], flat[1])
+
+
+def _spread(column: Column, own: IntArray, size: int) -> Column:
+    whole = np.zeros(size, dtype=column.dtype)
+    whole[own] = column
+    return whole
+
+
+def _raise(problems: Iterable[Coded]) -> None:
+    """Raise one error for all problems; do nothing when there is none."""
+    found = list(problems)
+    if not found:
+        return
+    several = len(found) > 1
+    code, first = found[0]
+    raise PerturbationError(
+        f"{len(found)} problems with a magnitude table" if several else first.what,
+        code=code,
+        where="" if several else first.where,
+        hint="" if several else first.hint,
+        problems=[problem for _, problem in found] if several else (),
+    )
+
+
+Shown = Literal["sum", "mean"]
+
+_MEAN_DECIMALS = 2
+_MOST_DECIMALS = 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Texts:
+    """What a figure is called and how it is printed."""
+
+    decimals: int | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+    unit: Mapping[str, str] = field(default_factory=dict)
+    universe: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+
+def perturb_magnitudes(
+    table: Table,
+    noise: MagnitudeNoise,
+    value: str,
+    *,
+    publish: Publish = "sums",
+    figure: Shown = "sum",
+    ptable: PerturbationTable | None = None,
+    sensitive: BoolArray | None = None,
+    suppress_below: float | None = None,
+    official: str | Filter | BoolArray | None = None,
+    totals: Mapping[str, str] | None = None,
+    grain: float = 1.0,
+    decimals: int | None = None,
+    count_decimals: int | None = None,
+    found_codes: Literal["list", "hide"] = "list",
+    titles: Mapping[str, str] | None = None,
+    unit: str | Mapping[str, str] | None = None,
+    universe: Mapping[str, str] | None = None,
+    digests: Mapping[str, str] | None = None,
+) -> ProtectedTable:
+    """Protect the sums or means of a value column with the cell-key method.
+
+    Means are always published sum / perturbed count; to make them accurate, sums become
+    (true sum + noise) × perturbed / true count. Choose one per column for good.
+
+    Args:
+        table: The table, with cell keys and contributions.
+        noise: The noise of the column.
+        value: The value column.
+        publish: Which of the two is accurate.
+        figure: Which of the two to show.
+        ptable: The perturbation table of the counts; sums can do without.
+        sensitive: A boolean per cell: those that get `mu_c` more noise.
+        suppress_below: Suppress cells whose perturbed number of records is below.
+        official: Cells whose counts are published as they are, as for `perturb`.
+        totals: As for `perturb`.
+        grain: Sums are multiples of this, at least the unit values are stated in.
+        decimals: By default 2 for means, and for sums as many as the grain has.
+        count_decimals: Round weighted numbers of records to so many; sum / mean tells them.
+        found_codes: As for `perturb`.
+        titles: language → heading.
+        unit: language → unit, or one text for all.
+        universe: language → who is counted.
+        digests: As for `perturb`.
+
+    >>> import polars as pl
+    >>> from discreet import SimpleStrength, design_magnitude_perturbation as design, tabulate
+    >>> homes = pl.DataFrame({"rent": [700, 550], "record_key": [0.123456, 0.4321]})
+    >>> table = tabulate(homes, [], record_key="record_key", values=["rent"], contributions=1)
+    >>> noise = MagnitudeNoise(design(2, 1, classes=(1, 2), step=4), strength=SimpleStrength(0.2))
+    >>> perturb_magnitudes(table, noise, "rent").get()
+    1285.0
+    """
+    _check_found_codes(table, found_codes)
+    texts = _texts(decimals, titles, unit, universe, digests)
+    how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
+    sums = magnitude_sums(table, noise, value, SumTreatment(*how))
+    protected = _protected(table, noise, value, sums, figure, texts)
+    return without_unpublished(protected) if found_codes == "hide" else protected
+
+
+def magnitude_ingredient(
+    table: Table, noise: MagnitudeNoise, value: str, **options: Any
+) -> Ingredient:
+    """Protect sums as `perturb_magnitudes` does, and keep what key figures need (confidential).
+
+    Args:
+        table: The table, with cell keys and contributions.
+        noise: The noise of the column.
+        value: The value column.
+        options: Those of `perturb_magnitudes`, but for `figure` and `found_codes`.
+    """
+    return _ingredient(table, noise, value, "sum", options)
+
+
+def mean_ingredient(table: Table, noise: MagnitudeNoise, value: str, **options: Any) -> Ingredient:
+    """Protect means as `perturb_magnitudes` does, and keep what key figures need (confidential).
+
+    Args:
+        table: The table, with cell keys and contributions.
+        noise: The noise of the column.
+        value: The value column.
+        options: Those of `perturb_magnitudes`, but for `figure` and `found_codes`.
+    """
+    return _ingredient(table, noise, value, "mean", options)
+
+
+def _ingredient(
+    table: Table, noise: MagnitudeNoise, value: str, figure: Shown, options: dict[str, Any]
+) -> Ingredient:
+    if options.pop("found_codes", "list") != "list":
+        raise PerturbationError(
+            "an ingredient keeps all of its codes",
+            code="found-codes",
+            where=table.name,
+            hint="leave found codes out of the finished table",
+        )
+    texts = _texts(**{name: options.pop(name, None) for name in _Texts.__dataclass_fields__})
+    sums = magnitude_sums(table, noise, value, SumTreatment(**options))
+    protected = _protected(table, noise, value, sums, figure, texts)
+    suppressed = sums.suppressed()
+    mean = figure == "mean"
+    return Ingredient(
+        protected=protected,
+        index=sums.index,
+        value=np.where(suppressed, 0.0, sums.means() if mean else sums.sums()),
+        original=quotient(sums.total, sums.number) if mean else sums.total,
+        deviation=_deviations(sums, noise, figure),
+        suppressed=suppressed,
+    )
+
+
+def _check_found_codes(table: Table, found_codes: str) -> None:
+    if found_codes not in ("list", "hide"):
+        raise PerturbationError(
+            'found_codes is "list" or "hide"',
+            code="found-codes",
+            where=getattr(table, "name", "table"),
+        )
+
+
+def _deviations(sums: PerturbedSums, noise: MagnitudeNoise, figure: Shown) -> FloatArray:
+    """The standard deviation of sums or means: of their own noise, and of the count's.
+
+    The figure that is accurate has the first only; the other follows from it and the
+    count, whose relative error adds to its own as the delta method has it.
+    """
+    spread = np.zeros(len(sums.total), dtype=np.float64)
+    spread[sums.own] = magnitude_deviations(sums.cells, noise)
+    ptable = sums.how.ptable
+    if sums.counts is not None and ptable is not None and sums.how.publish != f"{figure}s":
+        cells = sums.counts.cells
+        counted = count_deviations(ptable.content, sums.counts.number) * cells.mean_weight()
+        counted = np.where(cells.official | (cells.count == 0), 0.0, counted)
+        follows = sums.total * quotient(counted, sums.number)
+        spread = np.sqrt(spread * spread + follows * follows)
+    return spread if figure == "sum" else quotient(spread, np.abs(sums.number))
+
+
+def _protected(
+    table: Table,
+    noise: MagnitudeNoise,
+    value: str,
+    sums: PerturbedSums,
+    figure: Shown,
+    texts: _Texts,
+) -> ProtectedTable:
+    """The table to publish."""
+    if figure not in ("sum", "mean"):
+        raise PerturbationError('figure is "sum" or "mean"', code="figure", where=table.name)
+    if figure == "mean" and sums.counts is None:
+        raise PerturbationError(
+            "means need the perturbed number of records",
+            code="ptable",
+            where=table.name,
+            hint="give the perturbation table of the counts: ptable=…",
+        )
+    decimals = texts.decimals
+    if decimals is None:
+        decimals = _MEAN_DECIMALS if figure == "mean" else _digits(sums.how.grain)
+    exact = sums.means() if figure == "mean" else sums.sums()
+    status = np.full(len(exact), CellStatus.published, dtype=np.int8)
+    if figure == "mean":
+        status[sums.undefined()] = CellStatus.not_applicable
+    status[sums.suppressed()] = CellStatus.suppressed
+    shown = Figure(name=value, kind=figure, titles=texts.titles, unit=texts.unit, decimals=decimals)
+    return ProtectedTable(
+        dimensions=table.dimensions,
+        index=sums.index,
+        value=np.asarray(np.round(exact, decimals), dtype=np.float64),
+        status=status,
+        provenance=_provenance(table, noise, sums.how.ptable, texts.digests),
+        parts=table.parts,
+        notes=(NON_ADDITIVITY,),
+        name=table.name,
+        titles=texts.titles,
+        universe=texts.universe,
+        decimals=decimals,
+        figures=(shown,),
+    )
+
+
+def _digits(grain: float) -> int:
+    """Digits after the decimal point that multiples of the grain have.
+
+    >>> _digits(100.0), _digits(0.01), _digits(0.25)
+    (0, 2, 2)
+    """
+    exponent = Decimal(repr(grain)).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    return min(max(-exponent, 0), _MOST_DECIMALS)
+
+
+def _texts(
+    decimals: Any,
+    titles: Mapping[str, str] | None,
+    unit: str | Mapping[str, str] | None,
+    universe: Mapping[str, str] | None,
+    digests: Mapping[str, str] | None,
+) -> _Texts:
+    number = None if decimals is None else plain_number(decimals)
+    whole = number is not None and number == int(number) and 0 <= number <= _MOST_DECIMALS
+    if decimals is not None and not whole:
+        raise PerturbationError(
+            f"decimals is a whole number from 0 to {_MOST_DECIMALS}, or None",
+            code="decimals",
+            where="decimals",
+        )
+    return _Texts(
+        decimals=None if number is None else int(number),
+        titles=by_language(titles, "titles"),
+        unit=by_language({"en": unit, "de": unit} if isinstance(unit, str) else unit, "unit"),
+        universe=by_language(universe, "universe"),
+        digests=texts_by(digests, "digests", "digests have a name each", 'such as {"data": …}'),
+    )
+
+
+def _provenance(
+    table: Table,
+    noise: MagnitudeNoise,
+    ptable: PerturbationTable | None,
+    digests: Mapping[str, str],
+) -> Provenance:
+    named = dict(digests)
+    key = table.fingerprint()
+    if key is not None:  # a digest keyed by few cells could be found by trial
+        named["magnitude_noise"] = noise.digest(key)
+        if ptable is not None:
+            named["perturbation_table"] = ptable.digest(key)
+    return Provenance(
+        version=__version__, method="cell-key", key_grid=str(table.grid), digests=named
+    )

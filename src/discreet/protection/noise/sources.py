@@ -1,0 +1,705 @@
+"""Where perturbation tables come from: files and matrices, read exactly and checked. SECRET.
+
+In: a path, whose format is told by its content, or probabilities stated in Python as
+floats, decimals, fractions or texts. Out: checked `Intervals`, or a `PerturbationError`
+that lists every problem with its line. Numbers are taken as the exact decimals they are
+written as; bounds are then rounded to 15 decimals, the precision of the keys. Messages
+name lines and kinds of problems, never a probability, a noise value or a bound.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from discreet.errors import PerturbationError, Problem, shortened
+from discreet.keygrid import KeyGrid
+from discreet.protection.noise.intervals import (
+    DECIMAL_SCALE,
+    Beyond,
+    Bound,
+    Closed,
+    Intervals,
+    StatedInterval,
+    on_scale,
+    pack,
+)
+
+__all__ = [
+    "COLUMNS",
+    "FORMATS",
+    "JSON_NAME",
+    "JSON_VERSION",
+    "Format",
+    "PerturbationFile",
+    "check_entries",
+    "check_format",
+    "cumulative_intervals",
+    "exact",
+    "magnitude_error",
+    "missing_rows",
+    "open_source",
+    "raise_problems",
+    "read_cumulative",
+    "read_intervals",
+    "read_json",
+    "row_intervals",
+    "transition_intervals",
+]
+
+_NEAR = Fraction(1, 10**9)  # rows sum to one, bounds meet
+_ROUNDED = Fraction(1, 10**7)  # stated probabilities are rounded
+_SHOWN = 20
+_SHOWN_ROWS = 5
+
+
+def check_entries(
+    entries: Sequence[StatedInterval],
+    *,
+    name: str,
+    closed: Closed = "left",
+    scale: int = DECIMAL_SCALE,
+    one: int = 1,
+    beyond: Beyond = "last",
+    zeros: bool = False,
+    problems: Iterable[Problem] = (),
+) -> Intervals:
+    """Check stated intervals and pack them.
+
+    Args:
+        entries: The intervals in the order of the file.
+        name: Name of the table, for errors.
+        closed: Which side of an interval its bound belongs to.
+        scale: Number of units the bounds are stored in.
+        one: What the bounds state as the end: 1, or the scale if they are in its units.
+        beyond: What counts beyond the last row use.
+        zeros: Row 0 is meant to change zeros.
+        problems: What went wrong before; raised together with what is found here.
+    """
+    found = list(problems)
+    rows: dict[int, list[StatedInterval]] = {}
+    for entry in entries:
+        rows.setdefault(entry.count, []).append(entry)
+    if not rows and not found:
+        found.append(Problem("there are no rows", name))
+    found += missing_rows(rows, first=0)
+    found += _beyond_problems(beyond, max(rows, default=0))
+    for count, row in rows.items():
+        found += _row_problems(row, closed, one)
+        if count == 0 and not zeros and not _certain_zero(row, closed):
+            hint = "if zeros are to be changed on purpose, declare it: zeros=True"
+            found.append(Problem("row 0 changes zeros", row[0].line, hint))
+    raise_problems(name, found)
+    changes_zeros = zeros and not _certain_zero(rows[0], closed)
+    packed = [
+        [(_unit(entry.upper, row[-1].upper, closed, scale, one), entry.noise) for entry in row]
+        for _, row in sorted(rows.items())
+    ]
+    return pack(packed, closed=closed, scale=scale, beyond=beyond, zeros=changes_zeros)
+
+
+def _unit(upper: Bound, last: Bound, closed: Closed, scale: int, one: int) -> int:
+    """A bound in units of 1/scale; the last of its row, one up to rounding, becomes one."""
+    if upper == last:
+        return scale
+    return int(upper) if one == scale else min(on_scale(Fraction(upper), closed, scale), scale)
+
+
+def _row_problems(row: Sequence[StatedInterval], closed: Closed, one: int) -> Iterator[Problem]:
+    """Everything wrong with the intervals of one original count."""
+    below: Bound = 0
+    seen: set[tuple[Bound, int]] = set()
+    for entry in row:
+        if (entry.upper, entry.noise) in seen:
+            yield Problem("the interval is listed twice", entry.line)
+        seen.add((entry.upper, entry.noise))
+        if entry.lower is not None and abs(entry.lower - below) > _NEAR:
+            gap = entry.lower > below
+            what = "there is a gap before the interval" if gap else "the interval overlaps another"
+            yield Problem(what, entry.line, "intervals follow one another, in order")
+        elif entry.upper < below:
+            yield Problem(
+                "the upper bound falls",
+                entry.line,
+                "intervals, and cumulative probabilities, go upward",
+            )
+        elif entry.share is not None and abs(entry.upper - below - entry.share) > _ROUNDED:
+            yield Problem("probability and bounds contradict each other", entry.line)
+        occurs = entry.upper > below or (closed == "right" and entry is row[0])
+        if occurs and entry.count + entry.noise < 0:
+            yield Problem("the noise can make the count negative", entry.line)
+        if entry.target is not None and entry.target != entry.count + entry.noise:
+            yield Problem("count plus noise is not the target stated", entry.line)
+        below = entry.upper
+    if not one - _NEAR * one <= below <= one + _NEAR * one:
+        what = f"the probabilities of row {row[-1].count} do not sum to one"
+        yield Problem(what, row[-1].line)
+
+
+def _certain_zero(row: Sequence[StatedInterval], closed: Closed) -> bool:
+    below: Bound = 0 if closed == "left" else -1
+    for entry in row:
+        if entry.noise != 0 and entry.upper != below:
+            return False
+        below = entry.upper
+    return True
+
+
+def missing_rows(rows: Iterable[int], *, first: int) -> list[Problem]:
+    """A problem if original counts between `first` and the last have no row."""
+    counts = set(rows)
+    if not counts:
+        return []
+    found = []
+    if min(counts) < first:
+        found.append(Problem("an original count is negative", "rows"))
+    number = max(counts) + 1 - first - sum(count >= first for count in counts)
+    if number > 0:
+        missing = (count for count in range(first, max(counts)) if count not in counts)
+        shown = ", ".join(str(count) for count in islice(missing, _SHOWN_ROWS))
+        more = ", …" if number > _SHOWN_ROWS else ""
+        hint = "each count from 0 to the last needs one; size classes belong to magnitude tables"
+        what = "1 row is missing" if number == 1 else f"{number} rows are missing"
+        found.append(Problem(f"{what}: {shown}{more}", "rows", hint))
+    return found
+
+
+def _beyond_problems(beyond: Beyond, n_max: int) -> list[Problem]:
+    if beyond == "last":
+        return []
+    given: object = beyond
+    pair = isinstance(given, tuple | list) and len(given) == 2
+    if not pair or not all(type(part) is int for part in beyond):
+        hint = 'write beyond="last" or beyond=(501, 250)'
+        return [Problem("this is neither the last row nor a block of rows", "beyond", hint)]
+    start, length = beyond
+    if start >= 1 and length >= 1 and start + length - 1 == n_max:
+        return []
+    return [Problem("the repeating block does not end at the last row", "beyond")]
+
+
+def magnitude_error(name: str, what: str) -> PerturbationError:
+    """The error for a table of another kind: for sums, not for counts."""
+    return PerturbationError(
+        f"this is a perturbation table for magnitudes: {what}",
+        code="magnitude-table",
+        where=name,
+        hint="counts need a table with whole-number noise and one row per count, type 'all'",
+    )
+
+
+def raise_problems(name: str, problems: Sequence[Problem]) -> None:
+    """Raise one error for all problems; do nothing when there is none."""
+    if not problems:
+        return
+    shown = shortened(problems, _SHOWN)
+    what = problems[0].what
+    if len(problems) > 1:
+        what = f"{len(problems)} problems in the perturbation table"
+    elif problems[0].where:
+        shown = [Problem(what, f"{name}, {problems[0].where}", problems[0].hint)]
+    raise PerturbationError(
+        what, code="perturbation-table", where=name, hint=problems[0].hint, problems=shown
+    )
+
+
+Format = Literal["intervals", "argus", "ons", "cumulative", "json"]
+FORMATS: tuple[str, ...] = get_args(Format)
+
+#: The names under which each column is met.
+COLUMNS = {
+    "i": {"i"},
+    "j": {"j"},
+    "p": {"p", "p_ij"},
+    "v": {"v"},
+    "lower": {"lb", "p_int_lb", "p_ij_lb"},
+    "upper": {"ub", "p_int_ub", "p_ij_ub"},
+    "type": {"type"},
+}
+
+_KNOWN = (
+    "known: interval CSV (i, j, p, v, lower and upper bound), τ-ARGUS (i;j;p;v;upper bound), "
+    "pcv/ckey/pvalue, cumulative matrix (count, then one column per noise), JSON of this package"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class PerturbationFile:
+    """An opened file.
+
+    Args:
+        name: Its name, for errors.
+        content: Its bytes, unpacked.
+    """
+
+    name: str
+    content: bytes
+
+    @cached_property
+    def text(self) -> str:
+        """The content as text."""
+        try:
+            return self.content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise PerturbationError(
+                "the file is not a text file",
+                code="perturbation-file",
+                where=self.name,
+                hint=_KNOWN,
+            ) from None
+
+    @cached_property
+    def delimiter(self) -> str:
+        """What separates the columns, by the first line."""
+        return max(";,\t", key=self._first_line.count)
+
+    @cached_property
+    def header(self) -> tuple[str, ...]:
+        """Names of the columns, in small letters."""
+        cells = self._split(self._first_line)[:1]
+        return tuple(cell.strip().lower() for cell in cells[0]) if cells else ()
+
+    def rows(self) -> list[tuple[int, list[str]]]:
+        """The lines below the header that are not blank, with their numbers."""
+        return [
+            (number, [cell.strip() for cell in cells])
+            for number, cells in enumerate(self._split(self.text), 1)
+            if number > 1 and any(cell.strip() for cell in cells)
+        ]
+
+    @property
+    def _first_line(self) -> str:
+        end = self.text.find("\n")
+        return self.text if end < 0 else self.text[:end]
+
+    def _split(self, text: str) -> list[list[str]]:
+        lines = io.StringIO(text, newline="")
+        try:
+            return list(csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True))
+        except csv.Error:
+            raise PerturbationError(
+                "the lines cannot be split into columns", code="perturbation-file", where=self.name
+            ) from None
+
+    def place(self, column: str) -> int | None:
+        """Where a column stands, whatever it is called."""
+        for at, name in enumerate(self.header):
+            if name in COLUMNS[column]:
+                return at
+        return None
+
+    def detect(self) -> Format:
+        """The format, by content."""
+        start = self.content[:100].lstrip(b"\xef\xbb\xbf \t\r\n")
+        if start.startswith(b"{"):
+            return "json"
+        if {"pcv", "ckey", "pvalue"} <= set(self.header):
+            return "ons"
+        if self.place("i") is not None and self.place("v") is not None:
+            if self.place("upper") is not None:
+                return "argus" if self.place("lower") is None else "intervals"
+        elif len(self.header) > 1 and all(_whole(name) for name in self.header[1:]):
+            return "cumulative"
+        raise PerturbationError(
+            "this is not a perturbation table of a known format",
+            code="perturbation-file",
+            where=self.name,
+            hint=_KNOWN,
+        )
+
+    def json(self) -> object:
+        """The content as JSON."""
+        try:
+            return json.loads(self.text)
+        except (json.JSONDecodeError, RecursionError):
+            raise PerturbationError(
+                "the file is not valid JSON", code="perturbation-file", where=self.name
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<Source {self.name}: secret>"
+
+
+def _whole(text: str) -> bool:
+    try:
+        int(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check_format(name: str | None) -> None:
+    """Raise unless `name` is a format or None."""
+    if name is not None and name not in FORMATS:
+        raise PerturbationError(
+            f"there is no format {name!r}",
+            code="perturbation-format",
+            hint="formats: " + ", ".join(FORMATS),
+        )
+
+
+def open_source(path: str | os.PathLike[str]) -> PerturbationFile:
+    """Read a file, unpacking it if it is gzipped."""
+    given: object = path
+    if not isinstance(given, str | os.PathLike):
+        raise PerturbationError(
+            f"the path of a file is needed, this is a {type(given).__name__}",
+            code="perturbation-file",
+            hint='such as PerturbationTable.read("ptable.csv")',
+        )
+    place = Path(path)
+    try:
+        content = place.read_bytes()
+        if content.startswith(b"\x1f\x8b"):
+            content = gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or "it is damaged"
+        raise PerturbationError(
+            f"the perturbation table cannot be read ({why})",
+            code="perturbation-file",
+            where=str(place),
+        ) from None
+    if not content.strip():
+        raise PerturbationError("the file is empty", code="perturbation-file", where=str(place))
+    return PerturbationFile(place.name, content)
+
+
+JSON_NAME = "discreet perturbation table"
+JSON_VERSION = 1
+
+_MAX_EXPONENT = 60
+
+
+def exact(text: str) -> Fraction | None:
+    """The number a text states, exactly; None if it states none.
+
+    >>> exact("1.00E-07")
+    Fraction(1, 10000000)
+    """
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
+        return None
+    return Fraction(number)
+
+
+def read_intervals(source: PerturbationFile, *, closed: Closed, zeros: bool = False) -> Intervals:
+    """Read a list of intervals: one line per count and noise, with upper bounds.
+
+    Args:
+        source: The file.
+        closed: "left" for the R family's CSV, "right" for τ-ARGUS.
+        zeros: Row 0 is meant to change zeros.
+    """
+    places = {name: source.place(name) for name in ("i", "j", "p", "v", "lower", "upper", "type")}
+    missing = [name for name in ("i", "v", "upper") if places[name] is None]
+    if missing:
+        raise PerturbationError(
+            f"columns are missing: {', '.join(missing)}",
+            code="perturbation-file",
+            where=source.name,
+            hint="columns found: " + ", ".join(source.header[:10]),
+        )
+    entries, problems = [], []
+    fractions = 0
+    other_types = set()
+    for number, cells in source.rows():
+        line = f"line {number}"
+        if len(cells) != len(source.header):
+            problems.append(Problem("the line has another number of columns", line))
+            continue
+        stated = {name: cells[at] for name, at in places.items() if at is not None}
+        if stated.pop("type", "all").lower() != "all":
+            other_types.add(number)
+        numbers = {name: exact(text) for name, text in stated.items()}
+        bad = [name for name, value in numbers.items() if value is None]
+        problems += [Problem(f"column {name!r} holds no number", line) for name in bad]
+        if bad:
+            continue
+        fractions += any(numbers[name].denominator != 1 for name in ("i", "v"))  # type: ignore[union-attr]
+        entries.append(_entry(line, numbers))
+    if other_types:
+        raise magnitude_error(source.name, f"{len(other_types)} lines are of a type other than all")
+    if fractions:
+        raise magnitude_error(source.name, f"{fractions} lines have noise in fractions")
+    return check_entries(entries, name=source.name, closed=closed, zeros=zeros, problems=problems)
+
+
+def _entry(line: str, numbers: dict[str, Fraction | None]) -> StatedInterval:
+    count, noise, upper = numbers["i"], numbers["v"], numbers["upper"]
+    assert count is not None
+    assert noise is not None
+    assert upper is not None
+    return StatedInterval(
+        line=line,
+        count=int(count),
+        noise=int(noise),
+        upper=upper,
+        lower=numbers.get("lower"),
+        share=numbers.get("p"),
+        target=numbers.get("j"),
+    )
+
+
+def read_cumulative(source: PerturbationFile, *, zeros: bool = False) -> Intervals:
+    """Read a cumulative matrix: one line per count, one column per noise value."""
+    noise = [_integer(name) for name in source.header[1:]]
+    problems = []
+    if None in noise or len(set(noise)) != len(noise) or not noise:
+        what = "the columns after the first must be named by different whole numbers"
+        raise PerturbationError(what, code="perturbation-file", where=source.name)
+    entries = []
+    seen: set[int] = set()
+    for number, cells in source.rows():
+        line = f"line {number}"
+        count = _integer(cells[0])
+        bounds = [exact(cell) for cell in cells[1:]]
+        if count is None or len(bounds) != len(noise) or None in bounds:
+            problems.append(Problem("the line holds something that is not a number", line))
+            continue
+        if count in seen:
+            problems.append(Problem(f"row {count} is listed twice", line))
+            continue
+        seen.add(count)
+        pairs: list[tuple[Any, Any]] = list(zip(noise, bounds, strict=True))
+        entries += [StatedInterval(line, count, value, bound) for value, bound in pairs]
+    return check_entries(entries, name=source.name, zeros=zeros, problems=problems)
+
+
+def _integer(text: str) -> int | None:
+    number = exact(text)
+    return int(number) if number is not None and number.denominator == 1 else None
+
+
+def read_json(source: PerturbationFile) -> tuple[Intervals, str, str]:
+    """Read this package's own format: the intervals, the table's name and version."""
+    data: Any = source.json()
+    if not isinstance(data, dict) or data.get("format") != JSON_NAME:
+        raise PerturbationError(
+            "this JSON file holds no perturbation table",
+            code="perturbation-file",
+            where=source.name,
+        )
+    if data.get("format_version") != JSON_VERSION:
+        raise PerturbationError(
+            "the file was written by another version of the format",
+            code="perturbation-file",
+            where=source.name,
+            hint=f"this package reads version {JSON_VERSION}",
+        )
+    _check_fields(data, source.name)
+    beyond = data["beyond"]
+    content = check_entries(
+        _json_entries(data["rows"]),
+        name=source.name,
+        closed=data["closed"],
+        scale=data["scale"],
+        one=data["scale"],
+        beyond="last" if beyond == "last" else (beyond["start"], beyond["length"]),
+        zeros=data["zeros"],
+    )
+    return content, data["name"], data["version"]
+
+
+def _check_fields(data: dict[str, Any], name: str) -> None:
+    """Raise unless all fields are there and of the expected form."""
+    scale, rows = data.get("scale"), data.get("rows")
+    sound = {
+        "scale": _is_int(scale) and 2 <= data["scale"] <= KeyGrid().size,
+        "closed": data.get("closed") in ("left", "right"),
+        "beyond": _is_beyond(data.get("beyond")),
+        "zeros": isinstance(data.get("zeros"), bool),
+        "name": isinstance(data.get("name"), str),
+        "version": isinstance(data.get("version"), str),
+        "rows": isinstance(rows, list) and all(_is_row(row) for row in rows),
+    }
+    problems = [
+        Problem(f"{field!r} is missing or not of the expected form", name)
+        for field, good in sound.items()
+        if not good
+    ]
+    if problems:
+        raise PerturbationError(
+            problems[0].what, code="perturbation-file", where=name, problems=problems
+        )
+
+
+def _json_entries(rows: Any) -> list[StatedInterval]:
+    return [
+        StatedInterval(f"row {count}", count, value, bound)
+        for count, row in enumerate(rows)
+        for bound, value in zip(row["upper"], row["noise"], strict=True)
+    ]
+
+
+def _is_beyond(value: object) -> bool:
+    if isinstance(value, dict) and set(value) == {"start", "length"}:
+        return all(map(_is_int, value.values()))
+    return value == "last"
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_row(row: object) -> bool:
+    if not isinstance(row, dict) or set(row) != {"upper", "noise"}:
+        return False
+    parts: Sequence[object] = (row["upper"], row["noise"])
+    if not all(isinstance(part, list) and all(map(_is_int, part)) for part in parts):
+        return False
+    return len(row["upper"]) == len(row["noise"]) > 0
+
+
+def cumulative_intervals(
+    matrix: Any, noise: Iterable[int], *, name: str, zeros: bool, beyond: Beyond
+) -> Intervals:
+    """Intervals from cumulative probabilities: row = count, column = noise value."""
+    rows, values = _matrix(matrix), _integers(noise, "noise")
+    problems = _shape_problems(rows, values)
+    entries = []
+    for count, row in enumerate(rows):
+        numbers = [_number(cell) for cell in row]
+        problems += _number_problems(numbers, count)
+        if None not in numbers and len(row) == len(values):
+            bounds = [_rounded(number) for number in numbers if number is not None]
+            entries += _entries(count, values, bounds)
+    return check_entries(entries, name=name, zeros=zeros, beyond=beyond, problems=problems)
+
+
+def transition_intervals(
+    matrix: Any, targets: Iterable[int] | None, *, name: str, zeros: bool, beyond: Beyond
+) -> Intervals:
+    """Intervals from probabilities: row = original count, column = published count."""
+    rows = _matrix(matrix)
+    width = len(rows[0]) if rows else 0
+    columns = list(range(width)) if targets is None else _integers(targets, "targets")
+    problems = _shape_problems(rows, columns)
+    stated = {}
+    for count, row in enumerate(rows):
+        if len(row) == len(columns):
+            pairs = zip(columns, row, strict=True)
+            stated[count] = {target - count: share for target, share in pairs}
+    return row_intervals(
+        stated, name=name, zeros=zeros, beyond=beyond, closed="left", problems=problems
+    )
+
+
+def row_intervals(
+    rows: Mapping[int, Mapping[int, Any]],
+    *,
+    name: str,
+    zeros: bool,
+    beyond: Beyond,
+    closed: Closed,
+    problems: Sequence[Problem] = (),
+) -> Intervals:
+    """Intervals from {count: {noise: probability}}, laid out by ascending noise."""
+    if not isinstance(rows, Mapping) or not all(isinstance(row, Mapping) for row in rows.values()):
+        raise _not_of_form("rows are written {count: {noise: probability}}", "rows")
+    found = list(problems)
+    entries = []
+    for count in _integers(rows, "rows"):
+        values = sorted(_integers(rows[count], "noise"))
+        shares = [_number(rows[count][value]) for value in values]
+        wrong = _number_problems(shares, count)
+        known = [share for share in shares if share is not None]
+        if any(share < 0 for share in known):
+            wrong.append(Problem("a probability is negative", f"row {count}"))
+        if wrong or not known:
+            found += wrong or [Problem("the row is empty", f"row {count}")]
+            entries.append(StatedInterval(f"row {count}", count, max(0, -count), Fraction(1)))
+            continue
+        bounds = [_rounded(bound) for bound in accumulate(known)]
+        entries += _entries(count, values, bounds)
+    if not zeros:  # a row that is wrong anyway is no statement about zeros
+        zeros = any(problem.where == "row 0" for problem in found)
+    return check_entries(
+        entries, name=name, closed=closed, zeros=zeros, beyond=beyond, problems=found
+    )
+
+
+def _entries(count: int, values: Sequence[int], bounds: Sequence[Fraction]) -> list[StatedInterval]:
+    pairs = zip(values, bounds, strict=True)
+    return [StatedInterval(f"row {count}", count, value, bound) for value, bound in pairs]
+
+
+def _matrix(matrix: Any) -> list[list[Any]]:
+    if hasattr(matrix, "to_numpy"):
+        matrix = matrix.to_numpy()
+    try:
+        rows: list[list[Any]] = [list(row) for row in matrix]
+    except TypeError:
+        raise _not_of_form("a matrix is a list of rows, an array or a frame", "matrix") from None
+    return rows
+
+
+def _shape_problems(rows: Sequence[Sequence[Any]], columns: Sequence[int]) -> list[Problem]:
+    problems = []
+    if len(set(columns)) != len(columns):
+        problems.append(Problem("a column is named twice"))
+    for count, row in enumerate(rows):
+        if len(row) != len(columns):
+            what = f"the row has {len(row)} columns, {len(columns)} are named"
+            problems.append(Problem(what, f"row {count}"))
+    return problems
+
+
+def _number_problems(numbers: Sequence[Fraction | None], count: int) -> list[Problem]:
+    missing = sum(number is None for number in numbers)
+    return [Problem(f"{missing} probabilities are not numbers", f"row {count}")] if missing else []
+
+
+def _integers(values: Iterable[Any], what: str) -> list[int]:
+    try:
+        numbers = list(values)
+    except TypeError:
+        raise _not_of_form("a list of whole numbers is needed", what) from None
+    for value in numbers:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise PerturbationError(
+                "these must be whole numbers",
+                code="perturbation-table",
+                where=what,
+                hint="noise in fractions belongs to perturbation tables for magnitudes",
+            )
+    return [int(value) for value in numbers]
+
+
+def _not_of_form(what: str, where: str) -> PerturbationError:
+    return PerturbationError(what, code="perturbation-table", where=where)
+
+
+def _number(value: Any) -> Fraction | None:
+    """A probability as it is written: floats by their shortest decimal form."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return None
+    if isinstance(value, int | np.integer):
+        return Fraction(int(value))
+    if isinstance(value, float | np.floating):
+        return exact(repr(float(value)))
+    if isinstance(value, str | Decimal):
+        return exact(str(value))
+    return None
+
+
+def _rounded(bound: Fraction) -> Fraction:
+    return Fraction(round(bound * DECIMAL_SCALE), DECIMAL_SCALE)

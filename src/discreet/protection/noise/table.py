@@ -1,0 +1,371 @@
+"""`PerturbationTable`: for each original count, intervals of the cell key and their noise.
+
+In: a file or a matrix. Out: an immutable table that looks noise up. SECRET: who
+knows it can narrow down original counts. It is never printed; its values leave
+it only through methods that say so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import PerturbationError
+from discreet.files import write_text
+from discreet.keygrid import KeyGrid
+from discreet.protection.noise import sources
+from discreet.protection.noise.formats import as_text, read_ons
+from discreet.protection.noise.intervals import (
+    DECIMAL_SCALE,
+    Beyond,
+    Closed,
+    Intervals,
+    look_up,
+    mixed_with_unchanged,
+    pack,
+)
+from discreet.protection.noise.sources import (
+    Format,
+    PerturbationFile,
+    check_format,
+    open_source,
+    read_cumulative,
+    read_intervals,
+    read_json,
+)
+
+__all__ = ["PerturbationTable"]
+
+
+_SUFFIXES: Mapping[str, Format] = {".json": "json", ".txt": "argus", ".csv": "intervals"}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PerturbationTable:
+    """A perturbation table for counts (Überlagerungstabelle). SECRET.
+
+    Made by `read`, `from_cumulative`, `from_transition` or `from_rows`; all of
+    them check that it is valid.
+
+    Args:
+        content: The checked intervals.
+        name: Name of the table, such as that of its file.
+        version: Version, if its makers state one.
+
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}, name="example")
+    >>> ptable
+    <PerturbationTable example: secret>
+    >>> import numpy as np
+    >>> count, key = np.array([0, 1, 9]), np.array([0, 10, 240])
+    >>> ptable.lookup(count, key, grid=256).tolist()
+    [0, -1, 1]
+    """
+
+    content: Intervals
+    name: str = "perturbation table"
+    version: str = ""
+
+    # -- making one ----------------------------------------------------------
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        format: str | None = None,  # noqa: A002
+        *,
+        zeros: bool = False,
+    ) -> PerturbationTable:
+        """Read a table from a file, which may be gzipped.
+
+        Args:
+            path: The file.
+            format: "intervals", "argus", "ons", "cumulative" or "json"; found out by
+                content if None.
+            zeros: Row 0 changes zeros on purpose. Files of pcv, ckey, pvalue say so
+                by having a row 0, JSON by a field.
+        """
+        check_format(format)
+        source = open_source(path)
+        kind = source.detect() if format is None else cast("Format", format)
+        if kind == "json":
+            content, name, version = read_json(source)
+            return cls(content, name, version)
+        return cls(_read(source, kind, zeros=zeros), Path(path).name.split(".")[0])
+
+    @classmethod
+    def from_cumulative(
+        cls,
+        matrix: Any,
+        noise: Iterable[int] = range(-4, 5),
+        *,
+        name: str = "perturbation table",
+        zeros: bool = False,
+        beyond: Beyond = "last",
+    ) -> PerturbationTable:
+        """Make a table from cumulative probabilities.
+
+        The noise of a count and cell key is that of the first column whose value
+        exceeds the key.
+
+        Args:
+            matrix: Rows of cumulative probabilities for the counts 0, 1, …: lists, an
+                array or a frame.
+            noise: The noise value of each column.
+            name: Name of the table.
+            zeros: Row 0 changes zeros on purpose.
+            beyond: What counts beyond the last row use: the "last" row, or the
+                (first row, length) of a block that repeats.
+
+        >>> PerturbationTable.from_cumulative([[0, 1, 1], [0.25, 0.75, 1]], noise=(-1, 0, 1))
+        <PerturbationTable: secret>
+        """
+        content = sources.cumulative_intervals(matrix, noise, name=name, zeros=zeros, beyond=beyond)
+        return cls(content, name)
+
+    @classmethod
+    def from_transition(
+        cls,
+        matrix: Any,
+        targets: Iterable[int] | None = None,
+        *,
+        name: str = "perturbation table",
+        zeros: bool = False,
+        beyond: Beyond = "last",
+    ) -> PerturbationTable:
+        """Make a table from a transition matrix: original × published counts.
+
+        Args:
+            matrix: Rows of probabilities for the counts 0, 1, …
+            targets: The published count of each column; 0, 1, … if None.
+            name: Name of the table.
+            zeros: Row 0 changes zeros on purpose.
+            beyond: As for `from_cumulative`.
+
+        >>> PerturbationTable.from_transition([[1, 0, 0], [0.25, 0.5, 0.25]]).n_max
+        1
+        """
+        content = sources.transition_intervals(
+            matrix, targets, name=name, zeros=zeros, beyond=beyond
+        )
+        return cls(content, name)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Mapping[int, Mapping[int, Any]],
+        *,
+        name: str = "perturbation table",
+        zeros: bool = False,
+        beyond: Beyond = "last",
+        closed: Closed = "left",
+    ) -> PerturbationTable:
+        """Make a table from {count: {noise: probability}}.
+
+        Args:
+            rows: One entry for each count from 0 on; probabilities as floats,
+                decimals, fractions or texts. Intervals follow in order of the noise.
+            name: Name of the table.
+            zeros: Row 0 changes zeros on purpose.
+            beyond: As for `from_cumulative`.
+            closed: Side on which the intervals are closed.
+
+        >>> PerturbationTable.from_rows({0: {0: 1}, 1: {-1: "1", 1: 0}, 2: {0: 1}}).n_max
+        2
+        """
+        content = sources.row_intervals(rows, name=name, zeros=zeros, beyond=beyond, closed=closed)
+        return cls(content, name)
+
+    def with_closed(self, closed: Closed) -> PerturbationTable:
+        """The same table with its intervals closed on the other side.
+
+        Bounds move by 10^-15, so that every key of the 10^15 grid keeps its noise.
+        """
+        if closed not in ("left", "right"):
+            raise PerturbationError(
+                'closed is "left" or "right"', code="perturbation-format", where="closed"
+            )
+        if closed == self.content.closed:
+            return self
+        if self.content.scale != DECIMAL_SCALE:
+            raise PerturbationError(
+                f"intervals of a table for {self.content.scale} keys are always closed left",
+                code="perturbation-format",
+            )
+        step = -1 if closed == "right" else 1
+        rows = []
+        for _, upper, noise in self.content.rows():
+            moved = [bound + step for bound in upper[:-1]] + [DECIMAL_SCALE]
+            rows.append(list(zip(moved, noise, strict=True)))
+        content = pack(rows, closed=closed, beyond=self.content.beyond, zeros=self.content.zeros)
+        return replace(self, content=content)
+
+    def with_stay(self, p0: float, rows: Collection[int] | None = None) -> PerturbationTable:
+        """Mix the table with "unchanged": stay at probability p0, else do as it says.
+
+        The cell key decides, so the same cell stays in every table. Counts that may
+        not be published, such as 1 and 2, are published where their rows are mixed.
+
+        Args:
+            p0: Probability of staying, from 0 to 1.
+            rows: Original counts whose rows are mixed; all if None.
+        """
+        return replace(self, content=mixed_with_unchanged(self.content, p0, rows))
+
+    def write(self, path: str | os.PathLike[str], format: str | None = None) -> Path:  # noqa: A002
+        """Write the table, readable by its owner only; reading it back gives the same table.
+
+        Args:
+            path: Where to. The suffix chooses the format if none is named: .json,
+                .txt (τ-ARGUS), .csv (interval list; pcv, ckey, pvalue for tables of
+                256 or 4096 keys).
+            format: As for `read`.
+        """
+        check_format(format)
+        kind = self._format_of(Path(path)) if format is None else cast("Format", format)
+        text = as_text(self.content, kind, name=self.name, version=self.version)
+        write_text(path, text, private=True)
+        return Path(path)
+
+    def _format_of(self, path: Path) -> Format:
+        kind = _SUFFIXES.get(path.suffix.lower())
+        if kind is None:
+            raise PerturbationError(
+                "the suffix names no format of perturbation tables",
+                code="perturbation-format",
+                where=path.name,
+                hint="use .json, .csv or .txt, or name the format",
+            )
+        return "ons" if kind == "intervals" and self.content.scale != DECIMAL_SCALE else kind
+
+    # -- using it --------------------------------------------------------------
+
+    def lookup(self, count: Any, cell_key: Any, grid: KeyGrid | int | str = 10**15) -> IntArray:
+        """The noise of each cell. CONFIDENTIAL.
+
+        Args:
+            count: Original counts, unweighted.
+            cell_key: Cell keys: integers of the grid.
+            grid: The key grid. Tables for 256 or 4096 keys need that very grid.
+        """
+        columns = []
+        for column, what in ((count, "count"), (cell_key, "cell_key")):
+            numbers = np.asarray(column)
+            if numbers.dtype.kind not in "iu" and numbers.size:
+                raise PerturbationError(
+                    "whole numbers are needed",
+                    code="lookup",
+                    where=what,
+                    hint="discreet.keygrid.grid_keys takes decimal keys to the grid",
+                )
+            columns.append(numbers.astype(np.int64, copy=False))
+        return look_up(self.content, columns[0], columns[1], KeyGrid.of(grid))
+
+    def digest(self, key: bytes) -> str:
+        """A keyed digest (HMAC-SHA256) that names the table without giving it away.
+
+        Args:
+            key: Something the reader of the digest cannot guess.
+
+        >>> a, b = (PerturbationTable.from_rows({0: {0: 1}}, name=name) for name in "ab")
+        >>> a.digest(b"key") == b.digest(b"key")
+        True
+        """
+        return hmac.new(key, self.content.canonical(), hashlib.sha256).hexdigest()
+
+    # -- what the methodologist asks for explicitly ----------------------------
+
+    @property
+    def n_max(self) -> int:
+        """The last original count with a row of its own."""
+        return self.content.n_max
+
+    @property
+    def changes_zeros(self) -> bool:
+        """Whether row 0 holds noise."""
+        return self.content.zeros
+
+    @property
+    def key_grid(self) -> KeyGrid | None:
+        """The only grid the table can be used with; None if any will do."""
+        return None if self.content.scale == DECIMAL_SCALE else KeyGrid(self.content.scale)
+
+    @property
+    def max_noise(self) -> int:
+        """The largest absolute noise. SECRET."""
+        return int(np.abs(self.content.noise).max())
+
+    def transition_matrix(self) -> FloatArray:
+        """Probabilities, original count × published count 0, 1, …. SECRET.
+
+        >>> PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}).transition_matrix()
+        array([[1. , 0. , 0. ],
+               [0.5, 0. , 0.5]])
+        """
+        content = self.content
+        target = content.row_of + content.noise
+        units = np.zeros((content.n_max + 1, int(target.max()) + 1), dtype=np.int64)
+        np.add.at(units, (content.row_of, target), content.widths)
+        return np.asarray(units / content.scale, dtype=np.float64)
+
+    def parameters(self) -> list[dict[str, float]]:
+        """Mean, variance, stay probability and extremes of each row. SECRET.
+
+        >>> PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}).parameters()[1]
+        {'count': 1, 'mean': 0.0, 'variance': 1.0, 'stay': 0.0, 'lowest': -1, 'highest': 1}
+        """
+        content, described = self.content, []
+        widths = content.widths
+        for row, (first, last) in enumerate(
+            zip(content.starts[:-1], content.starts[1:], strict=True)
+        ):
+            noise = [int(value) for value in content.noise[first:last]]
+            share = [Fraction(int(width), content.scale) for width in widths[first:last]]
+            pairs = list(zip(noise, share, strict=True))
+            mean = sum((value * part for value, part in pairs), Fraction(0))
+            square = sum((value * value * part for value, part in pairs), Fraction(0))
+            stay = sum((part for value, part in pairs if value == 0), Fraction(0))
+            described.append(
+                {
+                    "count": row,
+                    "mean": float(mean),
+                    "variance": float(square - mean * mean),
+                    "stay": float(stay),
+                    "lowest": min(noise),
+                    "highest": max(noise),
+                }
+            )
+        return described
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PerturbationTable):
+            return NotImplemented
+        return self.content.canonical() == other.content.canonical()
+
+    def __hash__(self) -> int:
+        return hash(self.content.canonical())
+
+    def __repr__(self) -> str:
+        name = "" if self.name == "perturbation table" else f" {self.name}"
+        version = f" {self.version}" if self.version else ""
+        return f"<PerturbationTable{name}{version}: secret>"
+
+    def _repr_html_(self) -> None:
+        """Notebooks show the plain text form."""
+
+
+def _read(source: PerturbationFile, kind: Format, *, zeros: bool) -> Intervals:
+    if kind == "ons":
+        return read_ons(source)
+    if kind == "cumulative":
+        return read_cumulative(source, zeros=zeros)
+    closed: Closed = "right" if kind == "argus" else "left"
+    return read_intervals(source, closed=closed, zeros=zeros)

@@ -1,0 +1,33 @@
+"""Suppression of table parts: measures, rules, the walk, and the protected table.
+
+`PartRules` are secret, `measure_parts` is confidential; `PartDecisions` are free of true
+values, and `suppress_parts` works on what is to be published.
+"""
+
+from discreet.protection.parts.decisions import (
+    SUPPRESSED_PARTS,
+    PartDecision,
+    PartDecisions,
+    PartReason,
+    PartSuggestion,
+    ReleaseShare,
+    release_shares,
+    suppress_parts,
+)
+from discreet.protection.parts.levels import PartLevel
+from discreet.protection.parts.rules import PartRules, check_parts, measure_parts
+
+__all__ = [
+    "SUPPRESSED_PARTS",
+    "PartDecision",
+    "PartDecisions",
+    "PartLevel",
+    "PartRules",
+    "PartReason",
+    "ReleaseShare",
+    "PartSuggestion",
+    "check_parts",
+    "measure_parts",
+    "release_shares",
+    "suppress_parts",
+]

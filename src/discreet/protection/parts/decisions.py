@@ -1,0 +1,448 @@
+"""`PartDecisions`: which parts of a table are published, why not, and what would pass.
+
+In: the outcome of the check of the parts. Out: a log for people and machines; a
+`ProtectedTable` without the figures of suppressed parts; how many tables of a release are
+shown completely. No true values and no thresholds: that a rule was broken is all that is
+told about the data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.errors import SuppressionError
+from discreet.protection.parts import words
+from discreet.protection.parts.levels import LANGUAGES, PartKey, PartLevel, is_within, name_of_part
+from discreet.tables import Note, ProtectedTable
+from discreet.tables.dimension import Parts, level_numbers, parts_with_figures
+
+__all__ = [
+    "SUPPRESSED_PARTS",
+    "PartAction",
+    "PartDecision",
+    "PartDecisions",
+    "PartReason",
+    "PartSuggestion",
+    "ReleaseShare",
+    "release_shares",
+    "suppress_parts",
+]
+
+PartAction = Literal["released", "suppressed", "follows"]
+PartOutcome = Literal["complete", "thinned", "blocked"]
+
+#: The form of `to_dict`, for readers of stored logs.
+FORM = 1
+
+
+@dataclass(frozen=True)
+class PartReason:
+    """A rule that a part broke.
+
+    Args:
+        code: Which one, such as "small-cells".
+        of: Where: in the "table" itself; in its "universe", all records without the
+            filter; in the "difference", the records that the filter leaves out; or by
+            the "filter", if it tells all or none of whole groups.
+    """
+
+    code: str
+    of: str = "table"
+
+    def text(self, language: str = "en") -> str:
+        """The reason in words."""
+        return words.reason(self.code, self.of, language)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartDecision:
+    """What becomes of one part.
+
+    Args:
+        levels: The level of each spanning variable.
+        action: "released" after a check, "suppressed" after a check, or "follows": released
+            without a check, since its cells are sums of released ones.
+        reasons: The rules it broke.
+    """
+
+    levels: tuple[PartLevel, ...]
+    action: PartAction
+    reasons: tuple[PartReason, ...] = ()
+
+    @property
+    def part(self) -> PartKey:
+        """The part as in `ProtectedTable.suppressed_parts`."""
+        return tuple(level.number for level in self.levels)
+
+    def name(self, language: str = "en") -> str:
+        """What the part is called."""
+        return name_of_part(self.levels, language)
+
+    def text(self, language: str = "en") -> str:
+        """The decision in words."""
+        reasons = "; ".join(reason.text(language) for reason in self.reasons)
+        return words.decision(self.name(language), self.action, reasons, language)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartSuggestion:
+    """A coarser table that would be shown in full.
+
+    Args:
+        levels: The levels of its innermost part; variables at their total are dropped.
+        changed: The variables to take at this coarser level, or to drop.
+    """
+
+    levels: tuple[PartLevel, ...]
+    changed: tuple[str, ...]
+
+    def text(self, language: str = "en") -> str:
+        """The suggestion in words."""
+        return words.suggestion(
+            [
+                (level.names[language], level.total)
+                for level in self.levels
+                if level.variable in self.changed
+            ],
+            language,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartDecisions:
+    """What becomes of each part of a table, in the order of the walk. Free of true values.
+
+    Args:
+        table: Name of the table.
+        variables: Its spanning variables.
+        parts: The decisions, from the innermost part outward.
+        universe: How a filter was guarded: "checked" against the table without it,
+            "none" if that was waived, "unfiltered" if there is no filter.
+        suggestions: Coarser tables that would pass, the nearest first.
+    """
+
+    table: str
+    variables: tuple[str, ...]
+    parts: tuple[PartDecision, ...]
+    universe: Literal["checked", "none", "unfiltered"] = "unfiltered"
+    suggestions: tuple[PartSuggestion, ...] = ()
+
+    @property
+    def suppressed(self) -> Parts:
+        """The parts that are not published."""
+        return frozenset(each.part for each in self.parts if each.action == "suppressed")
+
+    @property
+    def released(self) -> Parts:
+        """The parts that are published."""
+        return frozenset(each.part for each in self.parts if each.action != "suppressed")
+
+    @property
+    def outcome(self) -> PartOutcome:
+        """Whether the table is "complete", "thinned" or "blocked" (no part is left)."""
+        if not self.suppressed:
+            return "complete"
+        return "thinned" if self.released else "blocked"
+
+    def text(self, language: str = "en") -> str:
+        """The log in words: English ("en") or German ("de")."""
+        if language not in LANGUAGES:
+            raise SuppressionError(
+                f"there are no words in the language {language!r}",
+                code="language",
+                where="language",
+                hint="use en or de",
+            )
+        lines = [words.headline(self.table, self.outcome, self.universe, language)]
+        lines += [f"{at}. {each.text(language)}" for at, each in enumerate(self.parts, 1)]
+        lines += [each.text(language) for each in self.suggestions]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The log as plain data; `from_dict` takes it back."""
+        return {
+            "form": FORM,
+            "table": self.table,
+            "variables": list(self.variables),
+            "outcome": self.outcome,
+            "universe": self.universe,
+            "parts": [_decision_as_dict(at, each) for at, each in enumerate(self.parts, 1)],
+            "suggestions": [
+                {
+                    "part": [level.number for level in each.levels],
+                    "levels": [level.to_dict() for level in each.levels],
+                    "changed": list(each.changed),
+                    "text": {language: each.text(language) for language in LANGUAGES},
+                }
+                for each in self.suggestions
+            ],
+        }
+
+    def to_json(self) -> str:
+        """The log as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n"
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PartDecisions:
+        """The log from plain data, as `to_dict` made them."""
+        if not isinstance(data, Mapping) or data.get("form") != FORM:
+            raise SuppressionError(
+                "this is no log of table parts of a known form",
+                code="part-decisions",
+                where="form",
+                hint="give what to_dict made",
+            )
+        try:
+            return cls(
+                table=data["table"],
+                variables=tuple(data["variables"]),
+                parts=tuple(_decision(each) for each in data["parts"]),
+                universe=data["universe"],
+                suggestions=tuple(
+                    PartSuggestion(levels=_levels(each), changed=tuple(each["changed"]))
+                    for each in data["suggestions"]
+                ),
+            )
+        except (KeyError, TypeError) as error:
+            raise SuppressionError(
+                f"the log of table parts is damaged: {error}",
+                code="part-decisions",
+                where="parts",
+                hint="give what to_dict made",
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<PartDecisions {self.table}: {self.outcome}, {len(self.parts)} parts>"
+
+
+def _decision_as_dict(step: int, decision: PartDecision) -> dict[str, Any]:
+    return {
+        "step": step,
+        "part": list(decision.part),
+        "levels": [level.to_dict() for level in decision.levels],
+        "action": decision.action,
+        "reasons": [
+            {
+                "code": reason.code,
+                "of": reason.of,
+                "text": {language: reason.text(language) for language in LANGUAGES},
+            }
+            for reason in decision.reasons
+        ],
+        "text": {language: decision.text(language) for language in LANGUAGES},
+    }
+
+
+def _levels(data: Mapping[str, Any]) -> tuple[PartLevel, ...]:
+    return tuple(PartLevel.from_dict(level) for level in data["levels"])
+
+
+def _decision(data: Mapping[str, Any]) -> PartDecision:
+    return PartDecision(
+        levels=_levels(data),
+        action=data["action"],
+        reasons=tuple(PartReason(each["code"], each["of"]) for each in data["reasons"]),
+    )
+
+
+#: Kind of the note that names suppressed parts.
+SUPPRESSED_PARTS = "suppressed-parts"
+
+_LISTED = 8
+
+
+def suppress_parts(protected: ProtectedTable, decisions: PartDecisions) -> ProtectedTable:
+    """Take the suppressed parts out of a protected table, and say so in a note.
+
+    All figures of a suppressed part go. They are shown as "." and kept nowhere.
+
+    Args:
+        protected: The table, as a method of protection made it from the table checked.
+        decisions: What `check_parts` decided.
+
+    >>> import polars as pl
+    >>> from discreet import PartRules, PerturbationTable, Table, check_parts, perturb
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [9, 8, 1], "key": [0.1, 0.3, 0.8]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    >>> decisions = check_parts(table, PartRules(max_share_small=0.4))
+    >>> safe = perturb(table, PerturbationTable.from_rows({0: {0: 1}, 1: {0: 1}}))
+    >>> thinned = suppress_parts(safe, decisions)
+    >>> thinned.get("Total"), thinned.get("m")
+    (9, None)
+    >>> thinned.notes[-1].text()
+    'Suppressed parts of the table, shown as “.”: sex.'
+    """
+    _check(protected, decisions)
+    if not decisions.suppressed:
+        return protected
+    hidden = decisions.suppressed
+    if protected.several_figures:
+        hidden = parts_with_figures(hidden, protected.dimensions)
+    notes = [note for note in protected.notes if note.kind != SUPPRESSED_PARTS]
+    return replace(
+        protected,
+        suppressed_parts=protected.suppressed_parts | hidden,
+        notes=(*notes, _note(decisions)),
+    )
+
+
+def _note(decisions: PartDecisions) -> Note:
+    """The names of the suppressed parts; if there are many, of the coarsest among them."""
+    hidden = [each for each in decisions.parts if each.action == "suppressed"]
+    many = len(hidden) > _LISTED
+    shown = _coarsest(hidden) if many else hidden
+    return Note(
+        SUPPRESSED_PARTS,
+        {
+            language: words.note([each.name(language) for each in shown], language, finer=many)
+            for language in LANGUAGES
+        },
+    )
+
+
+def _coarsest(decisions: list[PartDecision]) -> list[PartDecision]:
+    return [
+        each
+        for each in decisions
+        if not any(
+            other is not each and is_within(each.levels, other.levels) for other in decisions
+        )
+    ]
+
+
+def _check(protected: object, decisions: object) -> None:
+    wanted = (
+        ("protected", protected, ProtectedTable),
+        ("decisions", decisions, PartDecisions),
+    )
+    for name, given, kind in wanted:
+        if not isinstance(given, kind):
+            raise SuppressionError(
+                f"a {kind.__name__} is needed, this is a {type(given).__name__}",
+                code="argument",
+                where=name,
+            )
+    if isinstance(protected, ProtectedTable) and isinstance(decisions, PartDecisions):
+        names = tuple(dimension.name for dimension in protected.spanning)
+        known = decisions.released | decisions.suppressed
+        if names != decisions.variables or not _parts(protected) <= known:
+            raise SuppressionError(
+                "the decisions are about a table with other variables or levels",
+                code="part-decisions",
+                where=protected.name,
+                hint="check the table that the protected one was made from",
+            )
+
+
+def _parts(protected: ProtectedTable) -> Parts:
+    """The parts of the spanning variables that the table has."""
+    if protected.parts is not None:
+        length = len(protected.spanning)
+        return frozenset(part[:length] for part in protected.parts)
+    numbers = [np.unique(level_numbers(each)).tolist() for each in protected.spanning]
+    return frozenset(product(*numbers))
+
+
+#: Whether it is the total, classification, depth turned round, name: finest levels first.
+_Key = tuple[bool, int, int, str]
+_WHOLE: _Key = (False, 0, 0, "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseShare:
+    """How many tables are shown completely on a level.
+
+    Args:
+        tables: Number of tables that have the level.
+        complete: Number of those with every part on it released.
+        thinned: Number of those with some parts on it released.
+        blocked: Number of those with none.
+        names: language → name of the level; empty for tables as a whole.
+    """
+
+    tables: int
+    complete: int
+    thinned: int
+    blocked: int
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def share_complete(self) -> float:
+        """Share of the tables that are shown completely."""
+        return self.complete / self.tables
+
+
+def release_shares(
+    decisions: Iterable[PartDecisions], variable: str | None = None
+) -> tuple[ReleaseShare, ...]:
+    """How many tables are shown completely, thinned and not at all.
+
+    Args:
+        decisions: The decisions on each table.
+        variable: A spanning variable, to tell its levels apart, finest first; tables
+            without it are left out. None for tables as a whole.
+
+    >>> import polars as pl
+    >>> from discreet import PartRules, Table, check_parts
+    >>> tables = [
+    ...     Table.from_cells(pl.DataFrame({"sex": ["Total", "m"], "n": n}), by=["sex"], count="n")
+    ...     for n in ([9, 5], [3, 1], [8, 4])
+    ... ]
+    >>> logs = [check_parts(table, PartRules(max_share_small=0)) for table in tables]
+    >>> [(share.tables, share.complete) for share in release_shares(logs)]
+    [(3, 2)]
+    >>> [(share.names["en"], share.complete) for share in release_shares(logs, "sex")]
+    [('sex', 2), ('Total', 3)]
+    """
+    logs: list[Any] = list(decisions) if isinstance(decisions, Iterable) else [None]
+    if not all(isinstance(log, PartDecisions) for log in logs):
+        raise SuppressionError(
+            "a list of PartDecisions is needed",
+            code="argument",
+            where="decisions",
+            hint="hand in what check_parts made of each table",
+        )
+    found: dict[_Key, list[tuple[bool, bool]]] = {}
+    names: dict[_Key, Mapping[str, str]] = {}
+    for each in logs:
+        for level, states in _states(each, variable):
+            name = _name(level) if level else {}
+            key = (level.total, level.tree, -level.depth, name["en"]) if level else _WHOLE
+            names.setdefault(key, name)
+            found.setdefault(key, []).append((all(states), any(states)))
+    return tuple(
+        ReleaseShare(
+            tables=len(found[key]),
+            complete=sum(whole for whole, _ in found[key]),
+            thinned=sum(some and not whole for whole, some in found[key]),
+            blocked=sum(not some for _, some in found[key]),
+            names=names[key],
+        )
+        for key in sorted(found)
+    )
+
+
+def _states(
+    decisions: PartDecisions, variable: str | None
+) -> list[tuple[PartLevel | None, list[bool]]]:
+    """Per level of the variable, which parts on it are released."""
+    found: dict[int, tuple[PartLevel | None, list[bool]]] = {}
+    for decision in decisions.parts:
+        released = decision.action != "suppressed"
+        if variable is None:
+            found.setdefault(0, (None, []))[1].append(released)
+            continue
+        for level in decision.levels:
+            if level.variable == variable:
+                found.setdefault(level.number, (level, []))[1].append(released)
+    return list(found.values())
+
+
+def _name(level: PartLevel) -> Mapping[str, str]:
+    return {"en": "Total", "de": "Insgesamt"} if level.total else level.names

@@ -1,0 +1,580 @@
+"""Measures of table parts: disclosure risk and information loss. CONFIDENTIAL.
+
+In: the cells with records of a table and, if it is filtered, the table of the same variables
+without the filter. Out: `PartMeasures` of any part, and of the records that the filter
+leaves out. Empty cells are counted by arithmetic; no grid is ever made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray
+from discreet.errors import FilterError, Problem, SuppressionError, shortened
+from discreet.protection.parts.levels import Level, PartKey, levels_of
+from discreet.tables import Dimension, Table
+from discreet.tables.dimension import level_numbers
+from discreet.tabulation.filters import parse_filter
+
+__all__ = [
+    "Deviation",
+    "FilterUniverse",
+    "PartCells",
+    "PartMeasures",
+    "joint_numbers",
+    "named_variables",
+    "part_cells",
+]
+
+
+def named_variables(table: Table) -> tuple[int, ...]:
+    """The spanning variables whose columns the filter names, as far as it can be read."""
+    if not table.where:
+        return ()
+    try:
+        columns = parse_filter(table.where).columns
+    except FilterError:  # a description in words; it then counts as naming none
+        return ()
+    return tuple(
+        at
+        for at, dimension in enumerate(table.dimensions)
+        if not columns.isdisjoint(_columns(dimension))
+    )
+
+
+def _columns(dimension: Dimension) -> set[str]:
+    """The names that a filter may know a variable by."""
+    names = {dimension.name}
+    for tree in dimension.classifications:
+        names |= {tree.column or tree.name, *tree.level_columns}
+    return names
+
+
+#: Standard deviation of the noise: of each cell of the table, or a function of counts.
+Deviation = Callable[[IntArray], Any] | Any
+
+_DENSE = 2**16
+_DENSE_SHARE = 8
+_NUMBER_LIMIT = 2**62
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PartMeasures:
+    """What was measured on one part (confidential).
+
+    Args:
+        cells: Number of cells, empty ones included.
+        occupied: Number of cells with records.
+        records: Number of records.
+        small: Number of small cells.
+        unique: Number of cells with one record.
+        groups: Per variable that a level lies above of: number of groups of two and more
+            records, and of those among them whose records are all in one category.
+        relative_error: Mean relative error of the cells with records; None if not asked.
+    """
+
+    cells: int
+    occupied: int
+    records: int
+    small: int
+    unique: int
+    groups: tuple[tuple[int, int], ...] = ()
+    relative_error: float | None = None
+
+    @property
+    def share_small(self) -> float:
+        """Share of small cells among the cells with records."""
+        return _share(self.small, self.occupied)
+
+    @property
+    def share_unique(self) -> float:
+        """Share of the records that are alone in their cell."""
+        return _share(self.unique, self.records)
+
+    @property
+    def share_grouped(self) -> float:
+        """Share of groups that give a category away, for the worst variable."""
+        return max((_share(found, groups) for groups, found in self.groups), default=0.0)
+
+    @property
+    def share_empty(self) -> float:
+        """Share of the cells without records."""
+        return _share(self.cells - self.occupied, self.cells)
+
+    @property
+    def average_size(self) -> float:
+        """Records per cell with records; 0 where there are none."""
+        return _share(self.records, self.occupied)
+
+    def __repr__(self) -> str:
+        return "<PartMeasures (confidential)>"
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+class PartCells:
+    """Cells with records, to be measured part by part (confidential).
+
+    Args:
+        dimensions: The spanning variables.
+        index: Per spanning variable, the position of each cell's code.
+        count: Number of records of each cell, at least 1.
+        small_up_to: Largest count of a small cell.
+        relative: Relative error of each cell, if that is to be measured.
+        named: Places of the spanning variables that the filter of the cells names. That
+            records are alike where the filter leaves a single code tells nothing more.
+    """
+
+    def __init__(
+        self,
+        dimensions: Sequence[Dimension],
+        index: Sequence[PositionArray],
+        count: IntArray,
+        *,
+        small_up_to: int,
+        relative: FloatArray | None = None,
+        named: Sequence[int] = (),
+    ) -> None:
+        self.dimensions = tuple(dimensions)
+        self.index = tuple(index)
+        self.count = count
+        self.small_up_to = small_up_to
+        self.relative = relative
+        self.named = tuple(named)
+        self.levels = tuple(levels_of(dimension) for dimension in dimensions)
+        self._kinds = [_kinds(dimension) for dimension in dimensions]
+
+    @cached_property
+    def _on_levels(self) -> list[BoolArray]:
+        """Per variable, levels × kinds of codes: which stand on which."""
+        return [
+            np.array([level.members[first] for level in levels.values()])
+            for levels, (_, first) in zip(self.levels, self._kinds, strict=True)
+        ]
+
+    @cached_property
+    def _kind(self) -> npt.NDArray[np.int64]:
+        """The combination of kinds of codes that each cell has."""
+        kind = np.zeros(len(self.count), dtype=np.int64)
+        for (kinds, first), part in zip(self._kinds, self.index, strict=True):
+            kind = kind * len(first) + kinds[part]
+        return kind
+
+    @cached_property
+    def _totals(self) -> tuple[IntArray, ...]:
+        """Cells, records, small cells and cells of one record, of every part at once."""
+        masks: list[Any] = [slice(None), self.count <= self.small_up_to, self.count == 1]
+        cells, small, unique = (self._by_kind(self._kind[mask]) for mask in masks)
+        # Floats hold whole numbers up to 2^53, more than there are records anywhere.
+        records = self._by_kind(self._kind, self.count).astype(np.int64)
+        matrices = self._on_levels
+        return tuple(_on_parts(cube, matrices) for cube in (cells, records, small, unique))
+
+    def _by_kind(
+        self, kind: npt.NDArray[np.int64], weights: IntArray | None = None
+    ) -> npt.NDArray[Any]:
+        """Number of cells, or sum of weights, per combination of kinds."""
+        shape = tuple(len(first) for _, first in self._kinds)
+        sums: npt.NDArray[Any] = np.bincount(kind, weights, minlength=math.prod(shape))
+        return sums.reshape(shape)
+
+    def cells_per_part(self, which: BoolArray) -> npt.NDArray[Any]:
+        """How many of these cells stand on each part; parts by place of their levels.
+
+        Args:
+            which: The cells.
+        """
+        return _on_parts(self._by_kind(self._kind[which]), self._on_levels)
+
+    def place(self, part: PartKey) -> tuple[int, ...]:
+        """Where a part stands in what is measured of every part at once."""
+        pairs = zip(self.levels, part, strict=True)
+        return tuple(list(levels).index(number) for levels, number in pairs)
+
+    def on(self, part: PartKey) -> BoolArray:
+        """Which cells stand on a part."""
+        wanted = np.ones(1, dtype=np.bool_)
+        for levels, matrix, number in zip(self.levels, self._on_levels, part, strict=True):
+            row = matrix[list(levels).index(number)]
+            wanted = (wanted[:, None] & row[None, :]).ravel()
+        return np.asarray(wanted[self._kind], dtype=np.bool_)
+
+    def measure(self, part: PartKey, *, grouped: bool = True) -> PartMeasures:
+        """The measures of one part.
+
+        Args:
+            part: The part.
+            grouped: Whether to look for groups that give a category away.
+        """
+        place = self.place(part)
+        occupied, records, small, unique = (int(cube[place]) for cube in self._totals)
+        error = None
+        if self.relative is not None:
+            # Summed exactly, so that the order of the cells does not matter.
+            relative = self.relative[self.on(part)].tolist()
+            error = math.fsum(relative) / occupied if occupied else 0.0
+        return PartMeasures(
+            cells=math.prod(self.level(part, at).size for at in range(len(part))),
+            occupied=occupied,
+            records=records,
+            small=small,
+            unique=unique,
+            groups=self._groups(part, place) if grouped else (),
+            relative_error=error,
+        )
+
+    def level(self, part: PartKey, at: int) -> Level:
+        """The level of one variable in a part."""
+        return self.levels[at][part[at]]
+
+    def _groups(self, part: PartKey, place: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+        """Groups of two and more records, and those all of whose records are alike.
+
+        A group is a cell of the part with one variable one level up, if that has
+        several codes below it: there its records could differ.
+        """
+        return tuple(
+            (int(several[place]), int(alone[place]))
+            for at, (several, alone) in enumerate(self._every_group)
+            if self.level(part, at).coarser is not None
+        )
+
+    @cached_property
+    def _every_group(self) -> tuple[tuple[IntArray, IntArray], ...]:
+        """Per variable that groups are one level up in, the groups of every part at once."""
+        numbers, size = joint_numbers(self.index, [len(each) for each in self.dimensions])
+        found = []
+        for at, dimension in enumerate(self.dimensions):
+            trees = range(len(dimension.classifications))
+            pairs = [self._groups_below(at, tree, numbers, size) for tree in trees]
+            several, alone = (np.sum(cubes, axis=0) for cubes in zip(*pairs, strict=True))
+            found.append((several, alone))
+        return tuple(found)
+
+    def _groups_below(
+        self, at: int, tree: int, numbers: npt.NDArray[np.int64], size: int
+    ) -> tuple[IntArray, IntArray]:
+        """The groups one level up in one classification of a variable."""
+        dimension, codes = self.dimensions[at], self.index[at]
+        possible = np.full(len(dimension), at not in self.named)
+        possible[codes] = True
+        split = _split_codes(dimension, tree, possible)
+        cells = np.flatnonzero(split[codes])
+        if size == math.prod(len(each) for each in self.dimensions):
+            # The number is a place on the grid: a cell moves to the place of its group.
+            stride = math.prod(len(each) for each in self.dimensions[at + 1 :])
+            moved = (dimension.parents - np.arange(len(dimension))) * stride
+            groups = numbers[cells] + moved[codes[cells]]
+        else:
+            columns = [column[cells] for column in self.index]
+            columns[at] = dimension.parents[columns[at]]
+            groups, size = joint_numbers(columns, [len(each) for each in self.dimensions])
+        first, alone = _alike(groups, size, self.count[cells])
+        matrices = list(self._on_levels)
+        matrices[at] = self._exactly_on_levels(at, tree)
+        every, alike = (
+            _on_parts(self._by_kind(self._kind[cells[chosen]]), matrices)
+            for chosen in (first, alone)
+        )
+        return every, alike
+
+    def _exactly_on_levels(self, at: int, tree: int) -> BoolArray:
+        """As `_on_levels` of a variable, but a code stands on its own level only."""
+        dimension, first = self.dimensions[at], self._kinds[at][1]
+        own = dimension.breakdown[first] == tree
+        rows = [
+            own & (dimension.levels[first] == level.depth) & (level.tree == tree)
+            for level in self.levels[at].values()
+        ]
+        return np.array(rows, dtype=np.bool_)
+
+
+def _kinds(dimension: Dimension) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Codes that stand on the same levels, as one kind; and a code of each kind."""
+    depth = int(dimension.levels.max()) + 1
+    number = (dimension.breakdown * depth + dimension.levels) * 2 + dimension.is_leaf
+    _, first, kinds = np.unique(number, return_index=True, return_inverse=True)
+    return kinds.astype(np.int64), first.astype(np.int64)
+
+
+def _on_parts(cube: npt.NDArray[Any], matrices: Sequence[BoolArray]) -> npt.NDArray[Any]:
+    """Numbers per combination of kinds, summed up to every part."""
+    for at, matrix in enumerate(matrices):
+        cube = np.moveaxis(np.tensordot(matrix.astype(np.int64), cube, (1, at)), 0, at)
+    return cube
+
+
+def _split_codes(dimension: Dimension, tree: int, possible: BoolArray) -> BoolArray:
+    """The codes of a classification whose parent has several possible codes below it."""
+    own = (dimension.breakdown == tree) & (dimension.levels > 0)
+    children = np.bincount(dimension.parents[own & possible], minlength=len(dimension))
+    return np.asarray(own & (children[dimension.parents] >= 2))
+
+
+def _alike(groups: npt.NDArray[np.int64], size: int, count: IntArray) -> tuple[IntArray, BoolArray]:
+    """One cell of each group of two and more records; and the cells that are such a group.
+
+    Args:
+        groups: The number of the group that each cell belongs to.
+        size: A bound that all numbers are below.
+        count: Records of each cell.
+    """
+    if size > _DENSE_SHARE * len(groups) + _DENSE:
+        _, groups = np.unique(groups, return_inverse=True)
+        size = int(groups.max(initial=-1)) + 1
+    categories = np.bincount(groups, minlength=size)
+    alone = (categories[groups] == 1) & (count >= 2)
+    one = np.zeros(size, dtype=np.int64)
+    one[groups] = np.arange(len(groups))
+    return np.concatenate([one[categories >= 2], np.flatnonzero(alone)]), alone
+
+
+def joint_numbers(
+    columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]
+) -> tuple[npt.NDArray[np.int64], int]:
+    """One number per combination of positions, and a bound that all of them are below.
+
+    >>> joint_numbers([np.array([0, 1]), np.array([2, 0])], [2, 3])
+    (array([2, 3]), 6)
+    """
+    numbers = np.zeros(len(columns[0]) if columns else 1, dtype=np.int64)
+    bound = 1
+    for column, size in zip(columns, sizes, strict=True):
+        if bound * size >= _NUMBER_LIMIT:
+            found, numbers = np.unique(numbers, return_inverse=True)
+            bound = max(len(found), 1)
+        numbers = numbers * size + column
+        bound *= size
+    return numbers, bound
+
+
+def part_cells(table: Table, small_up_to: int, deviation: Deviation | None = None) -> PartCells:
+    """The cells of a table that have records, to be measured.
+
+    Args:
+        table: The table.
+        small_up_to: Largest count of a small cell.
+        deviation: Standard deviation of the noise: of each cell, or a function of counts.
+    """
+    occupied = table.count > 0
+    whole = bool(occupied.all())
+    count = table.count if whole else table.count[occupied]
+    index = table.index if whole else tuple(part[occupied] for part in table.index)
+    relative = None
+    if deviation is not None:
+        relative = _relative(deviation, table, count, occupied)
+    return PartCells(
+        table.dimensions,
+        index,
+        count,
+        small_up_to=small_up_to,
+        relative=relative,
+        named=named_variables(table),
+    )
+
+
+def _relative(
+    deviation: Deviation, table: Table, count: IntArray, occupied: BoolArray
+) -> FloatArray:
+    """Standard deviation in relation to the count, of each cell with records."""
+    if not callable(deviation):
+        given = _deviations(deviation, len(table), table.name)
+        return np.asarray(given[occupied] / count, dtype=np.float64)
+    distinct = np.unique(count)
+    given = _deviations(deviation(distinct), len(distinct), table.name)
+    return np.asarray((given / distinct)[np.searchsorted(distinct, count)], dtype=np.float64)
+
+
+def _deviations(values: Any, length: int, where: str) -> FloatArray:
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.zeros((0, 0))
+    if found.shape != (length,) or not bool(np.all(np.isfinite(found) & (found >= 0))):
+        raise SuppressionError(
+            "a standard deviation, at least 0, is needed for every cell",
+            code="deviation",
+            where=where,
+            hint="give one number per cell of the table, or a function of counts",
+        )
+    return found
+
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, repr=False)
+class FilterUniverse:
+    """All records of the tabulated variables, and those that the filter leaves out.
+
+    Args:
+        every: The cells without the filter.
+        passing: How many records of each of these cells pass the filter.
+        left_out: The cells of the records that do not pass.
+        named: Places of the spanning variables that the filter names.
+    """
+
+    every: PartCells
+    passing: IntArray
+    left_out: PartCells
+    named: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, table: Table, universe: Table, small_up_to: int) -> FilterUniverse:
+        """The universe of a filtered table; an error if it is not that.
+
+        Args:
+            table: The filtered table.
+            universe: The table of the same variables without the filter.
+            small_up_to: Largest count of a small cell.
+        """
+        _check(table, universe)
+        every = part_cells(universe, small_up_to)
+        query = part_cells(table, small_up_to)
+        passing = _passing(query, every, table.name)
+        rest = every.count - passing
+        some = rest > 0
+        left_out = PartCells(
+            every.dimensions,
+            tuple(part[some] for part in every.index),
+            rest[some],
+            small_up_to=small_up_to,
+            named=query.named,
+        )
+        return cls(every, passing, left_out, query.named)
+
+    def told_by_filter(self, part: PartKey) -> tuple[int, int]:
+        """Groups of two and more records, and those all or none of whose records pass.
+
+        Where the filter names a spanning variable, such as age in a table of adults by
+        age, its codes that all or none pass tell nothing but what the filter says.
+        """
+        if not self.named:
+            place = self.every.place(part)
+            several, alike = self._told
+            return int(several[place]), int(alike[place])
+        here = self.every.on(part)
+        groups = here & (self.every.count >= 2)
+        for at in self.named:
+            groups &= ~self._settled(here, at)[self.every.index[at]]
+        passing, count = self.passing[groups], self.every.count[groups]
+        return len(count), int(((passing == 0) | (passing == count)).sum())
+
+    @cached_property
+    def _told(self) -> tuple[IntArray, IntArray]:
+        """Groups, and those all or none of whose records pass, of every part at once."""
+        groups = self.every.count >= 2
+        alike = groups & ((self.passing == 0) | (self.passing == self.every.count))
+        return self.every.cells_per_part(groups), self.every.cells_per_part(alike)
+
+    def _settled(self, here: BoolArray, at: int) -> BoolArray:
+        """The codes of a variable that all or none of whose records pass."""
+        size, codes = len(self.every.dimensions[at]), self.every.index[at][here]
+        passing = np.bincount(codes, weights=self.passing[here], minlength=size)
+        every = np.bincount(codes, weights=self.every.count[here], minlength=size)
+        return np.asarray((passing == 0) | (passing == every))
+
+    def __repr__(self) -> str:
+        return "<Universe (confidential)>"
+
+
+def _passing(query: PartCells, every: PartCells, name: str) -> IntArray:
+    """How many records of each cell of the universe the query counts."""
+    sizes = [len(dimension) for dimension in every.dimensions]
+    columns: list[npt.NDArray[Any]] = []
+    pairs = zip(query.dimensions, every.dimensions, every.index, query.index, strict=True)
+    for here, there, whole, part in pairs:
+        columns.append(np.concatenate([whole, _positions(here, there)[part]]))
+    length = len(every.count) + len(query.count)
+    numbers = joint_numbers(columns, sizes)[0] if columns else np.zeros(length, dtype=np.int64)
+    known, asked = numbers[: len(every.count)], numbers[len(every.count) :]
+    passing = np.zeros(len(known), dtype=np.int64)
+    if len(asked):
+        order = np.argsort(known, kind="stable")
+        at = np.searchsorted(known[order], asked)
+        found = order[np.minimum(at, len(order) - 1)] if len(order) else at
+        if not len(order) or not np.array_equal(known[found], asked):
+            raise _no_universe(name)
+        passing[found] = query.count
+    if bool((passing > every.count).any()):
+        raise _no_universe(name)
+    return passing
+
+
+def _no_universe(name: str) -> SuppressionError:
+    return SuppressionError(
+        "the table counts records that are not in its universe",
+        code="universe",
+        where=name,
+        hint="count both from the same records, the universe without the filter",
+    )
+
+
+def _positions(here: Dimension, there: Dimension) -> npt.NDArray[np.int32]:
+    """The position of each code in the universe's list; -1 if it is not there."""
+    if here.codes == there.codes:
+        return np.arange(len(here), dtype=np.int32)
+    return np.array([there.index.get(code, -1) for code in here.codes], dtype=np.int32)
+
+
+_SAME_CODES = "use the same by=; state the classification if the filter leaves codes out"
+
+
+def _check(table: Table, universe: Table) -> None:
+    """Raise unless the universe spans the same variables, has no filter and all parts."""
+    problems = []
+    names = [[d.name for d in each.dimensions] for each in (table, universe)]
+    if names[0] != names[1]:
+        problems.append(
+            Problem("the universe has other variables", universe.name, "use the same by=")
+        )
+    else:
+        pairs = zip(table.dimensions, universe.dimensions, strict=True)
+        problems += [
+            Problem("the universe has other codes, or other levels", here.name, _SAME_CODES)
+            for here, there in pairs
+            if not _same_tree(here, there)
+        ]
+    if universe.where:
+        problems.append(
+            Problem(
+                "the universe is filtered itself",
+                universe.name,
+                "count it without a filter; a filter that is the statistic's population "
+                "belongs into the records",
+            )
+        )
+    lacking = universe.parts is not None and (
+        table.parts is None or not table.parts <= universe.parts
+    )
+    if lacking:
+        problems.append(Problem("the universe lacks parts that the table has", universe.name))
+    if problems:
+        raise SuppressionError(
+            problems[0].what if len(problems) == 1 else "this is not the universe of the table",
+            code="universe",
+            where=table.name if len(problems) > 1 else problems[0].where,
+            hint=problems[0].hint,
+            problems=shortened(problems, _SHOWN),
+        )
+
+
+def _same_tree(here: Dimension, there: Dimension) -> bool:
+    """Whether the codes of one stand in the other, on the same levels, below the same codes."""
+    at = _positions(here, there)
+    if bool((at < 0).any()) or len(here.classifications) != len(there.classifications):
+        return False
+    above = np.where(here.parents < 0, -1, at[here.parents])
+    return bool(
+        np.array_equal(above, there.parents[at])
+        and np.array_equal(level_numbers(here), level_numbers(there)[at])
+    )

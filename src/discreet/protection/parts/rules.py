@@ -1,0 +1,396 @@
+"""`PartRules` and `check_parts`: when a table part says too much about units, or too little.
+
+In: the thresholds of a statistic (SECRET), a `Table` (CONFIDENTIAL) and, for a filtered
+table, the same without its filter. Out: `PartDecisions`, free of true values. From the
+innermost part outward: a part whose cells are sums of released cells is released with
+them; every other part is checked, and released or suppressed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Literal
+
+import polars as pl
+
+from discreet.errors import Problem, SuppressionError
+from discreet.protection.parts.decisions import (
+    PartDecision,
+    PartDecisions,
+    PartReason,
+    PartSuggestion,
+)
+from discreet.protection.parts.levels import (
+    PartKey,
+    PartLattice,
+    PartLevel,
+    name_of_part,
+    named_level,
+)
+from discreet.protection.parts.measures import (
+    Deviation,
+    FilterUniverse,
+    PartCells,
+    PartMeasures,
+    part_cells,
+)
+from discreet.tables import Table
+
+__all__ = ["PartRules", "check_parts", "measure_parts"]
+
+_SHARES = ("max_share_small", "max_share_unique", "max_share_grouped", "max_share_empty")
+_POSITIVE = ("min_average_size", "max_relative_error")
+_WHOLE = ("small_up_to", "min_cells")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PartRules:
+    """Thresholds for the parts of tables. SECRET.
+
+    A part breaks a rule if its measure is above the maximum, or below the minimum.
+    Measures without a threshold are not looked at.
+
+    Args:
+        max_share_small: Disclosure risk: share of small cells among the cells with records.
+        max_share_unique: Disclosure risk: share of records that are alone in their cell.
+        max_share_grouped: Disclosure risk: share of groups of two and more records, all of
+            which fall into one category of a variable; the worst variable counts.
+        max_share_empty: Information loss: share of the part's cells without records.
+        min_average_size: Information loss: records per cell with records.
+        max_relative_error: Information loss: mean over the cells with records of the noise
+            that is to be expected (standard deviation) in relation to the count.
+        small_up_to: Largest count of a small cell.
+        min_cells: Parts of unfiltered tables with fewer cells, empty ones included, are
+            not judged: shares of few cells say little.
+
+    >>> PartRules(max_share_small=0.5, max_share_empty=0.8)
+    <PartRules: secret>
+    """
+
+    max_share_small: float | None = None
+    max_share_unique: float | None = None
+    max_share_grouped: float | None = None
+    max_share_empty: float | None = None
+    min_average_size: float | None = None
+    max_relative_error: float | None = None
+    small_up_to: int = 2
+    min_cells: int = 1
+
+    def __post_init__(self) -> None:
+        problems = list(self._problems())
+        if all(getattr(self, name) is None for name in (*_SHARES, *_POSITIVE)):
+            hint = f"give one of {', '.join((*_SHARES, *_POSITIVE))}"
+            problems.append(Problem("there is no threshold", "rules", hint))
+        if problems:
+            raise SuppressionError(
+                problems[0].what if len(problems) == 1 else f"{len(problems)} rules are wrong",
+                code="part-rules",
+                where=problems[0].where if len(problems) == 1 else "rules",
+                hint=problems[0].hint,
+                problems=problems,
+            )
+
+    def _problems(self) -> Iterator[Problem]:
+        for name in (*_SHARES, *_POSITIVE):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not number or not math.isfinite(value) or value < 0:
+                yield Problem("a threshold is a number from 0 on", name)
+            elif name in _SHARES and value > 1:
+                yield Problem("a share is a number from 0 to 1", name, "write 0.5 for 50 %")
+        for name in _WHOLE:
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not whole or value < 1:
+                yield Problem("this is a whole number from 1 on", name)
+
+    def risks(self, measures: PartMeasures, *, always: bool = False) -> tuple[str, ...]:
+        """The rules on disclosure risk that a part breaks, by code.
+
+        Args:
+            measures: What was measured.
+            always: Judge parts with few cells too.
+        """
+        if not always and measures.cells < self.min_cells:
+            return ()
+        found = {
+            "small-cells": _above(measures.share_small, self.max_share_small),
+            "unique-units": _above(measures.share_unique, self.max_share_unique),
+            "group-disclosure": _above(measures.share_grouped, self.max_share_grouped),
+        }
+        return tuple(code for code, broken in found.items() if broken)
+
+    def losses(self, measures: PartMeasures, *, always: bool = False) -> tuple[str, ...]:
+        """The rules on information loss that a part breaks, by code."""
+        if not always and measures.cells < self.min_cells:
+            return ()
+        least, average = self.min_average_size, measures.average_size
+        found = {
+            "empty-cells": _above(measures.share_empty, self.max_share_empty),
+            "average-size": least is not None and average < least,
+            "relative-error": _above(measures.relative_error, self.max_relative_error),
+        }
+        return tuple(code for code, broken in found.items() if broken)
+
+    def to_dict(self) -> dict[str, float | int]:
+        """The thresholds that are set, by name. SECRET."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def __repr__(self) -> str:
+        return "<PartRules: secret>"
+
+
+def _above(value: float | None, limit: float | None) -> bool:
+    return limit is not None and value is not None and value > limit
+
+
+@dataclass(frozen=True, repr=False)
+class _Judge:
+    """The rules, with everything that a part is held against (confidential)."""
+
+    rules: PartRules
+    query: PartCells
+    universe: FilterUniverse | None
+    filtered: bool
+
+    def reasons(self, part: PartKey) -> tuple[PartReason, ...]:
+        """The rules that a part breaks."""
+        rules, always = self.rules, self.filtered
+        grouped = rules.max_share_grouped is not None
+        measures = self.query.measure(part, grouped=grouped)
+        found = [PartReason(code) for code in rules.risks(measures, always=always)]
+        if self.universe is not None:
+            whole = self.universe.every.measure(part, grouped=grouped)
+            rest = self.universe.left_out.measure(part, grouped=grouped)
+            found += [PartReason(code, "universe") for code in rules.risks(whole)]
+            found += [PartReason(code, "difference") for code in rules.risks(rest, always=always)]
+            if grouped and rules.risks(_of_filter(self.universe, part), always=always):
+                found.append(PartReason("group-disclosure", "filter"))
+        found += [PartReason(code) for code in rules.losses(measures, always=always)]
+        return tuple(found)
+
+
+def _of_filter(universe: FilterUniverse, part: PartKey) -> PartMeasures:
+    """The filter as a further variable: passing or not. All else is measured elsewhere."""
+    groups = (universe.told_by_filter(part),)
+    return PartMeasures(cells=1, occupied=0, records=0, small=0, unique=0, groups=groups)
+
+
+def check_parts(
+    table: Table,
+    rules: PartRules,
+    *,
+    universe: Table | Literal["none"] | None = None,
+    deviation: Deviation | None = None,
+) -> PartDecisions:
+    """Decide which parts of a table may be published.
+
+    If the innermost cells show neither high disclosure risk nor high information loss, the
+    whole table is released. Otherwise they are suppressed and the parts directly above
+    them are checked, and so on to the grand total. What is the sum of released cells is
+    released with them.
+
+    A filtered table is held against its universe: disclosure risk is measured on the
+    table, on the universe, and on the records that the filter leaves out, and the filter
+    counts as a variable that groups of records can be alike in.
+
+    Args:
+        table: The table.
+        rules: The thresholds.
+        universe: For a filtered table, the same table without the filter; "none" to
+            waive that, where the filter is the population of the statistic.
+        deviation: Standard deviation of the noise, for the expected relative error: one
+            number per cell of the table, or a function of an array of counts.
+
+    >>> import polars as pl
+    >>> from discreet import PartRules, Table, check_parts
+    >>> cells = pl.DataFrame({
+    ...     "type": ["Total", "Total", "Total", "house", "house", "flats", "flats"],
+    ...     "sex": ["Total", "m", "w", "Total", "m", "Total", "w"],
+    ...     "n": [30, 14, 16, 14, 14, 16, 16],
+    ... })
+    >>> table = Table.from_cells(cells, by=["type", "sex"], count="n", name="homes")
+    >>> decisions = check_parts(table, PartRules(max_share_grouped=0.5))
+    >>> print(decisions.text())
+    Table homes is released in parts.
+    1. type × sex: suppressed (too many groups whose records are all alike)
+    2. type: released
+    3. sex: released
+    4. grand total: released without a check, as the sum of a released part
+    It would pass without sex.
+    It would pass without type.
+    """
+    judge = _judge(table, rules, universe, deviation)
+    lattice = PartLattice.of(table.dimensions, table.parts)
+    decisions = _walk(judge, lattice, _names(table, lattice))
+    return PartDecisions(
+        table=table.name,
+        variables=tuple(dimension.name for dimension in table.dimensions),
+        parts=tuple(decisions),
+        universe=_guard(table, universe),
+        suggestions=_suggestions(decisions, lattice),
+    )
+
+
+def _walk(
+    judge: _Judge, lattice: PartLattice, names: list[dict[int, PartLevel]]
+) -> list[PartDecision]:
+    """The decision on each part that the table has, from the innermost outward."""
+    from_released: set[PartKey] = set()
+    decisions: list[PartDecision] = []
+    for part in lattice.outward:
+        released = part in from_released
+        if lattice.exists(part):
+            reasons = () if released else judge.reasons(part)
+            decisions.append(_decision(names, part, reasons, follows=released))
+            released = decisions[-1].action != "suppressed"
+        # What lies above a part that the table lacks may still lie above a released one.
+        if released:
+            from_released.update(lattice.coarser(part))
+    return decisions
+
+
+def measure_parts(
+    table: Table,
+    *,
+    universe: Table | Literal["none"] | None = None,
+    deviation: Deviation | None = None,
+    small_up_to: int = 2,
+) -> pl.DataFrame:
+    """What the rules look at, for every part. CONFIDENTIAL: for choosing thresholds.
+
+    Args:
+        table: The table.
+        universe: The same table without its filter, to measure that and the difference;
+            "none" as for `check_parts`.
+        deviation: As for `check_parts`.
+        small_up_to: Largest count of a small cell.
+    """
+    rules = PartRules(max_share_small=1, small_up_to=small_up_to)
+    _check(table, rules, universe)
+    if universe == "none":
+        universe = None
+    query = part_cells(table, rules.small_up_to, deviation)
+    measured = {"table": query}
+    if universe is not None:
+        whole = FilterUniverse.of(table, universe, small_up_to)
+        measured |= {"universe": whole.every, "difference": whole.left_out}
+    lattice = PartLattice.of(table.dimensions, table.parts)
+    names = _names(table, lattice)
+    rows = []
+    for part in filter(lattice.exists, lattice.outward):
+        levels = [named[number] for named, number in zip(names, part, strict=True)]
+        for of, cells in measured.items():
+            rows.append(_row(name_of_part(levels, "en"), of, cells.measure(part)))
+    return pl.DataFrame(rows, schema_overrides={"relative_error": pl.Float64})
+
+
+def _row(part: str, of: str, measures: PartMeasures) -> dict[str, object]:
+    return {
+        "part": part,
+        "of": of,
+        "cells": measures.cells,
+        "occupied": measures.occupied,
+        "records": measures.records,
+        "share_small": measures.share_small,
+        "share_unique": measures.share_unique,
+        "share_grouped": measures.share_grouped,
+        "share_empty": measures.share_empty,
+        "average_size": measures.average_size,
+        "relative_error": measures.relative_error,
+    }
+
+
+def _judge(table: Table, rules: PartRules, universe: object, deviation: Deviation | None) -> _Judge:
+    _check(table, rules, universe)
+    if rules.max_relative_error is not None and deviation is None:
+        raise SuppressionError(
+            "the expected relative error needs the standard deviation of the noise",
+            code="deviation",
+            where=table.name,
+            hint="give deviation=, or leave max_relative_error out",
+        )
+    asked = deviation if rules.max_relative_error is not None else None
+    query = part_cells(table, rules.small_up_to, asked)
+    whole = (
+        FilterUniverse.of(table, universe, rules.small_up_to)
+        if isinstance(universe, Table)
+        else None
+    )
+    return _Judge(rules, query, whole, filtered=bool(table.where) or whole is not None)
+
+
+def _check(table: object, rules: object, universe: object) -> None:
+    for name, given, kind in (("table", table, Table), ("rules", rules, PartRules)):
+        if not isinstance(given, kind):
+            raise SuppressionError(
+                f"a {kind.__name__} is needed, this is a {type(given).__name__}",
+                code="argument",
+                where=name,
+            )
+    if universe is not None and universe != "none" and not isinstance(universe, Table):
+        raise SuppressionError(
+            'universe is the table without the filter, or "none"',
+            code="argument",
+            where="universe",
+        )
+    if isinstance(table, Table) and table.where and universe is None:
+        raise SuppressionError(
+            "the table is filtered: what a filter leaves out can be told from the table without it",
+            code="universe",
+            where=table.name,
+            hint="give universe=, the same table without the filter; or universe='none' if the "
+            "filter is the population of the statistic and nothing else is published of it",
+        )
+
+
+def _guard(table: Table, universe: object) -> Literal["checked", "none", "unfiltered"]:
+    if isinstance(universe, Table):
+        return "checked"
+    return "none" if table.where else "unfiltered"
+
+
+def _names(table: Table, lattice: PartLattice) -> list[dict[int, PartLevel]]:
+    return [
+        {number: named_level(dimension, level) for number, level in levels.items()}
+        for dimension, levels in zip(table.dimensions, lattice.levels, strict=True)
+    ]
+
+
+def _decision(
+    names: list[dict[int, PartLevel]],
+    part: PartKey,
+    reasons: tuple[PartReason, ...],
+    *,
+    follows: bool,
+) -> PartDecision:
+    return PartDecision(
+        levels=tuple(named[number] for named, number in zip(names, part, strict=True)),
+        action="follows" if follows else "suppressed" if reasons else "released",
+        reasons=reasons,
+    )
+
+
+def _suggestions(decisions: list[PartDecision], lattice: PartLattice) -> tuple[PartSuggestion, ...]:
+    """The finest parts that passed, as tables of their own.
+
+    First those with the fewest variables changed, then with the fewest dropped.
+    """
+    found = []
+    for order, decision in enumerate(decisions):
+        raised = [
+            level.variable
+            for level, levels in zip(decision.levels, lattice.levels, strict=True)
+            if levels[level.number].steps > 0
+        ]
+        dropped = sum(level.total for level in decision.levels)
+        if decision.action == "released" and raised and dropped < len(decision.levels):
+            rank = (len(raised), dropped, lattice.steps(decision.part), order)
+            found.append((rank, PartSuggestion(levels=decision.levels, changed=tuple(raised))))
+    return tuple(suggestion for _, suggestion in sorted(found, key=lambda entry: entry[0]))

@@ -1,0 +1,200 @@
+"""The method `auto`: a good pattern, proven, with a bound on how much better one could be.
+
+In: a `SuppressionProblem` (CONFIDENTIAL). Out: a `Pattern`. A quick pattern first; then cuts
+that raise the bound and lead to better patterns; branching, within limits that do not
+depend on the clock; and where that proves nothing, a search around the best.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray
+from discreet.protection.suppression.methods.fast import (
+    cover_or_refuse,
+    draft_at_time_limit,
+    finished_pattern,
+    price_factor,
+    started_draft,
+    stepwise_draft,
+)
+from discreet.protection.suppression.methods.local_search import (
+    drop_unused,
+    prune,
+    refitted,
+    searched,
+)
+from discreet.protection.suppression.methods.optimal import Branching
+from discreet.protection.suppression.methods.relaxation import Relaxation, single_relation_bounds
+from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.proof.certificate import Pattern, certified
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.local_lp import cover_tasks
+
+__all__ = ["protect_auto"]
+
+
+#: With more tasks than these the relaxation looks at single relations only; with more
+#: than those, secondaries are not pruned one by one.
+_MANY, _PRUNABLE = 3_000, 30_000
+#: Rounds of cuts, how often they lead to a pattern, rounds of branching and their nodes.
+_ROUNDS, _PAUSE, _BRANCHINGS, _NODES = 60, 5, 20, 500
+#: Steps of the solver after which branching ends.
+_WORK = 300_000
+#: Branching goes on while so many rounds leave at most this share of the gap.
+_LAST, _CLOSED = 4, 0.9
+#: Cells that the relaxation hides by more are hidden.
+_SURE = 0.9
+#: Linear programs per task for pruning, and for the search.
+_PRUNE_SHARE, _SEARCH_SHARE, _LEAST = 10, 10, 1_000
+
+
+def protect_auto(
+    problem: SuppressionProblem,
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[str], None] | None = None,
+    seed: int = 0,
+) -> Pattern:
+    """Find a cheap pattern that is proven to protect every sensitive cell, and a bound.
+
+    Args:
+        problem: The cells, their levels and relations.
+        time_limit: Seconds after which the best pattern so far is audited and returned.
+            Before there is one, more is hidden than needed: the result is always proven.
+        progress: Is called with a line of text now and then.
+        seed: Draws in the search; the same seed gives the same pattern.
+    """
+    watch = WorkTime(time_limit, progress)
+    large = 2 * len(problem.primary) > _MANY
+    many = stepwise_draft(problem, watch, seed) if large else None
+    if many is not None:
+        return finished_pattern(many, "auto", watch)
+    base = started_draft(problem, watch, seed)
+    near = single_relation_bounds(problem, watch.over)
+    first = _covered(base, watch, None if near is None else price_factor(base, near))
+    if len(first.open):
+        return finished_pattern(draft_at_time_limit(problem, watch, seed), "auto", watch)
+    if large or near is None:
+        if int((first.target > 0).sum()) <= _PRUNABLE:
+            _pruned(first, watch, 1)
+        bound = None if near is None else near.bound
+        return finished_pattern(first, "auto", watch, bound=bound)
+    draw = np.random.default_rng([seed, 2])
+    return _closed(base, near, first, watch, draw)
+
+
+def _covered(base: DraftPattern, watch: WorkTime, factor: FloatArray | None) -> DraftPattern:
+    """A pattern by covering all tasks, farthest first; tasks are open if time is up."""
+    hiding = base.without(base.hidden)
+    order = hiding.open[np.argsort(-hiding.target[hiding.open], kind="stable")]
+    cover_or_refuse(hiding, order, watch.over, factor=factor)
+    drop_unused(hiding)
+    if not len(hiding.open):
+        hiding = refitted(hiding, watch.over)
+        watch.tell(f"cover: {int(hiding.hidden.sum()):,} cells hidden")
+    return hiding
+
+
+def _closed(
+    base: DraftPattern,
+    near: Relaxation,
+    first: DraftPattern,
+    watch: WorkTime,
+    draw: np.random.Generator,
+) -> Pattern:
+    """The best pattern after closing the gap from both sides."""
+    _pruned(first, watch, _PRUNE_SHARE)
+    search = Branching(near, _NODES)
+    search.keep(_chosen(search, first))
+    _cut(search, watch)
+    _branched(search, watch)
+    if not search.proven and not watch.over():
+        best = _within(base, search, first, watch)
+        best = searched(best, watch.over, _budget(best, _SEARCH_SHARE), draw)
+        _pruned(best, watch, _PRUNE_SHARE)
+        if search.keep(_chosen(search, best)):
+            _branched(search, watch)
+    problem = base.problem
+    hidden = search.movable.hidden(problem, search.best)
+    cost = problem.cost_of(hidden)
+    watch.tell("audit")
+    return certified(
+        problem,
+        hidden,
+        "auto",
+        bound=cost if search.proven else min(max(near.bound, search.proven_bound), cost),
+        complete=not watch.struck,
+        seconds=watch.seconds,
+        notes=("stopped by the time limit",) if watch.struck else (),
+    )
+
+
+def _cut(search: Branching, watch: WorkTime) -> None:
+    """Raise the bound by cuts, and follow where they lead."""
+    relaxation = search.relaxation
+    for at in range(1, _ROUNDS + 1):
+        if relaxation.complete or search.proven or watch.over():
+            break
+        relaxation.round(_until(watch))
+        if at % _PAUSE == 0 or relaxation.complete:
+            search.complete(relaxation.x > _SURE, _until(watch))
+            watch.tell(_line(search))
+
+
+def _branched(search: Branching, watch: WorkTime) -> None:
+    """Branch as long as that closes the gap noticeably."""
+    gaps: list[float] = []
+    end = search.work + _WORK
+    for _ in range(_BRANCHINGS):
+        gaps.append(search.gap)
+        slow = len(gaps) > _LAST and gaps[-1] > _CLOSED * gaps[-1 - _LAST]
+        if search.proven or slow or search.work > end or watch.over():
+            break
+        if not search.round(_until(watch)):
+            break
+        watch.tell(_line(search))
+
+
+def _within(
+    base: DraftPattern, search: Branching, first: DraftPattern, watch: WorkTime
+) -> DraftPattern:
+    """The best pattern with flows as proofs: covered anew by its own cells."""
+    allowed = search.movable.hidden(base.problem, search.best)[base.unknowns.cells]
+    hiding = base.without(base.hidden)
+    order = hiding.open[np.argsort(hiding.target[hiding.open], kind="stable")]
+    failed = cover_tasks(hiding, order, watch.over, allowed=allowed)
+    if failed or len(hiding.open):
+        return first
+    drop_unused(hiding)
+    return hiding if hiding.spent < first.spent else first
+
+
+def _chosen(search: Branching, hiding: DraftPattern) -> BoolArray:
+    return hiding.mask()[search.movable.unknowns.cells]
+
+
+def _pruned(hiding: DraftPattern, watch: WorkTime, share: int) -> None:
+    prune(hiding, watch.over, _budget(hiding, share))
+    watch.tell(f"prune: {int(hiding.hidden.sum()):,} cells hidden")
+
+
+def _budget(hiding: DraftPattern, share: int) -> int:
+    return max(_LEAST, share * int((hiding.target > 0).sum()))
+
+
+def _until(watch: WorkTime) -> float:
+    """When time will be up, by the monotonic clock."""
+    return math.inf if watch.left is None else time.monotonic() + watch.left
+
+
+def _line(search: Branching) -> str:
+    problem = search.relaxation.problem
+    best = problem.cost_of(problem.hidden) + search.cost
+    bound = max(search.relaxation.bound, search.proven_bound)
+    return f"best {best:,}, bound {bound:,}, {search.rounds:,} branchings"

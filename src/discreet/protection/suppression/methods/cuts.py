@@ -1,0 +1,485 @@
+"""Cuts: what every pattern that protects all sensitive cells has to fulfil. CONFIDENTIAL.
+
+In: a `SuppressionProblem`. Out: the cells that may be hidden as one system, what attackers
+must find possible for each sensitive cell (aims), and inequalities in 0/1 variables "cell
+is hidden" that follow from aims and relations alone: any multipliers of the relations give
+a valid cut. `Separator` attacks fractional patterns: for each aim it finds a way to move
+that reaches its level, or a cut that the pattern violates.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.errors import Problem, SuppressionError, shortened
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.unknowns import (
+    TOLERANCE,
+    Unknowns,
+    outer_bounds,
+    unknowns_of,
+)
+from discreet.protection.suppression.proof.attacker import loaded_solver
+from discreet.protection.suppression.proof.certificate import certify
+
+__all__ = [
+    "Aims",
+    "CuttingPlane",
+    "MovableCells",
+    "ReachingMove",
+    "Separator",
+    "aims_of",
+    "bridge_cuts",
+    "capacity_cut",
+    "movable_cells",
+    "relation_cuts",
+]
+
+
+#: Multipliers this near to a simple fraction are meant to be that fraction.
+_NEAR = 1e-7
+_PARTS = 840.0
+#: Smaller coefficients are rounding of doubles.
+_NOTHING = 1e-12
+#: Cuts ask for so much less than they could, against rounding.
+_SLACK = 1e-7
+#: By how much fractional cells must violate a bridge cut.
+_VIOLATED = 0.05
+#: What all cells that cost nothing cost together; and what rounding of sums may amount to.
+_TINY = 0.4
+_WHOLE = 1e-4
+_SHOWN = 20
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class MovableCells:
+    """All cells that may be hidden and can then move (confidential).
+
+    Args:
+        unknowns: These cells as deviations from their true values.
+        low: How far each can move down at most if all are hidden, at most 0.
+        high: How far up, at least 0.
+        forced: Which are hidden in every pattern.
+        cost: What hiding costs; 0 for forced ones. Cells that cost nothing get a tiny cost,
+            so that none is hidden in vain.
+        tiny: What all tiny costs amount to, less than one half.
+    """
+
+    unknowns: Unknowns
+    low: FloatArray
+    high: FloatArray
+    forced: BoolArray
+    cost: FloatArray
+    tiny: float
+
+    def __len__(self) -> int:
+        return len(self.unknowns)
+
+    def paid(self, chosen: BoolArray) -> int:
+        """What hiding some of these cells costs, without tiny costs."""
+        return math.floor(float(self.cost[chosen].sum()) + _WHOLE)
+
+    def whole(self, bound: float) -> int:
+        """The whole cost that follows from a bound: costs are whole numbers."""
+        return max(0, math.ceil(bound - self.tiny - _WHOLE))
+
+    def below(self, cost: int) -> float:
+        """Which sum of costs, tiny ones included, all patterns cheaper than this have."""
+        return cost - 1 + self.tiny + _WHOLE
+
+    def part(self, chosen: BoolArray) -> MovableCells:
+        """Some of these cells when all others stay where they are."""
+        return MovableCells(
+            unknowns=self.unknowns.part(chosen),
+            low=self.low[chosen],
+            high=self.high[chosen],
+            forced=self.forced[chosen],
+            cost=self.cost[chosen],
+            tiny=self.tiny,
+        )
+
+    def hidden(self, problem: SuppressionProblem, chosen: BoolArray) -> BoolArray:
+        """The pattern of the whole problem that hides the chosen ones of these cells."""
+        hidden = problem.hidden.copy()
+        hidden[self.unknowns.cells[chosen]] = True
+        return hidden
+
+    def __repr__(self) -> str:
+        return f"<Movable (confidential): {len(self):,} cells>"
+
+
+def movable_cells(problem: SuppressionProblem, *, possible: bool = False) -> MovableCells:
+    """The movable cells of a problem, after a proof that hiding all of them suffices.
+
+    Args:
+        problem: The problem.
+        possible: Whether some pattern is known to protect all sensitive cells; then no
+            proof is made.
+    """
+    everything = problem.state != CellState.fixed
+    if not possible:
+        _check_possible(problem, everything)
+    unknowns = unknowns_of(problem, everything)
+    low, high = outer_bounds(unknowns)
+    moving = high > low
+    unknowns = unknowns.part(moving)
+    forced = problem.hidden[unknowns.cells]
+    cost = np.where(forced, 0.0, problem.cost[unknowns.cells].astype(np.float64))
+    free = ~forced & (cost == 0)
+    cost[free] = _TINY / max(1, int(free.sum()))
+    return MovableCells(
+        unknowns=unknowns,
+        low=low[moving],
+        high=high[moving],
+        forced=forced,
+        cost=cost,
+        tiny=float(cost[free].sum()),
+    )
+
+
+def _check_possible(problem: SuppressionProblem, everything: BoolArray) -> None:
+    """Raise an error that names the cells that no pattern protects."""
+    hopeless = certify(problem, everything).unprotected
+    if not len(hopeless):
+        return
+    what = "this cell cannot be protected, not even by hiding all cells that may be hidden"
+    problems = [Problem(what, problem.name(int(at))) for at in hopeless]
+    raise SuppressionError(
+        what if len(problems) == 1 else f"{len(problems):,} sensitive cells cannot be protected",
+        code="infeasible",
+        where=problems[0].where if len(problems) == 1 else problem.title,
+        hint="let more cells be hidden, widen the bounds said to be known, or merge categories",
+        problems=shortened(problems, _SHOWN),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Aims:
+    """What attackers must find possible, one entry per aim (confidential).
+
+    Args:
+        cell: The sensitive cell.
+        side: 1 if it must be able to rise by the level, -1 to fall, 0 if the interval
+            must be as wide.
+        level: The protection level in units.
+    """
+
+    cell: IntArray
+    side: IntArray
+    level: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+    def sides(self, at: int) -> tuple[int, ...]:
+        """The directions to attack for one aim."""
+        side = int(self.side[at])
+        return (side,) if side else (1, -1)
+
+    def __repr__(self) -> str:
+        return f"<Aims (confidential): {len(self):,}>"
+
+
+def aims_of(unknowns: Unknowns) -> Aims:
+    """All aims, widest level first: neighbours in this order ask similar questions."""
+    watched = unknowns.sensitive
+    upper, lower, width = unknowns.upper, unknowns.lower, unknowns.sliding
+    chosen = (
+        (1, upper, watched & (upper > 0)),
+        (-1, lower, watched & (lower > 0)),
+        (0, width, watched & (width > upper + lower)),
+    )
+    cell = np.concatenate([np.flatnonzero(mask) for _, _, mask in chosen])
+    side = np.concatenate([np.full(int(mask.sum()), side) for side, _, mask in chosen])
+    level = np.concatenate([column[mask] for _, column, mask in chosen])
+    order = np.lexsort((side, cell, -level))
+    return Aims(cell=cell[order].astype(np.int64), side=side[order], level=level[order])
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CuttingPlane:
+    """The sum of coefficient × hidden over some cells is at least a number.
+
+    Args:
+        cells: Numbers among the movable cells, ascending.
+        coef: Their coefficients.
+        least: The number: 1 or 0.
+    """
+
+    cells: IntArray
+    coef: FloatArray
+    least: float = 1.0
+
+    def missing(self, x: FloatArray) -> float:
+        """By how much a point misses the cut; negative if it does not."""
+        return self.least - float(self.coef @ x[self.cells])
+
+    @property
+    def key(self) -> tuple[bytes, bytes]:
+        """Equal for equal cuts."""
+        return self.cells.tobytes(), np.round(self.coef, 7).tobytes()
+
+    def __repr__(self) -> str:
+        return f"<Cut over {len(self.cells):,} cells>"
+
+
+def capacity_cut(
+    movable: MovableCells, aims: Aims, at: int, multipliers: tuple[FloatArray, ...]
+) -> CuttingPlane | None:
+    """The cut that multipliers of the relations give for one aim; None if it says nothing.
+
+    Adding multiples of relations to a deviation expresses it by others: hidden ones can
+    contribute what they can move, published ones nothing. As a cell is hidden or not, no
+    coefficient need be larger than what is asked for.
+
+    Args:
+        movable: The cells.
+        aims: All aims.
+        at: Which of them.
+        multipliers: One multiplier per relation, for each side of the aim.
+    """
+    room = np.zeros(len(movable))
+    asked = 1.0
+    for side, own in zip(aims.sides(at), multipliers, strict=True):
+        part, known = _reach_of(movable, int(aims.cell[at]), side, own)
+        room += part / aims.level[at]
+        asked -= known / aims.level[at]
+    if not np.isfinite(room).all():
+        return None
+    asked -= float(room[movable.forced].sum()) + TOLERANCE / aims.level[at] + _SLACK
+    if asked <= _SLACK:
+        return None
+    cells = np.flatnonzero((room > _NOTHING) & ~movable.forced).astype(np.int64)
+    return CuttingPlane(cells=cells, coef=np.minimum(room[cells] / asked, 1.0))
+
+
+def _reach_of(
+    movable: MovableCells, cell: int, side: int, multipliers: FloatArray
+) -> tuple[FloatArray, float]:
+    """How much each other cell lets one move to a side, and how much it moves by itself."""
+    links = movable.unknowns.relations
+    simple = np.round(multipliers * _PARTS) / _PARTS
+    clean = np.where(np.abs(simple - multipliers) < _NEAR, simple, multipliers)
+    weight = -np.bincount(links.cell, weights=links.coef * clean[links.row], minlength=len(movable))
+    weight[cell] += side
+    weight[np.abs(weight) < _NOTHING] = 0.0
+    room = np.where(weight > 0, weight * movable.high, weight * movable.low)
+    own = side * weight[cell]
+    alone = float(room[cell]) if own > 0 else 0.0
+    room[cell] = 0.0
+    return (room, alone) if own > 0 else (room / (1.0 - own), 0.0)
+
+
+def relation_cuts(movable: MovableCells, aims: Aims) -> list[CuttingPlane]:
+    """The cuts of single relations: what moves a cell stands beside it in each of them."""
+    start, order = movable.unknowns.relations.by_cell
+    cuts = []
+    for at in range(len(aims)):
+        cell = int(aims.cell[at])
+        for entry in order[start[cell] : start[cell + 1]]:
+            cut = _relation_cut(movable, aims, at, int(entry))
+            if cut is not None:
+                cuts.append(cut)
+    return cuts
+
+
+def _relation_cut(movable: MovableCells, aims: Aims, at: int, entry: int) -> CuttingPlane | None:
+    """What the other cells of one relation must let the cell of an aim move."""
+    links, side, level = movable.unknowns.relations, int(aims.side[at]), aims.level[at]
+    row = links.row[entry]
+    others = np.arange(links.start[row], links.start[row + 1])
+    others = others[others != entry]
+    cells = links.cell[others].astype(np.int64)
+    weight = -links.coef[others] / links.coef[entry]
+    low, high = weight * movable.low[cells], weight * movable.high[cells]
+    above, below = np.maximum(low, high), np.maximum(-low, -high)
+    room = (above if side > 0 else below if side < 0 else above + below) / level
+    if not np.isfinite(room).all():
+        return None
+    forced = movable.forced[cells]
+    asked = 1.0 - float(room[forced].sum()) - TOLERANCE / level - _SLACK
+    if asked <= _SLACK:
+        return None
+    free = ~forced & (room > _NOTHING)
+    inner = np.argsort(cells[free], kind="stable")
+    coef = np.minimum(room[free] / asked, 1.0)
+    # Too little even if all are hidden: no pattern protects the cell, which others tell.
+    return CuttingPlane(cells=cells[free][inner], coef=coef[inner]) if coef.sum() >= 1.0 else None
+
+
+def bridge_cuts(movable: MovableCells, x: FloatArray) -> list[CuttingPlane]:
+    """The bridge cuts that a point violates.
+
+    A hidden cell that is alone in one of its relations can be computed. Hiding it does
+    not help, so a cheapest pattern hides no such cell: each cell is hidden at most as
+    much as all others of a relation together.
+    """
+    links = movable.unknowns.relations
+    entry = x[links.cell]
+    total = np.bincount(links.row, weights=entry, minlength=len(links))
+    violated = (2 * entry - total[links.row] > _VIOLATED) & ~movable.forced[links.cell]
+    cuts = []
+    for at in np.flatnonzero(violated):
+        low, high = links.start[links.row[at] : links.row[at] + 2]
+        cells = np.sort(links.cell[low:high]).astype(np.int64)
+        if movable.forced[cells].any():
+            continue
+        coef = np.where(cells == links.cell[at], -1.0, 1.0)
+        cuts.append(CuttingPlane(cells=cells, coef=coef, least=0.0))
+    return cuts
+
+
+#: Smallest share of its level by which an aim must be missed.
+_MISSED = 1e-6
+#: Needs are checked with this tolerance.
+_ENOUGH = 1e-7
+#: Moves of at most so much of a level are rounding.
+_STILL = 1e-9
+#: So far does a cell move in wide attacks, in levels; more only worsens the numbers.
+_WIDE = 2.0**16
+
+
+@dataclass(frozen=True)
+class ReachingMove:
+    """A way to reach a level: how much of each cell must be hidden for it."""
+
+    cells: IntArray
+    need: FloatArray
+
+    @classmethod
+    def of(cls, need: FloatArray) -> ReachingMove:
+        """From the need of every cell, 0 for most."""
+        cells = np.flatnonzero(need).astype(np.int64)
+        return cls(cells, np.minimum(need[cells], 1.0))
+
+    def fits(self, x: FloatArray) -> bool:
+        """Whether enough is hidden for it."""
+        return bool((self.need <= x[self.cells] + _ENOUGH).all())
+
+
+class Separator:
+    """One warm linear program, asked for one aim after the other.
+
+    Deviations are in levels of the aim, and none is let move by more than one level:
+    this never makes an attack easier, and what multipliers it leads to gives cuts that
+    stay strong after their coefficients are cut down.
+
+    Args:
+        movable: The cells.
+    """
+
+    def __init__(self, movable: MovableCells) -> None:
+        import highspy
+
+        self._status = highspy.HighsModelStatus
+        self.movable = movable
+        self.aims: Aims = aims_of(movable.unknowns)
+        self.solved = 0
+        self._ways: list[dict[str, ReachingMove]] = [{} for _ in range(len(self.aims))]
+        self._low = np.zeros(len(movable))
+        self._high = np.zeros(len(movable))
+        self._wished = -1
+        still = np.zeros(len(movable))
+        self._solver = loaded_solver(movable.unknowns.relations, still, still)
+        self._solver.setOptionValue("simplex_strategy", 4)
+
+    def open_at(self, x: FloatArray) -> IntArray:
+        """The aims without a known way to reach them."""
+        known = (any(way.fits(x) for way in ways.values()) for ways in self._ways)
+        return np.flatnonzero(~np.fromiter(known, np.bool_, len(self.aims))).astype(np.int64)
+
+    def learn(self, at: int, way: ReachingMove) -> None:
+        """Take in a way to reach an aim that was found elsewhere."""
+        self._ways[at]["learned"] = way
+
+    def cuts(self, x: FloatArray, blur: float, until: float) -> list[CuttingPlane]:
+        """Cuts that a fractional pattern violates.
+
+        Args:
+            x: How much of each cell is hidden.
+            blur: So much more of each cell is taken as hidden: cuts then cover fewer cells.
+            until: When to stop, by the monotonic clock.
+        """
+        blurred = np.where(self.movable.forced, 1.0, np.minimum(x + blur, 1.0))
+        found: dict[tuple[bytes, bytes], CuttingPlane] = {}
+        for at in self.open_at(blurred):
+            if time.monotonic() > until:
+                break
+            multipliers = self._attack(int(at), blurred)
+            cut = self._cut(int(at), multipliers, x)
+            if cut is not None:
+                found.setdefault(cut.key, cut)
+        return list(found.values())
+
+    def cut_for(self, at: int, x: FloatArray) -> CuttingPlane | None:
+        """A cut for an aim that a pattern misses even if cells move by many levels."""
+        return self._cut(at, self._attack(at, x, _WIDE), x)
+
+    def _cut(
+        self, at: int, multipliers: tuple[FloatArray, ...], x: FloatArray
+    ) -> CuttingPlane | None:
+        if not multipliers:
+            return None
+        cut = capacity_cut(self.movable, self.aims, at, multipliers)
+        return cut if cut is not None and cut.missing(x) > _MISSED else None
+
+    def _attack(self, at: int, x: FloatArray, most: float = 1.0) -> tuple[FloatArray, ...]:
+        """Multipliers that show that an aim is missed; none if it is reached."""
+        cell, level = int(self.aims.cell[at]), float(self.aims.level[at])
+        reached, need, multipliers = 0.0, np.zeros(len(x)), []
+        low = np.maximum(self.movable.low / level, -most)
+        high = np.minimum(self.movable.high / level, most)
+        for side in self.aims.sides(at):
+            moved, duals = self._move(cell, side, low * x, high * x)
+            multipliers.append(duals)
+            reached += side * float(moved[cell])
+            room = np.where(moved > 0, high, low)
+            # Where there is no room at all, what moves is the solver's tolerance.
+            real = (np.abs(moved) > _STILL) & (room != 0)
+            share = np.divide(moved, room, out=np.zeros(len(x)), where=real)
+            np.maximum(need, share, out=need)
+        if reached < 1.0 - _MISSED:
+            return tuple(multipliers)
+        need[self.movable.forced] = 0.0
+        self._ways[at]["found"] = ReachingMove.of(need)
+        return ()
+
+    def _move(
+        self, cell: int, side: int, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The farthest that a cell moves to a side, and what shows that it is the farthest."""
+        low[cell], high[cell] = (0.0, high[cell]) if side > 0 else (low[cell], 0.0)
+        changed = np.flatnonzero((low != self._low) | (high != self._high)).astype(np.int32)
+        if changed.size:
+            self._solver.changeColsBounds(changed.size, changed, low[changed], high[changed])
+        self._low, self._high = low, high
+        if self._wished >= 0:
+            self._solver.changeColCost(self._wished, 0.0)
+        self._solver.changeColCost(cell, -float(side))
+        self._wished = cell
+        self._run()
+        if self._solver.getModelStatus() != self._status.kOptimal:
+            raise SuppressionError(
+                "the solver found no answer to an attack",
+                code="solver",
+                hint="report this: standing still is always possible",
+            )
+        answer = self._solver.getSolution()
+        moved = np.array(answer.col_value, dtype=np.float64)
+        return moved, -np.array(answer.row_dual, dtype=np.float64)
+
+    def _run(self) -> None:
+        """Solve from where the last attack ended; anew, and dual, if that leads nowhere."""
+        self._solver.run()
+        self.solved += 1
+        if self._solver.getModelStatus() == self._status.kOptimal:
+            return
+        self._solver.clearSolver()
+        self._solver.setOptionValue("simplex_strategy", 1)
+        self._solver.run()
+        self._solver.setOptionValue("simplex_strategy", 4)

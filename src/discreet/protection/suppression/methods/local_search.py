@@ -1,0 +1,229 @@
+"""Local search: a proven pattern made cheaper, step by step. CONFIDENTIAL.
+
+In: a `DraftPattern` in which every task is proven. Out: one no dearer, proven too. Each
+secondary suppression is taken back, dearest first, if the tasks whose proofs need it can be
+proven without it for less; trials publish some secondaries again and cover the tasks that
+lose their proofs anew, at prices that differ a little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof
+from discreet.protection.suppression.proof.local_lp import (
+    PATCH_SIZE,
+    cover_tasks,
+    flow_for_task,
+    relation_distances,
+)
+
+__all__ = ["drop_unused", "prune", "refitted", "searched"]
+
+
+#: A patch in pruning grows to so many cells at most before a task counts as not doable.
+_LARGEST = 4 * PATCH_SIZE
+
+
+class _ProofUsers:
+    """Which tasks' proofs need which secondary."""
+
+    def __init__(self, hiding: DraftPattern) -> None:
+        self.hiding = hiding
+        self.secondary = hiding.hidden & ~hiding.must
+        self.tasks_of: dict[int, set[int]] = {}
+        self.proofs_at: dict[int, set[int]] = {}
+        for task in np.flatnonzero(hiding.proven >= 0):
+            self.assign(int(task), int(hiding.proven[task]))
+
+    def assign(self, task: int, proof: int) -> None:
+        """Let a task be proven by a proof."""
+        old = int(self.hiding.proven[task])
+        if proof != old:
+            self.release(task, old)
+        self.hiding.proven[task] = proof
+        tasks = self.tasks_of.setdefault(proof, set())
+        if not tasks:
+            for cell in self._secondaries(proof):
+                self.proofs_at.setdefault(cell, set()).add(proof)
+        tasks.add(task)
+
+    def release(self, task: int, proof: int) -> None:
+        tasks = self.tasks_of.get(proof, set())
+        tasks.discard(task)
+        if not tasks:
+            for cell in self._secondaries(proof):
+                self.proofs_at.get(cell, set()).discard(proof)
+
+    def _secondaries(self, proof: int) -> list[int]:
+        cells = self.hiding.proofs[proof].cells
+        return [int(cell) for cell in cells[~self.hiding.must[cells]]]
+
+    def of(self, cell: int) -> list[int]:
+        """The tasks that are proven by moves of a cell."""
+        proofs = self.proofs_at.get(cell, set())
+        return sorted(task for proof in proofs for task in self.tasks_of[proof])
+
+
+def drop_unused(hiding: DraftPattern) -> None:
+    """Publish again what is part of no proof that is needed."""
+    used = hiding.must.copy()
+    for proof in np.unique(hiding.proven[hiding.proven >= 0]):
+        used[hiding.proofs[int(proof)].cells] = True
+    hiding.hidden &= used
+
+
+def prune(hiding: DraftPattern, over: Callable[[], bool], budget: int, passes: int = 2) -> None:
+    """Replace secondaries by nothing or by cheaper ones.
+
+    Args:
+        hiding: A pattern with all proofs; changed.
+        over: Whether to stop, asked before each cell.
+        budget: How many linear programs may be solved.
+        passes: How often to go through the secondaries at most.
+    """
+    drop_unused(hiding)
+    users = _ProofUsers(hiding)
+    end = hiding.solved + budget
+    for _ in range(passes):
+        secondary = np.flatnonzero(hiding.hidden & ~hiding.must)
+        changed = False
+        worth = hiding.cost[secondary] / [1 + len(users.of(int(cell))) for cell in secondary]
+        for cell in secondary[np.argsort(-worth, kind="stable")]:
+            if over() or hiding.solved >= end:
+                return
+            if hiding.hidden[cell]:
+                changed |= _replaced(hiding, users, int(cell))
+        if not changed:
+            return
+
+
+def _replaced(hiding: DraftPattern, users: _ProofUsers, cell: int) -> bool:
+    """Try to do without one secondary; whether that worked."""
+    tasks = users.of(cell)
+    step, price = (
+        relation_distances(hiding),
+        np.where(hiding.hidden, 0.0, np.maximum(hiding.cost, 1e-6)),
+    )
+    step[cell] = np.inf
+    saved = float(hiding.cost[cell])
+    flows: list[tuple[IntArray, FloatArray]] = []
+    waiting = dict.fromkeys(tasks, -1)
+    extra = np.zeros(0, dtype=np.int64)
+    for task in sorted(tasks, key=lambda task: (-hiding.target[task], task)):
+        if waiting[task] >= 0:
+            continue
+        found = flow_for_task(hiding, task, step, price, largest=_LARGEST)
+        if found is None:
+            return False
+        cells, moved = found
+        moving = moved != 0
+        cells, moved = cells[moving], moved[moving]
+        new = cells[price[cells] > 0]
+        saved -= float(hiding.cost[new].sum())
+        if saved <= 0 and not (new.size == 0 and not extra.size):
+            return False
+        extra = np.concatenate([extra, new])
+        price[new] = 0.0
+        for done in hiding.tasks_done(cells, moved):
+            if waiting.get(int(done), 0) < 0:
+                waiting[int(done)] = len(flows)
+        flows.append((cells, moved))
+    _accept(hiding, users, cell, extra, flows, waiting)
+    return True
+
+
+def _accept(
+    hiding: DraftPattern,
+    users: _ProofUsers,
+    cell: int,
+    extra: IntArray,
+    flows: list[tuple[IntArray, FloatArray]],
+    waiting: dict[int, int],
+) -> None:
+    """Let the new proofs stand in for those of one cell; publish what nobody needs now."""
+    first = len(hiding.proofs)
+    before = {int(c) for task in waiting for c in _cells(hiding, users, task)} | {cell}
+    hiding.proofs += [Proof(cells=cells, moved=moved) for cells, moved in flows]
+    hiding.hidden[extra] = True
+    for task, flow in waiting.items():
+        users.assign(task, first + flow)
+    for other in before:
+        if not hiding.must[other] and not users.proofs_at.get(other):
+            hiding.hidden[other] = False
+
+
+def _cells(hiding: DraftPattern, users: _ProofUsers, task: int) -> IntArray:
+    return hiding.proofs[int(hiding.proven[task])].cells
+
+
+#: Shares of the secondaries that a trial publishes again at least and at most.
+_LEAST, _MOST = 0.05, 0.3
+#: Prices are multiplied with draws from one over this to this.
+_SPREAD = 2.0
+
+
+def refitted(
+    hiding: DraftPattern, over: Callable[[], bool], tasks: IntArray | None = None
+) -> DraftPattern:
+    """A pattern within this one: all tasks covered anew by cells that are hidden in it.
+
+    Args:
+        hiding: A pattern with all proofs.
+        over: Whether to stop; then nothing is gained.
+        tasks: In which order to cover them; those that move least first unless given.
+    """
+    other = hiding.without(hiding.hidden)
+    if tasks is None:
+        tasks = other.open[np.argsort(other.target[other.open], kind="stable")]
+    failed = cover_tasks(other, tasks, over, allowed=hiding.hidden)
+    if failed or len(other.open):
+        return hiding
+    drop_unused(other)
+    return other if other.spent < hiding.spent else hiding
+
+
+def searched(
+    hiding: DraftPattern,
+    over: Callable[[], bool],
+    budget: int,
+    draw: np.random.Generator,
+    patience: int = 60,
+) -> DraftPattern:
+    """The cheapest pattern that trials led to.
+
+    Args:
+        hiding: A pattern with all proofs.
+        over: Whether to stop, asked before each trial.
+        budget: How many linear programs may be solved.
+        draw: Where chance comes from.
+        patience: Trials in a row without success before it ends.
+    """
+    idle, end = 0, hiding.solved + budget
+    while idle < patience and hiding.solved < end and not over():
+        trial = _trial(hiding, over, draw)
+        if trial.solved == hiding.solved:
+            break
+        better = not len(trial.open) and trial.spent < hiding.spent
+        idle = 0 if better else idle + 1
+        if better:
+            hiding = trial
+        else:
+            hiding.solved = trial.solved
+    return hiding
+
+
+def _trial(
+    hiding: DraftPattern, over: Callable[[], bool], draw: np.random.Generator
+) -> DraftPattern:
+    secondary = np.flatnonzero(hiding.hidden & ~hiding.must)
+    chosen = np.zeros(len(hiding), dtype=np.bool_)
+    chosen[secondary] = draw.random(secondary.size) < draw.uniform(_LEAST, _MOST)
+    other = hiding.without(chosen)
+    factor: FloatArray = _SPREAD ** draw.uniform(-1.0, 1.0, len(hiding))
+    cover_tasks(other, draw.permutation(other.open), over, factor=factor)
+    drop_unused(other)
+    return other

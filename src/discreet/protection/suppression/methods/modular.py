@@ -1,0 +1,385 @@
+"""The method `modular`: one subtable after the other, from the top down. CONFIDENTIAL.
+
+In: a `SuppressionProblem`. Out: a `Pattern`. A hierarchical table is cut into subtables
+without subtotals, found from the relations alone. Each is protected on its own; what is
+hidden in one is hidden in all others that have the cell, and those are gone through again
+until nothing changes. Subtables that are safe each by itself need not be safe together:
+an audit of the whole table finds what is open, and flows through the whole table repair it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numba
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.fast import protect_fast
+from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.proof.certificate import Pattern, certified
+
+__all__ = [
+    "Subtable",
+    "protect_modular",
+    "repaired_pattern",
+    "subtable_problem",
+    "subtables_in_turn",
+    "subtables_of",
+]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Subtable:
+    """One parent of each variable with its parts, in all combinations.
+
+    Args:
+        grid: Numbers of the cells; one axis per variable, the total in front; -1 where
+            there is no cell.
+        rows: Numbers of the relations among them.
+    """
+
+    grid: IntArray
+    rows: IntArray
+
+    @cached_property
+    def cells(self) -> IntArray:
+        """Numbers of its cells, ascending."""
+        return np.unique(self.grid[self.grid >= 0])
+
+    @cached_property
+    def place(self) -> dict[int, tuple[int, ...]]:
+        """Where on the grid each cell stands."""
+        filled = np.argwhere(self.grid >= 0)
+        numbers = self.grid[self.grid >= 0]
+        return {int(cell): tuple(at) for cell, at in zip(numbers, filled.tolist(), strict=True)}
+
+    def __repr__(self) -> str:
+        return f"<Subtable: {' × '.join(str(size) for size in self.grid.shape)}>"
+
+
+def subtables_of(relations: Relations) -> list[Subtable]:
+    """The subtables of a table, from the top down.
+
+    Every relation with one total (coefficient -1) is part of at least one of them.
+
+    >>> rows = [[(0, -1), (1, 1), (2, 1)], [(3, -1), (4, 1), (5, 1)], [(6, -1), (7, 1), (8, 1)],
+    ...         [(0, -1), (3, 1), (6, 1)], [(1, -1), (4, 1), (7, 1)], [(2, -1), (5, 1), (8, 1)]]
+    >>> [found.grid.tolist() for found in subtables_of(Relations.of(9, rows))]
+    [[[0, 3, 6], [1, 4, 7], [2, 5, 8]]]
+    """
+    tree = _Tree(relations)
+    covered: set[int] = set()
+    found = []
+    for total in tree.totals_from_the_top():
+        if total in covered:
+            continue
+        grid, rows = tree.expanded(total)
+        each = Subtable(grid=grid, rows=rows)
+        covered |= tree.breaking_down(each.cells, {int(row) for row in tree.family[rows]})
+        found.append(each)
+    return found
+
+
+class _Tree:
+    """Which relations lie above and below each cell, and to which family they belong."""
+
+    def __init__(self, relations: Relations) -> None:
+        self.relations = relations
+        negative = relations.coef < 0
+        lone = np.bincount(relations.row[negative], minlength=len(relations)) == 1
+        self.total = np.full(len(relations), -1, dtype=np.int64)
+        self.total[relations.row[negative]] = relations.cell[negative]
+        self.total[~lone] = -1
+        part = ~negative & (self.total[relations.row] >= 0)
+        self.above = _lists(relations.cells, relations.cell[part], relations.row[part])
+        rows = np.flatnonzero(self.total >= 0)
+        self.below = _lists(relations.cells, self.total[rows], rows)
+        self.family: IntArray = _families(self.total, *self.above)
+
+    def rows_below(self, cell: int) -> IntArray:
+        """The relations of which a cell is the total."""
+        start, rows = self.below
+        return rows[start[cell] : start[cell + 1]]
+
+    def rows_above(self, cell: int) -> IntArray:
+        """The relations of which it is a part."""
+        start, rows = self.above
+        return rows[start[cell] : start[cell + 1]]
+
+    def breaking_down(self, cells: IntArray, families: set[int]) -> set[int]:
+        """Those of the cells whose relations all belong to some families."""
+        start, rows = self.below
+        return {
+            int(cell)
+            for cell in cells
+            if families.issuperset(self.family[rows[start[cell] : start[cell + 1]]].tolist())
+        }
+
+    def parts(self, row: int) -> IntArray:
+        """The parts of a relation."""
+        low, high = self.relations.start[row : row + 2]
+        cells: IntArray = self.relations.cell[low:high].astype(np.int64)
+        parts: IntArray = cells[cells != self.total[row]]
+        return parts
+
+    def totals_from_the_top(self) -> list[int]:
+        """Cells that are totals, coarse ones first."""
+        depth = _depths(self.relations.start, self.relations.cell, self.total)
+        cells = np.unique(self.total[self.total >= 0])
+        return [int(cell) for cell in cells[np.argsort(depth[cells], kind="stable")]]
+
+    def expanded(self, total: int) -> tuple[IntArray, IntArray]:
+        """The grid below a total, one axis per family of its relations, and its relations."""
+        axes: dict[int, int] = {}
+        for row in self.rows_below(total):
+            axes.setdefault(int(self.family[row]), len(axes))
+        origin = (0,) * len(axes)
+        place = {total: origin}
+        wide = [1] * len(axes)
+        rows, todo = [], [total]
+        for cell in todo:
+            for row in self.rows_below(cell):
+                axis = axes.get(int(self.family[row]))
+                if axis is None or place[cell][axis]:
+                    continue
+                rows.append(int(row))
+                for part in self.parts(int(row)):
+                    if int(part) in place:
+                        continue
+                    number = self._number(int(part), axis, axes, place)
+                    if number is None:
+                        number, wide[axis] = wide[axis], wide[axis] + 1
+                    where = (*place[cell][:axis], number, *place[cell][axis + 1 :])
+                    place[int(part)] = where
+                    todo.append(int(part))
+        grid = np.full(wide, -1, dtype=np.int64)
+        for cell, at in place.items():
+            grid[at] = cell
+        return grid, np.array(sorted(rows), dtype=np.int64)
+
+    def _number(
+        self, part: int, axis: int, axes: dict[int, int], place: dict[int, tuple[int, ...]]
+    ) -> int | None:
+        """The number on one axis of a cell, as that of a total of it along another axis."""
+        for row in self.rows_above(part):
+            other = axes.get(int(self.family[row]))
+            above = place.get(int(self.total[row]))
+            if other is not None and other != axis and above is not None and above[axis]:
+                return above[axis]
+        return None
+
+
+def _lists(size: int, key: Any, value: Any) -> tuple[IntArray, IntArray]:
+    """Values by key: where the list of each key begins, and the lists."""
+    start = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(key, minlength=size), out=start[1:])
+    order = np.lexsort((value, key))
+    return start, np.asarray(value)[order].astype(np.int64)
+
+
+@numba.njit(cache=True, nogil=True)
+def _depths(start: Any, cell: Any, total: Any) -> Any:
+    """How many relations lie above each cell at most, on the longest way to the top."""
+    depth = np.zeros(cell.max() + 1 if cell.size else 1, dtype=np.int64)
+    changed = True
+    rounds = 0
+    while changed and rounds <= total.size:
+        changed = False
+        rounds += 1
+        for row in range(total.size):
+            if total[row] < 0:
+                continue
+            for k in range(start[row], start[row + 1]):
+                if cell[k] != total[row] and depth[cell[k]] <= depth[total[row]]:
+                    depth[cell[k]] = depth[total[row]] + 1
+                    changed = True
+    return depth
+
+
+@numba.njit(cache=True, nogil=True)
+def _root(leader: Any, row: int) -> int:
+    while leader[row] != row:
+        leader[row] = leader[leader[row]]
+        row = leader[row]
+    return row
+
+
+@numba.njit(cache=True, nogil=True)
+def _families(total: Any, start: Any, above: Any) -> Any:
+    """For each relation the first of its family: those that break down the same parent.
+
+    Relations a and a' belong together if a cell lies in a and in a relation b across it, the
+    total of a lies in b', the total of b lies in a', and b' and a' have the same total.
+    """
+    leader = np.arange(total.size)
+    for cell in range(start.size - 1):
+        for i in range(start[cell], start[cell + 1]):
+            for j in range(i + 1, start[cell + 1]):
+                a, b = above[i], above[j]
+                u, v = total[a], total[b]
+                for k in range(start[u], start[u + 1]):
+                    for m in range(start[v], start[v + 1]):
+                        across, along = above[k], above[m]
+                        if total[across] == total[along] and across != along:
+                            first, second = _root(leader, a), _root(leader, along)
+                            leader[max(first, second)] = min(first, second)
+                            first, second = _root(leader, b), _root(leader, across)
+                            leader[max(first, second)] = min(first, second)
+    return np.array([_root(leader, row) for row in range(total.size)])
+
+
+def axis_subsets(sizes: Sequence[int]) -> Iterator[tuple[bool, ...]]:
+    """All ways to choose some of the axes.
+
+    >>> list(axis_subsets([3, 2]))
+    [(False, False), (False, True), (True, False), (True, True)]
+    """
+    return product((False, True), repeat=len(sizes))
+
+
+#: Finds which cells of one subtable to hide, given those hidden so far.
+SubtableSolver = Callable[[Subtable, BoolArray], IntArray]
+
+
+def protect_modular(
+    problem: SuppressionProblem,
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[str], None] | None = None,
+    seed: int = 0,
+) -> Pattern:
+    """Protect subtable by subtable, then audit and repair the whole.
+
+    Args:
+        problem: The cells, costs, levels and relations.
+        time_limit: Seconds after which no further subtable is looked at; the rest is left
+            to the repair.
+        progress: Called with a line of text now and then.
+        seed: For the flows.
+    """
+    began = time.monotonic()
+    subtables = subtables_of(problem.relations)
+
+    def solve(subtable: Subtable, hidden: BoolArray) -> IntArray:
+        own = subtable_problem(problem, subtable, hidden)
+        try:
+            found = protect_fast(own, seed=seed)
+        except SuppressionError:
+            # What this subtable cannot protect by itself, the whole table may.
+            return np.zeros(0, dtype=np.int64)
+        return subtable.cells[found.hidden]
+
+    hidden, ended = subtables_in_turn(problem, subtables, solve, time_limit, progress)
+    return repaired_pattern(problem, hidden, "modular", began, ended, progress, seed)
+
+
+def subtables_in_turn(
+    problem: SuppressionProblem,
+    subtables: list[Subtable],
+    solve: SubtableSolver,
+    time_limit: float | None,
+    progress: Callable[[str], None] | None,
+) -> tuple[BoolArray, bool]:
+    """Go through subtables until no cell is hidden any more; whether that came to its end.
+
+    A subtable is gone through again when one of its cells was hidden elsewhere.
+    """
+    began = time.monotonic()
+    hidden = problem.hidden.copy()
+    having: dict[int, list[int]] = {}
+    for number, subtable in enumerate(subtables):
+        for cell in subtable.cells.tolist():
+            having.setdefault(cell, []).append(number)
+    waiting = set(range(len(subtables)))
+    done = 0
+    while waiting:
+        if time_limit is not None and time.monotonic() - began > time_limit:
+            return hidden, False
+        number = min(waiting)
+        waiting.remove(number)
+        subtable = subtables[number]
+        if not hidden[subtable.cells].any():
+            continue
+        cells = solve(subtable, hidden)
+        fresh = cells[~hidden[cells]]
+        hidden[fresh] = True
+        for cell in fresh.tolist():
+            waiting.update(having[cell])
+        waiting.discard(number)
+        done += 1
+        if progress is not None:
+            progress(f"subtable {done:,}, {len(waiting):,} waiting")
+    return hidden, True
+
+
+def subtable_problem(
+    problem: SuppressionProblem, subtable: Subtable, hidden: BoolArray
+) -> SuppressionProblem:
+    """One subtable as a problem: what is hidden must not be known exactly."""
+    cells = subtable.cells
+    state = problem.state[cells].copy()
+    state[hidden[cells] & (state != CellState.fixed)] = CellState.primary
+    names = ("value", "cost", "low", "high", "lower", "upper", "sliding")
+    columns: dict[str, Any] = {name: getattr(problem, name)[cells] for name in names}
+    second = hidden[cells] & (problem.state[cells] != CellState.primary)
+    for name in ("lower", "upper", "sliding"):
+        columns[name] = np.where(second, 0, columns[name])
+    return SuppressionProblem(
+        state=state, relations=_within(problem.relations, subtable), **columns
+    )
+
+
+def _within(relations: Relations, subtable: Subtable) -> Relations:
+    """The relations of a subtable, with its cells numbered anew."""
+    entries = np.flatnonzero(np.isin(relations.row, subtable.rows))
+    width = np.diff(relations.start)[subtable.rows]
+    return Relations(
+        cells=len(subtable.cells),
+        start=np.concatenate([[0], np.cumsum(width)]).astype(np.int64),
+        cell=np.searchsorted(subtable.cells, relations.cell[entries]).astype(np.int32),
+        coef=relations.coef[entries],
+        rhs=relations.rhs[subtable.rows],
+    )
+
+
+def repaired_pattern(
+    problem: SuppressionProblem,
+    hidden: BoolArray,
+    method: str,
+    began: float,
+    ended: bool,
+    progress: Callable[[str], None] | None,
+    seed: int,
+) -> Pattern:
+    """The audited pattern; what the audit finds open is repaired by flows first.
+
+    Args:
+        problem: The problem.
+        hidden: What the method hides.
+        method: Its name.
+        began: When it began, by the monotonic clock.
+        ended: Whether it came to its end.
+        progress: Called with a line of text now and then.
+        seed: For the flows.
+    """
+    if progress is not None:
+        progress("audit and repair")
+    whole = protect_fast(problem.with_hidden(hidden), seed=seed)
+    more = int((whole.hidden & ~hidden).sum())
+    notes = [f"the audit of the whole table made {more:,} more secondaries necessary"]
+    return certified(
+        problem,
+        whole.hidden,
+        method,
+        certificate=whole.certificate,
+        complete=ended,
+        seconds=time.monotonic() - began,
+        notes=tuple(notes[: 1 if more else 0]),
+    )

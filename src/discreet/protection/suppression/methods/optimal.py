@@ -1,0 +1,471 @@
+"""The method `optimal`: the cheapest pattern that protects all cells, proven. CONFIDENTIAL.
+
+In: a `SuppressionProblem`. Out: a certified `Pattern` with a bound; cost and bound are equal
+unless a time limit strikes first. Cuts from attacks on fractional patterns raise the bound,
+`Branching` solves the 0/1 program over all cuts for whole patterns, and `GuidedSearch`
+completes fractional ones: flows where they point to, then pruning.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.cuts import (
+    Aims,
+    CuttingPlane,
+    MovableCells,
+    ReachingMove,
+    Separator,
+)
+from discreet.protection.suppression.methods.fast import protect_fast
+from discreet.protection.suppression.methods.relaxation import Relaxation
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.proof.certificate import Pattern, certified, certify
+
+__all__ = ["Branching", "CheapestMoves", "GuidedSearch", "protect_optimal"]
+
+
+#: Cells move by at most so many levels; if that is too little, by as many as they can.
+_NARROW = 1.0
+_WIDE = 2.0**16
+#: Moves of at most so much of a level are rounding.
+_STILL = 1e-7
+#: What a cell costs that the relaxation hides in full, as a share of its cost.
+_LEAST = 0.02
+#: What moving a hidden cell costs, so that ways need few cells.
+_HIDDEN = 1e-3
+
+
+class CheapestMoves:
+    """Every movable cell as two variables, up and down, of one warm linear program.
+
+    Args:
+        movable: The cells.
+    """
+
+    def __init__(self, movable: MovableCells) -> None:
+        import highspy
+
+        self._status = highspy.HighsModelStatus
+        self.movable = movable
+        number = len(movable)
+        self._cost = np.zeros(2 * number)
+        self._room = np.zeros(2 * number)
+        self._asked = -1
+        self._solver = self._loaded(highspy)
+
+    def _loaded(self, highspy: Any) -> Any:
+        links, number = self.movable.unknowns.relations, len(self.movable)
+        both = np.concatenate([links.cell.astype(np.int64), links.cell + np.int64(number)])
+        coef = np.concatenate([links.coef, -links.coef]).astype(np.float64)
+        order = np.argsort(np.concatenate([links.row, links.row]), kind="stable")
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = 2 * number, len(links)
+        model.col_cost_ = model.col_lower_ = model.col_upper_ = np.zeros(2 * number)
+        model.row_lower_ = model.row_upper_ = np.zeros(len(links))
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = (2 * links.start).astype(np.int32)
+        model.a_matrix_.index_ = both[order].astype(np.int32)
+        model.a_matrix_.value_ = coef[order]
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.setOptionValue("threads", 1)
+        solver.setOptionValue("presolve", "off")
+        solver.passModel(model)
+        return solver
+
+    def way(self, aims: Aims, at: int, price: FloatArray) -> ReachingMove | None:
+        """The cheapest way to reach an aim; None if there is none.
+
+        Args:
+            aims: All aims.
+            at: Which of them.
+            price: What moving each cell by all it can costs; infinite for published ones.
+        """
+        shown = ~np.isfinite(price)
+        price = np.where(shown, 0.0, price)
+        for most in (_NARROW, _WIDE):
+            room = np.concatenate([self.movable.high, -self.movable.low]) / aims.level[at]
+            room = np.minimum(room, most)
+            moved = self._moved(aims, at, price, np.where(np.tile(shown, 2), 0.0, room))
+            if moved is not None:
+                break
+        else:
+            return None
+        number = len(self.movable)
+        need = np.divide(moved, room, out=np.zeros(2 * number), where=moved > _STILL)
+        need = np.maximum(need[:number], need[number:])
+        need[self.movable.forced] = 0.0
+        return ReachingMove.of(need)
+
+    def _moved(self, aims: Aims, at: int, price: FloatArray, room: FloatArray) -> FloatArray | None:
+        """How far each cell moves up and down, in levels."""
+        number, cell, side = len(self.movable), int(aims.cell[at]), int(aims.side[at])
+        cost = np.concatenate([price, price]) / np.clip(room, 1e-6, 1.0)
+        up = 1.0 if side > 0 else 0.0
+        if not side:
+            # An interval as wide as asked for, as even as the cell can move.
+            high, low = room[cell], room[cell + number]
+            up = min(high, max(0.5, 1.0 - low))
+        farthest = np.zeros(2 * number)
+        for column, goal in ((cell, up), (cell + number, 1.0 - up)):
+            if goal > 0:
+                found = self._solved(cost, room, (cell, cell + number), column, goal)
+                if found is None:
+                    return None
+                both = np.minimum(found[:number], found[number:])
+                np.maximum(farthest, found - np.tile(both, 2), out=farthest)
+        return farthest
+
+    def _solved(
+        self, cost: FloatArray, room: FloatArray, own: tuple[int, int], column: int, goal: float
+    ) -> FloatArray | None:
+        high = room.copy()
+        high[list(own)] = 0.0
+        high[column] = goal
+        wider = np.flatnonzero(high != self._room).astype(np.int32)
+        if wider.size:
+            self._solver.changeColsBounds(wider.size, wider, np.zeros(wider.size), high[wider])
+            self._room = high
+        if self._asked >= 0:
+            self._solver.changeColBounds(self._asked, 0.0, float(high[self._asked]))
+        self._solver.changeColBounds(column, goal, goal)
+        self._asked = column
+        changed = np.flatnonzero(cost != self._cost).astype(np.int32)
+        if changed.size:
+            self._solver.changeColsCost(changed.size, changed, cost[changed])
+            self._cost = cost
+        self._solver.run()
+        if self._solver.getModelStatus() != self._status.kOptimal:
+            return None
+        return np.array(self._solver.getSolution().col_value, dtype=np.float64)
+
+
+class GuidedSearch:
+    """The search for good patterns; keeps a way to reach each aim.
+
+    Args:
+        separator: Has the cells and aims, and learns these ways.
+    """
+
+    def __init__(self, separator: Separator) -> None:
+        self._separator = separator
+        self.movable = movable = separator.movable
+        self.aims = aims = separator.aims
+        self._moves = CheapestMoves(movable)
+        self._ways: list[ReachingMove | None] = [None] * len(aims)
+        self._needing: list[set[int]] = [set() for _ in range(len(movable))]
+
+    def pattern(self, x: FloatArray, start: BoolArray, until: float) -> BoolArray | None:
+        """A pattern that hides some cells and what else every aim needs, without idle cells.
+
+        Args:
+            x: How much of each cell the relaxation hides: such cells are cheaper.
+            start: Cells to hide first.
+            until: When to give up, by the monotonic clock; then the answer is None.
+        """
+        hidden = start | self.movable.forced
+        price = self.movable.cost * np.maximum(1.0 - x, _LEAST)
+        for at in range(len(self.aims)):
+            if time.monotonic() > until:
+                return None
+            way = self._ways[at]
+            if way is None or not hidden[way.cells].all():
+                way = self._moves.way(self.aims, at, np.where(hidden, _HIDDEN * price, price))
+                if way is None:
+                    raise SuppressionError(
+                        "the solver found no way to move a sensitive cell",
+                        code="solver",
+                        hint="report this: hiding every cell protects it",
+                    )
+                self._keep(at, way)
+                hidden[way.cells] = True
+        return self._pruned(hidden, until)
+
+    def _keep(self, at: int, way: ReachingMove) -> None:
+        old = self._ways[at]
+        for cell in old.cells.tolist() if old is not None else ():
+            self._needing[cell].discard(at)
+        for cell in way.cells.tolist():
+            self._needing[cell].add(at)
+        self._ways[at] = way
+        self._separator.learn(at, way)
+
+    def _pruned(self, hidden: BoolArray, until: float) -> BoolArray:
+        """The pattern without the cells that no aim needs, dearest first."""
+        cells = np.flatnonzero(hidden)
+        among = self.movable.part(hidden)
+        moves = CheapestMoves(among)
+        place = np.cumsum(hidden) - 1
+        aims = Aims(cell=place[self.aims.cell], side=self.aims.side, level=self.aims.level)
+        left = np.ones(len(cells), dtype=np.bool_)
+        extra = np.flatnonzero(~among.forced)
+        for cell in extra[np.argsort(-among.cost[extra], kind="stable")]:
+            if time.monotonic() > until:
+                break
+            left[cell] = False
+            price = np.where(left, among.cost, np.inf)
+            for at in sorted(self._needing[cells[cell]]):
+                way = moves.way(aims, at, price)
+                if way is None:
+                    left[cell] = True
+                    break
+                self._keep(at, ReachingMove(cells[way.cells], way.need))
+        return _chosen(len(hidden), cells[left])
+
+
+def _chosen(number: int, cells: IntArray) -> BoolArray:
+    chosen = np.zeros(number, dtype=np.bool_)
+    chosen[cells] = True
+    return chosen
+
+
+#: Costs are whole: a bound so near below a cost has met it.
+_MET = 0.5
+#: Reduced costs are compared with this tolerance.
+_NEAR = 1e-3
+#: Cuts at whole patterns are looked for around them.
+_BLURS = (1e-2, 1e-3, 0.0)
+
+
+class Branching:
+    """The search for the cheapest pattern.
+
+    Args:
+        relaxation: Its cuts; more are added to it.
+        nodes: At how many nodes a round gives up; without, at none.
+    """
+
+    def __init__(self, relaxation: Relaxation, nodes: int | None = None) -> None:
+        import highspy
+
+        self._highspy: Any = highspy
+        self.relaxation = relaxation
+        self.movable = relaxation.movable
+        self.separator = relaxation.separator
+        self.guide = GuidedSearch(self.separator)
+        #: Hiding everything is safe: that is checked before there are movable cells.
+        self.best: BoolArray = np.ones(len(self.movable), dtype=np.bool_)
+        self.cost = self.movable.paid(self.best)
+        self.bound = 0.0
+        self.rounds = 0
+        #: Steps of the solver so far.
+        self.work = 0
+        self._nodes = nodes
+
+    @property
+    def proven(self) -> bool:
+        """Whether no pattern is cheaper than the best one found."""
+        return self.movable.whole(max(self.bound, self.relaxation.objective)) >= self.cost
+
+    @property
+    def gap(self) -> float:
+        """By how much the best pattern is dearer than what is proven."""
+        return self.cost - max(self.bound, self.relaxation.objective)
+
+    @property
+    def proven_bound(self) -> int:
+        """No pattern costs less, as far as the branching has shown."""
+        problem = self.relaxation.problem
+        return problem.cost_of(problem.hidden) + self.movable.whole(self.bound)
+
+    def complete(self, start: BoolArray, until: float) -> None:
+        """Complete cells to a pattern, and keep it if it is the best."""
+        found = self.guide.pattern(self.relaxation.x, start, until)
+        if found is not None:
+            self.keep(found)
+
+    def keep(self, chosen: BoolArray) -> bool:
+        """Keep a pattern if it is cheaper than the best one and certified."""
+        cheaper = self.movable.cost[chosen].sum() < self.movable.cost[self.best].sum()
+        if not cheaper or len(self._unprotected(chosen)):
+            return False
+        self.best, self.cost = chosen, self.movable.paid(chosen)
+        return True
+
+    def _unprotected(self, chosen: BoolArray) -> npt.NDArray[np.int64]:
+        problem = self.relaxation.problem
+        return certify(problem, self.movable.hidden(problem, chosen)).unprotected
+
+    def round(self, until: float) -> bool:
+        """Solve the 0/1 program, then look for cuts that its solution violates.
+
+        Returns:
+            Whether it came to something; if not, it is proven, or its limits struck.
+        """
+        self.rounds += 1
+        found = self._solved(until)
+        if found is None:
+            return False
+        cuts = self._cuts_at(found, until)
+        if not cuts and len(self._unprotected(found)):
+            cuts = self._last_cuts(found)
+        if cuts:
+            self.relaxation.add(cuts)
+            self.complete(found, until)
+        else:
+            self.keep(found)
+        return True
+
+    def _cuts_at(self, chosen: BoolArray, until: float) -> list[CuttingPlane]:
+        x = chosen.astype(np.float64)
+        for blur in _BLURS:
+            cuts = self.separator.cuts(x, blur, until)
+            if cuts:
+                return cuts
+        return []
+
+    def _last_cuts(self, chosen: BoolArray) -> list[CuttingPlane]:
+        """Cuts for a pattern that is not safe though small moves do not show it."""
+        x = chosen.astype(np.float64)
+        wide = [self.separator.cut_for(int(at), x) for at in self.separator.open_at(x)]
+        cuts = [cut for cut in wide if cut is not None]
+        if cuts:
+            return cuts
+        # Hiding less is no safer: at least one more cell must be hidden.
+        cells = np.flatnonzero(~chosen).astype(np.int64)
+        return [CuttingPlane(cells=cells, coef=np.ones(cells.size))]
+
+    def _solved(self, until: float) -> BoolArray | None:
+        """A cheapest pattern that fulfils all cuts and is cheaper than the best; or none."""
+        solver = self._loaded(until)
+        solver.run()
+        status, known = solver.getModelStatus(), solver.getInfo()
+        statuses = self._highspy.HighsModelStatus
+        self.work += max(0, int(known.simplex_iteration_count))
+        if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
+            self.bound = self.movable.below(self.cost) + 1.0
+            return None
+        if status not in (statuses.kOptimal, statuses.kTimeLimit, statuses.kSolutionLimit):
+            raise SuppressionError(
+                "the solver could not decide on a cheapest pattern",
+                code="solver",
+                hint="report this, or use the method auto",
+            )
+        self.bound = max(
+            self.bound, min(float(known.mip_dual_bound), self.cost + self.movable.tiny)
+        )
+        if status == statuses.kTimeLimit or not math.isfinite(known.objective_function_value):
+            return None
+        return np.array(solver.getSolution().col_value) > 0.5
+
+    def _loaded(self, until: float) -> Any:
+        solver = self._highspy.Highs()
+        for option, setting in (
+            ("output_flag", False),
+            ("threads", 1),
+            ("mip_rel_gap", 0.0),
+            ("mip_abs_gap", _MET),
+            ("mip_feasibility_tolerance", 1e-9),
+            ("time_limit", max(0.1, min(until - time.monotonic(), 1e9))),
+        ):
+            solver.setOptionValue(option, setting)
+        if self._nodes is not None:
+            solver.setOptionValue("mip_max_nodes", self._nodes)
+        number = len(self.movable)
+        low, high = self._ranges()
+        solver.addVars(number, low, high)
+        every = np.arange(number, dtype=np.int32)
+        solver.changeColsCost(number, every, self.movable.cost)
+        kinds = np.full(number, self._highspy.HighsVarType.kInteger)
+        solver.changeColsIntegrality(number, every, kinds)
+        for cut in self.relaxation.cuts:
+            cells = cut.cells.astype(np.int32)
+            solver.addRow(cut.least, self._highspy.kHighsInf, cells.size, cells, cut.coef)
+        paid = np.flatnonzero(self.movable.cost).astype(np.int32)
+        most, prices = self.movable.below(self.cost), self.movable.cost[paid]
+        solver.addRow(-self._highspy.kHighsInf, most, paid.size, paid, prices)
+        return solver
+
+    def _ranges(self) -> tuple[FloatArray, FloatArray]:
+        """Cells whose hiding or showing alone makes a pattern too dear are settled."""
+        low, high = self.movable.forced.astype(np.float64), np.ones(len(self.movable))
+        room = self.movable.below(self.cost) - self.relaxation.proved + _NEAR
+        high[(self.relaxation.worth > room) & ~self.movable.forced] = 0.0
+        low[self.relaxation.worth < -room] = 1.0
+        return low, high
+
+
+#: Patterns are looked for after so many rounds of cuts.
+_PAUSE = 5
+#: With more cells that may be hidden, the method `fast` finds the first pattern.
+_SMALL = 5_000
+#: Cells that the relaxation hides by more are hidden.
+_SURE = 0.9
+
+
+def protect_optimal(
+    problem: SuppressionProblem,
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[str], None] | None = None,
+    seed: int = 0,
+) -> Pattern:
+    """Hide cells so that all sensitive ones are protected, at the lowest cost.
+
+    Args:
+        problem: The cells, costs, levels and relations.
+        time_limit: Seconds after which the best pattern found so far is returned, with
+            `complete=False` and the bound that is proven.
+        progress: Called with a line of text now and then.
+        seed: Draws for the first pattern of large problems; what follows is not random.
+    """
+    began = time.monotonic()
+    until = math.inf if time_limit is None else began + time_limit
+    tell = progress or (lambda line: None)
+    search = _begun(problem, time_limit, tell, seed)
+    relaxation = search.relaxation
+    while not relaxation.complete and not search.proven and time.monotonic() < until:
+        relaxation.round(until)
+        if relaxation.rounds % _PAUSE == 0 or relaxation.complete:
+            search.complete(relaxation.x > _SURE, until)
+            tell(_line(search))
+    while not search.proven and time.monotonic() < until:
+        search.round(until)
+        tell(_line(search))
+    return _pattern(search, time.monotonic() - began)
+
+
+def _begun(
+    problem: SuppressionProblem, time_limit: float | None, tell: Callable[[str], None], seed: int
+) -> Branching:
+    """The search with a first pattern."""
+    if int((problem.state != CellState.fixed).sum()) <= _SMALL:
+        search = Branching(Relaxation(problem))
+        search.complete(search.movable.forced, math.inf)
+        return search
+    first = protect_fast(problem, time_limit=time_limit, progress=tell, seed=seed)
+    search = Branching(Relaxation(problem, possible=first.safe))
+    search.keep(first.hidden[search.movable.unknowns.cells])
+    return search
+
+
+def _line(search: Branching) -> str:
+    bound = max(search.relaxation.bound, search.proven_bound)
+    problem = search.relaxation.problem
+    best = problem.cost_of(problem.hidden) + search.cost
+    cuts = len(search.relaxation.cuts)
+    return f"best {best:,}, bound {bound:,}, {cuts:,} cuts, {search.rounds:,} branchings"
+
+
+def _pattern(search: Branching, seconds: float) -> Pattern:
+    problem = search.relaxation.problem
+    hidden = search.relaxation.movable.hidden(problem, search.best)
+    cost = problem.cost_of(hidden)
+    bound = max(search.relaxation.bound, search.proven_bound)
+    return certified(
+        problem,
+        hidden,
+        "optimal",
+        bound=cost if search.proven else min(bound, cost),
+        complete=search.proven,
+        seconds=seconds,
+    )

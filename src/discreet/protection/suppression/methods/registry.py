@@ -1,0 +1,89 @@
+"""The methods of cell suppression by name.
+
+In: a `SuppressionProblem` and the name of a method. Out: the `Pattern` that it finds,
+audited. CONFIDENTIAL. A method is loaded when it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal, get_args
+
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.relaxation import lower_bound_of
+from discreet.protection.suppression.problem.system import SuppressionProblem
+from discreet.protection.suppression.proof.certificate import Pattern
+
+__all__ = ["METHODS", "Method", "Progress", "find_pattern"]
+
+#: The names of the methods.
+Method = Literal["auto", "fast", "optimal", "modular", "hypercube"]
+METHODS: tuple[str, ...] = get_args(Method)
+
+#: Takes a line of text now and then.
+Progress = Callable[[str], None]
+
+_SHOWN = 20
+
+
+def find_pattern(
+    problem: SuppressionProblem,
+    method: Method = "auto",
+    *,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+) -> Pattern:
+    """Find which cells to hide.
+
+    Args:
+        problem: The cells, costs, levels and relations.
+        method: "auto": near the lowest cost, with a bound; "fast": quickly, at any size;
+            "optimal": the lowest cost, proven; "modular" and "hypercube": the methods of
+            these names, repaired where an audit finds cells open.
+        time_limit: Seconds after which the best pattern so far is returned; it is
+            audited too.
+        progress: Is told what is being done.
+        seed: For methods that draw; the same seed gives the same pattern.
+
+    Returns:
+        A pattern that protects every sensitive cell, with a bound on what others cost.
+
+    >>> find_pattern(None, "magic")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SuppressionError: [method] there is no method 'magic'
+      Hint: methods: auto, fast, optimal, modular, hypercube
+    """
+    if method not in METHODS:
+        raise SuppressionError(
+            f"there is no method {method!r}",
+            code="method",
+            hint=f"methods: {', '.join(METHODS)}",
+        )
+    if time_limit is not None and not time_limit > 0:
+        raise SuppressionError("a time limit is more than 0 seconds", code="time-limit")
+    problem.check()
+    module = importlib.import_module(f"discreet.protection.suppression.methods.{method}")
+    protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
+    pattern = protect(problem, time_limit=time_limit, progress=progress, seed=seed)
+    _refuse_unsafe(problem, pattern)
+    if pattern.bound is None:
+        pattern = replace(pattern, bound=min(lower_bound_of(problem), pattern.cost))
+    return pattern
+
+
+def _refuse_unsafe(problem: SuppressionProblem, pattern: Pattern) -> None:
+    """What is not proven to be safe is never handed on."""
+    if pattern.safe:
+        return
+    cells = [problem.name(int(at)) for at in pattern.certificate.unprotected]
+    more = f" and {len(cells) - _SHOWN:,} more" if len(cells) > _SHOWN else ""
+    raise SuppressionError(
+        f"{len(cells):,} sensitive cells are not proven to be protected",
+        code="unprotected",
+        where="; ".join(cells[:_SHOWN]) + more,
+        hint="allow more time, or use another method",
+    )

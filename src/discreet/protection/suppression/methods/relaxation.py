@@ -1,0 +1,300 @@
+"""`Relaxation` and quick bounds: what protection costs at least. CONFIDENTIAL.
+
+In: a `SuppressionProblem`. Out: the cheapest fractional pattern that fulfils all cuts found
+so far, better with every round; its cost is a bound that no safe pattern is below, and how
+much of each cell it hides guides the search. For problems of any size, the relations of
+sensitive cells alone give a bound: prices are handed out among their demands, none twice.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numba
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.cuts import (
+    CuttingPlane,
+    MovableCells,
+    Separator,
+    aims_of,
+    bridge_cuts,
+    movable_cells,
+    relation_cuts,
+)
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.unknowns import TOLERANCE, outer_bounds, unknowns_of
+
+__all__ = ["Relaxation", "lower_bound_of", "quick_lower_bound", "single_relation_bounds"]
+
+
+#: Cells are taken as hidden by so much more, first by this, then by that.
+_BLURS = (1e-2, 1e-4)
+#: Cuts that were not tight for so many rounds are put aside.
+_OLD = 12
+
+
+class Relaxation:
+    """The linear program over all cuts found so far.
+
+    Args:
+        problem: The problem; a `SuppressionError` names the cells that cannot be protected.
+        possible: Whether some pattern is known to protect all of them: saves a proof.
+    """
+
+    def __init__(self, problem: SuppressionProblem, *, possible: bool = False) -> None:
+        import highspy
+
+        self._highspy: Any = highspy
+        self.problem = problem
+        self.movable: MovableCells = movable_cells(problem, possible=possible)
+        self.separator = Separator(self.movable)
+        self.x: FloatArray = self.movable.forced.astype(np.float64)
+        self.worth = np.zeros(len(self.movable))
+        self.objective = self.proved = 0.0
+        self.rounds = 0
+        self.complete = not len(self.separator.aims)
+        self._blur = 0
+        self._begun = False
+        self._rows: list[CuttingPlane] = []
+        self._age: IntArray = np.zeros(0, dtype=np.int64)
+        self._aside: list[CuttingPlane] = []
+        self._solver = self._loaded()
+
+    def _loaded(self) -> Any:
+        number = len(self.movable)
+        solver = self._highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.setOptionValue("threads", 1)
+        solver.addVars(number, self.movable.forced.astype(np.float64), np.ones(number))
+        every = np.arange(number, dtype=np.int32)
+        solver.changeColsCost(number, every, self.movable.cost)
+        return solver
+
+    @property
+    def bound(self) -> int:
+        """No pattern that protects all sensitive cells costs less."""
+        already = self.problem.cost_of(self.problem.hidden)
+        return already + self.movable.whole(self.objective)
+
+    @property
+    def cuts(self) -> list[CuttingPlane]:
+        """All cuts found so far."""
+        return [*self._rows, *self._aside]
+
+    @property
+    def guide(self) -> FloatArray:
+        """How much of each cell of the problem the fractional pattern hides, 0 to 1."""
+        guide = self.problem.hidden.astype(np.float64)
+        guide[self.movable.unknowns.cells] = self.x
+        return guide
+
+    def improve(self, seconds: float) -> bool:
+        """Look for cuts for a while; whether the bound may still rise by going on.
+
+        Args:
+            seconds: When to stop. The bound holds whenever it stops.
+        """
+        until = time.monotonic() + seconds
+        while not self.complete and time.monotonic() < until:
+            self.round(until)
+        return not self.complete
+
+    def round(self, until: float = math.inf) -> None:
+        """Find violated cuts and solve the program with them."""
+        self.rounds += 1
+        self._begin()
+        found = [cut for cut in self._aside if cut.missing(self.x) > 1e-6]
+        found += bridge_cuts(self.movable, self.x)
+        found += self.separator.cuts(self.x, _BLURS[self._blur], until)
+        if self.add(found):
+            self.solve()
+        elif time.monotonic() < until:
+            self._blur += 1
+            self.complete = self._blur == len(_BLURS)
+            self._blur = min(self._blur, len(_BLURS) - 1)
+
+    def near(self, rounds: int, over: Callable[[], bool]) -> None:
+        """Take in what single relations ask for, without any attack: quick at any size.
+
+        Args:
+            rounds: How often relations are looked at.
+            over: Whether to stop, asked before each round.
+        """
+        self._begin()
+        for _ in range(rounds):
+            if over() or not self.add(bridge_cuts(self.movable, self.x)):
+                break
+            self.solve()
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self.add(relation_cuts(self.movable, self.separator.aims))
+            self.solve()
+
+    def add(self, cuts: Iterable[CuttingPlane]) -> int:
+        """Take in cuts; how many were not there yet."""
+        fresh = {cut.key: cut for cut in cuts}
+        for cut in fresh.values():
+            cells = cut.cells.astype(np.int32)
+            self._solver.addRow(cut.least, self._highspy.kHighsInf, cells.size, cells, cut.coef)
+        self._aside = [cut for cut in self._aside if cut.key not in fresh]
+        self._rows += fresh.values()
+        self._age = np.concatenate([self._age, np.zeros(len(fresh), dtype=np.int64)])
+        return len(fresh)
+
+    def solve(self) -> None:
+        """Solve the program as it stands; anew, where going on from the last time fails."""
+        self._solver.run()
+        optimal = self._highspy.HighsModelStatus.kOptimal
+        if self._solver.getModelStatus() != optimal:
+            self._solver.clearSolver()
+            self._solver.run()
+        if self._solver.getModelStatus() != optimal:
+            raise SuppressionError(
+                "the solver found no cheapest fractional pattern",
+                code="solver",
+                hint="report this: hiding everything fulfils every cut",
+            )
+        answer = self._solver.getSolution()
+        self.x = np.clip(np.array(answer.col_value, dtype=np.float64), 0.0, 1.0)
+        weights = np.maximum(np.array(answer.row_dual, dtype=np.float64), 0.0)
+        self._prove(weights)
+        self._put_aside(weights)
+
+    def _prove(self, weights: FloatArray) -> None:
+        """The bound that multipliers of the cuts prove, whatever the solver says."""
+        rest = self.movable.cost.copy()
+        total = 0.0
+        for at in np.flatnonzero(weights):
+            cut = self._rows[at]
+            rest[cut.cells] -= weights[at] * cut.coef
+            total += float(weights[at]) * cut.least
+        free = ~self.movable.forced
+        self.worth = rest
+        self.proved = total + float(np.minimum(rest, 0.0)[free].sum() + rest[~free].sum())
+        self.objective = max(self.objective, self.proved)
+
+    def _put_aside(self, weights: FloatArray) -> None:
+        """Take cuts out of the program that have not been tight for long."""
+        self._age = np.where(weights > 0, 0, self._age + 1)
+        old = np.flatnonzero(self._age > _OLD).astype(np.int32)
+        if old.size < max(100, len(self._rows) // 3):
+            return
+        self._solver.deleteRows(old.size, old)
+        gone = set(old.tolist())
+        self._aside += [self._rows[at] for at in old]
+        self._rows = [cut for at, cut in enumerate(self._rows) if at not in gone]
+        self._age = np.delete(self._age, old)
+
+    def __repr__(self) -> str:
+        return f"<Relaxation (confidential): {len(self._rows):,} cuts, {self.rounds:,} rounds>"
+
+
+#: With more cells that may be hidden, there is no linear program over them.
+_MANY = 100_000
+_ROUNDS = 12
+#: Demands ask for so much less than they could, against rounding.
+_SLACK = 1e-7
+#: What rounding of sums of prices may amount to, relatively and in units.
+_ROUNDING, _WHOLE = 1e-9, 1e-4
+
+
+def single_relation_bounds(
+    problem: SuppressionProblem, over: Callable[[], bool]
+) -> Relaxation | None:
+    """What single relations ask for, as a linear program; None if there are too many cells.
+
+    Args:
+        problem: The problem; some pattern must be known to protect its cells.
+        over: Whether time is up.
+    """
+    if int((problem.state != CellState.fixed).sum()) > _MANY or over():
+        return None
+    relaxation = Relaxation(problem, possible=True)
+    relaxation.near(_ROUNDS, over)
+    return relaxation
+
+
+def lower_bound_of(problem: SuppressionProblem) -> int:
+    """No pattern that protects all sensitive cells costs less; quick at any size."""
+    near = single_relation_bounds(problem, lambda: False)
+    return quick_lower_bound(problem) if near is None else near.bound
+
+
+def quick_lower_bound(problem: SuppressionProblem) -> int:
+    """No pattern that protects all sensitive cells costs less.
+
+    Args:
+        problem: The problem.
+
+    Returns:
+        A whole cost, at least what the cells cost that are hidden in every pattern.
+    """
+    unknowns = unknowns_of(problem, problem.state != CellState.fixed)
+    low, high = outer_bounds(unknowns)
+    forced = problem.hidden[unknowns.cells]
+    price = np.where(forced, 0.0, problem.cost[unknowns.cells].astype(np.float64))
+    aims, links = aims_of(unknowns), unknowns.relations
+    first, entries = links.by_cell
+    total = _ascended(
+        (aims.cell, aims.side.astype(np.int64), aims.level),
+        (first, entries, links.row),
+        (links.start, links.cell, links.coef.astype(np.float64)),
+        (low, high, forced, price),
+    )
+    above = math.ceil(total * (1.0 - _ROUNDING) - _WHOLE)
+    return problem.cost_of(problem.hidden) + max(0, above)
+
+
+@numba.njit(cache=True, nogil=True)
+def _ascended(aims: Any, by_cell: Any, by_row: Any, cells: Any) -> float:
+    """The sum of what demands may be charged; `price` is used up on the way."""
+    first, entries, row = by_cell
+    start, cell, coef = by_row
+    low, high, forced, price = cells
+    total = 0.0
+    for at in range(aims[0].size):
+        own, side, level = aims[0][at], aims[1][at], aims[2][at]
+        for entry in entries[first[own] : first[own + 1]]:
+            begin, end = start[row[entry]], start[row[entry] + 1]
+            asked = 1.0 - TOLERANCE / level - _SLACK
+            for k in range(begin, end):
+                if k != entry and forced[cell[k]]:
+                    asked -= _room(-coef[k] / coef[entry], side, low, high, cell[k]) / level
+            if not asked > _SLACK:
+                continue
+            most = np.inf
+            for k in range(begin, end):
+                if k != entry and not forced[cell[k]]:
+                    room = _room(-coef[k] / coef[entry], side, low, high, cell[k])
+                    share = min(room / (level * asked), 1.0)
+                    if share > 0.0:
+                        most = min(most, price[cell[k]] / share)
+            # No cell in reach at all: the problem has no solution, which is said elsewhere.
+            if most <= 0.0 or most == np.inf:
+                continue
+            total += most
+            for k in range(begin, end):
+                if k != entry and not forced[cell[k]]:
+                    room = _room(-coef[k] / coef[entry], side, low, high, cell[k])
+                    share = min(room / (level * asked), 1.0)
+                    price[cell[k]] = max(0.0, price[cell[k]] - most * share)
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def _room(weight: float, side: int, low: Any, high: Any, at: int) -> float:
+    """How much a cell can add to the move of another one, to one side or to both."""
+    above: float = weight * high[at] if weight > 0.0 else weight * low[at]
+    below: float = -weight * low[at] if weight > 0.0 else -weight * high[at]
+    if side > 0:
+        return above
+    both: float = above + below
+    return below if side < 0 else both

@@ -1,0 +1,432 @@
+"""Stepwise release: hide all, then publish the dearest cells again. CONFIDENTIAL.
+
+In: a `DraftPattern` with many sensitive cells. Out: the same with a pattern and a proof for
+every sensitive cell, or nothing changed if the problem is not of the kind. Cells are
+published in order of their cost, batch by batch, as long as deviations of all leaves still
+move every sensitive cell. Where one does not move, the published cells whose sums hold it
+back most are hidden again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.protection.suppression.methods.worktime import WorkTime
+from discreet.protection.suppression.problem.system import CellState
+from discreet.protection.suppression.problem.unknowns import TOLERANCE
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.leaves import Leaves, leaves_of
+from discreet.protection.suppression.proof.projection_bounds import (
+    BAND,
+    WAVE_COLUMNS,
+    LeafSums,
+    ProjectionEffort,
+    WaveTargets,
+    distances_reached,
+    exact_waves,
+    holding_weights,
+    leaf_sums,
+    wave_targets,
+    waves,
+)
+
+__all__ = ["TakeBackLimits", "obstacle_cells", "released_stepwise"]
+
+
+#: How sums that hold cells back are found: steps, and what may be missing.
+_STEPS, _FINE = 300, 1e-4
+#: The least weight that counts, how many sums are looked at per cell to take back, and at most.
+_HOLDS, _SUMS, _MOST_SUMS = 0.05, 40, 1_000
+#: Columns in which cells are pushed, at most.
+_COLUMNS = 4 * BAND
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakeBackLimits:
+    """How many cells are taken back.
+
+    Args:
+        number: For each cell that does not move.
+        near: Whether all sums near by count, however little they hold it back.
+    """
+
+    number: int
+    near: bool = False
+
+
+def obstacle_cells(
+    leaves: Leaves, sums: LeafSums, aims: WaveTargets, which: IntArray, known: BoolArray,
+    rank: IntArray, how: TakeBackLimits,
+) -> IntArray:  # fmt: skip
+    """Cells behind the sums that hold each of some aims back.
+
+    Args:
+        leaves: The leaves.
+        sums: The sums that hold them.
+        aims: All aims.
+        which: Those that are held back.
+        known: What is published.
+        rank: Cells of a higher rank are taken first; those from `len(rank)` on as many as
+            asked for, others only where there is none of these, those below 0 never.
+        how: How many.
+    """
+    links = leaves.problem.relations
+    weight = holding_weights(sums, _pushed(leaves, aims, which), _STEPS, _FINE)
+    least = 0.0 if how.near else _HOLDS
+    most = min(_SUMS * how.number, _MOST_SUMS)
+    start, held_by = _holders(
+        which, aims.start, aims.at, sums.first, sums.of, sums.start, sums.at, weight, least, most
+    )
+    found = _origins_of(
+        start, sums.cells[held_by], sums.way, links.start, links.cell, known, rank, how.number
+    )
+    return np.unique(found)
+
+
+def _pushed(leaves: Leaves, aims: WaveTargets, which: IntArray) -> FloatArray:
+    """Each aim pushed by one unit per leaf; neighbours in different columns."""
+    columns = min(-(-which.size // BAND) * BAND, _COLUMNS)
+    pushed = np.zeros((len(leaves), columns))
+    for column in range(columns):
+        for one in which[column::columns]:
+            pushed[aims.at[aims.start[one] : aims.start[one + 1]], column] += 1.0
+    return pushed
+
+
+@numba.njit(cache=True, nogil=True)
+def _holders(
+    aims: Any, start: Any, at: Any, first: Any, of: Any, sum_start: Any, sum_at: Any, weight: Any,
+    least: float, most: int,
+) -> Any:  # fmt: skip
+    """For each aim, the sums of weight that hang together with its leaves, heaviest first."""
+    begin = np.zeros(aims.size + 1, dtype=np.int64)
+    chosen = [np.int64(0) for _ in range(0)]
+    seen = np.full(sum_start.size, -1, dtype=np.int64)
+    for i in range(aims.size):
+        column = i % weight.shape[1]
+        done = len(chosen)
+        for k in range(start[aims[i]], start[aims[i] + 1]):
+            for entry in range(first[at[k]], first[at[k] + 1]):
+                s = of[entry]
+                if seen[s] != i and weight[s, column] >= least:
+                    seen[s] = i
+                    chosen.append(np.int64(s))
+        while done < len(chosen) and len(chosen) - begin[i] < most:
+            own = chosen[done]
+            done += 1
+            for k in range(sum_start[own], sum_start[own + 1]):
+                for entry in range(first[sum_at[k]], first[sum_at[k] + 1]):
+                    s = of[entry]
+                    if seen[s] != i and weight[s, column] >= least:
+                        seen[s] = i
+                        chosen.append(np.int64(s))
+        begin[i + 1] = len(chosen)
+    order = np.array(chosen)
+    for i in range(aims.size):
+        listed = order[begin[i] : begin[i + 1]].copy()
+        size = np.array([-weight[s, i % weight.shape[1]] for s in listed])
+        order[begin[i] : begin[i + 1]] = listed[np.argsort(size, kind="mergesort")]
+    return begin, order
+
+
+@numba.njit(cache=True, nogil=True)
+def _origins_of(
+    start: Any, cells: Any, way: Any, row_start: Any, row_cell: Any, known: Any, rank: Any,
+    number: int,
+) -> Any:  # fmt: skip
+    """From each list of sums, cells of the highest ranks that the first sums come from."""
+    chosen = [np.int64(0) for _ in range(0)]
+    for i in range(start.size - 1):
+        taken, spare = 0, np.int64(-1)
+        for k in range(start[i], start[i + 1]):
+            found: Any = _origins(cells[k], way, row_start, row_cell, known, rank)
+            if len(found) and (spare < 0 or rank[found[0]] > rank[spare]):
+                spare = found[0]
+            for cell in found:
+                if taken < number and rank[cell] >= rank.size:
+                    chosen.append(cell)
+                    taken += 1
+        if taken == 0 and spare >= 0:
+            chosen.append(spare)
+    return np.array(chosen)
+
+
+@numba.njit(cache=True, nogil=True)
+def _origins(cell: Any, way: Any, row_start: Any, row_cell: Any, known: Any, rank: Any) -> Any:
+    """The known cells that a sum comes from, those of high rank first."""
+    found = [np.int64(cell)]
+    stack = [np.int64(cell)]
+    while len(stack) > 0:
+        top = stack.pop()
+        r = way[top]
+        if r < 0:
+            continue
+        for k in range(row_start[r], row_start[r + 1]):
+            part = np.int64(row_cell[k])
+            if part == top:
+                continue
+            if known[part]:
+                found.append(part)
+            else:
+                stack.append(part)
+    usable = np.array([c for c in found if rank[c] >= 0])
+    ranked = np.array([-rank[c] for c in usable])
+    return usable[np.argsort(ranked, kind="mergesort")]
+
+
+#: With fewer sensitive cells, or a smaller share of them, single flows hide less.
+_LEAST, _SHARE = 500, 0.4
+#: With a larger share of cells that move in no wave the problem is not of the kind.
+_HOPELESS = 0.01
+#: How many cells there are after each batch, as a share of the leaves, or of the cells that
+#: may be published if these are fewer.
+_BATCHES = (0.4, 0.65, 0.85, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
+#: Whoever takes back so many cells takes them from all sums near by.
+_ALL = 1_000
+#: Cells taken back per cell that does not move, try by try; then the batch is given up.
+_TAKEN_BACK = (0, 0, 2, 4, 8, 16, _ALL, _ALL, _ALL, _ALL)
+#: A batch is given up as well if a larger share of the cells does not move.
+_TOO_MANY = 0.1
+#: No batch is begun after so much work.
+_EFFORT = 1e10
+#: A batch that fails is halved down to so many cells.
+_SMALLEST = 20
+#: It ends after a batch of which a smaller share can be published.
+_WORTH = 0.2
+#: Nearly exact waves must move cells by so much more.
+_MARGIN = 1e-2
+#: Which share of the cells each of the first waves is to move.
+_WISHED = 0.35
+#: Waves for few cells start near zero.
+_NEAR = 0.1
+#: Smaller moves are none, in units.
+_NO_MOVE = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ReleaseState:
+    """What is published, and waves that show that every aim is still reached."""
+
+    known: BoolArray
+    moved: FloatArray
+
+
+def released_stepwise(
+    hiding: DraftPattern, watch: WorkTime, seed: int = 0, *, always: bool = False
+) -> bool:
+    """Hide everything, then publish what can be; whether the problem is of that kind.
+
+    Args:
+        hiding: A problem without any work done; afterwards with a pattern, and proofs for
+            all cells but those that no wave moves even if everything is hidden.
+        watch: The time limit; once it has struck, little more is published.
+        seed: Draws; the same seed gives the same pattern.
+        always: Whether to do so with few sensitive cells, too.
+    """
+    watched = int(hiding.unknowns.sensitive.sum())
+    if not always and (watched < _LEAST or watched < _SHARE * len(hiding)):
+        return False
+    leaves = leaves_of(hiding.problem) if watched else None
+    if leaves is None:
+        return False
+    before = hiding.target.copy()
+    hiding.halve()
+    work = _StepwiseRelease(hiding, leaves, seed)
+    state = work.first()
+    if state is None:
+        hiding.target = before
+        return False
+    work.hand_over(_published(work, state, watch))
+    return True
+
+
+def _published(work: _StepwiseRelease, state: _ReleaseState, watch: WorkTime) -> _ReleaseState:
+    """The last state that is proven exactly, after publishing batch by batch."""
+    done = state
+    todo = list(work.batches())[::-1]
+    while todo and work.effort.spent <= _EFFORT and not watch.over():
+        batch = todo.pop()
+        trial = work.published(state, batch, watch)
+        if trial is None or work.worth(trial) <= work.worth(state):
+            if batch.size < _SMALLEST:
+                break
+            todo.extend((batch[batch.size // 2 :], batch[: batch.size // 2]))
+            continue
+        gained = int(trial.known.sum() - state.known.sum())
+        state = trial
+        watch.tell(f"publish: {int(state.known.sum()):,} cells")
+        if watch.limited:
+            done = work.proven(state, watch) or done
+        if gained < _WORTH * batch.size:
+            break
+    watch.tell("prove")
+    return work.proven(state, watch) or done
+
+
+class _StepwiseRelease:
+    """Publishes cells as long as waves move every sensitive cell."""
+
+    def __init__(self, hiding: DraftPattern, leaves: Leaves, seed: int) -> None:
+        self.hiding, self.leaves = hiding, leaves
+        at = np.flatnonzero(hiding.unknowns.sensitive)
+        want = np.maximum(hiding.target[at], hiding.target[at + len(hiding)])
+        self.aims = wave_targets(leaves, hiding.unknowns.cells[at], want)
+        self.required = np.ones(len(at), dtype=np.bool_)
+        self.effort = ProjectionEffort()
+        self._draw = np.random.default_rng([seed, 3])
+        problem = hiding.problem
+        free = np.flatnonzero(problem.state == CellState.free)
+        self.order = free[np.argsort(-problem.cost[free], kind="stable")]
+        self._rank = np.full(len(problem), -1, dtype=np.int64)
+        self._rank[self.order] = np.arange(self.order.size)
+
+    def worth(self, state: _ReleaseState) -> int:
+        """What the published cells would cost if they were hidden."""
+        return int(self.hiding.problem.cost[state.known].sum())
+
+    def batches(self) -> Iterator[IntArray]:
+        """The cells that may be published, dearest first."""
+        base = min(len(self.leaves), self.order.size)
+        ends = np.rint(np.array(_BATCHES) * base).astype(np.int64)
+        ends = np.minimum(ends, self.order.size)
+        for first, last in pairwise((0, *ends)):
+            if last > first:
+                yield self.order[first:last]
+
+    def first(self) -> _ReleaseState | None:
+        """Everything hidden that may be; None if waves leave too many cells where they are."""
+        known = self.hiding.problem.state == CellState.fixed
+        sums = leaf_sums(self.leaves, known, self.effort)
+        made = [exact_waves(sums, self.aims, self._first_waves(sums))]
+        far = [self._far(made[0], True)]
+        missed = ~_some(far[0])
+        if missed.any():
+            start = self._rest(_ReleaseState(known=known, moved=made[0]), 1)
+            moved = waves(sums, self.aims, self._all(missed), start)
+            made.append(exact_waves(sums, self.aims, moved))
+            far.append(self._far(made[1], True))
+            missed &= ~_some(far[1])
+        self.required = ~missed
+        if missed.sum() > _HOPELESS * len(self.aims):
+            return None
+        return _ReleaseState(known=known, moved=_needed(made, far))
+
+    def published(
+        self, state: _ReleaseState, cells: IntArray, watch: WorkTime
+    ) -> _ReleaseState | None:
+        """As many of some cells published too as can be; None if that failed."""
+        known = state.known.copy()
+        known[cells] = True
+        return self._settled(
+            _ReleaseState(known=known, moved=state.moved), cells, watch, exact=False
+        )
+
+    def proven(self, state: _ReleaseState, watch: WorkTime) -> _ReleaseState | None:
+        """The same with exact waves; if need be, with fewer cells published."""
+        cells = np.flatnonzero(state.known & (self._rank >= 0)).astype(np.int64)
+        return self._settled(state, cells, watch, exact=True)
+
+    def _settled(
+        self, state: _ReleaseState, cells: IntArray, watch: WorkTime, *, exact: bool
+    ) -> _ReleaseState | None:
+        """Take cells back until waves reach every aim; None if they never do."""
+        known = state.known.copy()
+        still = self.required.copy()
+        made: list[FloatArray] = []
+        far: list[BoolArray] = []
+        sums = leaf_sums(self.leaves, known, self.effort)
+        for turn, back in enumerate(_TAKEN_BACK):
+            if watch.over():
+                return None
+            if back:
+                known[self._in_the_way(sums, known, cells, still, back)] = False
+                sums = leaf_sums(self.leaves, known, self.effort)
+            if turn:
+                moved = waves(sums, self.aims, self._all(still), self._rest(state, turn))
+            else:
+                moved = state.moved[:, :WAVE_COLUMNS] if exact else self._first_waves(sums)
+            moved = exact_waves(sums, self.aims, moved) if exact else moved
+            made.append(moved)
+            far.append(self._far(moved, exact))
+            still &= ~_some(far[-1])
+            if not still.any():
+                return _ReleaseState(known=known, moved=_needed(made, far))
+            if turn and still.sum() > _TOO_MANY * len(still):
+                return None
+        return None
+
+    def _first_waves(self, sums: LeafSums) -> FloatArray:
+        wished = self._draw.random((len(self.aims), WAVE_COLUMNS)) < _WISHED
+        room = self.aims.room[:, None]
+        start = self._draw.uniform(-0.9, 0.9, (len(room), WAVE_COLUMNS)) * room
+        return waves(sums, self.aims, wished, start)
+
+    def _rest(self, state: _ReleaseState, turn: int) -> FloatArray:
+        """Where to start for the aims that are left: waves from before, if there are more."""
+        first = WAVE_COLUMNS + (turn - 1) * BAND
+        if first < state.moved.shape[1]:
+            return state.moved[:, first : first + BAND]
+        room = self.aims.room[:, None]
+        drawn: FloatArray = self._draw.uniform(-_NEAR, _NEAR, (len(room), BAND)) * room
+        return drawn
+
+    def _all(self, aims: BoolArray) -> BoolArray:
+        return np.repeat(aims[:, None], BAND, axis=1)
+
+    def _far(self, moved: FloatArray, exact: bool) -> BoolArray:
+        """Which aims each wave reaches."""
+        want = self.aims.want[:, None]
+        least = want - 0.5 * TOLERANCE if exact else want * (1 + _MARGIN)
+        reach: BoolArray = distances_reached(self.aims, moved) >= least
+        return reach
+
+    def _in_the_way(
+        self, sums: LeafSums, known: BoolArray, cells: IntArray, aims: BoolArray, number: int
+    ) -> IntArray:
+        """Published cells that hold some aims back, so many for each, the chosen ones first."""
+        rank = np.where(known, self._rank, -1)
+        rank[cells] += np.where(rank[cells] >= 0, len(rank), 0)
+        how = TakeBackLimits(number=number, near=number >= _ALL)
+        return obstacle_cells(self.leaves, sums, self.aims, np.flatnonzero(aims), known, rank, how)
+
+    def hand_over(self, state: _ReleaseState) -> None:
+        """Hide what is not published, and store the waves and their mirror images as proofs."""
+        hiding = self.hiding
+        cells = hiding.unknowns.cells
+        hiding.hidden = hiding.must | ~state.known[cells]
+        room = np.minimum(-hiding.unknowns.low, hiding.unknowns.high)
+        for column in state.moved.T:
+            moved = self.leaves.moves(column)[cells]
+            moved[~hiding.hidden | (np.abs(moved) < _NO_MOVE)] = 0.0
+            far = np.abs(moved) > room
+            moved *= np.min(room[far] / np.abs(moved[far]), initial=1.0)
+            every = np.arange(len(cells))
+            hiding.take(every, moved)
+            hiding.take(every, -moved)
+
+
+def _some(reach: BoolArray) -> BoolArray:
+    """Which aims some wave reaches."""
+    found: BoolArray = np.logical_or.reduce(reach, axis=1)
+    return found
+
+
+def _needed(made: list[FloatArray], far: list[BoolArray]) -> FloatArray:
+    """The waves that are needed to reach all aims, those that reach most first."""
+    moved, reach = np.hstack(made), np.hstack(far)
+    missing = _some(reach)
+    chosen: list[int] = []
+    while missing.any():
+        gain = (reach & missing[:, None]).sum(axis=0)
+        chosen.append(int(np.argmax(gain)))
+        missing &= ~reach[:, chosen[-1]]
+    result = np.zeros((len(moved), -(-max(len(chosen), 1) // BAND) * BAND))
+    result[:, : len(chosen)] = moved[:, chosen]
+    return result

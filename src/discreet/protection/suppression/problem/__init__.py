@@ -1,0 +1,1 @@
+"""The problem of suppression: cells, relations, demands; how tables become one system."""

@@ -1,0 +1,393 @@
+"""`Demands`: what is asked for each cell of one table, and of several together. CONFIDENTIAL.
+
+In: what primary rules found, a mask of sensitive cells, or an earlier pattern. Out: per
+cell whether it must be hidden, must be published or is hidden already, its protection
+levels, cost and bounds, in units. Where tables share a cell the strictest demand holds;
+contradictions are refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.parameters import (
+    Cost,
+    Knowledge,
+    distances_to_sensitive,
+    whole_costs,
+)
+from discreet.protection.suppression.problem.system import CellState, Relations
+from discreet.protection.suppression.problem.table_relations import refuse_cells, units_of
+from discreet.tables import CellStatus, ProtectedTable, Table
+
+__all__ = [
+    "CellDemands",
+    "CombinedCells",
+    "Demands",
+    "Earlier",
+    "PrimaryFindings",
+    "bounds_of",
+    "costs_of",
+    "hidden_in",
+    "merged_demands",
+]
+
+
+#: Levels are rounded up to whole units; so little is rounding of doubles.
+_SLACK = 1e-6
+
+
+@runtime_checkable
+class PrimaryFindings(Protocol):
+    """What primary rules found: any object with these columns, one entry per cell.
+
+    It may also have `fixed` (cells that must be published), `secondary` (cells that are
+    hidden already), `cost`, `low` and `high` (given by hand; NaN where not).
+    """
+
+    @property
+    def sensitive(self) -> BoolArray:
+        """Which cells must be hidden."""
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower protection levels, in the unit of the value."""
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper protection levels."""
+
+    @property
+    def sliding(self) -> FloatArray:
+        """Sliding protection levels."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Earlier:
+    """A table that was published before, with its pattern (confidential).
+
+    Args:
+        table: Its true values.
+        hidden: Which of its cells were hidden: one boolean per cell, or the table as
+            it was published.
+        primary: Which of them are sensitive, with their protection levels: these are
+            protected once more, against both tables together.
+    """
+
+    table: Table
+    hidden: BoolArray | ProtectedTable
+    primary: PrimaryFindings | BoolArray | None = None
+
+    def __repr__(self) -> str:
+        return f"<Earlier (confidential): {self.table.name}>"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Demands:
+    """What is asked for each cell of one table, levels in units (confidential)."""
+
+    sensitive: BoolArray
+    fixed: BoolArray
+    secondary: BoolArray
+    lower: IntArray
+    upper: IntArray
+    sliding: IntArray
+    cost: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, asked: PrimaryFindings | BoolArray | None, table: Table, units: int) -> Demands:
+        """The demands of primary rules, or of a mask, on the cells of a table.
+
+        Args:
+            asked: What was found; None: no cell is sensitive.
+            table: The table.
+            units: How many units make one.
+        """
+        size = len(table)
+        none = np.zeros(size, dtype=np.bool_)
+        if asked is None or isinstance(asked, np.ndarray):
+            mask = none if asked is None else _mask(asked, table)
+            nothing = np.zeros(size, dtype=np.int64)
+            levels = (nothing, nothing, nothing)
+            asked = None
+        else:
+            if not isinstance(asked, PrimaryFindings):
+                raise SuppressionError(
+                    "sensitive cells are given as a mask or as what primary rules found",
+                    code="primary",
+                    where=table.name,
+                    hint="one boolean per cell of the table",
+                )
+            mask = _mask(asked.sensitive, table)
+            lower, upper, sliding = (
+                _units(level, units, mask, table)
+                for level in (asked.lower, asked.upper, asked.sliding)
+            )
+            levels = (lower, upper, sliding)
+        return cls(
+            sensitive=mask,
+            fixed=_mask(getattr(asked, "fixed", none), table),
+            secondary=_mask(getattr(asked, "secondary", none), table),
+            lower=levels[0],
+            upper=levels[1],
+            sliding=levels[2],
+            cost=_given(asked, "cost", table),
+            low=_given(asked, "low", table) * units,
+            high=_given(asked, "high", table) * units,
+        )
+
+    @classmethod
+    def before(cls, earlier: Earlier, units: int) -> Demands:
+        """The demands of a table published before: what is known stays known."""
+        hidden = earlier.hidden
+        if isinstance(hidden, ProtectedTable):
+            hidden = hidden_in(earlier.table, hidden)
+        hidden = _mask(hidden, earlier.table)
+        own = cls.of(earlier.primary, earlier.table, units)
+        return cls(
+            sensitive=own.sensitive & hidden,
+            fixed=~hidden,
+            secondary=hidden,
+            lower=own.lower,
+            upper=own.upper,
+            sliding=own.sliding,
+            cost=own.cost,
+            low=own.low,
+            high=own.high,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Demands (confidential) on {len(self.sensitive):,} cells>"
+
+
+def _mask(mask: Any, table: Table) -> BoolArray:
+    array = np.asarray(mask)
+    if array.shape != (len(table),) or array.dtype != np.bool_:
+        raise SuppressionError(
+            "a mask has one boolean for each cell of its table",
+            code="primary",
+            where=table.name,
+            hint="in the order of the cells of the table",
+        )
+    return array
+
+
+def _column(column: Any, table: Table) -> FloatArray:
+    array = np.asarray(column, dtype=np.float64)
+    if array.shape != (len(table),):
+        raise SuppressionError(
+            "protection levels and costs have one entry for each cell",
+            code="primary",
+            where=table.name,
+        )
+    return array
+
+
+def _units(level: Any, units: int, mask: BoolArray, table: Table) -> IntArray:
+    column = np.where(mask, _column(level, table), 0.0)
+    if not np.isfinite(column).all() or (column < 0).any() or (column * units >= 2.0**53).any():
+        raise SuppressionError(
+            "protection levels of sensitive cells are numbers of at least 0",
+            code="primary",
+            where=table.name,
+        )
+    return np.ceil(column * units - _SLACK).astype(np.int64)
+
+
+def _given(asked: Any, name: str, table: Table) -> FloatArray:
+    column = getattr(asked, name, None)
+    if column is None:
+        return np.full(len(table), np.nan)
+    return _column(column, table)
+
+
+def hidden_in(table: Table, published: ProtectedTable) -> BoolArray:
+    """Which cells of a table are hidden in what was published of it.
+
+    Args:
+        table: The true values.
+        published: The table as published, over the same variables.
+    """
+    names = [dimension.name for dimension in published.spanning]
+    own = [dimension.name for dimension in table.dimensions]
+    if sorted(names) != sorted(own) or published.several_figures:
+        raise SuppressionError(
+            "what was published is not this table: its variables or figures differ",
+            code="earlier",
+            where=published.name,
+            hint=f"variables needed: {', '.join(own)}",
+        )
+    index = []
+    for dimension in published.spanning:
+        at = own.index(dimension.name)
+        codes = table.dimensions[at].codes
+        place = np.array([dimension.index.get(code, -1) for code in codes], dtype=np.int32)
+        index.append(place[table.index[at]])
+    listed = np.ones(len(table), dtype=np.bool_)
+    for part in index:
+        listed &= part >= 0
+    status = np.full(len(table), CellStatus.suppressed, dtype=np.int8)
+    places = [part[listed] for part in index]
+    status[listed] = _status(published, places, int(listed.sum()))
+    hidden: BoolArray = status == CellStatus.suppressed
+    return hidden
+
+
+def _status(
+    published: ProtectedTable, index: list[npt.NDArray[np.int32]], length: int
+) -> npt.NDArray[np.int8]:
+    """The status of cells at places of the published table."""
+    flat = np.zeros(length, dtype=np.int64)
+    stored = np.zeros(published.stored, dtype=np.int64)
+    for dimension, part, own in zip(published.spanning, index, published.index, strict=True):
+        flat = flat * len(dimension) + part
+        stored = stored * len(dimension) + own
+    status = published.absent(index, length)
+    if stored.size:
+        at = np.minimum(np.searchsorted(stored, flat), len(stored) - 1)
+        found = stored[at] == flat
+        status[found] = published.status[at[found]]
+    return status
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CombinedCells:
+    """The cells of all tables as cells of a problem (confidential).
+
+    Args:
+        cells: Per table, the problem cell of each of its cells; -1 for empty ones.
+        given: Per table, its values in units.
+        value: Value of each problem cell in units.
+        relations: The relations among them.
+        totals: For each, in how many variables it is no finest code.
+        names: Their names.
+        notes: What happened to values, in words.
+    """
+
+    cells: list[IntArray]
+    given: list[IntArray]
+    value: IntArray
+    relations: Relations
+    totals: IntArray
+    names: Callable[[int], str]
+    notes: list[str]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CellDemands:
+    """What is asked for each cell, levels in units (confidential)."""
+
+    state: npt.NDArray[np.int8]
+    lower: IntArray
+    upper: IntArray
+    sliding: IntArray
+
+
+def merged_demands(
+    system: CombinedCells, demands: Sequence[Demands], zero_cells: str
+) -> CellDemands:
+    """What all tables together ask for each cell: the strictest of them."""
+    size = len(system.value)
+    sensitive, fixed, before = (np.zeros(size, dtype=np.bool_) for _ in range(3))
+    levels = {name: np.zeros(size, dtype=np.int64) for name in ("lower", "upper", "sliding")}
+    empty = sum(
+        int((demand.sensitive & (cells < 0)).sum())
+        for cells, demand in zip(system.cells, demands, strict=True)
+    )
+    if empty:
+        raise SuppressionError(
+            f"{empty:,} sensitive cells are empty",
+            code="empty-cells",
+            hint="everyone knows which cells can have no records; mark zeros of records only",
+        )
+    for cells, demand in zip(system.cells, demands, strict=True):
+        there = cells >= 0
+        sensitive[cells[demand.sensitive]] = True
+        fixed[cells[demand.fixed & there]] = True
+        before[cells[demand.secondary & there]] = True
+        for name, level in levels.items():
+            np.maximum.at(level, cells[demand.sensitive], getattr(demand, name)[demand.sensitive])
+    what = "the cell must be published and must be hidden"
+    hint = "it, or a cell equal to it, is published in another table or marked to be"
+    refuse_cells(
+        np.flatnonzero(fixed & (sensitive | before)), system.names, what, "contradiction", hint
+    )
+    state = np.full(size, CellState.free, dtype=np.int8)
+    if zero_cells == "fixed":
+        state[system.value == 0] = CellState.fixed
+    state[fixed] = CellState.fixed
+    state[before] = CellState.secondary
+    state[sensitive] = CellState.primary
+    return CellDemands(state=state, **levels)
+
+
+def bounds_of(
+    system: CombinedCells, demands: Sequence[Demands], asked: CellDemands, knowledge: Knowledge
+) -> tuple[IntArray, IntArray, IntArray]:
+    """What attackers know of each cell beforehand; bounds given by hand go first.
+
+    Returns:
+        Lowest and highest values, and the lower levels: without negative values no cell
+        can be thought to be further below its value than 0 is.
+    """
+    value = system.value
+    signed = bool((value < 0).any()) if knowledge.negative is None else knowledge.negative
+    lower = asked.lower if signed else np.minimum(asked.lower, np.maximum(value, 0))
+    low, high = knowledge.bounds(value, lower, asked.upper, asked.sliding)
+    told_low = _told(system, [demand.low for demand in demands], np.maximum)
+    told_high = _told(system, [demand.high for demand in demands], np.minimum)
+    low = np.where(np.isfinite(told_low), told_low, low).astype(np.int64)
+    high = np.where(np.isfinite(told_high), told_high, high).astype(np.int64)
+    return low, high, lower
+
+
+def _told(system: CombinedCells, given: Sequence[FloatArray], tighter: np.ufunc) -> FloatArray:
+    """Bounds given by hand, the tightest of each cell; infinite where there are none."""
+    loose = -np.inf if tighter is np.maximum else np.inf
+    told = np.full(len(system.value), loose)
+    for cells, bound in zip(system.cells, given, strict=True):
+        there = np.isfinite(bound) & (cells >= 0)
+        tighter.at(told, cells[there], np.rint(bound[there]))
+    return told
+
+
+def costs_of(
+    rule: Cost,
+    system: CombinedCells,
+    demands: Sequence[Demands],
+    tables: Sequence[Table],
+    asked: CellDemands,
+) -> tuple[IntArray, bool]:
+    """What hiding each cell costs, and whether costs were made coarser to fit."""
+    if rule.of == "unity":
+        size = np.ones(len(system.value))
+    elif rule.of == "distance":
+        size = distances_to_sensitive(rule, system.relations, asked.state == CellState.primary)
+    elif rule.of == "value":
+        size = np.abs(system.value).astype(np.float64)
+    else:
+        size = _sizes(rule.of, system, tables)
+    costs, coarser = whole_costs(rule, size, system.totals)
+    for cells, demand in zip(system.cells, demands, strict=True):
+        told = np.isfinite(demand.cost) & (cells >= 0)
+        costs[cells[told]] = np.maximum(np.rint(demand.cost[told]), 0).astype(np.int64)
+    return costs, coarser
+
+
+def _sizes(column: str, system: CombinedCells, tables: Sequence[Table]) -> FloatArray:
+    """Records of each cell, or the size of another value column."""
+    size = np.zeros(len(system.value))
+    for cells, table in zip(system.cells, tables, strict=True):
+        there = cells >= 0
+        own = table.count if column == "count" else np.abs(units_of(table, column, 0))
+        size[cells[there]] = own[there]
+    return size

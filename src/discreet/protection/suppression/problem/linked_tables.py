@@ -1,0 +1,364 @@
+"""`build_problem`: one problem for one table or several linked ones. CONFIDENTIAL.
+
+In: tables, what primary rules found in them, what was published before. Out: a
+`SuppressionProblem` over all their cells, each of them once, and `TableCells`, which says
+which cells of which table a cell of the problem stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.demands import (
+    CellDemands,
+    CombinedCells,
+    Demands,
+    Earlier,
+    PrimaryFindings,
+    bounds_of,
+    costs_of,
+    merged_demands,
+)
+from discreet.protection.suppression.problem.equal_cells import (
+    LinkedCells,
+    VariableCode,
+    linked_cells,
+    stacked_relations,
+    with_equal_cells_merged,
+)
+from discreet.protection.suppression.problem.parameters import Cost, Knowledge
+from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
+from discreet.protection.suppression.problem.table_relations import (
+    additive_values,
+    refuse_cells,
+    shared_values,
+    table_relations,
+    units_of,
+)
+from discreet.tables import Table
+
+__all__ = ["ProblemSource", "TableCells", "build_problem"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class TableCells:
+    """Where the cells of tables stand in a problem (confidential).
+
+    Several cells of tables are one cell of a problem if they are the same cell of
+    linked tables, or a total and its only part.
+
+    Args:
+        names: Names of the tables, in the order given.
+        cells: Per table, the problem cell of each of its cells; -1 for empty ones,
+            which take no part.
+        values: Per table, the values of its cells in units, as the problem has them.
+        differences: Per table, by how many units these differ from the values given;
+            rounding, or repairs that were asked for.
+        name: Gives the name of a problem cell.
+        notes: What users should know about how the problem was built, in words.
+    """
+
+    names: tuple[str, ...]
+    cells: tuple[IntArray, ...]
+    values: tuple[IntArray, ...]
+    differences: tuple[IntArray, ...]
+    name: Callable[[int], str]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def hidden(self, pattern: BoolArray, table: int = 0) -> BoolArray:
+        """Which cells of one table a pattern hides.
+
+        Args:
+            pattern: Which cells of the problem are hidden.
+            table: Which table, from 0.
+        """
+        if not 0 <= table < len(self.cells):
+            raise SuppressionError(f"there is no table {table}", code="members")
+        cells = self.cells[table]
+        if not pattern.size:
+            return np.zeros(len(cells), dtype=np.bool_)
+        return np.where(cells >= 0, pattern[np.maximum(cells, 0)], False)
+
+    def all_hidden(self, pattern: BoolArray) -> tuple[BoolArray, ...]:
+        """The same for every table."""
+        return tuple(self.hidden(pattern, table) for table in range(len(self)))
+
+    def gathered(self, masks: tuple[BoolArray, ...], problem_cells: int) -> BoolArray:
+        """Problem cells of which a cell is marked in any table; the way back.
+
+        Args:
+            masks: Per table, one boolean per cell.
+            problem_cells: Number of cells of the problem.
+        """
+        marked = np.zeros(problem_cells, dtype=np.bool_)
+        for cells, mask in zip(self.cells, masks, strict=True):
+            marked[cells[mask & (cells >= 0)]] = True
+        return marked
+
+    def numbers(self, columns: tuple[IntArray, ...], problem_cells: int) -> IntArray:
+        """One number for each problem cell, such as its respondents; the largest of its cells.
+
+        Args:
+            columns: Per table, one number for each of its cells.
+            problem_cells: Number of cells of the problem.
+        """
+        largest = np.zeros(problem_cells, dtype=np.int64)
+        for cells, column in zip(self.cells, columns, strict=True):
+            there = cells >= 0
+            np.maximum.at(largest, cells[there], column[there])
+        return largest
+
+    def __repr__(self) -> str:
+        sizes = sum(len(part) for part in self.cells)
+        return f"<Members (confidential): {sizes:,} cells of {len(self):,} tables>"
+
+
+#: A table with what primary rules found in it.
+ProblemSource = tuple[Table, PrimaryFindings | BoolArray | None]
+
+_MOST_DECIMALS = 9
+
+
+def build_problem(
+    tables: Sequence[ProblemSource] | ProblemSource,
+    *,
+    value: str | None = None,
+    decimals: int = 0,
+    cost: str | Cost = "value",
+    knowledge: Knowledge | None = None,
+    zero_cells: Literal["fixed", "partners"] = "fixed",
+    earlier: Sequence[Earlier] = (),
+    same: Mapping[VariableCode, VariableCode] | None = None,
+    repair: bool = False,
+    title: str = "",
+) -> tuple[SuppressionProblem, TableCells]:
+    """Make one problem of tables, those that share cells together.
+
+    Args:
+        tables: Tables, each with what `primary` found or a mask of sensitive cells;
+            or one of them.
+        value: The value column that is published; None for counts, "weight" for sums
+            of weights.
+        decimals: Digits after the decimal point that are published.
+        cost: What hiding a cell costs: "value", "count", "unity", "distance", the name of a
+            value column, or a `Cost`.
+        knowledge: What attackers know beforehand; a value between 0 and twice the true
+            one unless given.
+        zero_cells: Whether cells of value 0 that have records may be hidden to protect
+            others ("partners") or stay published ("fixed").
+        earlier: Tables published before: their cells stay published or hidden.
+        same: Codes that mean the same as a code of another variable.
+        repair: Add up totals anew that are no sum of their parts.
+        title: Name of the problem; that of the first table unless given.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [7, 3, 4]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n")
+    >>> problem, members = build_problem((table, np.array([False, True, False])))
+    >>> problem
+    <SuppressionProblem table (confidential): 3 cells, 1 relations, 1 sensitive>
+    >>> members.hidden(problem.hidden)
+    array([False,  True, False])
+    """
+    sources = _sources(tables, value)
+    _check_options(zero_cells, decimals)
+    listed = [table for table, _ in sources] + [before.table for before in earlier]
+    units = 10**decimals
+    demands = [Demands.of(asked, table, units) for table, asked in sources]
+    demands += [Demands.before(before, units) for before in earlier]
+    system = _system(listed, value, decimals, same, repair)
+    asked = merged_demands(system, demands, zero_cells)
+    costs, coarser = costs_of(Cost.read(cost), system, demands, listed, asked)
+    known = knowledge or Knowledge()
+    bounds = bounds_of(system, demands, asked, known)
+    problem = _problem(system, asked, costs, bounds, decimals, title or listed[0].name)
+    problem.check()
+    cut = int((problem.lower != asked.lower).sum())
+    return problem, _members(system, listed[: len(sources)], _notes(known, cut, coarser=coarser))
+
+
+def _problem(
+    system: CombinedCells,
+    asked: CellDemands,
+    costs: IntArray,
+    bounds: tuple[IntArray, IntArray, IntArray],
+    decimals: int,
+    title: str,
+) -> SuppressionProblem:
+    low, high, lower = bounds
+    return SuppressionProblem(
+        value=system.value,
+        cost=costs,
+        state=asked.state,
+        low=low,
+        high=high,
+        lower=lower,
+        upper=asked.upper,
+        sliding=asked.sliding,
+        relations=system.relations,
+        decimals=decimals,
+        name=system.names,
+        title=title,
+    )
+
+
+def _check_options(zero_cells: str, decimals: int) -> None:
+    if zero_cells not in ("fixed", "partners"):
+        raise SuppressionError("zero_cells is fixed or partners", code="zero-cells")
+    if not 0 <= decimals <= _MOST_DECIMALS:
+        raise SuppressionError("decimals lie between 0 and 9", code="decimals")
+
+
+def _notes(knowledge: Knowledge, cut: int, *, coarser: bool) -> list[str]:
+    """What was assumed and changed, in words."""
+    notes = [f"attackers are taken to know of each value that it lies {knowledge.share_text}"]
+    if coarser:
+        notes.append("costs were made coarser to stay exact in sums")
+    if cut:
+        notes.append(f"{cut:,} lower protection levels were cut at the value 0")
+    return notes
+
+
+def _sources(tables: Any, value: str | None) -> list[ProblemSource]:
+    listed = [tables] if isinstance(tables, tuple) and isinstance(tables[0], Table) else tables
+    sound = all(
+        isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], Table) for item in listed
+    )
+    if not listed or not sound:
+        raise SuppressionError(
+            "tables are given in pairs: a table, and its sensitive cells",
+            code="tables",
+            hint="build_problem([(table, primary), …])",
+        )
+    for table, asked in listed:
+        if getattr(asked, "value", value) != value:
+            raise SuppressionError(
+                "the sensitive cells were found for another value",
+                code="value",
+                where=table.name,
+                hint=f"judged: {asked.value or 'counts'}; to be published: {value or 'counts'}",
+            )
+    return list(listed)
+
+
+# -- cells, values and relations ----------------------------------------------
+
+
+def _system(
+    tables: Sequence[Table],
+    value: str | None,
+    decimals: int,
+    same: Mapping[VariableCode, VariableCode] | None,
+    repair: bool,
+) -> CombinedCells:
+    given = [units_of(table, value, decimals) for table in tables]
+    occupied = [(table.count != 0) | (own != 0) for table, own in zip(tables, given, strict=True)]
+    linked = linked_cells(tables, same)
+    rounding = 0 if value is None else 1
+    relations = _relations(tables, given, occupied, linked, rounding)
+    shared = shared_values(
+        linked.number,
+        linked.cells,
+        given,
+        rounding=rounding,
+        repair=repair,
+        names=linked.names,
+    )
+    summed, relations, repaired = additive_values(
+        relations, shared, rounding=rounding, repair=repair, names=linked.names
+    )
+    used = np.zeros(linked.number, dtype=np.bool_)
+    for cells, there in zip(linked.cells, occupied, strict=True):
+        used[cells[there]] = True
+    numbers, relations, kept = _numbered(relations, used)
+    final = [np.where(numbers[cells] >= 0, numbers[cells], -1) for cells in linked.cells]
+    totals = np.full(len(kept), np.iinfo(np.int64).max, dtype=np.int64)
+    np.minimum.at(totals, numbers[used], linked.totals[used])
+    notes = []
+    if int(used.sum()) > len(kept):
+        notes.append(f"{int(used.sum()) - len(kept):,} totals of a single part count as that part")
+    if (summed != shared)[used].any():
+        changed = int((summed != shared)[used].sum())
+        notes.append(f"{changed:,} totals were added up anew in published decimals")
+    if repaired:
+        notes.append(f"{repaired:,} totals were no sum of their parts and were put right")
+    return CombinedCells(
+        cells=final,
+        given=given,
+        value=summed[kept],
+        relations=relations,
+        totals=totals,
+        names=linked.names.of(kept),
+        notes=notes,
+    )
+
+
+def _relations(
+    tables: Sequence[Table],
+    given: Sequence[IntArray],
+    occupied: Sequence[BoolArray],
+    linked: LinkedCells,
+    rounding: int,
+) -> Relations:
+    blocks = []
+    lone: list[int] = []
+    for table, own, there, cells in zip(tables, given, occupied, linked.cells, strict=True):
+        relations, without = table_relations(table, there)
+        blocks.append((relations, cells[there]))
+        lone += cells[there][without & (np.abs(own[there]) > rounding)].tolist()
+    what = "the total has a value, but none of its parts is there"
+    hint = "hand in the parts, or leave out their level everywhere"
+    refuse_cells(lone, linked.names, what, "additivity", hint)
+    return stacked_relations(linked.number, blocks)
+
+
+def _numbered(relations: Relations, used: BoolArray) -> tuple[IntArray, Relations, IntArray]:
+    """Fold, and number the cells that take part.
+
+    Returns:
+        The new number of each cell (-1: none), the relations, and for each new cell one
+        of the old ones, the finest.
+    """
+    numbers, relations = with_equal_cells_merged(relations)
+    kept = np.zeros(relations.cells, dtype=np.bool_)
+    kept[numbers[used]] = True
+    fresh = np.where(kept, np.cumsum(kept) - 1, -1)
+    result = np.where(used, fresh[numbers], -1)
+    size = int(kept.sum())
+    finest = np.zeros(size, dtype=np.int64)
+    finest[result[used]] = np.flatnonzero(used)
+    moved = Relations(
+        cells=size,
+        start=relations.start,
+        cell=fresh[relations.cell].astype(np.int32),
+        coef=relations.coef,
+        rhs=relations.rhs,
+    )
+    return result, moved, finest
+
+
+def _members(system: CombinedCells, tables: Sequence[Table], notes: Sequence[str]) -> TableCells:
+    number = len(tables)
+    values = [
+        np.where(cells >= 0, system.value[np.maximum(cells, 0)], 0) if system.value.size else own
+        for cells, own in zip(system.cells[:number], system.given, strict=False)
+    ]
+    return TableCells(
+        names=tuple(table.name for table in tables),
+        cells=tuple(system.cells[:number]),
+        values=tuple(values),
+        differences=tuple(
+            now - own for now, own in zip(values, system.given[:number], strict=True)
+        ),
+        name=system.names,
+        notes=(*system.notes, *notes),
+    )

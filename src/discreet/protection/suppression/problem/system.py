@@ -1,0 +1,298 @@
+"""`SuppressionProblem` and its `Relations`: the cells to protect, as one system. CONFIDENTIAL.
+
+In: cells with values, costs, protection levels and what an attacker knows beforehand, and
+which of them add up to which. Out: the object that every method and audit works on, with
+the products of the relations that they need. Numbers are whole: values are in units of the
+last published decimal. A relation alone is public; values are not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import BoolArray, IntArray, PositionArray
+from discreet.errors import Problem, SuppressionError, TableError, shortened
+
+__all__ = ["CellState", "Relations", "SuppressionProblem"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Relations:
+    """Linear relations: the sum of coefficient × value over a row is its right-hand side.
+
+    Args:
+        cells: Number of cells.
+        start: Where each row begins in `cell` and `coef`; one more than there are rows.
+        cell: Number of the cell of each entry.
+        coef: Its coefficient, usually 1 for parts and -1 for their total.
+        rhs: Right-hand side of each row, in units; usually 0.
+
+    >>> sums = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
+    >>> sums.residuals(np.array([5, 2, 3]))
+    array([0])
+    """
+
+    cells: int
+    start: IntArray
+    cell: PositionArray
+    coef: IntArray
+    rhs: IntArray
+
+    def __post_init__(self) -> None:
+        if len(self.start) != len(self.rhs) + 1 or len(self.cell) != len(self.coef):
+            raise TableError("the rows of the relations differ in length", code="relations")
+        if self.cell.size and not 0 <= int(self.cell.min()) <= int(self.cell.max()) < self.cells:
+            raise TableError("a relation names a cell that is not there", code="relations")
+
+    @classmethod
+    def of(
+        cls, cells: int, rows: Sequence[Sequence[tuple[int, int]]], rhs: Sequence[int] | None = None
+    ) -> Relations:
+        """From rows of (cell, coefficient)."""
+        entries = [entry for row in rows for entry in row]
+        return cls(
+            cells=cells,
+            start=np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64),
+            cell=np.array([cell for cell, _ in entries], dtype=np.int32),
+            coef=np.array([coef for _, coef in entries], dtype=np.int64),
+            rhs=np.array(rhs if rhs is not None else [0] * len(rows), dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.rhs)
+
+    @cached_property
+    def row(self) -> IntArray:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.start))
+
+    @cached_property
+    def by_cell(self) -> tuple[IntArray, IntArray]:
+        """Where the entries of each cell begin, and the entries sorted by cell."""
+        order = np.argsort(self.cell, kind="stable").astype(np.int64)
+        start = np.zeros(self.cells + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.cell, minlength=self.cells), out=start[1:])
+        return start, order
+
+    def residuals(self, value: IntArray) -> IntArray:
+        """Per row, by how much the values miss it. CONFIDENTIAL where the values are."""
+        total = np.zeros(len(self), dtype=np.int64)
+        np.add.at(total, self.row, self.coef * value[self.cell])
+        return total - self.rhs
+
+    def among(self, chosen: BoolArray) -> tuple[Relations, IntArray]:
+        """The relations among the chosen cells when all others are known.
+
+        Right-hand sides are 0: unknowns are deviations from the true values. Rows
+        without a chosen cell are left out.
+
+        Returns:
+            Relations over the chosen cells, numbered anew, and their old numbers.
+        """
+        old = np.flatnonzero(chosen).astype(np.int64)
+        new = np.full(self.cells, -1, dtype=np.int64)
+        new[old] = np.arange(old.size)
+        kept = chosen[self.cell]
+        width = np.bincount(self.row[kept], minlength=len(self))
+        rows = np.flatnonzero(width)
+        start = np.zeros(rows.size + 1, dtype=np.int64)
+        np.cumsum(width[rows], out=start[1:])
+        among = Relations(
+            cells=old.size,
+            start=start,
+            cell=new[self.cell[kept]].astype(np.int32),
+            coef=self.coef[kept],
+            rhs=np.zeros(rows.size, dtype=np.int64),
+        )
+        return among, old
+
+    def rows(self, kept: BoolArray) -> Relations:
+        """Some of the relations, over the same cells."""
+        width = np.diff(self.start)[kept]
+        start = np.zeros(width.size + 1, dtype=np.int64)
+        np.cumsum(width, out=start[1:])
+        entries = kept[self.row]
+        return Relations(
+            cells=self.cells,
+            start=start,
+            cell=self.cell[entries],
+            coef=self.coef[entries],
+            rhs=self.rhs[kept],
+        )
+
+    def joined(self, other: Relations) -> Relations:
+        """These relations and others over the same cells."""
+        if other.cells != self.cells:
+            raise TableError("the relations are about different cells", code="relations")
+        return Relations(
+            cells=self.cells,
+            start=np.concatenate([self.start, other.start[1:] + self.start[-1]]),
+            cell=np.concatenate([self.cell, other.cell]),
+            coef=np.concatenate([self.coef, other.coef]),
+            rhs=np.concatenate([self.rhs, other.rhs]),
+        )
+
+    def dense(self) -> npt.NDArray[Any]:
+        """The matrix in full; for small systems."""
+        matrix = np.zeros((len(self), self.cells), dtype=np.int64)
+        np.add.at(matrix, (self.row, self.cell), self.coef)
+        return matrix
+
+    def __repr__(self) -> str:
+        return f"<Relations: {len(self):,} over {self.cells:,} cells>"
+
+
+#: The attacker knows nothing about a cell beyond this, in units.
+UNBOUNDED = 2**53
+
+_SHOWN = 20
+
+
+class CellState(IntEnum):
+    """What may become of a cell."""
+
+    free = 0
+    primary = 1
+    fixed = 2
+    secondary = 3
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class SuppressionProblem:
+    """Which cells must be hidden, which may be, and how well (confidential).
+
+    A pattern protects a sensitive cell if an attacker who knows all published cells, the
+    relations and the bounds finds values from `value - lower` to `value + upper`
+    possible for it, in an interval at least `sliding` wide.
+
+    Args:
+        value: True value of each cell, in units.
+        cost: What hiding it costs; at least 0.
+        state: `CellState` of each cell: primary cells must be hidden, fixed ones must be
+            published, secondary ones are hidden already.
+        low: What the attacker knows beforehand: no smaller, in units.
+        high: No larger.
+        lower: Lower protection level, in units; 0 where none is asked for.
+        upper: Upper protection level.
+        sliding: Sliding protection level.
+        relations: Which cells add up to which.
+        decimals: Digits after the decimal point of a value.
+        name: Gives the name of a cell, for messages.
+        title: Name of the problem.
+    """
+
+    value: IntArray
+    cost: IntArray
+    state: npt.NDArray[np.int8]
+    low: IntArray
+    high: IntArray
+    lower: IntArray
+    upper: IntArray
+    sliding: IntArray
+    relations: Relations
+    decimals: int = 0
+    name: Callable[[int], str] = field(default=lambda at: f"cell {at}")
+    title: str = "table"
+
+    def __post_init__(self) -> None:
+        lengths = {len(column) for column in self._columns()} | {len(self.state)}
+        if lengths != {self.relations.cells}:
+            raise SuppressionError("the columns of a problem differ in length", code="problem")
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def _columns(self) -> tuple[IntArray, ...]:
+        levels = (self.lower, self.upper, self.sliding)
+        return (self.value, self.cost, self.low, self.high, *levels)
+
+    @property
+    def primary(self) -> IntArray:
+        """Numbers of the sensitive cells."""
+        return np.flatnonzero(self.state == CellState.primary).astype(np.int64)
+
+    @property
+    def hidden(self) -> BoolArray:
+        """Cells that are hidden from the start: sensitive ones and earlier secondaries."""
+        return np.isin(self.state, (CellState.primary, CellState.secondary))
+
+    def with_hidden(self, hidden: BoolArray) -> SuppressionProblem:
+        """The same with a pattern: free cells that are hidden become secondary."""
+        state = self.state.copy()
+        state[hidden & (state == CellState.free)] = CellState.secondary
+        state[~hidden & (state == CellState.secondary)] = CellState.free
+        return replace(self, state=state)
+
+    def cost_of(self, hidden: BoolArray) -> int:
+        """What the secondary suppressions of a pattern cost."""
+        return int(self.cost[hidden & (self.state != CellState.primary)].sum())
+
+    def check(self) -> None:
+        """Raise one error with everything that is wrong with the problem."""
+        problems = [*self._outside(), *self._not_additive(), *self._negative()]
+        if problems:
+            raise SuppressionError(
+                problems[0].what if len(problems) == 1 else f"{len(problems)} problems with cells",
+                code="problem",
+                where=self.title if len(problems) > 1 else problems[0].where,
+                hint=problems[0].hint,
+                problems=shortened(problems, _SHOWN),
+            )
+
+    def _outside(self) -> list[Problem]:
+        hint = "widen the bounds that the attacker is said to know"
+        wrong = np.flatnonzero((self.value < self.low) | (self.value > self.high))
+        return [
+            Problem("the value lies outside the bounds known beforehand", self.name(int(at)), hint)
+            for at in wrong
+        ]
+
+    def _not_additive(self) -> list[Problem]:
+        hint = (
+            "correct the cells, or have totals added up anew (--repair); --differences lists them"
+        )
+        rows = np.flatnonzero(self.relations.residuals(self.value))
+        problems = []
+        for row in rows:
+            low, high = self.relations.start[row : row + 2]
+            entries = self.relations.cell[low:high]
+            totals = entries[self.relations.coef[low:high] < 0]
+            at = int(totals[0]) if totals.size else int(entries[0])
+            problems.append(Problem("the parts do not add up to the total", self.name(at), hint))
+        return problems
+
+    def _negative(self) -> list[Problem]:
+        columns: dict[str, Any] = {
+            "cost": self.cost,
+            "lower protection level": self.lower,
+            "upper protection level": self.upper,
+            "sliding protection level": self.sliding,
+        }
+        return [
+            Problem(f"the {label} is negative", self.name(int(at)))
+            for label, column in columns.items()
+            for at in np.flatnonzero(column < 0)
+        ]
+
+    def digest(self) -> str:
+        """SHA-256 over everything but names. CONFIDENTIAL: few cells could be guessed."""
+        digest = hashlib.sha256(b"discreet suppression problem 1")
+        links = self.relations
+        state = self.state.astype(np.int64)
+        for column in (*self._columns(), state, links.start, links.cell, links.coef, links.rhs):
+            digest.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        return (
+            f"<SuppressionProblem {self.title} (confidential): {len(self):,} cells, "
+            f"{len(self.relations):,} relations, {len(self.primary):,} sensitive>"
+        )

@@ -1,0 +1,357 @@
+"""Relations of a table, and its values in whole units that fulfil them. CONFIDENTIAL.
+
+In: the cells of a table as positions of their codes, and their values. Out: `Relations` –
+every total is the sum of its parts, on every level – and whole numbers that fit all of
+them, with the differences from what was given. Cells that do not occur are zeros that
+everyone knows and stand in no relation. Messages name cells, never values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import BoolArray, IntArray, PositionArray
+from discreet.errors import Problem, SuppressionError, shortened
+from discreet.protection.suppression.problem.system import Relations
+from discreet.tables import Dimension, Table
+from discreet.tables.dimension import Parts, level_numbers
+from discreet.tables.table import grid_size
+
+__all__ = [
+    "additive_values",
+    "recomputed_totals",
+    "refuse_cells",
+    "relations_of",
+    "shared_values",
+    "table_relations",
+    "units_of",
+]
+
+
+_FLAT_LIMIT = 2**62
+
+
+def relations_of(dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> Relations:
+    """The relations of one table: per variable, per parent code, per breakdown.
+
+    A parent without children among the cells stands in no relation as a total; if it
+    occurs, so does at least one child, unless the table lacks the part of the children.
+
+    Args:
+        dimensions: The spanning variables.
+        index: Per spanning variable, the position of each cell's code.
+    """
+    size = len(index[0]) if index else 1
+    sizes = [len(dimension) for dimension in dimensions]
+    if grid_size(dimensions) >= _FLAT_LIMIT:
+        raise SuppressionError(
+            "the grid of this table has more than 2^62 cells",
+            code="table-size",
+            hint="use fewer spanning variables",
+        )
+    flat = _flat(sizes, index, size)
+    order = np.argsort(flat, kind="stable")
+    blocks = []
+    stride = 1
+    for dimension, part in zip(reversed(dimensions), reversed(index), strict=True):
+        blocks.append(_one_way(dimension, part, flat, flat[order], order, stride))
+        stride *= len(dimension)
+    return _joined(size, blocks[::-1])
+
+
+def _flat(sizes: Sequence[int], index: Sequence[PositionArray], size: int) -> IntArray:
+    flat = np.zeros(size, dtype=np.int64)
+    for width, part in zip(sizes, index, strict=True):
+        flat = flat * width + part
+    return flat
+
+
+def _one_way(
+    dimension: Dimension,
+    part: PositionArray,
+    flat: IntArray,
+    known: IntArray,
+    order: IntArray,
+    stride: int,
+) -> tuple[IntArray, IntArray]:
+    """The relations along one variable: per entry a row number and a cell; totals first."""
+    child = np.flatnonzero(part > 0)
+    code = part[child]
+    parent = flat[child] + (dimension.parents[code].astype(np.int64) - code) * stride
+    at = np.minimum(np.searchsorted(known, parent), len(known) - 1)
+    present = known[at] == parent
+    child, code, total = child[present], code[present], order[at[present]]
+    breakdowns = len(dimension.classifications)
+    group = total * breakdowns + dimension.breakdown[code]
+    rows, row = np.unique(group, return_inverse=True)
+    cells = np.concatenate([rows // breakdowns, child])
+    numbers = np.concatenate([np.arange(rows.size), row])
+    sort = np.argsort(numbers, kind="stable")
+    return numbers[sort].astype(np.int64), cells[sort].astype(np.int64)
+
+
+def _joined(cells: int, blocks: Sequence[tuple[IntArray, IntArray]]) -> Relations:
+    numbers, entries, coefs = [], [], []
+    before = 0
+    for row, cell in blocks:
+        first = np.ones(row.size, dtype=np.bool_)
+        first[1:] = row[1:] != row[:-1]
+        coefs.append(np.where(first, -1, 1))
+        numbers.append(row + before)
+        entries.append(cell)
+        before += int(row[-1]) + 1 if row.size else 0
+    nothing = np.zeros(0, dtype=np.int64)
+    row = np.concatenate([nothing, *numbers])
+    start = np.zeros(before + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=before), out=start[1:])
+    return Relations(
+        cells=cells,
+        start=start,
+        cell=np.concatenate([nothing, *entries]).astype(np.int32),
+        coef=np.concatenate([nothing, *coefs]).astype(np.int64),
+        rhs=np.zeros(before, dtype=np.int64),
+    )
+
+
+def recomputed_totals(relations: Relations, value: IntArray) -> IntArray:
+    """Values with every total added up anew from its parts, finest first.
+
+    Args:
+        relations: Rows with one total (coefficient -1) and its parts (1), right-hand
+            side 0. A cell that is a total in several rows takes the first.
+        value: Values; those of cells that are no total stay.
+
+    >>> links = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
+    >>> recomputed_totals(links, np.array([6, 2, 3]))
+    array([5, 2, 3])
+    """
+    result = value.copy()
+    totals = np.full(len(relations), -1, dtype=np.int64)
+    negative = relations.coef < 0
+    totals[relations.row[negative]] = relations.cell[negative]
+    first = np.full(relations.cells, -1, dtype=np.int64)
+    rows = np.flatnonzero(totals >= 0)[::-1]
+    first[totals[rows]] = rows
+    for _ in range(len(relations) + 1):
+        sums = np.zeros(len(relations), dtype=np.int64)
+        np.add.at(sums, relations.row[~negative], result[relations.cell[~negative]])
+        changed = np.where(first >= 0, sums[first] - relations.rhs[first], result)
+        if np.array_equal(changed, result):
+            return result
+        result = changed
+    raise SuppressionError(
+        "totals and parts refer to each other in a circle", code="relations", where="relations"
+    )
+
+
+CellNamer = Callable[[int], str]
+
+_LARGEST = 2.0**53
+_SHOWN = 20
+
+
+def refuse_cells(
+    cells: Sequence[int] | IntArray, names: CellNamer, what: str, code: str, hint: str
+) -> None:
+    """Raise one error that names all the cells, if there are any."""
+    problems = [Problem(what, names(int(at)), hint) for at in cells]
+    if problems:
+        raise SuppressionError(
+            what if len(problems) == 1 else f"{len(problems):,} cells: {what}",
+            code=code,
+            where=problems[0].where if len(problems) == 1 else "",
+            hint=hint,
+            problems=shortened(problems, _SHOWN),
+        )
+
+
+def units_of(table: Table, value: str | None, decimals: int) -> IntArray:
+    """The values of a table in whole units of the last published decimal."""
+    if value is None:
+        units: IntArray = table.count * 10**decimals
+        return units
+    column = table.weight if value == "weight" else table.sums.get(value)
+    if column is None:
+        found = ", ".join([*table.sums, *(["weight"] if table.weight is not None else [])])
+        raise SuppressionError(
+            f"the table has no sums of {value!r}",
+            code="missing-value",
+            where=table.name,
+            hint=f"found: {found}" if found else f"tabulate with values=[{value!r}]",
+        )
+    whole = np.rint(column * float(10**decimals))
+    if not np.isfinite(whole).all() or (np.abs(whole) >= _LARGEST).any():
+        raise SuppressionError(
+            "values are too large, or not numbers, for so many decimals",
+            code="values",
+            where=f"{table.name}, {value}",
+            hint="publish fewer decimals, or values in thousands",
+        )
+    return whole.astype(np.int64)
+
+
+# -- relations of one table ---------------------------------------------------
+
+
+def table_relations(table: Table, occupied: BoolArray) -> tuple[Relations, BoolArray]:
+    """The relations among the occupied cells of a table.
+
+    Rows of totals whose parts the table does not have all stand for nothing and are
+    left out.
+
+    Returns:
+        Relations over the occupied cells, and which of these lack parts that they
+        should have: totals without any part among the cells.
+    """
+    index = [part[occupied] for part in table.index]
+    size = int(occupied.sum())
+    if not index:
+        return Relations.of(size, []), np.zeros(size, dtype=np.bool_)
+    relations = relations_of(table.dimensions, index)
+    total = relations.cell[relations.start[:-1]]
+    child = relations.cell[relations.start[:-1] + 1]
+    keep = np.zeros(len(relations), dtype=np.bool_)
+    lone = np.zeros(size, dtype=np.bool_)
+    for at, dimension in enumerate(table.dimensions):
+        moving = index[at][total] != index[at][child]
+        for breakdown in range(len(dimension.classifications)):
+            whole = _has_parts(table, index, at, breakdown)
+            own = moving & (dimension.breakdown[index[at][child]] == breakdown)
+            keep |= own & whole[total]
+            summed = np.zeros(size, dtype=np.bool_)
+            summed[total[own]] = True
+            lone |= whole & ~summed
+    return _chosen(relations, keep), lone
+
+
+def _has_parts(
+    table: Table, index: Sequence[npt.NDArray[np.int32]], at: int, breakdown: int
+) -> BoolArray:
+    """Which cells are totals along one variable all of whose parts the table can have."""
+    dimension = table.dimensions[at]
+    children = np.flatnonzero(dimension.breakdown == breakdown)
+    children = children[children > 0]
+    parent = dimension.parents[children]
+    above = np.zeros(len(dimension), dtype=np.bool_)
+    above[parent] = True
+    whole: BoolArray = above[index[at]]
+    if table.parts is None:
+        return whole
+    level = level_numbers(dimension)[children]
+    for number in np.unique(level).tolist():
+        having = np.zeros(len(dimension), dtype=np.bool_)
+        having[parent[level == number]] = True
+        there = _part_there(table.dimensions, index, at, number, table.parts)
+        whole &= ~having[index[at]] | there
+    return whole
+
+
+def _part_there(
+    dimensions: Sequence[Dimension],
+    index: Sequence[npt.NDArray[np.int32]],
+    at: int,
+    level: int,
+    parts: Parts,
+) -> BoolArray:
+    """Whether the table has the part of each cell with another level of one variable."""
+    found = np.zeros(len(index[0]), dtype=np.bool_)
+    for part in parts:
+        if part[at] != level:
+            continue
+        match = np.ones(len(index[0]), dtype=np.bool_)
+        for other, dimension in enumerate(dimensions):
+            if other != at:
+                match &= level_numbers(dimension)[index[other]] == part[other]
+        found |= match
+    return found
+
+
+def _chosen(relations: Relations, keep: BoolArray) -> Relations:
+    if keep.all():
+        return relations
+    entries = keep[relations.row]
+    width = np.diff(relations.start)[keep]
+    return Relations(
+        cells=relations.cells,
+        start=np.concatenate([[0], np.cumsum(width)]).astype(np.int64),
+        cell=relations.cell[entries],
+        coef=relations.coef[entries],
+        rhs=relations.rhs[keep],
+    )
+
+
+# -- values of all tables -----------------------------------------------------
+
+
+def shared_values(
+    number: int,
+    cells: Sequence[IntArray],
+    values: Sequence[IntArray],
+    *,
+    rounding: int,
+    repair: bool,
+    names: CellNamer,
+) -> IntArray:
+    """One value for each cell; tables that share it must agree, but for rounding."""
+    cell, value = np.concatenate(list(cells)), np.concatenate(list(values))
+    found, first = np.unique(cell, return_index=True)
+    shared = np.zeros(number, dtype=np.int64)
+    shared[found] = value[first]
+    apart = np.unique(cell[np.abs(value - shared[cell]) > rounding])
+    if not repair:
+        what = "tables give this cell different values"
+        hint = "make them from the same records, or ask for the repair of values"
+        refuse_cells(apart, names, what, "contradiction", hint)
+    return shared
+
+
+def additive_values(
+    relations: Relations, value: IntArray, *, rounding: int, repair: bool, names: CellNamer
+) -> tuple[IntArray, Relations, int]:
+    """Whole values that fit the relations.
+
+    Totals are added up anew from their parts. Where linked tables add one total up
+    from parts that were rounded apart, the small rest stands in the relation.
+
+    Args:
+        relations: The relations, with right-hand sides 0.
+        value: The values given, in units.
+        rounding: 1 if the values given were rounded to units, 0 if they are exact.
+        repair: Whether totals that are no sum of their parts are put right.
+        names: Names of cells.
+
+    Returns:
+        The values, the relations, and how many totals were put right beyond rounding.
+    """
+    width = np.diff(relations.start)
+    off = 2 * np.abs(relations.residuals(value)) > rounding * width
+    totals = _totals(relations)
+    wrong = np.unique(totals[off])
+    hint = "correct the cells, or ask for totals to be added up anew (repair=True)"
+    if not repair:
+        refuse_cells(wrong, names, "the parts do not add up to the total", "additivity", hint)
+    if not relations.residuals(value).any():
+        return value, relations, 0
+    result = recomputed_totals(relations, value)
+    rest = relations.residuals(result)
+    spread = recomputed_totals(relations, np.ones(len(value), dtype=np.int64))
+    allowed = np.zeros(len(relations), dtype=np.int64)
+    np.add.at(allowed, relations.row, rounding * np.abs(relations.coef) * spread[relations.cell])
+    what = "the total is the sum of different parts, and these sums differ"
+    hint = "correct the cells: adding up anew cannot decide which parts are right"
+    refuse_cells(np.unique(totals[2 * np.abs(rest) > allowed]), names, what, "contradiction", hint)
+    return result, replace(relations, rhs=rest), len(wrong)
+
+
+def _totals(relations: Relations) -> IntArray:
+    """The total of each row; its first cell if it has none."""
+    totals = np.full(len(relations), -1, dtype=np.int64)
+    filled = np.flatnonzero(np.diff(relations.start))
+    totals[filled] = relations.cell[relations.start[filled]]
+    negative = relations.coef < 0
+    totals[relations.row[negative]] = relations.cell[negative]
+    return totals

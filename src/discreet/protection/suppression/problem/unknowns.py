@@ -1,0 +1,184 @@
+"""`Unknowns`: the hidden cells as a system of their own, with bounds from outside. CONFIDENTIAL.
+
+In: a `SuppressionProblem` and a pattern. Out: deviations of hidden cells from their true
+values, the relations among them, how far each can move at most, relation by relation; cut
+into blocks that share no relation. A bound too narrow shows that a cell is not protected;
+a bound wide enough proves nothing yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
+
+__all__ = ["TOLERANCE", "Unknowns", "blocks_of", "component_labels", "outer_bounds", "unknowns_of"]
+
+
+#: Levels count as reached when so little is missing, in units.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Unknowns:
+    """Hidden cells as deviations from their true values, all 0 in truth (confidential).
+
+    Args:
+        cells: Their numbers in the problem.
+        relations: The relations among them; right-hand sides are 0.
+        low: How far below its true value the attacker can think each cell, at most 0.
+        high: How far above, at least 0.
+        lower: Lower protection level of each cell; 0 where none is asked for.
+        upper: Upper protection level.
+        sliding: Sliding protection level.
+        sensitive: Which cells must be protected.
+    """
+
+    cells: IntArray
+    relations: Relations
+    low: FloatArray
+    high: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    sliding: FloatArray
+    sensitive: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def protected(self, low: FloatArray, high: FloatArray) -> BoolArray:
+        """Which cells are safe if each can be anywhere from `low` to `high`."""
+        reached = (high >= self.upper - TOLERANCE) & (low <= TOLERANCE - self.lower)
+        return reached & (high - low >= self.sliding - TOLERANCE)
+
+    def part(self, chosen: BoolArray) -> Unknowns:
+        """Some of the cells; the others must have nothing to do with them."""
+        relations, old = self.relations.among(chosen)
+        return Unknowns(
+            cells=self.cells[old],
+            relations=relations,
+            low=self.low[old],
+            high=self.high[old],
+            lower=self.lower[old],
+            upper=self.upper[old],
+            sliding=self.sliding[old],
+            sensitive=self.sensitive[old],
+        )
+
+    def __repr__(self) -> str:
+        return f"<Unknowns (confidential): {len(self):,} cells>"
+
+
+def unknowns_of(
+    problem: SuppressionProblem, hidden: BoolArray, sensitive: BoolArray | None = None
+) -> Unknowns:
+    """The hidden cells of a pattern.
+
+    A sensitive cell without any protection level must not be known exactly: it gets a
+    sliding level of one unit.
+
+    Args:
+        problem: The problem.
+        hidden: Which of its cells are hidden.
+        sensitive: Which cells to look at; the primary cells unless given.
+    """
+    relations, cells = problem.relations.among(hidden)
+    marked = np.zeros(len(problem), dtype=np.bool_)
+    marked[problem.primary] = True
+    value = problem.value[cells]
+    watched = (marked if sensitive is None else sensitive)[cells]
+    lower, upper = problem.lower[cells], problem.upper[cells]
+    sliding = problem.sliding[cells].astype(np.float64)
+    sliding[watched & (lower == 0) & (upper == 0) & (sliding == 0)] = 1.0
+    return Unknowns(
+        cells=cells,
+        relations=relations,
+        low=np.minimum(problem.low[cells] - value, 0).astype(np.float64),
+        high=np.maximum(problem.high[cells] - value, 0).astype(np.float64),
+        lower=lower.astype(np.float64),
+        upper=upper.astype(np.float64),
+        sliding=sliding,
+        sensitive=watched,
+    )
+
+
+def component_labels(relations: Relations) -> IntArray:
+    """For each cell, the smallest cell that it hangs together with by relations."""
+    label = np.arange(relations.cells, dtype=np.int64)
+    if not relations.cell.size:
+        return label
+    starts = relations.start[:-1]
+    filled = np.flatnonzero(np.diff(relations.start))
+    while True:
+        least = np.full(len(relations), relations.cells, dtype=np.int64)
+        least[filled] = np.minimum.reduceat(label[relations.cell], starts[filled])
+        fresh = label.copy()
+        np.minimum.at(fresh, relations.cell, least[relations.row])
+        fresh = fresh[fresh]
+        if np.array_equal(fresh, label):
+            return label
+        label = fresh
+
+
+def blocks_of(
+    unknowns: Unknowns, label: IntArray | None = None, wanted: BoolArray | None = None
+) -> Iterator[Unknowns]:
+    """The blocks of cells that hang together and hold a wanted cell, smallest first.
+
+    Args:
+        unknowns: The hidden cells.
+        label: The same for all cells of a block; from the relations unless given.
+        wanted: The cells to look at; the sensitive ones unless given.
+    """
+    if label is None:
+        label = component_labels(unknowns.relations)
+    names, sizes = np.unique(label, return_counts=True)
+    holding = np.isin(names, label[unknowns.sensitive if wanted is None else wanted])
+    order = np.argsort(sizes[holding], kind="stable")
+    for block in names[holding][order]:
+        yield unknowns.part(label == block)
+
+
+_ROUNDS = 100
+
+
+def outer_bounds(unknowns: Unknowns) -> tuple[FloatArray, FloatArray]:
+    """Bounds of each cell, tightened until no relation tightens them further."""
+    low, high = unknowns.low.copy(), unknowns.high.copy()
+    links = unknowns.relations
+    _tighten(links.start, links.cell, links.coef.astype(np.float64), low, high, _ROUNDS)
+    return np.minimum(low, 0.0), np.maximum(high, 0.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _tighten(start: Any, cell: Any, coef: Any, low: Any, high: Any, rounds: int) -> None:
+    for _ in range(rounds):
+        changed = False
+        for row in range(start.size - 1):
+            least = 0.0
+            most = 0.0
+            for k in range(start[row], start[row + 1]):
+                a, b = coef[k] * low[cell[k]], coef[k] * high[cell[k]]
+                least += min(a, b)
+                most += max(a, b)
+            for k in range(start[row], start[row + 1]):
+                at = cell[k]
+                a, b = coef[k] * low[at], coef[k] * high[at]
+                below = -(most - max(a, b)) / coef[k]
+                above = -(least - min(a, b)) / coef[k]
+                if coef[k] < 0:
+                    below, above = above, below
+                if below > low[at]:
+                    low[at] = below
+                    changed = True
+                if above < high[at]:
+                    high[at] = above
+                    changed = True
+        if not changed:
+            return

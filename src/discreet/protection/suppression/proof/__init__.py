@@ -1,0 +1,1 @@
+"""What hidden cells prove: bounds, certificates, audits; what attackers find out."""

@@ -1,0 +1,408 @@
+"""`audit`: what an attacker can still find out from tables with hidden cells. CONFIDENTIAL.
+
+In: tables as they are published and, if at hand, the true ones with their sensitive cells.
+Out: an `Audit` – which sensitive cells are not protected, which can be computed exactly,
+intervals if asked for, what respondents can find out, and by how many percent of the truth
+the largest contributions of a cell are overestimated at best.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.demands import hidden_in
+from discreet.protection.suppression.problem.equal_cells import VariableCode
+from discreet.protection.suppression.problem.linked_tables import TableCells, build_problem
+from discreet.protection.suppression.problem.parameters import Knowledge
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.proof.attacker import attack_intervals
+from discreet.protection.suppression.proof.certificate import Certificate, certify
+from discreet.protection.suppression.proof.singletons import (
+    RespondentAudit,
+    audit_respondents,
+    respondents_per_cell,
+)
+from discreet.tables import Contributions, ProtectedTable, Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Audit", "Estimates", "audit", "audit_problem", "estimates_of"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Estimates:
+    """Best estimates of contributions by other contributors of the same cell (confidential).
+
+    Args:
+        cells: Numbers of the problem cells that have at least two contributors.
+        of_largest: By how many percent those next in size, together, overestimate the
+            largest contribution.
+        of_second: By how many percent the largest contributor overestimates the second;
+            infinite where the second contributes 0.
+    """
+
+    cells: IntArray
+    of_largest: FloatArray
+    of_second: FloatArray
+
+    @property
+    def closest(self) -> float | None:
+        """The smallest of all these percentages: the p that a p% rule keeps; None if empty."""
+        both = np.concatenate([self.of_largest, self.of_second])
+        return float(both.min()) if both.size else None
+
+    def __repr__(self) -> str:
+        return f"<Estimates (confidential): {len(self.cells):,} cells>"
+
+
+def estimates_of(
+    problem: SuppressionProblem,
+    members: TableCells,
+    tables: Sequence[Table],
+    value: str,
+    high: FloatArray,
+    cells: BoolArray,
+    *,
+    most: int = 1,
+) -> Estimates | None:
+    """Work out the estimates of all cells asked for.
+
+    A contributor takes the highest possible value of the cell and subtracts what he knows:
+    his own contribution, and those of his coalition.
+
+    Args:
+        problem: The problem; values are in its units.
+        members: Which of its cells the cells of the tables are.
+        tables: The true tables.
+        value: The value column.
+        high: The highest value of each problem cell that attackers find possible, in units.
+        cells: Which problem cells to look at.
+        most: How many contributors put together what they know.
+
+    Returns:
+        None if the tables do not hold the contributions needed: `most` + 1 unweighted ones.
+    """
+    largest, second = np.full(len(problem), np.inf), np.full(len(problem), np.inf)
+    several = np.zeros(len(problem), dtype=np.bool_)
+    for place, table in zip(members.cells, tables, strict=True):
+        known = table.contributions.get(value)
+        if known is None or known.k <= most or known.top_weight is not None:
+            return None
+        mine = (place >= 0) & (known.count > 1)
+        mine[mine] = cells[place[mine]]
+        units = 10.0**problem.decimals
+        first, other = _percent(known, mine, high[place[mine]] / units, most)
+        np.minimum.at(largest, place[mine], first)
+        np.minimum.at(second, place[mine], other)
+        several[place[mine]] = True
+    found = np.flatnonzero(several)
+    return Estimates(cells=found, of_largest=largest[found], of_second=second[found])
+
+
+def _percent(
+    known: Contributions, mine: BoolArray, high: FloatArray, most: int
+) -> tuple[FloatArray, FloatArray]:
+    """By how many percent the largest and the second contribution are overestimated."""
+    top = np.abs(np.nan_to_num(known.top[mine]))
+    size = np.maximum(high, 0.0)
+    by_next = size - top[:, 1 : 1 + most].sum(axis=1) - top[:, 0]
+    by_first = size - top[:, 0] - top[:, 1]
+    percents = []
+    for beyond, truth in ((by_next, top[:, 0]), (by_first, top[:, 1])):
+        share = np.divide(beyond, truth, out=np.full(len(truth), np.inf), where=truth > 0)
+        percents.append(100.0 * share)
+    return percents[0], percents[1]
+
+
+_SHOWN = 20
+
+
+class AuditOptions(TypedDict, total=False):
+    """What `audit` can be told; see there."""
+
+    value: str | None
+    decimals: int
+    knowledge: Knowledge | None
+    same: Mapping[VariableCode, VariableCode] | None
+    repair: bool
+    intervals: bool
+    coalition: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Audit:
+    """What tables with hidden cells still tell (confidential).
+
+    Args:
+        problem: All their cells as one system.
+        hidden: Which of these are hidden.
+        sensitive: Which of these must be protected.
+        certificate: A verdict for each sensitive cell.
+        seconds: How long the audit took; not part of the digest.
+        low: Lowest value of each hidden cell that an attacker finds possible, in the unit
+            of the value; None unless asked for.
+        high: The highest.
+        respondents: What respondents can find out about other cells; None unless asked for.
+        estimates: How closely contributors of a cell can estimate each other; None unless
+            asked for, and for tables without the contributions.
+        notes: What users should know, in words.
+    """
+
+    problem: SuppressionProblem
+    hidden: BoolArray
+    sensitive: BoolArray
+    certificate: Certificate
+    seconds: float = 0.0
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    respondents: RespondentAudit | None = None
+    estimates: Estimates | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def safe(self) -> bool:
+        """Whether every sensitive cell is proven to be protected."""
+        return not len(self.certificate.unprotected)
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """Names of the sensitive cells that are not protected, or not hidden at all."""
+        return tuple(self.problem.name(int(at)) for at in self.certificate.unprotected)
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """Names of those among them that anyone can compute exactly."""
+        return tuple(self.problem.name(int(at)) for at in self.certificate.exact)
+
+    def intervals(self) -> pl.DataFrame:
+        """The hidden cells, each with its true value and its interval. CONFIDENTIAL."""
+        import polars as pl
+
+        if self.low is None or self.high is None:
+            raise SuppressionError(
+                "the audit has no intervals", code="intervals", hint="audit(…, intervals=True)"
+            )
+        cells = np.flatnonzero(self.hidden)
+        units = 10.0**self.problem.decimals
+        return pl.DataFrame(
+            {
+                "cell": [self.problem.name(int(at)) for at in cells],
+                "sensitive": self.sensitive[cells],
+                "value": self.problem.value[cells] / units,
+                "low": self.low,
+                "high": self.high,
+            }
+        )
+
+    def digest(self) -> str:
+        """SHA-256 over the problem, the hidden cells and the verdicts. CONFIDENTIAL."""
+        digest = hashlib.sha256(b"discreet suppression audit 1")
+        digest.update(self.problem.digest().encode())
+        for mask in (self.hidden, self.sensitive):
+            digest.update(np.packbits(mask).tobytes())
+        cells = self.certificate.unprotected
+        digest.update(np.ascontiguousarray(cells, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+    def described(self) -> dict[str, Any]:
+        """The verdicts as plain values, for JSON; no true values."""
+        told: dict[str, Any] = {
+            "table": self.problem.title,
+            "cells": len(self.problem),
+            "hidden": int(self.hidden.sum()),
+            "sensitive": int(self.sensitive.sum()),
+            "secondaries": int((self.hidden & ~self.sensitive).sum()),
+            "cost": int(self.problem.cost[self.hidden & ~self.sensitive].sum()),
+            "unprotected": len(self.certificate.unprotected),
+            "exact": len(self.certificate.exact),
+            "unprotected_cells": list(self.unprotected),
+            "safe": self.safe,
+            "seconds": round(self.seconds, 3),
+            "proof": self.digest(),
+        }
+        if self.respondents is not None:
+            told["respondents"] = self.respondents.described()
+        if self.estimates is not None:
+            told["closest_estimate_percent"] = self.estimates.closest
+        return told
+
+    def text(self) -> str:
+        """The verdicts in words; no true values."""
+        told = self.described()
+        lines = [
+            f"{told['hidden']:,} of {told['cells']:,} cells are hidden, "
+            f"{told['sensitive']:,} are sensitive.",
+            f"Unprotected: {told['unprotected']:,}, of these exactly known: {told['exact']:,}.",
+        ]
+        lines += [f"  {name}" for name in self.unprotected[:_SHOWN]]
+        more = len(self.unprotected) - _SHOWN
+        lines += [f"  and {more:,} more"] if more > 0 else []
+        if self.respondents is not None:
+            lines += self.respondents.lines()
+        if self.estimates is not None and self.estimates.closest is not None:
+            lines.append(
+                f"Contributions are overestimated by {self.estimates.closest:.1f} % or more."
+            )
+        lines.append(f"Proof {told['proof'][:16]}, {told['seconds']:.1f} seconds.")
+        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"<Audit (confidential): {'safe' if self.safe else 'NOT safe'}>"
+
+
+def audit(
+    safe: ProtectedTable | Sequence[ProtectedTable],
+    tables: Table | Sequence[Table],
+    primary: Any = None,
+    **options: Unpack[AuditOptions],
+) -> Audit:
+    """Find out what an attacker can still learn from tables with hidden cells.
+
+    It does not matter who hid the cells: this package, another tool, or nobody.
+
+    Args:
+        safe: The table as published, or several.
+        tables: The true table of each.
+        primary: What `discreet.primary` found, or a mask of sensitive cells; for several
+            tables a list with one entry each. Without, every hidden cell counts as
+            sensitive, and must not be known exactly.
+        options: ``value``, ``decimals``, ``knowledge``, ``same``, ``repair`` as for
+            `build_problem`; ``intervals``: work out exactly between which values each
+            hidden cell can lie; ``coalition``: also find out what this many respondents
+            can learn who know their own values (0: nothing of the kind).
+
+    >>> import polars as pl
+    >>> from discreet import suppress
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "n": [18, 9, 7, 2]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n")
+    >>> found = audit(suppress(table, table.count < 3, method="fast"), table, table.count < 3)
+    >>> found.safe, found.unprotected
+    (True, ())
+    """
+    published, true, asked = _listed(safe, tables, primary)
+    unknown = sorted(set(options) - AuditOptions.__optional_keys__)
+    if unknown:
+        raise SuppressionError(f"there is no option {unknown[0]!r}", code="option", where="audit")
+    began = time.monotonic()
+    chosen: dict[str, Any] = dict(options)
+    with_intervals, coalition = chosen.pop("intervals", False), chosen.pop("coalition", 0)
+    judged = [each.value for each in asked if hasattr(each, "value")]
+    chosen.setdefault("value", judged[0] if judged else _value_of(published[0], true[0]))
+    blanks = tuple(_blank(table, each) for table, each in zip(true, published, strict=True))
+    wanted = [
+        each if each is not None else blank for each, blank in zip(asked, blanks, strict=True)
+    ]
+    problem, members = build_problem(list(zip(true, wanted, strict=True)), **chosen)
+    hidden = _hidden(members, blanks, len(problem))
+    found = audit_problem(problem, hidden, intervals=with_intervals)
+    told = estimates = None
+    if coalition:
+        respondents = respondents_per_cell(members, true, len(problem))
+        told = audit_respondents(problem, hidden, respondents, most=coalition)
+        estimates = _estimates(found, members, true, chosen.get("value"), coalition)
+    notes = [*members.notes, *_shared(members, blanks, len(problem))]
+    return replace(
+        found,
+        seconds=time.monotonic() - began,
+        respondents=told,
+        estimates=estimates,
+        notes=tuple(notes),
+    )
+
+
+def _estimates(
+    found: Audit, members: TableCells, tables: Sequence[Table], value: str | None, most: int
+) -> Estimates | None:
+    """What contributors of sensitive cells can say of each other, where that is known."""
+    if value is None or not all(value in table.contributions for table in tables):
+        return None
+    _, high = attack_intervals(found.problem, found.hidden, found.sensitive)
+    return estimates_of(found.problem, members, tables, value, high, found.sensitive, most=most)
+
+
+def audit_problem(
+    problem: SuppressionProblem, hidden: BoolArray, *, intervals: bool = False
+) -> Audit:
+    """Audit a pattern over the cells of a problem.
+
+    Args:
+        problem: The cells, their levels and relations.
+        hidden: Which of its cells are hidden.
+        intervals: Whether to work out exact intervals.
+    """
+    began = time.monotonic()
+    sensitive: BoolArray = problem.state == CellState.primary
+    low = high = None
+    if intervals:
+        units = 10.0**problem.decimals
+        whole = attack_intervals(problem, hidden, hidden)
+        low, high = (part[hidden] / units for part in whole)
+    return Audit(
+        problem=problem,
+        hidden=hidden,
+        sensitive=sensitive,
+        certificate=certify(problem, hidden),
+        seconds=time.monotonic() - began,
+        low=low,
+        high=high,
+    )
+
+
+def _listed(
+    safe: Any, tables: Any, primary: Any
+) -> tuple[list[ProtectedTable], list[Table], list[Any]]:
+    single = isinstance(safe, ProtectedTable)
+    published = _several(safe, ProtectedTable)
+    true = _several(tables, Table)
+    asked = [primary] if single else list(primary or [None] * len(published))
+    if not published or len(true) != len(published) or len(asked) != len(published):
+        raise SuppressionError(
+            "an audit takes published tables and as many true ones",
+            code="tables",
+            hint="audit(safe, table, primary), or a list of each",
+        )
+    return published, true, asked
+
+
+def _several(given: Any, kind: type[Any]) -> list[Any]:
+    """One object or several of a kind as a list; nothing if they are of another kind."""
+    listed = list(given) if isinstance(given, Sequence) else [given]
+    return listed if all(isinstance(each, kind) for each in listed) else []
+
+
+def _blank(table: Table, published: ProtectedTable) -> BoolArray:
+    """Which cells with records are hidden; empty ones hide nothing, whatever is printed."""
+    occupied: BoolArray = table.count != 0
+    for column in table.sums.values():
+        occupied |= column != 0
+    return hidden_in(table, published) & occupied
+
+
+def _value_of(published: ProtectedTable, table: Table) -> str | None:
+    """The value column that a published table shows, as it says itself."""
+    named = published.figures[0].name if published.figures else None
+    return named if named in table.sums else None
+
+
+def _hidden(members: TableCells, blanks: tuple[BoolArray, ...], size: int) -> BoolArray:
+    """Problem cells that are hidden: in every table that has them."""
+    shown = tuple(~blank for blank in blanks)
+    hidden: BoolArray = members.gathered(blanks, size) & ~members.gathered(shown, size)
+    return hidden
+
+
+def _shared(members: TableCells, blanks: tuple[BoolArray, ...], size: int) -> list[str]:
+    """A note on cells that one of the tables hides and another, or a total equal to it, shows."""
+    shown = tuple(~blank for blank in blanks)
+    both = members.gathered(blanks, size) & members.gathered(shown, size)
+    number = int(both.sum())
+    return [f"{number:,} hidden cells are published elsewhere, or equal one that is"] * bool(number)

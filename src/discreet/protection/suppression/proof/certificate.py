@@ -1,0 +1,332 @@
+"""`Certificate` and `Pattern`: proofs that hidden cells protect sensitive ones. CONFIDENTIAL.
+
+In: a `SuppressionProblem` and the cells hidden in it, perhaps with proofs. Out: a verdict
+per sensitive cell and how far each can move. Circuits prove most; bounds from outside
+refute; solutions of attacks with random wishes prove many cells at once; what is left is
+attacked cell by cell. Stored proofs are checked, none is believed. A `Pattern` is the
+hidden cells with their certificate, cost and bound; only which cells are hidden is
+published.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.unknowns import (
+    TOLERANCE,
+    Unknowns,
+    blocks_of,
+    outer_bounds,
+    unknowns_of,
+)
+from discreet.protection.suppression.proof.attacker import Attacker
+from discreet.protection.suppression.proof.circuits import bounds_by_circuits
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof, fitting_proofs
+from discreet.protection.suppression.proof.local_lp import bounds_by_patches
+from discreet.protection.suppression.proof.projection_bounds import bounds_by_projection
+
+__all__ = [
+    "Certificate",
+    "Pattern",
+    "certificate_from_proofs",
+    "certified",
+    "certify",
+    "fitting_proofs",
+]
+
+
+#: Random attacks in a row that prove nothing more before cells are attacked one by one.
+_PATIENCE = 4
+_SEED = 20
+#: With more hidden cells than these, waves do what circuits were too long for.
+_SWEPT = 5_000
+#: With more cells than these that hang together, patches come before all are moved at once.
+_PATCHED = 3_000
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Certificate:
+    """What became of each sensitive cell (confidential but for `protected`).
+
+    Args:
+        cells: Numbers of the sensitive cells that are hidden, ascending.
+        protected: Which of them are protected.
+        low: How far below its true value each was seen; exact where not protected.
+        high: How far above.
+        shown: Sensitive cells that are not hidden at all.
+        solved: Number of linear programs that were needed.
+    """
+
+    cells: IntArray
+    protected: BoolArray
+    low: FloatArray
+    high: FloatArray
+    shown: IntArray
+    solved: int
+
+    @property
+    def unprotected(self) -> IntArray:
+        """Numbers of the sensitive cells that are not protected."""
+        return np.union1d(self.shown, self.cells[~self.protected]).astype(np.int64)
+
+    @property
+    def exact(self) -> IntArray:
+        """Those among them that anyone can compute exactly."""
+        width = self.high - self.low
+        known = ~self.protected & (width <= TOLERANCE)
+        return np.union1d(self.shown, self.cells[known]).astype(np.int64)
+
+    def __repr__(self) -> str:
+        open_cells = len(self.unprotected)
+        return f"<Certificate (confidential): {len(self.cells):,} cells, {open_cells:,} open>"
+
+
+@dataclass
+class _Reach:
+    """How far cells were seen to move."""
+
+    low: FloatArray
+    high: FloatArray
+
+    def see(self, solution: FloatArray) -> None:
+        np.minimum(self.low, solution, out=self.low)
+        np.maximum(self.high, solution, out=self.high)
+
+
+def certify(
+    problem: SuppressionProblem, hidden: BoolArray, sensitive: BoolArray | None = None
+) -> Certificate:
+    """Prove or refute that a pattern protects every sensitive cell.
+
+    Args:
+        problem: The cells, their levels and relations.
+        hidden: Which cells are hidden.
+        sensitive: Which cells to look at; the primary cells unless given.
+    """
+    unknowns = unknowns_of(problem, hidden, sensitive)
+    marked = problem.primary if sensitive is None else np.flatnonzero(sensitive)
+    turn = bounds_by_circuits(unknowns)
+    reach, solved = _Reach(turn.low, turn.high), 0
+    if turn.label is None:
+        solved = _sweep(problem, hidden, unknowns, reach)
+    wanted = unknowns.sensitive & ~turn.exact & ~unknowns.protected(reach.low, reach.high)
+    for block in blocks_of(unknowns, turn.label, wanted):
+        at = np.searchsorted(unknowns.cells, block.cells)
+        start = _Reach(reach.low[at], reach.high[at])
+        solved += _certify_block(problem, block, start)
+        reach.low[at], reach.high[at] = start.low, start.high
+    looked_at = marked[hidden[marked]]
+    at = np.searchsorted(unknowns.cells, looked_at)
+    return Certificate(
+        cells=looked_at,
+        protected=unknowns.protected(reach.low, reach.high)[at],
+        low=reach.low[at],
+        high=reach.high[at],
+        shown=marked[~hidden[marked]],
+        solved=solved,
+    )
+
+
+def _sweep(
+    problem: SuppressionProblem, hidden: BoolArray, unknowns: Unknowns, reach: _Reach
+) -> int:
+    """See how far waves move cells, where there are many; gives the number of waves."""
+    sweep = bounds_by_projection(problem, hidden, unknowns) if len(unknowns) > _SWEPT else None
+    if sweep is None:
+        return 0
+    reach.see(sweep.low)
+    reach.see(sweep.high)
+    return sweep.waves
+
+
+def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) -> int:
+    """Attack the cells of one block that are open; gives the number of attacks.
+
+    Args:
+        problem: The problem.
+        block: The block.
+        reach: How far its cells were seen to move already; changed.
+    """
+    low, high = outer_bounds(block)
+    possible = block.sensitive & block.protected(low, high)
+    lost = block.sensitive & ~possible
+    if not len(block.relations):
+        reach.see(low)
+        reach.see(high)
+        return 0
+    attacked = lost & (high - low > TOLERANCE)
+    solved = 0
+    # Where all cells must be moved at once anyway, patches would be work on top.
+    if len(block) > _PATCHED and not attacked.any():
+        reach.low, reach.high, solved = bounds_by_patches(problem, block, reach.low, reach.high)
+    if not (attacked | (possible & ~block.protected(reach.low, reach.high))).any():
+        return solved
+    attacker = Attacker(block, low, high)
+    _attack_at_random(attacker, possible, reach)
+    for at in np.flatnonzero(attacked | (possible & ~block.protected(reach.low, reach.high))):
+        if possible[at] and block.protected(reach.low, reach.high)[at]:
+            continue
+        if reach.low[at] > low[at] + TOLERANCE:
+            reach.see(attacker.lowest(int(at)))
+        if reach.high[at] < high[at] - TOLERANCE:
+            reach.see(attacker.highest(int(at)))
+    return solved + attacker.solved
+
+
+def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: _Reach) -> None:
+    """Move all cells that are not proven yet, each to one side, until nothing is gained."""
+    block = attacker.unknowns
+    draw = np.random.default_rng(_SEED)
+    idle, missing = 0, -1
+    while idle < _PATIENCE:
+        above = possible & (reach.high < block.upper - TOLERANCE)
+        below = possible & (reach.low > TOLERANCE - block.lower)
+        narrow = possible & (reach.high - reach.low < block.sliding - TOLERANCE)
+        left = int(above.sum() + below.sum() + narrow.sum())
+        if not left:
+            return
+        idle = idle + 1 if left == missing else 0
+        missing = left
+        up = (above | narrow) & (~below | (draw.random(len(block)) < 0.5))
+        down = (below | narrow) & ~up
+        size = 1.0 / np.maximum(1.0, np.maximum(block.upper, block.lower))
+        wish = np.where(up, 1.0, np.where(down, -1.0, 0.0)) * size * draw.random(len(block))
+        reach.see(attacker.ask(wish / np.abs(wish).max()))
+
+
+def certificate_from_proofs(hiding: DraftPattern) -> Certificate:
+    """What the stored proofs show about the cells hidden now.
+
+    Cells that they do not show to be protected count as unprotected, though they may
+    well be: the certificate is on the safe side.
+    """
+    problem, hidden = hiding.problem, hiding.mask()
+    known = unknowns_of(problem, hidden)
+    number = np.full(len(problem), -1, dtype=np.int64)
+    number[known.cells] = np.arange(len(known))
+    needed = np.unique(hiding.proven[hiding.proven >= 0])
+    proofs = [hiding.proofs[int(at)] for at in needed]
+    moved = [Proof(cells=number[hiding.unknowns.cells[p.cells]], moved=p.moved) for p in proofs]
+    low, high = np.zeros(len(known)), np.zeros(len(known))
+    for proof, fits in zip(moved, fitting_proofs(known, moved), strict=True):
+        if fits:
+            low[proof.cells] = np.minimum(low[proof.cells], proof.moved)
+            high[proof.cells] = np.maximum(high[proof.cells], proof.moved)
+    return _verdicts(problem, known, low, high, hiding.solved)
+
+
+def _verdicts(
+    problem: SuppressionProblem, known: Unknowns, low: FloatArray, high: FloatArray, solved: int
+) -> Certificate:
+    at = np.flatnonzero(known.sensitive)
+    cells = known.cells[at]
+    return Certificate(
+        cells=cells,
+        protected=known.protected(low, high)[at],
+        low=low[at],
+        high=high[at],
+        shown=np.setdiff1d(problem.primary, cells),
+        solved=solved,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Pattern:
+    """Which cells are hidden, and what is known about it (confidential).
+
+    Args:
+        problem: Digest of the problem that it belongs to.
+        hidden: Which cells are hidden: sensitive ones and secondary suppressions.
+        method: Name of the method that found it.
+        cost: What the secondary suppressions cost.
+        secondaries: How many they are.
+        certificate: A verdict for each sensitive cell.
+        bound: No pattern that protects all sensitive cells costs less; None if unknown.
+        complete: Whether the method came to its end; False if a time limit stopped it.
+        seconds: How long it took; not part of the digest.
+        notes: What else users should know, in words.
+    """
+
+    problem: str
+    hidden: BoolArray
+    method: str
+    cost: int
+    secondaries: int
+    certificate: Certificate
+    bound: int | None = None
+    complete: bool = True
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def safe(self) -> bool:
+        """Whether every sensitive cell is proven to be protected."""
+        return not len(self.certificate.unprotected)
+
+    @property
+    def gap(self) -> float | None:
+        """By what share of its cost the pattern is at most too dear; None if unknown."""
+        if self.bound is None:
+            return None
+        return (self.cost - self.bound) / self.cost if self.cost else 0.0
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no cheaper pattern protects all sensitive cells."""
+        return self.safe and self.bound is not None and self.bound >= self.cost
+
+    def digest(self) -> str:
+        """SHA-256 over the problem, the hidden cells and the verdicts."""
+        digest = hashlib.sha256(b"discreet suppression pattern 1")
+        digest.update(f"{self.problem} {self.method} {self.cost} {self.bound}".encode())
+        digest.update(np.packbits(self.hidden).tobytes())
+        digest.update(np.ascontiguousarray(self.certificate.cells, dtype="<i8").tobytes())
+        digest.update(np.packbits(self.certificate.protected).tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        verdict = "safe" if self.safe else "NOT safe"
+        return (
+            f"<Pattern (confidential) by {self.method}: {int(self.hidden.sum()):,} of "
+            f"{len(self.hidden):,} cells hidden, {verdict}>"
+        )
+
+
+def certified(
+    problem: SuppressionProblem,
+    hidden: BoolArray,
+    method: str,
+    *,
+    certificate: Certificate | None = None,
+    **known: Any,
+) -> Pattern:
+    """A pattern with its certificate; the last step of every method.
+
+    Args:
+        problem: The problem.
+        hidden: Which of its cells the method hides. Sensitive cells and earlier
+            secondaries must be among them, fixed ones must not.
+        method: Name of the method.
+        certificate: Verdicts on exactly these hidden cells, if already there.
+        known: Other fields of `Pattern`: bound, complete, seconds, notes.
+    """
+    if (problem.hidden & ~hidden).any() or hidden[problem.state == CellState.fixed].any():
+        raise SuppressionError(
+            "a pattern hides published cells or shows cells that must be hidden", code="pattern"
+        )
+    return Pattern(
+        problem=problem.digest(),
+        hidden=hidden,
+        method=method,
+        cost=problem.cost_of(hidden),
+        secondaries=int((hidden & (problem.state != CellState.primary)).sum()),
+        certificate=certificate or certify(problem, hidden),
+        **known,
+    )

@@ -1,0 +1,304 @@
+"""`DraftPattern`: a pattern in the making, with the proofs found so far. CONFIDENTIAL.
+
+In: a `SuppressionProblem`. Out: what is hidden so far; for each sensitive cell how far it
+must be moved up and down and which moves are proven; and the proofs: deviations of hidden
+cells that are held against all relations and bounds. `fast` and `auto` work on this object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.unknowns import (
+    TOLERANCE,
+    Unknowns,
+    outer_bounds,
+    unknowns_of,
+)
+from discreet.protection.suppression.proof.patches import Patches
+
+__all__ = ["DeviationCheck", "DraftPattern", "Proof", "fitting_proofs"]
+
+
+#: How much more is asked for, in units and relatively, when an audit found a cell open.
+_MORE = 1e-3
+#: From so many relations on that a cell is part of, on average, patches take totals along:
+#: with four or more variables few cells near by can move without them.
+_MANY_WAYS = 3.2
+#: Solutions are stretched to at most so many times their size.
+_STRETCH = 1e4
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Proof:
+    """Values that fit everything published, as deviations from the truth (confidential).
+
+    Args:
+        cells: The cells that move, ascending; all hidden.
+        moved: By how much.
+    """
+
+    cells: IntArray
+    moved: FloatArray
+
+
+class DraftPattern:
+    """Which cells are hidden and what is proven (confidential).
+
+    Cells are numbered among those that may move. A task is a cell and a direction:
+    number of the cell for up, that plus the number of cells for down.
+
+    Args:
+        problem: The problem.
+        unknowns: Cells that are hidden for good, the only ones that may move; without,
+            all cells that may be hidden.
+    """
+
+    def __init__(self, problem: SuppressionProblem, unknowns: Unknowns | None = None) -> None:
+        self.problem = problem
+        free = problem.state != CellState.fixed
+        self.unknowns = unknowns_of(problem, free) if unknowns is None else unknowns
+        low, high = outer_bounds(self.unknowns)
+        self.down, self.up = -low, high
+        self.cost = problem.cost[self.unknowns.cells].astype(np.float64)
+        given = np.ones(len(self), dtype=np.bool_)
+        self.must = problem.hidden[self.unknowns.cells] if unknowns is None else given
+        self.hidden = self.must.copy()
+        self.target = self._targets()
+        self.proofs: list[Proof] = []
+        self.proven = np.full(2 * len(self), -1, dtype=np.int64)
+        self.solved = 0
+        parts = int((self.unknowns.relations.coef > 0).sum())
+        self.many_ways = parts > _MANY_WAYS * max(len(self.unknowns), 1)
+        self.patches = Patches(self.unknowns.relations, (high - low) > TOLERANCE)
+
+    def __len__(self) -> int:
+        return len(self.unknowns)
+
+    def _targets(self) -> FloatArray:
+        """How far each sensitive cell must move: its levels, and the rest of the sliding one.
+
+        What the sliding level asks beyond the other two goes upwards as far as there is
+        room for it, and downwards otherwise.
+        """
+        known = self.unknowns
+        rest = np.maximum(known.sliding - known.upper - known.lower, 0.0)
+        above = np.minimum(known.upper + rest, np.maximum(self.up, known.upper))
+        below = np.maximum(known.lower, known.sliding - above)
+        watched = known.sensitive
+        return np.concatenate([np.where(watched, above, 0.0), np.where(watched, below, 0.0)])
+
+    def turn_down(self, cells: IntArray, reach_up: FloatArray) -> None:
+        """Ask for less upwards and more downwards where a cell cannot go up so far."""
+        known = self.unknowns
+        above = np.maximum(known.upper[cells], np.minimum(self.target[cells], reach_up))
+        below = np.maximum(known.lower[cells], known.sliding[cells] - above)
+        self.target[cells], self.target[cells + len(self)] = above, below
+
+    def halve(self) -> None:
+        """Ask for half of each sliding level upwards and half downwards, where there is room."""
+        cells = np.flatnonzero(self.unknowns.sensitive).astype(np.int64)
+        room = np.minimum(self.up[cells], self.down[cells])
+        half = 0.5 * self.unknowns.sliding[cells]
+        fits = half <= room
+        self.turn_down(cells[fits], half[fits])
+
+    @property
+    def open(self) -> IntArray:
+        """Tasks that are not proven yet."""
+        return np.flatnonzero((self.target > TOLERANCE) & (self.proven < 0)).astype(np.int64)
+
+    def within_hidden(self) -> BoolArray:
+        """Tasks that bounds do not rule out when only hidden cells move."""
+        known = self.unknowns.part(self.hidden)
+        low, high = outer_bounds(known)
+        reach = np.zeros(2 * len(self))
+        at = np.flatnonzero(self.hidden)
+        reach[at], reach[at + len(self)] = high, -low
+        return (self.target > TOLERANCE) & (reach >= self.target)
+
+    def distance(self, task: int) -> tuple[int, float]:
+        """The cell of a task and how far it must move; negative for down."""
+        size = float(self.target[task])
+        return (task, size) if task < len(self) else (task - len(self), -size)
+
+    def tasks_done(self, cells: IntArray, moved: FloatArray) -> IntArray:
+        """The tasks that a solution proves."""
+        enough = TOLERANCE
+        above = cells[(self.target[cells] > enough) & (moved >= self.target[cells] - enough)]
+        twins = cells + len(self)
+        below = twins[(self.target[twins] > enough) & (-moved >= self.target[twins] - enough)]
+        return np.concatenate([above, below])
+
+    def take(self, cells: IntArray, moved: FloatArray) -> tuple[IntArray, IntArray]:
+        """Hide the cells that move; note what they prove that was open.
+
+        Returns:
+            The cells that were not hidden before, and the tasks that were open.
+        """
+        at = np.flatnonzero(moved)
+        proof = Proof(cells=cells[at], moved=moved[at])
+        done = self.tasks_done(proof.cells, proof.moved)
+        fresh = done[self.proven[done] < 0]
+        if fresh.size:
+            self.proven[fresh] = len(self.proofs)
+            self.proofs.append(proof)
+        new = proof.cells[~self.hidden[proof.cells]]
+        self.hidden[new] = True
+        return new, fresh
+
+    def variants(self, cells: IntArray, moved: FloatArray) -> list[FloatArray]:
+        """A solution, its mirror image, and both stretched to the bounds, as far as they fit."""
+        down, up = self.down[cells], self.up[cells]
+        found = [moved]
+        for sign in (1.0, -1.0):
+            turned = sign * moved
+            room = np.where(turned > 0, up, down)
+            far = np.abs(turned)
+            most = float(np.min(room[far > 0] / far[far > 0], initial=_STRETCH))
+            found += [turned] if sign < 0 and most >= 1.0 else []
+            found += [most * turned] if most > 0 and most != 1.0 else []
+        return found
+
+    def take_all(self, cells: IntArray, moved: FloatArray) -> tuple[IntArray, IntArray]:
+        """As `take`, and note what the variants of the solution prove as well."""
+        at = np.flatnonzero(moved)
+        cells, moved = cells[at], moved[at]
+        new, fresh = self.take(cells, moved)
+        more = [self.take(cells, other)[1] for other in self.variants(cells, moved)[1:]]
+        return new, np.concatenate([fresh, *more])
+
+    def without(self, cells: BoolArray) -> DraftPattern:
+        """The same with some secondaries published, and the proofs that do not need them."""
+        other = copy(self)
+        gone = cells & ~self.must
+        other.hidden = self.hidden & ~gone
+        other.target = self.target.copy()
+        other.proofs = list(self.proofs)
+        lost = np.array([bool(gone[proof.cells].any()) for proof in self.proofs] + [True])
+        other.proven = np.where(lost[self.proven], -1, self.proven)
+        return other
+
+    def raise_targets(self, cells: IntArray) -> None:
+        """Ask a little more of some cells, where there is room, and prove them anew."""
+        for tasks, room in ((cells, self.up), (cells + len(self), self.down)):
+            asked = self.target[tasks]
+            more = np.minimum(asked * (1 + _MORE) + _MORE, np.maximum(room[cells], asked))
+            self.target[tasks] = np.where(asked > 0, more, 0.0)
+            self.proven[tasks] = -1
+
+    @property
+    def spent(self) -> float:
+        """What the secondary suppressions cost."""
+        return float(self.cost[self.hidden & ~self.unknowns.sensitive].sum())
+
+    def mask(self, hidden: BoolArray | None = None) -> BoolArray:
+        """The hidden cells among all cells of the problem."""
+        full = np.zeros(len(self.problem), dtype=np.bool_)
+        full[self.unknowns.cells[self.hidden if hidden is None else hidden]] = True
+        return full
+
+    def at(self, cells: IntArray) -> IntArray:
+        """The numbers here of cells of the problem."""
+        return np.searchsorted(self.unknowns.cells, cells).astype(np.int64)
+
+    def __repr__(self) -> str:
+        return f"<Hiding (confidential): {int(self.hidden.sum()):,} of {len(self):,} cells hidden>"
+
+
+#: What a proof may miss a relation by: in units, and relative to its largest move.
+_UNITS, _SHARE = 1e-6, 1e-8
+#: Moves beyond the bounds known beforehand by more than so many units are no proof.
+_BEYOND = 1e-6
+
+
+class DeviationCheck:
+    """Holds deviations against what is published, and notes how far those that fit go.
+
+    Args:
+        known: The hidden cells as a system.
+        low: How far down each cell was seen to move; changed.
+        high: How far up; changed.
+    """
+
+    def __init__(self, known: Unknowns, low: FloatArray, high: FloatArray) -> None:
+        first, order = known.relations.by_cell
+        row, coef = known.relations.row[order], known.relations.coef[order].astype(np.float64)
+        self.low, self.high = low, high
+        self._system = (first, row, coef, np.zeros(max(len(known.relations), 1)))
+        self._bounds = (known.low, known.high)
+
+    def see(self, start: IntArray, cells: IntArray, moved: FloatArray) -> BoolArray:
+        """Which of some deviations fit; their reach is noted.
+
+        Args:
+            start: Where each begins in `cells` and `moved`; one more than there are.
+            cells: The cells that move.
+            moved: By how much.
+        """
+        fits = np.zeros(len(start) - 1, dtype=np.bool_)
+        _see(start, cells, moved, *self._system, *self._bounds, self.low, self.high, fits)
+        return fits
+
+
+def fitting_proofs(known: Unknowns, proofs: Sequence[Proof]) -> BoolArray:
+    """Which proofs move hidden cells only, within their bounds, and fit all relations."""
+    fit = DeviationCheck(known, np.zeros(len(known)), np.zeros(len(known)))
+    fits = np.zeros(len(proofs), dtype=np.bool_)
+    for at, proof in enumerate(proofs):
+        ends = np.array([0, len(proof.cells)], dtype=np.int64)
+        fits[at] = fit.see(ends, proof.cells, proof.moved)[0]
+    return fits
+
+
+@numba.njit(cache=True, nogil=True)
+def _see(
+    start: Any, cells: Any, moved: Any, first: Any, row: Any, coef: Any, miss: Any,
+    least: Any, most: Any, low: Any, high: Any, fits: Any,
+) -> None:  # fmt: skip
+    for at in range(fits.size):
+        some, far = cells[start[at] : start[at + 1]], moved[start[at] : start[at + 1]]
+        largest = 0.0
+        inside = some.size > 0
+        for k in range(some.size):
+            inside = inside and some[k] >= 0
+            largest = max(largest, abs(far[k]))
+        if not inside:
+            continue
+        allowed = _UNITS + _SHARE * largest
+        beyond = _BEYOND + 0.1 * allowed
+        for k in range(some.size):
+            # What is no number is no proof either.
+            inside = inside and least[some[k]] - far[k] <= beyond
+            inside = inside and far[k] - most[some[k]] <= beyond
+        fits[at] = inside and _kept(some, far, first, row, coef, miss, allowed)
+        if fits[at]:
+            for k in range(some.size):
+                low[some[k]] = min(low[some[k]], far[k])
+                high[some[k]] = max(high[some[k]], far[k])
+
+
+@numba.njit(cache=True, nogil=True)
+def _kept(
+    cells: Any, moved: Any, first: Any, row: Any, coef: Any, miss: Any, allowed: float
+) -> bool:
+    """Whether moves keep all relations; `miss` is zero before and after."""
+    for k in range(cells.size):
+        for entry in range(first[cells[k]], first[cells[k] + 1]):
+            miss[row[entry]] += coef[entry] * moved[k]
+    kept = True
+    for k in range(cells.size):
+        for entry in range(first[cells[k]], first[cells[k] + 1]):
+            kept = kept and abs(miss[row[entry]]) <= allowed
+    for k in range(cells.size):
+        for entry in range(first[cells[k]], first[cells[k] + 1]):
+            miss[row[entry]] = 0.0
+    return kept

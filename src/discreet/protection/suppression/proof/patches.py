@@ -1,0 +1,381 @@
+"""Patches: few cells around one as a small system, and the cheapest flows in it. CONFIDENTIAL.
+
+In: the relations among cells, which of them may move and what moving each costs. Out: the
+cells nearest to a given one with the relations among them, and deviations of these that
+move a cell as far as it must, by one small linear program. If only cells of a patch move
+and its relations hold, all relations hold.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.protection.suppression.problem.system import Relations
+
+__all__ = ["MoveLimits", "Patch", "Patches", "farthest_flow", "least_flow"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patch:
+    """Some cells and the relations among them.
+
+    Args:
+        cells: Numbers of the cells, ascending.
+        start: Where each relation begins in `at` and `coef`.
+        at: Positions in `cells`.
+        coef: Coefficients.
+        whole: Whether no other cell hangs together with these.
+    """
+
+    cells: IntArray
+    start: IntArray
+    at: IntArray
+    coef: IntArray
+    whole: bool
+
+
+class Patches:
+    """Finds patches in a system of relations.
+
+    Args:
+        relations: The relations among all cells.
+        mobile: Which cells can move at all.
+    """
+
+    def __init__(self, relations: Relations, mobile: BoolArray) -> None:
+        first, order = relations.by_cell
+        self.relations = relations
+        self._mobile = mobile.copy()
+        self._cell_start = first
+        self._cell_row = relations.row[order]
+        self._cell_coef = relations.coef[order]
+        self._total = np.full(max(len(relations), 1), -1, dtype=np.int64)
+        self._none = self._total.copy()
+        negative = relations.coef < 0
+        self._total[relations.row[negative]] = relations.cell[negative]
+        self._cell_seen = np.zeros(relations.cells, dtype=np.int64)
+        self._row_seen = np.zeros(len(relations), dtype=np.int64)
+        self._near = (np.zeros(relations.cells), np.zeros(relations.cells, dtype=np.int64))
+        self._number = np.zeros(max(len(relations), 1), dtype=np.int64)
+        self._stamp = 0
+
+    def around(self, seeds: IntArray, limit: int, price: FloatArray, totals: bool = False) -> Patch:
+        """The cells nearest to some cells that can move together.
+
+        Args:
+            seeds: Where to start.
+            limit: How many cells to look at.
+            price: How far it is to each cell from another in a common relation;
+                infinite for cells to leave out.
+            totals: Whether each cell brings all totals above it along: such a patch can
+                do more, at a higher cost.
+        """
+        self._stamp += 1
+        links = self.relations
+        cells, whole = _grown(
+            seeds, limit, price, self._mobile, links.start, links.cell, self._cell_start,
+            self._cell_row, self._total if totals else self._none, self._cell_seen,
+            self._row_seen, self._near, self._stamp,
+        )  # fmt: skip
+        return self._among(np.sort(cells), bool(whole))
+
+    def among(self, cells: IntArray) -> Patch:
+        """The patch of given cells, in ascending order."""
+        return self._among(cells[self._mobile[cells]], False)
+
+    def _among(self, cells: IntArray, whole: bool) -> Patch:
+        self._stamp += 1
+        kept, start, at, coef = _system(
+            cells, self._cell_start, self._cell_row, self._cell_coef,
+            self._row_seen, self._number, self._stamp,
+        )  # fmt: skip
+        return Patch(cells=cells[kept], start=start, at=at, coef=coef, whole=whole)
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_totals(
+    found: Any, far: float, heap: Any, price: Any, mobile: Any, cell_start: Any, cell_row: Any,
+    total: Any, cell_seen: Any, stamp: int,
+) -> None:  # fmt: skip
+    """All totals above the last cell found, on every level; crossed later."""
+    first = len(found) - 1
+    while first < len(found):
+        below = found[first]
+        first += 1
+        for entry in range(cell_start[below], cell_start[below + 1]):
+            above = total[cell_row[entry]]
+            if above < 0 or not mobile[above] or price[above] == np.inf:
+                continue
+            if abs(cell_seen[above]) != stamp:
+                cell_seen[above] = stamp
+                found.append(above)
+                heapq.heappush(heap, (far + price[above], above))
+
+
+@numba.njit(cache=True, nogil=True)
+def _grown(
+    seeds: Any, limit: int, price: Any, mobile: Any, start: Any, cell: Any, cell_start: Any,
+    cell_row: Any, total: Any, cell_seen: Any, row_seen: Any, near: Any, stamp: int,
+) -> Any:  # fmt: skip
+    """Cells in order of their distance; each relation is crossed once, by its nearest cell.
+
+    If `total` names the totals of relations, they come with their parts.
+    """
+    nearest, seen = near
+    heap = [(0.0, seeds[0])]
+    for k in range(1, seeds.size):
+        heapq.heappush(heap, (0.0, seeds[k]))
+    found = [seeds[0] for _ in range(0)]
+    while len(heap) > 0 and len(found) < limit:
+        far, at = heapq.heappop(heap)
+        if cell_seen[at] == -stamp:
+            continue
+        if cell_seen[at] != stamp:
+            found.append(at)
+            cell_seen[at] = stamp
+            _add_totals(found, far, heap, price, mobile, cell_start, cell_row, total, cell_seen,
+                        stamp)  # fmt: skip
+        cell_seen[at] = -stamp
+        for entry in range(cell_start[at], cell_start[at + 1]):
+            row = cell_row[entry]
+            if row_seen[row] == stamp:
+                continue
+            row_seen[row] = stamp
+            for k in range(start[row], start[row + 1]):
+                other = np.int64(cell[k])
+                if not mobile[other] or cell_seen[other] == -stamp or price[other] == np.inf:
+                    continue
+                away = far + price[other]
+                # What was noted from nearer by need not be noted again.
+                if seen[other] != stamp or away < nearest[other]:
+                    seen[other] = stamp
+                    nearest[other] = away
+                    heapq.heappush(heap, (away, other))
+    return np.array(found), len(heap) == 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _system(
+    cells: Any, cell_start: Any, cell_row: Any, cell_coef: Any, row_seen: Any, number: Any,
+    stamp: int,
+) -> Any:  # fmt: skip
+    """The relations among cells, without cells that are alone in a relation."""
+    size = cells.size
+    entries = 0
+    rows = 0
+    for i in range(size):
+        for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
+            row = cell_row[entry]
+            if row_seen[row] != stamp:
+                row_seen[row] = stamp
+                number[row] = rows
+                rows += 1
+            entries += 1
+    width = np.zeros(rows, dtype=np.int64)
+    for i in range(size):
+        for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
+            width[number[cell_row[entry]]] += 1
+    start = np.zeros(rows + 1, dtype=np.int64)
+    start[1:] = np.cumsum(width)
+    filled = start[:-1].copy()
+    at = np.empty(entries, dtype=np.int64)
+    coef = np.empty(entries, dtype=np.int64)
+    for i in range(size):
+        for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
+            row = number[cell_row[entry]]
+            at[filled[row]] = i
+            coef[filled[row]] = cell_coef[entry]
+            filled[row] += 1
+    kept = _peeled(size, rows, start, at, width, cells, cell_start, cell_row, number)
+    return _without(kept, start, at, coef)
+
+
+@numba.njit(cache=True, nogil=True)
+def _peeled(
+    size: int, rows: int, start: Any, at: Any, width: Any, cells: Any, cell_start: Any,
+    cell_row: Any, number: Any,
+) -> Any:  # fmt: skip
+    """Which cells are left when cells alone in a relation are taken away, again and again."""
+    kept = np.ones(size, dtype=np.bool_)
+    todo = [row for row in range(rows) if width[row] == 1]
+    while len(todo) > 0:
+        row = todo.pop()
+        if width[row] != 1:
+            continue
+        for k in range(start[row], start[row + 1]):
+            i = at[k]
+            if kept[i]:
+                kept[i] = False
+                for entry in range(cell_start[cells[i]], cell_start[cells[i] + 1]):
+                    other = number[cell_row[entry]]
+                    width[other] -= 1
+                    if width[other] == 1:
+                        todo.append(other)
+    return kept
+
+
+@numba.njit(cache=True, nogil=True)
+def _without(kept: Any, start: Any, at: Any, coef: Any) -> Any:
+    """The system of the kept cells, numbered anew; empty relations are left out."""
+    new = np.cumsum(kept) - 1
+    first = np.zeros(start.size, dtype=np.int64)
+    fresh_at = np.empty(at.size, dtype=np.int64)
+    fresh_coef = np.empty(at.size, dtype=np.int64)
+    rows = 0
+    size = 0
+    for row in range(start.size - 1):
+        before = size
+        for k in range(start[row], start[row + 1]):
+            if kept[at[k]]:
+                fresh_at[size] = new[at[k]]
+                fresh_coef[size] = coef[k]
+                size += 1
+        if size > before:
+            rows += 1
+            first[rows] = size
+    return kept, first[: rows + 1], fresh_at[:size], fresh_coef[:size]
+
+
+#: No cell moves more than so many times the wanted distance.
+_MOST = 100.0
+#: The solver's tolerance, relative to the wanted distance.
+_FINE = 1e-9
+#: Smaller moves are no moves: in units, and relative to the wanted distance.
+_UNIT_MOVED, _MOVED = 1e-2, 1e-8
+#: Hidden cells are moved for so little, as a share of the median price: all cells then
+#: begin where they are, and the solver has only one of them to move.
+_NEARLY_FREE = 1e-4
+#: With fewer cells, hidden ones are free: there is no time to save.
+_FEW = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveLimits:
+    """How far the cells of a patch can move and what that costs.
+
+    Args:
+        down: How far each can move down at most; at least 0.
+        up: How far up.
+        price: What moving it costs per unit, in either direction; 0 for hidden ones.
+    """
+
+    down: FloatArray
+    up: FloatArray
+    price: FloatArray
+
+
+def least_flow(patch: Patch, room: MoveLimits, at: int, distance: float) -> FloatArray | None:
+    """The cheapest deviations of a patch that move one cell by a distance.
+
+    Args:
+        patch: The cells and relations.
+        room: What they may do and at what price.
+        at: Position of the cell in the patch.
+        distance: How far it is to be moved; down if negative.
+
+    Returns:
+        A deviation for each cell, or None if the cells of the patch cannot do it.
+    """
+    size = abs(distance)
+    low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
+    low[at] = high[at] = 1.0 if distance > 0 else -1.0
+    moved = _solved(patch, low, high, _nearly_free(room.price))
+    if moved is None:
+        return None
+    moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size)] = 0.0
+    return moved * size
+
+
+def _nearly_free(price: FloatArray) -> FloatArray:
+    if price.size < _FEW:
+        return price
+    paid = price[price > 0]
+    least = _NEARLY_FREE * (float(np.median(paid)) if paid.size else 1.0)
+    nearly: FloatArray = np.maximum(price, least)
+    return nearly
+
+
+def farthest_flow(
+    patch: Patch, room: MoveLimits, wish: FloatArray, reward: float = 1.0
+) -> FloatArray | None:
+    """Deviations that bring many cells as near to where they should go as possible.
+
+    Args:
+        patch: The cells and relations.
+        room: What they may do and at what price.
+        wish: How far each cell should go, negative for down; 0 where it does not matter.
+        reward: What it is worth to bring one cell there.
+    """
+    size = float(np.median(np.abs(wish[wish != 0])))
+    low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
+    beyond = wish / size * (1 + _MOVED)
+    low = np.where(wish < 0, np.maximum(low, beyond), low)
+    high = np.where(wish > 0, np.minimum(high, beyond), high)
+    gain = np.divide(size, wish, out=np.zeros(len(wish)), where=wish != 0)
+    moved = _solved(patch, low, high, room.price, -reward * gain)
+    if moved is None:
+        return None
+    moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size)] = 0.0
+    return moved * size
+
+
+def _solved(
+    patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any = 0.0
+) -> FloatArray | None:
+    """Minimise price × |deviation| + slope × deviation; priced cells are two variables."""
+    import highspy
+
+    library: Any = highspy
+    solver = library.Highs()
+    for option, value in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("presolve", "off"),
+        ("primal_feasibility_tolerance", _FINE),
+    ):
+        solver.setOptionValue(option, value)
+    solver.passModel(_model(library, patch, low, high, price, slope))
+    solver.run()
+    if solver.getModelStatus() != library.HighsModelStatus.kOptimal:
+        return None
+    found = np.array(solver.getSolution().col_value, dtype=np.float64)
+    cells = len(low)
+    moved: FloatArray = found[:cells].copy()
+    moved[price > 0] -= found[cells:]
+    return moved
+
+
+def _model(
+    library: Any, patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any
+) -> Any:
+    cells, rows = len(low), len(patch.start) - 1
+    priced = np.flatnonzero(price > 0)
+    twin = np.full(cells, -1, dtype=np.int64)
+    twin[priced] = cells + np.arange(priced.size)
+    row = np.repeat(np.arange(rows), np.diff(patch.start))
+    twice = twin[patch.at] >= 0
+    rows_of = np.concatenate([row, row[twice]])
+    order = np.argsort(rows_of, kind="stable")
+    start = np.zeros(rows + 1, dtype=np.int32)
+    np.cumsum(np.bincount(rows_of, minlength=rows), out=start[1:])
+    columns = np.concatenate([patch.at, twin[patch.at[twice]]])
+    coefs = np.concatenate([patch.coef, -patch.coef[twice]])
+    model = library.HighsLp()
+    model.num_col_, model.num_row_ = cells + priced.size, rows
+    slopes = np.broadcast_to(slope, cells)
+    model.col_cost_ = np.concatenate([price + slopes, (price - slopes)[priced]])
+    least = np.where(price > 0, np.maximum(low, 0.0), low)
+    model.col_lower_ = np.concatenate([least, np.maximum(-high[priced], 0.0)])
+    model.col_upper_ = np.concatenate([np.maximum(high, least), np.maximum(-low[priced], 0.0)])
+    model.row_lower_ = model.row_upper_ = np.zeros(rows)
+    model.a_matrix_.format_ = library.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = start
+    model.a_matrix_.index_ = columns[order].astype(np.int32)
+    model.a_matrix_.value_ = coefs[order].astype(np.float64)
+    return model

@@ -1,0 +1,291 @@
+"""Audits of what is published already: tables with blanks from anywhere, and several releases.
+
+In: published cells, whoever hid some of them, no true value needed; or releases with their
+patterns that anyone can lay side by side. Out: `Blanks`, an interval for each hidden cell;
+or which hidden cells of one release the others show or let work out (CONFIDENTIAL).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.classifications import Classification
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.problem.demands import Demands, Earlier
+from discreet.protection.suppression.problem.equal_cells import VariableCode
+from discreet.protection.suppression.problem.linked_tables import build_problem
+from discreet.protection.suppression.problem.parameters import Knowledge
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.table_relations import relations_of
+from discreet.protection.suppression.proof.attacker import published_intervals
+from discreet.protection.suppression.proof.certificate import Certificate, certify
+from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Blanks", "ReleaseCheck", "audit_published", "check_releases"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Blanks:
+    """The hidden cells of a published table, each with its interval.
+
+    Args:
+        dimensions: The spanning variables.
+        index: Per spanning variable, the position of each hidden cell's code.
+        low: The smallest value that fits everything published.
+        high: The largest; infinite where nothing bounds it.
+        exact: Cells that anyone can compute.
+        seconds: How long it took.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    index: tuple[npt.NDArray[np.int32], ...]
+    low: FloatArray
+    high: FloatArray
+    exact: BoolArray
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def names(self) -> list[str]:
+        """Names of the cells that anyone can compute."""
+        found = []
+        for at in np.flatnonzero(self.exact):
+            pairs = zip(self.dimensions, self.index, strict=True)
+            codes = [f"{each.name}={each.codes[part[at]]}" for each, part in pairs if part[at]]
+            found.append(", ".join(codes) or "total")
+        return found
+
+    def to_polars(self) -> pl.DataFrame:
+        """The hidden cells: codes, low, high, exact; no bound is null."""
+        import polars as pl
+
+        columns: dict[str, Any] = {
+            dimension.name: pl.Series(dimension.codes, dtype=pl.String).gather(part)
+            for dimension, part in zip(self.dimensions, self.index, strict=True)
+        }
+        for name, bound in (("low", self.low), ("high", self.high)):
+            columns[name] = pl.Series(np.where(np.isfinite(bound), bound, np.nan)).fill_nan(None)
+        return pl.DataFrame({**columns, "exact": self.exact})
+
+    def described(self) -> dict[str, Any]:
+        """The verdict as plain values, for JSON."""
+        return {
+            "hidden": len(self),
+            "exact": int(self.exact.sum()),
+            "exact_cells": self.names(),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def text(self) -> str:
+        """The verdict in words."""
+        lines = [f"{len(self):,} cells are hidden; anyone can compute {int(self.exact.sum()):,}."]
+        return "\n".join([*lines, *(f"  {name}" for name in self.names()[:20])])
+
+    def __repr__(self) -> str:
+        return f"<Blanks: {len(self):,} hidden cells>"
+
+
+def audit_published(
+    published: Any,
+    by: Sequence[str | Classification | Sequence[Classification]] | None = None,
+    *,
+    value: str = "value",
+    decimals: int = 0,
+    negative: bool = False,
+    rounding: float = 0.0,
+) -> Blanks:
+    """Work out between which values the hidden cells of a published table lie.
+
+    Args:
+        published: A `ProtectedTable`, or a frame with one row per cell, null in the hidden
+            ones. Cells that are not listed are zero.
+        by: The spanning variables of a frame: names or classifications.
+        value: Its column of values.
+        decimals: Digits after the decimal point that are published.
+        negative: Whether values may be below 0.
+        rounding: By how many units of the last digit a published value may be off: 0.5
+            where each was rounded on its own.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "value": [18, 9, 7, None]})
+    >>> audit_published(frame, ["sex"]).to_polars().rows()
+    [('d', 2.0, 2.0, True)]
+    """
+    began = time.monotonic()
+    if isinstance(published, ProtectedTable):
+        dimensions, index, units, hidden = _of_table(published, decimals)
+    else:
+        dimensions, index, units, hidden = _of_frame(published, by, value, decimals)
+    relations = relations_of(dimensions, index)
+    low, high = published_intervals(relations, units, hidden, negative=negative, rounding=rounding)
+    scale = 10.0**decimals
+    return Blanks(
+        dimensions=tuple(dimensions),
+        index=tuple(part[hidden] for part in index),
+        low=low / scale,
+        high=high / scale,
+        exact=low == high,
+        seconds=time.monotonic() - began,
+    )
+
+
+_CellArrays = tuple[Sequence[Dimension], Sequence[npt.NDArray[np.int32]], IntArray, BoolArray]
+
+
+def _of_table(table: ProtectedTable, decimals: int) -> _CellArrays:
+    if table.several_figures or any(not figure.summed for figure in table.figures):
+        raise SuppressionError(
+            "only counts and sums add up; this table has other figures",
+            code="figures",
+            where=table.name,
+        )
+    index, value, status = table.cells()
+    hidden = status == CellStatus.suppressed
+    return table.dimensions, index, np.rint(value * 10.0**decimals).astype(np.int64), hidden
+
+
+def _of_frame(frame: Any, by: Any, value: str, decimals: int) -> _CellArrays:
+    """Cells of a frame; a count stands in for the values while codes are read."""
+    import polars as pl
+
+    from discreet.tables.table import to_polars
+
+    cells = to_polars(frame)
+    if by is None or value not in cells.columns:
+        raise SuppressionError(
+            "name the spanning variables and the column of values",
+            code="missing-column",
+            where=value,
+            hint=f"columns found: {', '.join(cells.columns)}",
+        )
+    if not cells[value].dtype.is_numeric():
+        raise SuppressionError(
+            "the column of values holds no numbers; hidden cells are null",
+            code="values",
+            where=value,
+        )
+    ordered = cells.with_row_index("discreet row", offset=1)
+    table = Table.from_cells(ordered, by=by, count="discreet row")
+    numbers = cells[value].cast(pl.Float64).gather(table.count - 1)
+    hidden = numbers.is_null().to_numpy()
+    units = np.rint(numbers.fill_null(0.0).to_numpy() * 10.0**decimals).astype(np.int64)
+    return table.dimensions, table.index, units, hidden
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class ReleaseCheck:
+    """What several releases tell together (confidential).
+
+    Args:
+        problem: All their cells as one system.
+        hidden: Cells that no release shows.
+        shown: Cells that one release hides and another shows.
+        certificate: Verdicts on the sensitive cells that no release shows; on all
+            hidden cells, which must not be known exactly, where no release names any.
+    """
+
+    problem: SuppressionProblem
+    hidden: BoolArray
+    shown: IntArray
+    certificate: Certificate
+
+    @property
+    def safe(self) -> bool:
+        """Whether no sensitive cell is opened."""
+        sensitive = self.problem.state == CellState.primary
+        return not sensitive[self.shown].any() and not len(self.certificate.unprotected)
+
+    @property
+    def opened(self) -> tuple[str, ...]:
+        """Names of the cells that are opened."""
+        sensitive = self.problem.state == CellState.primary
+        cells = np.union1d(self.shown[sensitive[self.shown]], self.certificate.unprotected)
+        return tuple(self.problem.name(int(at)) for at in cells)
+
+    def __repr__(self) -> str:
+        return f"<ReleaseCheck (confidential): {'safe' if self.safe else 'NOT safe'}>"
+
+
+def check_releases(
+    releases: Sequence[Earlier],
+    *,
+    value: str | None = None,
+    decimals: int = 0,
+    knowledge: Knowledge | None = None,
+    same: Mapping[VariableCode, VariableCode] | None = None,
+) -> ReleaseCheck:
+    """Say what tables that were protected apart tell together.
+
+    Args:
+        releases: Tables with what each of them hides, and its sensitive cells if known;
+            without, every cell that one of them hides counts as sensitive.
+        value: The value column that was published; None for counts.
+        decimals: Digits that were published.
+        knowledge: What attackers know beforehand.
+        same: Codes that mean the same as a code of another variable.
+
+    >>> import polars as pl
+    >>> from discreet import Table
+    >>> def counts(**codes):
+    ...     return Table.from_cells(pl.DataFrame(codes), by=[next(iter(codes))], count="n")
+    >>> old = counts(region=["Total", "N", "S", "W"], n=[9, 2, 3, 4])
+    >>> new = counts(region=["Total", "N", "S", "W"], n=[9, 2, 3, 4])
+    >>> first = Earlier(table=old, hidden=np.array([False, True, True, False]))
+    >>> second = Earlier(table=new, hidden=np.array([False, True, False, True]))
+    >>> check_releases([first, second]).opened
+    ('region=N', 'region=S', 'region=W')
+    """
+    tables = [(release.table, None) for release in releases]
+    problem, members = build_problem(
+        tables, value=value, decimals=decimals, knowledge=knowledge, same=same, cost="unity"
+    )
+    demands = [Demands.before(release, 10**decimals) for release in releases]
+    masks = {
+        name: members.gathered(tuple(getattr(demand, name) for demand in demands), len(problem))
+        for name in ("sensitive", "fixed", "secondary")
+    }
+    named = any(release.primary is not None for release in releases)
+    sensitive = masks["sensitive"] if named else masks["secondary"]
+    hidden = masks["secondary"] & ~masks["fixed"]
+    problem = _judged(problem, members.cells, demands, sensitive)
+    return ReleaseCheck(
+        problem=problem,
+        hidden=hidden,
+        shown=np.flatnonzero(masks["secondary"] & masks["fixed"]).astype(np.int64),
+        certificate=certify(problem, hidden, sensitive & hidden),
+    )
+
+
+def _judged(
+    problem: SuppressionProblem,
+    cells: Sequence[IntArray],
+    demands: Sequence[Demands],
+    sensitive: BoolArray,
+) -> SuppressionProblem:
+    """The problem with the levels of the sensitive cells, and bounds that hold them."""
+    levels: dict[str, Any] = {
+        name: np.zeros(len(problem), np.int64) for name in ("lower", "upper", "sliding")
+    }
+    for place, demand in zip(cells, demands, strict=True):
+        mine = demand.sensitive & (place >= 0)
+        for name, level in levels.items():
+            np.maximum.at(level, place[mine], getattr(demand, name)[mine])
+    if not (problem.value < 0).any():
+        levels["lower"] = np.minimum(levels["lower"], problem.value)
+    state = np.full(len(problem), CellState.free, dtype=np.int8)
+    state[sensitive] = CellState.primary
+    low = np.minimum(problem.low, problem.value - levels["lower"])
+    high = np.maximum(problem.high, problem.value + levels["upper"])
+    high = np.maximum(high, low + levels["sliding"])
+    return replace(problem, state=state, low=low, high=high, **levels)

@@ -1,0 +1,1 @@
+"""Tables in, tables with hidden cells out: as they are published, with a report."""

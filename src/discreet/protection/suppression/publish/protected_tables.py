@@ -1,0 +1,314 @@
+"""Patterns as they are published: blanks, kinds of reasons, intervals, one figure or several.
+
+In: true tables (CONFIDENTIAL) and the pattern over the cells of their problem; or
+`ProtectedTable`s over the same cells. Out: `ProtectedTable`s, which hold no hidden value and
+no parameter of a rule; those of one value each as one table with a dimension of figures,
+and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from discreet._version import __version__
+from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
+from discreet.errors import SuppressionError
+from discreet.rules import Reason
+from discreet.tables import CellStatus, Figure, Note, ProtectedTable, Provenance, Table, Withheld
+from discreet.tables.dimension import parts_with_figures
+from discreet.tables.figures import figure_dimension
+
+if TYPE_CHECKING:
+    # Problems bring a compiler along, which a release without hidden cells does not need.
+    from discreet.protection.suppression.problem.linked_tables import TableCells
+    from discreet.protection.suppression.problem.system import SuppressionProblem
+
+__all__ = [
+    "METHOD",
+    "PublicationStyle",
+    "figure_of",
+    "joined_figures",
+    "pattern_notes",
+    "published_table",
+    "reasons_of",
+]
+
+
+#: Name of the method in the provenance of a table.
+METHOD = "cell-suppression"
+
+_LANGUAGES = ("en", "de")
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "primary": {"en": "sensitive", "de": "primär gesperrt"},
+    "secondary": {
+        "en": "hidden to protect others",
+        "de": "zum Schutz anderer Felder gesperrt",
+    },
+    "note": {
+        "en": "Values shown as “.” are hidden, so that nobody can work out what belongs to "
+        "single respondents. All other values are unchanged.",
+        "de": "Als „.“ ausgewiesene Werte sind gesperrt, damit niemand Einzelangaben errechnen "
+        "kann. Alle anderen Werte sind unverändert.",
+    },
+    "intervals": {
+        "en": "For hidden values, an interval is given that anyone could work out.",
+        "de": "Für gesperrte Werte ist ein Intervall angegeben, das jeder errechnen könnte.",
+    },
+    "reasons": {"en": "Reasons: {}.", "de": "Gründe: {}."},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicationStyle:
+    """How a table is published.
+
+    Args:
+        value: The value column; None for counts.
+        decimals: Digits after the decimal point.
+        reasons: Whether the kind of rule is told, only primary or secondary, or nothing.
+        titles: language → heading.
+        universe: language → who is counted.
+    """
+
+    value: str | None
+    decimals: int = 0
+    reasons: Literal["rule", "kind", "none"] = "rule"
+    titles: Mapping[str, str] = field(default_factory=dict)
+    universe: Mapping[str, str] = field(default_factory=dict)
+
+
+def reasons_of(
+    problem: SuppressionProblem, members: TableCells, sources: Sequence[tuple[Table, Any]]
+) -> SmallIntArray:
+    """Why each problem cell is sensitive: a `Reason`; that of the first table that says one.
+
+    Cells of a mask are marked by hand. Cells that are not sensitive have none.
+    """
+    reason = np.zeros(len(problem), dtype=np.int8)
+    for cells, (_, asked) in reversed(list(zip(members.cells, sources, strict=True))):
+        if asked is None:
+            continue
+        mask = np.asarray(getattr(asked, "sensitive", asked), dtype=np.bool_)
+        own = getattr(asked, "reason", np.full(len(mask), Reason.manual))
+        marked = mask & (cells >= 0)
+        reason[cells[marked]] = np.asarray(own)[marked]
+    return reason
+
+
+def published_table(
+    table: Table,
+    members: TableCells,
+    at: int,
+    hidden: BoolArray,
+    reason: SmallIntArray,
+    intervals: tuple[FloatArray, FloatArray] | None,
+    how: PublicationStyle,
+) -> ProtectedTable:
+    """One table as it may be published.
+
+    Args:
+        table: The true table.
+        members: Which problem cells its cells are.
+        at: Its number among the tables.
+        hidden: Which problem cells are hidden.
+        reason: Why each problem cell is sensitive.
+        intervals: Lowest and highest value of each problem cell, in units, as everyone
+            can work them out; None if they are not published.
+        how: How it is published.
+    """
+    blank = members.hidden(hidden, at)
+    status = np.where(blank, CellStatus.suppressed, CellStatus.published).astype(np.int8)
+    units = np.where(blank, 0, members.values[at])
+    value: Any = units if how.decimals == 0 else units / 10.0**how.decimals
+    withheld = _withheld(table, members.cells[at], blank, reason, intervals, how)
+    figures: tuple[Figure, ...] = ()
+    if how.value is not None:
+        figures = (Figure(name=how.value, kind="sum", decimals=how.decimals),)
+    return ProtectedTable(
+        dimensions=table.dimensions,
+        index=table.index,
+        value=value,
+        status=status,
+        provenance=Provenance(version=__version__, method=METHOD),
+        notes=pattern_notes(withheld) if blank.any() else (),
+        name=table.name,
+        titles=how.titles,
+        universe=how.universe,
+        decimals=how.decimals,
+        parts=table.parts,
+        figures=figures,
+        withheld=withheld if blank.any() and (how.reasons != "none" or intervals) else None,
+    )
+
+
+def _withheld(
+    table: Table,
+    cells: IntArray,
+    blank: BoolArray,
+    reason: SmallIntArray,
+    intervals: tuple[FloatArray, FloatArray] | None,
+    how: PublicationStyle,
+) -> Withheld:
+    """Reasons and intervals of the hidden cells; only reasons that occur are listed."""
+    own = cells[blank]
+    kinds = _kinds(how.reasons)
+    which = reason[own] if how.reasons == "rule" else (reason[own] > 0).astype(np.int8)
+    found = np.unique(which)
+    number = np.searchsorted(found, which) + 1
+    reasons = tuple(kinds[int(kind)] for kind in found)
+    if how.reasons == "none":
+        number, reasons = np.zeros(own.size, dtype=np.int64), ()
+    scale = 10.0**how.decimals
+    low, high = (None, None) if intervals is None else (part[own] / scale for part in intervals)
+    return Withheld(
+        index=tuple(part[blank] for part in table.index),
+        reason=number.astype(np.int8),
+        reasons=reasons,
+        low=low,
+        high=high,
+    )
+
+
+def _kinds(reasons: str) -> list[Note]:
+    """Codes and words: of secondary cells first, then of each kind of rule, or of all."""
+    second = Note("secondary", _WORDS["secondary"])
+    if reasons != "rule":
+        return [second, Note("primary", _WORDS["primary"])]
+    named = [
+        Note(each.code, {language: each.text(language) for language in _LANGUAGES})
+        for each in Reason
+        if each != Reason.none
+    ]
+    return [second, *named]
+
+
+def pattern_notes(withheld: Withheld | None) -> tuple[Note, ...]:
+    """The remark to print with a table that has hidden cells, with the reasons that occur.
+
+    Args:
+        withheld: What is said of the hidden cells.
+    """
+    texts = {}
+    for language in _LANGUAGES:
+        parts = [_WORDS["note"][language]]
+        if withheld is not None and withheld.reasons:
+            listed = "; ".join(f"{note.kind}: {note.text(language)}" for note in withheld.reasons)
+            parts.append(_WORDS["reasons"][language].format(listed))
+        if withheld is not None and withheld.low is not None:
+            parts.append(_WORDS["intervals"][language])
+        texts[language] = " ".join(parts)
+    return (Note(METHOD, texts),)
+
+
+def joined_figures(tables: Sequence[ProtectedTable]) -> ProtectedTable:
+    """One table of several figures.
+
+    Args:
+        tables: The same table for one value each; the values of a single one stay as
+            they are.
+    """
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    figures = tuple(table.figures[0] if table.figures else Figure(name="count") for table in tables)
+    names = [figure.name for figure in figures]
+    if len(set(names)) < len(names):
+        raise SuppressionError(
+            "two figures of the table have one name",
+            code="value",
+            where=first.name,
+            hint="a value column beside the counts cannot be called 'count'",
+        )
+    dimensions = (*first.dimensions, figure_dimension(figures))
+    withheld = _withheld_figures(tables)
+    hidden = any(table.notes for table in tables)
+    return replace(
+        first,
+        dimensions=dimensions,
+        index=_joined([(table.index, table.stored) for table in tables]),
+        value=np.concatenate([table.value for table in tables]),
+        status=np.concatenate([table.status for table in tables]),
+        figures=figures,
+        decimals=max(figure.decimals for figure in figures),
+        parts=None if first.parts is None else parts_with_figures(first.parts, dimensions),
+        notes=pattern_notes(withheld) if hidden else (),
+        withheld=withheld,
+    )
+
+
+def figure_of(table: ProtectedTable, figure: int | str) -> ProtectedTable:
+    """One of the figures of a table, as a table of its own.
+
+    Args:
+        table: A table of one or several figures.
+        figure: The number of the figure, or its name.
+
+    >>> import polars as pl
+    >>> from discreet import primary, rules, suppress, tabulate
+    >>> firms = pl.DataFrame({"branch": [*"aaabbbcc"], "sales": range(8), "staff": range(8)})
+    >>> found = tabulate(firms, ["branch"], values=["sales", "staff"], contributions=2)
+    >>> few = [primary(found, [rules.MinimumFrequency(3)], value=v) for v in found.sums]
+    >>> figure_of(suppress(found, few, method="fast"), "staff").get("Total")
+    28
+    """
+    names = [each.name for each in table.figures]
+    known = figure in names if isinstance(figure, str) else 0 <= figure < max(len(names), 1)
+    if not known:
+        raise SuppressionError(
+            f"the table has no figure {figure!r}",
+            code="value",
+            where=table.name,
+            hint=f"figures: {', '.join(names)}",
+        )
+    if not table.several_figures:
+        return table
+    number = names.index(figure) if isinstance(figure, str) else figure
+    own = table.index[-1] == number
+    return replace(
+        table,
+        dimensions=table.dimensions[:-1],
+        index=tuple(part[own] for part in table.index[:-1]),
+        value=table.value[own],
+        status=table.status[own],
+        figures=(table.figures[number],),
+        decimals=table.figures[number].decimals,
+        parts=None,
+        cell_notes=(),
+        withheld=None,
+    )
+
+
+def _joined(parts: Sequence[tuple[Sequence[Any], int]]) -> tuple[Any, ...]:
+    """Positions of cells of one table after the other, the number of the table last."""
+    columns = [np.concatenate(each) for each in zip(*(index for index, _ in parts), strict=True)]
+    figure = np.repeat(np.arange(len(parts), dtype=np.int32), [size for _, size in parts])
+    return (*(column.astype(np.int32) for column in columns), figure)
+
+
+def _withheld_figures(tables: Sequence[ProtectedTable]) -> Withheld | None:
+    """What is said of the hidden cells of all tables; a reason has one number in all."""
+    said = [table.withheld for table in tables]
+    own = [each for each in said if each is not None]
+    if len(own) < len(said):
+        return None
+    reasons: dict[str, Note] = {note.kind: note for each in own for note in each.reasons}
+    place = {kind: number for number, kind in enumerate(reasons, 1)}
+    numbers = [
+        np.array([0, *(place[note.kind] for note in each.reasons)], dtype=np.int8)[each.reason]
+        for each in own
+    ]
+    bounds: dict[str, Any] = {}
+    for name in ("low", "high"):
+        columns = [getattr(each, name) for each in own]
+        if all(column is not None for column in columns):
+            bounds[name] = np.concatenate(columns)
+    return Withheld(
+        index=_joined([(each.index, len(each)) for each in own]),
+        reason=np.concatenate(numbers),
+        reasons=tuple(reasons.values()),
+        **bounds,
+    )

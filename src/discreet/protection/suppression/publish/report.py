@@ -1,0 +1,224 @@
+"""The report on a suppression: how much is hidden where, at what cost, with what proof.
+
+In: a `Suppression`. Out: numbers and values hidden by table part, cost, bound, gap, digest
+of the proof – as text, as plain values, as a frame. CONFIDENTIAL: for use in the house.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.protection.parts.levels import levels_of, name_of_part, named_level
+from discreet.protection.suppression.proof.certificate import Pattern
+from discreet.protection.suppression.publish.suppression import Suppression
+from discreet.rules import Reason
+from discreet.tables import Table
+from discreet.tables.dimension import level_numbers
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["PartHidden", "SuppressionReport", "described_pattern", "report_on"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartHidden:
+    """What is hidden on one part of a table (confidential).
+
+    Args:
+        table: Name of the table.
+        part: Name of the part, in English.
+        cells: Cells that are not empty.
+        primary: Sensitive cells among them.
+        secondary: Cells hidden to protect others.
+        value: Sum of all absolute values, in units of the last decimal.
+        hidden_value: Sum of those hidden.
+    """
+
+    table: str
+    part: str
+    cells: int
+    primary: int
+    secondary: int
+    value: int
+    hidden_value: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SuppressionReport:
+    """What a suppression did (confidential).
+
+    Args:
+        pattern: The pattern as plain values; see `described_pattern`.
+        parts: What is hidden, by table part.
+        reasons: Number of sensitive cells by code of the reason.
+        notes: What users should know.
+    """
+
+    pattern: Mapping[str, Any]
+    parts: tuple[PartHidden, ...]
+    reasons: Mapping[str, int]
+    notes: tuple[str, ...]
+
+    def described(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        parts = [dict(vars(part)) for part in self.parts]
+        return {
+            **self.pattern,
+            "reasons": dict(self.reasons),
+            "parts": parts,
+            "notes": list(self.notes),
+        }
+
+    def to_polars(self) -> pl.DataFrame:
+        """The parts as a frame."""
+        import polars as pl
+
+        return pl.DataFrame([dict(vars(part)) for part in self.parts])
+
+    def text(self) -> str:
+        """The report in words."""
+        told = ", ".join(f"{code} {number:,}" for code, number in self.reasons.items())
+        lines = [*pattern_lines(self.pattern), f"Reasons: {told or 'none'}."]
+        for part in self.parts:
+            if part.primary or part.secondary:
+                share = part.hidden_value / part.value if part.value else 0.0
+                lines.append(
+                    f"  {part.table}, {part.part}: {part.primary:,} + {part.secondary:,} "
+                    f"of {part.cells:,} cells hidden, {share:.1%} of the value"
+                )
+        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"<SuppressionReport (confidential): {len(self.parts)} table parts>"
+
+
+def described_pattern(pattern: Pattern) -> dict[str, Any]:
+    """A pattern as plain values: method, numbers, cost, bound, gap, digest of the proof.
+
+    Args:
+        pattern: The pattern.
+    """
+    return {
+        "method": pattern.method,
+        "cells": len(pattern.hidden),
+        "primaries": int(pattern.hidden.sum()) - pattern.secondaries,
+        "secondaries": pattern.secondaries,
+        "unprotected": len(pattern.certificate.unprotected),
+        "cost": pattern.cost,
+        "bound": pattern.bound,
+        "gap": pattern.gap,
+        "optimal": pattern.optimal,
+        "complete": pattern.complete,
+        "seconds": round(pattern.seconds, 3),
+        "proof": pattern.digest(),
+    }
+
+
+def pattern_lines(told: Mapping[str, Any]) -> list[str]:
+    """The same in words."""
+    far = "the lowest cost is not known"
+    if told["optimal"]:
+        far = "no cheaper pattern is safe"
+    elif told["bound"] is not None:
+        far = f"every safe pattern costs {told['bound']:,} or more, at most {told['gap']:.1%} less"
+    lines = [
+        f"{told['primaries']:,} sensitive cells and {told['secondaries']:,} others of "
+        f"{told['cells']:,} are hidden by the method {told['method']}.",
+        f"Unprotected: {told['unprotected']:,}. Cost {told['cost']:,}; {far}.",
+        f"Proof {told['proof'][:16]}, {told['seconds']:.1f} seconds.",
+    ]
+    if not told["complete"]:
+        lines.insert(1, "Stopped by the time limit: the best audited pattern until then.")
+    return lines
+
+
+def report_on(suppression: Suppression) -> SuppressionReport:
+    """Report on a suppression.
+
+    Args:
+        suppression: What `Suppression.of` did.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "n": [18, 9, 7, 2]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n")
+    >>> done = Suppression.of((table, table.count < 3), method="fast")
+    >>> print(report_on(done).text())
+    1 sensitive cells and 1 others of 4 are hidden by the method fast.
+    Unprotected: 0. Cost 7; no cheaper pattern is safe.
+    ...
+      table, sex: 1 + 1 of 3 cells hidden, 50.0% of the value
+    ...
+    """
+    hidden = suppression.pattern.hidden[: len(suppression.reason)]
+    parts: list[PartHidden] = []
+    for at, (table, _) in enumerate(suppression.sources):
+        members = suppression.members
+        blank = members.hidden(hidden, at)
+        sensitive = members.hidden(hidden & (suppression.reason > 0), at)
+        parts += _parts(table, members.cells[at] >= 0, blank, sensitive, members.values[at])
+    counts = np.bincount(suppression.reason, minlength=len(Reason))
+    reasons = {each.code: int(counts[each]) for each in Reason if each and counts[each]}
+    return SuppressionReport(
+        pattern=described_pattern(suppression.pattern),
+        parts=tuple(parts),
+        reasons=reasons,
+        notes=suppression.notes,
+    )
+
+
+def _parts(
+    table: Table, there: BoolArray, blank: BoolArray, sensitive: BoolArray, value: IntArray
+) -> list[PartHidden]:
+    numbers = [
+        level_numbers(dimension)[part]
+        for dimension, part in zip(table.dimensions, table.index, strict=True)
+    ]
+    if not numbers:
+        numbers = [np.zeros(len(table), dtype=np.int64)]
+    found, which = np.unique(np.stack(numbers), axis=1, return_inverse=True)
+    which = which.reshape(-1)
+
+    def count(mask: BoolArray) -> list[int]:
+        return [int(each) for each in np.bincount(which[mask], minlength=found.shape[1])]
+
+    def total(mask: BoolArray) -> list[int]:
+        sums = np.zeros(found.shape[1], dtype=np.int64)
+        np.add.at(sums, which[mask], np.abs(value[mask]))
+        return [int(each) for each in sums]
+
+    names = [_name(table, levels) for levels in found.T.tolist()]
+    columns = zip(
+        names,
+        count(there),
+        count(sensitive),
+        count(blank & ~sensitive),
+        total(there),
+        total(blank),
+        strict=True,
+    )
+    return [
+        PartHidden(
+            table=table.name,
+            part=name,
+            cells=cells,
+            primary=first,
+            secondary=second,
+            value=whole,
+            hidden_value=gone,
+        )
+        for name, cells, first, second, whole, gone in columns
+    ]
+
+
+def _name(table: Table, numbers: Sequence[int]) -> str:
+    levels = [
+        named_level(dimension, levels_of(dimension)[number])
+        for dimension, number in zip(table.dimensions, numbers, strict=False)
+    ]
+    return name_of_part(levels, "en")

@@ -1,0 +1,536 @@
+"""`suppress`: tables in, the same tables with hidden cells out.
+
+In: confidential tables and what primary rules found in them, for one value column or
+several. Out: `ProtectedTable`s in which every sensitive cell is proven to be protected.
+`Suppression` and `SharedSuppression` keep what led there: pattern, cost, proof
+(CONFIDENTIAL).
+
+Several values are solved in turn, each in a system of its own, with what the others hide
+hidden from the start. Hiding more never makes a cell less safe, so this comes to an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import BoolArray
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
+from discreet.protection.suppression.problem.demands import Earlier, PrimaryFindings
+from discreet.protection.suppression.problem.equal_cells import VariableCode
+from discreet.protection.suppression.problem.linked_tables import (
+    ProblemSource,
+    TableCells,
+    build_problem,
+)
+from discreet.protection.suppression.problem.parameters import Cost, Knowledge
+from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.table_relations import refuse_cells
+from discreet.protection.suppression.proof.attacker import published_intervals
+from discreet.protection.suppression.proof.certificate import Pattern
+from discreet.protection.suppression.proof.singletons import (
+    respondents_per_cell,
+    with_singleton_sums,
+)
+from discreet.protection.suppression.publish.protected_tables import (
+    PublicationStyle,
+    joined_figures,
+    published_table,
+    reasons_of,
+)
+from discreet.tables import ProtectedTable, Table
+
+__all__ = [
+    "PROBLEM_OPTIONS",
+    "SharedSource",
+    "SharedSuppression",
+    "Suppression",
+    "SuppressionOptions",
+    "checked_options",
+    "has_several_values",
+    "options_among",
+    "solved_and_published",
+    "suppress",
+]
+
+
+class SuppressionOptions(TypedDict, total=False):
+    """What `suppress` can be told; see there."""
+
+    value: str | None
+    decimals: int
+    cost: str | Cost
+    knowledge: Knowledge | None
+    zero_cells: Literal["fixed", "partners"]
+    earlier: Sequence[Earlier]
+    same: Mapping[VariableCode, VariableCode] | None
+    repair: bool
+    singletons: bool | None
+    reasons: Literal["rule", "kind", "none"]
+    intervals: bool
+    time_limit: float | None
+    progress: Progress | None
+    seed: int
+    titles: Mapping[str, str]
+    universe: Mapping[str, str]
+
+
+#: What goes on to `build_problem`, and to the method.
+PROBLEM_OPTIONS = (
+    "value",
+    "decimals",
+    "cost",
+    "knowledge",
+    "zero_cells",
+    "earlier",
+    "same",
+    "repair",
+)
+_SEARCH = ("time_limit", "progress", "seed")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Suppression:
+    """Tables with hidden cells, and all that is known about them (confidential).
+
+    Args:
+        tables: What may be published.
+        problem: All cells as one system; sums that respondents could undo at its end.
+        members: Which cells of the tables its cells stand for.
+        pattern: Which of them are hidden, with proof, cost and bound.
+        sources: The true tables with their sensitive cells.
+        reason: For each problem cell, the reason for hiding it; see `reasons_of`.
+        notes: What users should know, in words.
+    """
+
+    tables: tuple[ProtectedTable, ...]
+    problem: SuppressionProblem
+    members: TableCells
+    pattern: Pattern
+    sources: tuple[ProblemSource, ...]
+    reason: npt.NDArray[np.int8]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        tables: Sequence[ProblemSource] | ProblemSource,
+        *,
+        method: Method = "auto",
+        **options: Unpack[SuppressionOptions],
+    ) -> Suppression:
+        """Suppress, and keep what led there.
+
+        Args:
+            tables: Pairs of a table and its sensitive cells, or one pair.
+            method: As for `suppress`.
+            options: As for `suppress`.
+        """
+        sources = _sources(tables)
+        chosen = checked_options(options)
+        chosen.setdefault("value", _value(sources))
+        problem, members = build_problem(sources, **options_among(chosen, PROBLEM_OPTIONS))
+        return solved_and_published(sources, problem, members, method, chosen)
+
+    def __repr__(self) -> str:
+        return f"<Suppression (confidential) of {len(self.tables)} tables by {self.pattern.method}>"
+
+
+def solved_and_published(
+    sources: Sequence[ProblemSource],
+    problem: SuppressionProblem,
+    members: TableCells,
+    method: Method,
+    chosen: Mapping[str, Any],
+) -> Suppression:
+    """Find a pattern and publish it: all that follows `build_problem`.
+
+    Args:
+        sources: The true tables with their sensitive cells.
+        problem: Their cells as one system.
+        members: Which cells of the tables these stand for.
+        method: As for `suppress`.
+        chosen: The options of `suppress`, the value among them.
+    """
+    grown, notes = _guarded(problem, members, sources, chosen)
+    pattern = find_pattern(grown, method, **options_among(chosen, _SEARCH))
+    hidden = pattern.hidden[: len(problem)]
+    reason = reasons_of(problem, members, sources)
+    low_high = _intervals(problem, hidden) if chosen.get("intervals", False) else None
+    publishing = PublicationStyle(
+        value=chosen["value"],
+        decimals=chosen.get("decimals", 0),
+        reasons=chosen.get("reasons", "rule"),
+        titles=chosen.get("titles", {}),
+        universe=chosen.get("universe", {}),
+    )
+    published = tuple(
+        published_table(table, members, at, hidden, reason, low_high, publishing)
+        for at, (table, _) in enumerate(sources)
+    )
+    return Suppression(
+        tables=published,
+        problem=grown,
+        members=members,
+        pattern=pattern,
+        sources=tuple(sources),
+        reason=reason,
+        notes=(*members.notes, *notes, *pattern.notes),
+    )
+
+
+def _sources(tables: Any) -> list[ProblemSource]:
+    if isinstance(tables, tuple) and len(tables) == 2 and isinstance(tables[0], Table):
+        return [tables]
+    return list(tables)
+
+
+def checked_options(options: SuppressionOptions) -> dict[str, Any]:
+    """The options, once none of them is unknown."""
+    known = SuppressionOptions.__optional_keys__
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise SuppressionError(
+            f"there is no option {unknown[0]!r}",
+            code="option",
+            where="suppress",
+            hint=f"options: {', '.join(sorted(known))}",
+        )
+    if options.get("reasons", "rule") not in ("rule", "kind", "none"):
+        raise SuppressionError(
+            "reasons is rule, kind or none", code="option", where="suppress: reasons"
+        )
+    return dict(options)
+
+
+def _value(sources: Sequence[ProblemSource]) -> str | None:
+    """The value column that the primaries are about."""
+    values = {getattr(asked, "value", None) for _, asked in sources if asked is not None}
+    if len(values) > 1:
+        raise SuppressionError(
+            "the sensitive cells were found for different values",
+            code="value",
+            hint="suppress one value at a time, or name the column with value=",
+        )
+    return values.pop() if values else None
+
+
+def options_among(chosen: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Those of the options that were given and are among these."""
+    return {name: chosen[name] for name in names if name in chosen}
+
+
+def _guarded(
+    problem: SuppressionProblem,
+    members: TableCells,
+    sources: Sequence[ProblemSource],
+    chosen: Mapping[str, Any],
+) -> tuple[SuppressionProblem, list[str]]:
+    """The problem with the sums that a single respondent could undo, and notes on them."""
+    wanted = chosen.get("singletons")
+    if wanted is False or (wanted is None and chosen["value"] is None):
+        return problem, []
+    respondents = respondents_per_cell(members, [table for table, _ in sources], len(problem))
+    grown, left = with_singleton_sums(problem, respondents)
+    added = len(grown) - len(problem)
+    notes = [f"{added:,} sums of cells are protected against single respondents"] * bool(added)
+    hopeless = f"{left:,} sums that single respondents know cannot be protected by any pattern"
+    return grown, notes + [hopeless] * bool(left)
+
+
+def _intervals(
+    problem: SuppressionProblem, hidden: BoolArray
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Intervals by published values only: bounds known beforehand follow true values."""
+    low, high = (problem.value.astype(np.float64) for _ in range(2))
+    negative = bool((problem.value < 0).any())
+    low[hidden], high[hidden] = published_intervals(
+        problem.relations, problem.value, hidden, negative=negative
+    )
+    return low, high
+
+
+#: A table with what was found in it: for one value, or for several that share a pattern.
+SharedSource: TypeAlias = tuple[
+    Table, PrimaryFindings | BoolArray | Sequence[PrimaryFindings] | None
+]
+
+
+def has_several_values(tables: Sequence[Any]) -> bool:
+    """Whether some table comes with what was found for several values."""
+    return any(
+        isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], list | tuple)
+        for item in tables
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class SharedSuppression:
+    """Tables of several values with one pattern each, and how it came about (confidential).
+
+    Args:
+        tables: What may be published; of several values, with a dimension of figures.
+        by_value: Value column (None for counts) → its system, pattern and proof.
+    """
+
+    tables: tuple[ProtectedTable, ...]
+    by_value: Mapping[str | None, Suppression]
+
+    @classmethod
+    def of(
+        cls,
+        tables: Sequence[SharedSource],
+        *,
+        method: Method = "auto",
+        decimals_of: Mapping[str, int] | None = None,
+        earlier_of: Mapping[str | None, Sequence[Earlier]] | None = None,
+        **options: Unpack[SuppressionOptions],
+    ) -> SharedSuppression:
+        """Suppress, and keep what led there.
+
+        Args:
+            tables: Pairs of a table and what `discreet.primary` found in it for each of
+                its values.
+            method: As for `suppress`.
+            decimals_of: Digits after the decimal point by value column; those of `decimals`
+                for others. Counts have none.
+            earlier_of: Tables published before by value column; those of `earlier` for
+                others.
+            options: As for `suppress`; the values are those that were judged.
+
+        >>> import polars as pl
+        >>> from discreet import primary, rules, tabulate
+        >>> firms = pl.DataFrame({"branch": [*"aaabbbcc"], "sales": range(8), "staff": range(8)})
+        >>> table = tabulate(firms, ["branch"], values=["sales", "staff"], contributions=2)
+        >>> few = [rules.MinimumFrequency(3)]
+        >>> found = [primary(table, few, value="sales"), primary(table, [], value="staff")]
+        >>> shared = SharedSuppression.of([(table, found)], method="fast")
+        >>> shared.tables[0].get("c", "staff"), shared.tables[0].get("Total", "staff")
+        (None, 28)
+        """
+        chosen = checked_options(options)
+        listed = _judged(tables)
+        if "value" in chosen:
+            raise _wrong("values that share a pattern are those that were judged", "leave out")
+        decimals: dict[str | None, int] = {None: 0}
+        decimals.update(decimals_of or {})
+        systems = {
+            value: _ValueSystem.of(value, listed, _own(chosen, value, decimals, earlier_of or {}))
+            for value in dict.fromkeys(value for _, judged in listed for value in judged)
+        }
+        _solve(list(systems.values()), method)
+        published = [
+            joined_figures([systems[value].published(at) for value in judged])
+            for at, (_, judged) in enumerate(listed)
+        ]
+        done = {value: each.done for value, each in systems.items() if each.done is not None}
+        return cls(tables=tuple(published), by_value=done)
+
+    def __repr__(self) -> str:
+        return (
+            f"<SharedSuppression (confidential) of {len(self.tables)} tables, "
+            f"{len(self.by_value)} values>"
+        )
+
+
+def _wrong(what: str, hint: str) -> SuppressionError:
+    return SuppressionError(what, code="value", where="suppress", hint=hint)
+
+
+def _judged(tables: Sequence[Any]) -> list[tuple[Table, dict[str | None, PrimaryFindings]]]:
+    """Per table, what was found for each of its values."""
+    found: list[tuple[Table, dict[str | None, PrimaryFindings]]] = []
+    for table, asked in tables:
+        each = list(asked) if isinstance(asked, list | tuple) else [asked]
+        if not each or not all(
+            hasattr(one, "value") and isinstance(one, PrimaryFindings) for one in each
+        ):
+            raise _wrong(
+                "values that share a pattern need what was found for each of them",
+                "suppress(table, [primary(…, value=…), primary(…, value=…)])",
+            )
+        by_value: dict[str | None, PrimaryFindings] = {one.value: one for one in each}
+        if len(by_value) < len(each):
+            raise _wrong("a value of a table was judged twice", "name each value once")
+        found.append((table, by_value))
+    return found
+
+
+def _own(
+    chosen: Mapping[str, Any],
+    value: str | None,
+    decimals: Mapping[str | None, int],
+    earlier: Mapping[str | None, Sequence[Earlier]],
+) -> dict[str, Any]:
+    """The options for one value."""
+    own = {**chosen, "value": value, "decimals": decimals.get(value, chosen.get("decimals", 0))}
+    if value in earlier:
+        own["earlier"] = earlier[value]
+    return own
+
+
+@dataclass(repr=False, eq=False)
+class _ValueSystem:
+    """The system of one value: what must be hidden in it, what must be shown (confidential)."""
+
+    chosen: Mapping[str, Any]
+    numbers: Sequence[int]
+    sources: Sequence[ProblemSource]
+    problem: SuppressionProblem
+    members: TableCells
+    hide: BoolArray
+    show: BoolArray
+    done: Suppression | None = None
+
+    @classmethod
+    def of(
+        cls,
+        value: str | None,
+        listed: Sequence[tuple[Table, Mapping[str | None, PrimaryFindings]]],
+        own: Mapping[str, Any],
+    ) -> _ValueSystem:
+        numbers = [at for at, (_, judged) in enumerate(listed) if value in judged]
+        sources: list[ProblemSource] = [(listed[at][0], listed[at][1][value]) for at in numbers]
+        problem, members = build_problem(sources, **options_among(own, PROBLEM_OPTIONS))
+        # A zero that stays published gives way; what was asked for by name does not.
+        show = (problem.state == CellState.fixed) & (problem.value != 0)
+        asked = [getattr(each, "fixed", np.zeros(len(table), np.bool_)) for table, each in sources]
+        show |= members.gathered(tuple(asked), len(problem))
+        return cls(own, numbers, sources, problem, members, problem.hidden, show)
+
+    def marked(self, name: str, masks: Mapping[int, BoolArray]) -> bool:
+        """Mark what is marked in the tables; whether that is news."""
+        before: BoolArray = getattr(self, name)
+        own = tuple(masks[at] for at in self.numbers)
+        after = before | self.members.gathered(own, len(self.problem))
+        setattr(self, name, after)
+        return bool((after & ~before).any())
+
+    def solve(self, method: Method) -> None:
+        """Find the pattern, unless what must be hidden is the pattern found already."""
+        size = len(self.problem)
+        if self.done is not None and (self.done.pattern.hidden[:size] == self.hide).all():
+            return
+        state = self.problem.state.copy()
+        state[self.hide & np.isin(state, (CellState.free, CellState.fixed))] = CellState.secondary
+        state[self.show & (state == CellState.free)] = CellState.fixed
+        problem = replace(self.problem, state=state)
+        self.done = solved_and_published(self.sources, problem, self.members, method, self.chosen)
+        self.hide = self.done.pattern.hidden[:size]
+
+    def published(self, table: int) -> ProtectedTable:
+        """What may be published of a table, by its number among all."""
+        assert self.done is not None
+        return self.done.tables[self.numbers.index(table)]
+
+
+def _solve(systems: Sequence[_ValueSystem], method: Method) -> None:
+    """Solve all systems until each hides what the others do."""
+    _spread(systems, "show")
+    _spread(systems, "hide")
+    fresh = True
+    while fresh:
+        fresh = False
+        for system in systems:
+            _refuse(systems)
+            before = system.done
+            system.solve(method)
+            _spread(systems, "hide")
+            fresh |= system.done is not before
+    _refuse(systems)
+
+
+def _spread(systems: Sequence[_ValueSystem], name: str) -> None:
+    """Carry marks from each value to the others, by the tables that have both."""
+    news = True
+    while news:
+        masks: dict[int, BoolArray] = {}
+        for system in systems:
+            for at, number in enumerate(system.numbers):
+                own = system.members.hidden(getattr(system, name), at)
+                masks[number] = masks.get(number, np.zeros_like(own)) | own
+        news = any(system.marked(name, masks) for system in systems)
+
+
+def _refuse(systems: Sequence[_ValueSystem]) -> None:
+    what = "the cell must be published for one value and must be hidden for another"
+    hint = "values that share a pattern are hidden and published together"
+    for system in systems:
+        both = np.flatnonzero(system.hide & system.show)
+        refuse_cells(both, system.problem.name, what, "contradiction", hint)
+
+
+@overload
+def suppress(
+    tables: Table,
+    primary: Any = None,
+    *,
+    method: Method = "auto",
+    **options: Unpack[SuppressionOptions],
+) -> ProtectedTable: ...
+@overload
+def suppress(
+    tables: Sequence[SharedSource],
+    *,
+    method: Method = "auto",
+    **options: Unpack[SuppressionOptions],
+) -> list[ProtectedTable]: ...
+def suppress(
+    tables: Table | Sequence[SharedSource],
+    primary: Any = None,
+    *,
+    method: Method = "auto",
+    **options: Unpack[SuppressionOptions],
+) -> ProtectedTable | list[ProtectedTable]:
+    """Hide the sensitive cells of tables, and others so that nobody can work them out.
+
+    Args:
+        tables: A table, or several with what `primary` found in each: pairs. Tables that
+            share cells are protected together.
+        primary: What `discreet.primary` found in the table, or a mask of its sensitive cells;
+            a list of what it found for several values, if these are to share one pattern:
+            a cell hidden for one of them is hidden for all.
+        method: "auto": near the lowest cost, with a bound; "fast"; "optimal": the lowest
+            cost, proven; "modular"; "hypercube".
+        options: ``value``, ``decimals``, ``cost``, ``knowledge``, ``zero_cells``,
+            ``earlier``, ``same``, ``repair`` as for `build_problem` (the value column is
+            that of `primary` unless given); ``singletons``: also protect sums that a single
+            respondent could undo (for values they are unless told otherwise, for counts
+            they are not); ``reasons``: whether files say which kind of "rule" hides a cell,
+            only the "kind" – primary or secondary – or "none"; ``intervals``: publish
+            between which values anyone can bound hidden cells; ``time_limit`` in seconds,
+            ``progress``, ``seed``; ``titles``, ``universe`` as for `discreet.perturb`.
+
+    Returns:
+        The table that may be published, or one for each.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w", "d"], "n": [18, 9, 7, 2]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n")
+    >>> safe = suppress(table, table.count < 3, method="fast")
+    >>> safe.get("Total"), safe.get("m"), safe.get("w"), safe.get("d")
+    (18, 9, None, None)
+    """
+    if isinstance(tables, Table):
+        return _suppressed([(tables, primary)], method, options)[0]
+    if primary is not None:
+        raise SuppressionError(
+            "several tables are given in pairs: a table, and its sensitive cells",
+            code="tables",
+            hint="suppress([(table, primary), …])",
+        )
+    return _suppressed(tables, method, options)
+
+
+def _suppressed(
+    tables: Sequence[SharedSource], method: Method, options: SuppressionOptions
+) -> list[ProtectedTable]:
+    listed: Any = list(tables)
+    if has_several_values(listed):
+        return list(SharedSuppression.of(listed, method=method, **options).tables)
+    return list(Suppression.of(listed, method=method, **options).tables)

@@ -1,0 +1,269 @@
+"""Writing protected tables to files: one table, or many as a workbook.
+
+In: `ProtectedTable`s and a path, whose suffix chooses the format. Out: the file, complete or
+not at all. This is the line: anything but a `ProtectedTable` is refused. The writer of a
+format is loaded when it is first called.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from discreet.errors import Problem, PublicationError
+from discreet.files import atomic_path
+from discreet.publication.formats import check_place, check_protected, format_of, place_of
+from discreet.publication.layout import arrange, footnotes
+from discreet.publication.notation import check_values
+from discreet.publication.words import words
+from discreet.tables import ProtectedTable
+from discreet.tables.figures import FIGURE
+
+__all__ = ["WriteOptions", "write", "write_workbook"]
+
+_WRITERS = {
+    "csv": "csv",
+    "parquet": "parquet",
+    "json": "json",
+    "xlsx": "xlsx",
+    "html": "html",
+    "px": "px",
+    "json-stat": "json_stat",
+    "sdmx-csv": "sdmx_csv",
+}
+#: Formats with a column per variable, and the columns that they have besides.
+_OWN_COLUMNS = {
+    "csv": ("value", "status", "symbol"),
+    "parquet": ("value", "status"),
+    "json": ("value", "status"),
+    "sdmx-csv": (
+        *("STRUCTURE", "STRUCTURE_ID", "ACTION", "DATAFLOW", "MEASURE", "OBS_VALUE"),
+        *("OBS_STATUS", "CONF_STATUS", "DECIMALS", "UNIT_MEASURE", "COMMENT_OBS"),
+    ),
+}
+#: The format that names the dataflow of a table.
+_DATAFLOWS = "sdmx-csv"
+_STRUCTURE = re.compile(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*)*:[\w@$-]+\(\d+(\.\d+)*\)", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteOptions:
+    """How a table is written; see `write`."""
+
+    language: str = "en"
+    complete: bool | None = None
+    labels: bool = True
+    rows: Sequence[str] | None = None
+    columns: Sequence[str] | None = None
+    geo: Sequence[str] = ()
+    structure: str = ""
+    sdmx: Literal["2.0", "1.0"] = "2.0"
+
+
+def write(
+    table: ProtectedTable,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the word users know
+    language: str = "en",
+    complete: bool | None = None,
+    labels: bool = True,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    geo: Sequence[str] = (),
+    structure: str = "",
+    sdmx: Literal["2.0", "1.0"] = "2.0",
+) -> Path:
+    """Write a protected table; the same table always gives the same bytes.
+
+    Args:
+        table: The table.
+        path: Where to write. The suffix chooses the format: csv, parquet, json, xlsx,
+            html or htm, px, jsonstat or jsonstat.json, sdmx.csv.
+        format: The format, if the suffix does not say it: "csv", "parquet", "json",
+            "xlsx", "html", "px", "json-stat" or "sdmx-csv".
+        language: "en" or "de".
+        complete: True for the whole grid with its zeros, False for what is not zero,
+            None for the grid where it has at most 100,000 cells (px: always the grid).
+        labels: Write labels beside codes (csv, xlsx) or in their place (html). The
+            other formats describe the variables once, with labels.
+        rows: Names of the variables that go down (xlsx, html, px).
+        columns: Names of the variables that go across (xlsx, html, px).
+        geo: Names of the variables that are regions (json-stat).
+        structure: The SDMX dataflow that the table belongs to, as "AGENCY:ID(1.0)"; one
+            named after the table if empty (sdmx-csv).
+        sdmx: Version of SDMX-CSV.
+
+    >>> import tempfile
+    >>> from discreet.publication.examples import census_example
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write(census_example(), Path(folder) / "T1.csv", labels=False)
+    ...     print(written.read_text()[:58])
+    sex,age,value,status,symbol
+    Total,Total,371,published,371
+    """
+    check_protected(table)
+    target = place_of(path)
+    chosen = format_of(target, format)
+    options = WriteOptions(
+        language=language,
+        complete=complete,
+        labels=labels,
+        rows=rows,
+        columns=columns,
+        geo=geo,
+        structure=structure,
+        sdmx=sdmx,
+    )
+    _check(table, chosen, options)
+    check_place(target)
+    with atomic_path(target) as temporary:
+        _writer(chosen)(table, temporary, options)
+    return target
+
+
+def _writer(form: str) -> Callable[[ProtectedTable, Path, WriteOptions], None]:
+    """The writer of a format; what it needs is loaded now."""
+    writer: Callable[[ProtectedTable, Path, WriteOptions], None]
+    writer = importlib.import_module(f"discreet.publication.writers.{_WRITERS[form]}").write_file
+    return writer
+
+
+def _check(table: ProtectedTable, form: str, options: WriteOptions) -> None:
+    """Raise an error for what no writer should see."""
+    words(options.language)
+    arrange(table, options.rows, options.columns)
+    check_values(table)
+    _check_columns(table, form, labels=options.labels and form == "csv")
+    _check_options(table, form, options)
+
+
+def _check_columns(table: ProtectedTable, form: str, *, labels: bool) -> None:
+    """Column names must differ: those of the variables, their labels and the figures."""
+    names = [dimension.name for dimension in table.dimensions]
+    every = [*names, *_OWN_COLUMNS.get(form, ())]
+    if form in ("csv", "parquet") and footnotes(table).remarks:
+        every.append("note")
+    if form in ("csv", "parquet", "json") and table.withheld is not None:
+        every += table.withheld.columns
+    if labels:
+        every += [f"{name}_label" for name in names]
+    if len(table.figures) == 1:
+        every.append(FIGURE)
+    problems = [
+        Problem(f"two columns would be called {name!r}", table.name, "rename the variable")
+        for name in dict.fromkeys(every)
+        if every.count(name) > 1
+    ]
+    if problems:
+        raise PublicationError(
+            problems[0].what,
+            code="column-names",
+            where=table.name,
+            hint="rename the variable",
+            problems=problems,
+        )
+
+
+def _check_options(table: ProtectedTable, form: str, options: WriteOptions) -> None:
+    """Raise an error for regions, structures and versions that there are not."""
+    geo, structure = options.geo, options.structure
+    _refuse(list(_type_problems(options)))
+    names = [dimension.name for dimension in table.spanning]
+    found = f"variables: {', '.join(names)}"
+    problems = [
+        Problem(f"there is no variable {name!r}", "geo", found) for name in geo if name not in names
+    ]
+    if structure and not _STRUCTURE.fullmatch(structure):
+        what = f"{structure!r} does not name a dataflow"
+        problems.append(Problem(what, "structure", "write it as AGENCY:ID(1.0)"))
+    elif structure and form != _DATAFLOWS:
+        what = f"files of format {form} name no dataflow"
+        problems.append(Problem(what, "structure", f"leave it out, or write {_DATAFLOWS}"))
+    if options.sdmx not in ("2.0", "1.0"):
+        problems.append(Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0"))
+    _refuse(problems)
+
+
+def _type_problems(options: WriteOptions) -> Iterator[Problem]:
+    """Texts for lists, words for yes and no: what would be taken for something else."""
+    given: dict[str, Any] = {each.name: getattr(options, each.name) for each in fields(options)}
+    if not isinstance(given["complete"], bool | None):
+        yield Problem("complete is True, False or None", "complete")
+    if not isinstance(given["labels"], bool):
+        yield Problem("labels is True or False", "labels")
+    if isinstance(given["geo"], str) or not isinstance(given["geo"], Sequence):
+        yield Problem("a list of names is needed", "geo", 'such as ["region"]')
+    if not isinstance(given["structure"], str):
+        yield Problem("structure is a text", "structure", "write it as AGENCY:ID(1.0)")
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    if problems:
+        raise PublicationError(
+            problems[0].what,
+            code="options",
+            where=problems[0].where,
+            hint=problems[0].hint,
+            problems=problems,
+        )
+
+
+def write_workbook(
+    tables: Iterable[ProtectedTable],
+    path: str | os.PathLike[str],
+    *,
+    title: str | Mapping[str, str],
+    language: str = "en",
+    complete: bool | None = None,
+    labels: bool = True,
+) -> Path:
+    """Write many tables to one workbook: an index, a sheet for each, their legend.
+
+    Args:
+        tables: The tables.
+        path: Where to write the workbook.
+        title: Heading of the index, as text or language → text.
+        language: "en" or "de".
+        complete: True for whole grids with their zeros, False without the rows and
+            columns in which everything is zero; None leaves it to the size of each grid.
+        labels: Write labels beside codes.
+
+    >>> import tempfile
+    >>> from discreet.publication.examples import census_example
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     book = write_workbook([census_example()], Path(folder) / "all.xlsx", title="Census")
+    ...     book.name
+    'all.xlsx'
+    """
+    target = place_of(path)
+    if isinstance(tables, ProtectedTable) or not isinstance(tables, Iterable):
+        raise PublicationError(
+            "a list of protected tables is needed",
+            code="workbook",
+            where="tables",
+            hint="a single table writes itself: table.write(…)",
+        )
+    if format_of(target, None) != "xlsx":
+        what = "a workbook is an xlsx file"
+        raise PublicationError(what, code="format", where=target.name, hint="name it ….xlsx")
+    listed = list(tables)
+    words(language)
+    for table in listed:
+        check_protected(table)
+        check_values(table)
+    check_place(target)
+    heading = title if isinstance(title, str) else _translated(title, language)
+    # Loads openpyxl, which no other format needs.
+    workbook = importlib.import_module("discreet.publication.writers.xlsx")
+    workbook.write_many(listed, target, heading, language, complete=complete, labels=labels)
+    return target
+
+
+def _translated(title: Mapping[str, str], language: str) -> str:
+    return title.get(language) or next(iter(title.values()), "")

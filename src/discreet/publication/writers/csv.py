@@ -1,0 +1,78 @@
+"""CSV: one line per cell, for programs and spreadsheets.
+
+In: `ProtectedTable`. Out: UTF-8 text as in RFC 4180, with codes, labels, value,
+status and the cell as printed; with the notes about it, where a table has any.
+Public. Texts are written as they are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from discreet.publication.cells import ListedCells, cell_chunks, decimals_of, has_number
+from discreet.publication.layout import footnotes
+from discreet.publication.notation import exact_text, symbols
+from discreet.publication.words import labels_at
+from discreet.tables import CellStatus, ProtectedTable
+
+if TYPE_CHECKING:
+    from discreet.publication.table_files import WriteOptions
+
+__all__ = ["notes_column", "values_column", "write_file"]
+
+
+def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
+    """Write the cells chunk by chunk."""
+    with path.open("wb") as file:
+        for number, cells in enumerate(cell_chunks(table, options.complete)):
+            _frame(table, cells, options).write_csv(
+                file, include_header=number == 0, line_terminator="\r\n"
+            )
+
+
+def _frame(table: ProtectedTable, cells: ListedCells, options: WriteOptions) -> pl.DataFrame:
+    columns: dict[str, pl.Series] = {}
+    language = options.language
+    for at, (dimension, part) in enumerate(zip(table.dimensions, cells.index, strict=True)):
+        columns[dimension.name] = pl.Series(dimension.codes, dtype=pl.String).gather(part)
+        if options.labels:
+            labels = pl.Series(labels_at(table, at, language), dtype=pl.String)
+            columns[f"{dimension.name}_label"] = labels.gather(part)
+    columns["value"] = values_column(table, cells)
+    names = pl.Series([status.name for status in CellStatus], dtype=pl.String)
+    columns["status"] = names.gather(cells.status)
+    printed = symbols(cells.value, cells.status, decimals_of(table, cells))
+    columns["symbol"] = pl.Series(printed, dtype=pl.String)
+    if table.withheld is not None:
+        shown = has_number(cells.status)
+        columns.update(table.withheld.beside(table.dimensions, cells.index, shown))
+    notes = notes_column(table, cells, language)
+    return pl.DataFrame(columns if notes is None else {**columns, "note": notes})
+
+
+def values_column(table: ProtectedTable, cells: ListedCells) -> pl.Series:
+    """The numbers with all their digits; null where there is none."""
+    texts = pl.Series("value", cells.value).cast(pl.String)
+    if cells.value.dtype.kind == "f":
+        long = texts.str.contains("e", literal=True).to_numpy()  # very large or small numbers
+        if bool(long.any()):
+            exact = [exact_text(value) for value in cells.value[long].tolist()]
+            texts = texts.scatter(np.flatnonzero(long), pl.Series(exact, dtype=pl.String))
+        if table.several_figures:
+            texts = texts.str.strip_suffix(".0")
+    shown = pl.Series("shown", has_number(cells.status))
+    return pl.select(pl.when(shown).then(texts)).to_series()
+
+
+def notes_column(table: ProtectedTable, cells: ListedCells, language: str) -> pl.Series | None:
+    """The notes about each cell; None if the table has none."""
+    remarks = footnotes(table)
+    if not remarks.remarks:
+        return None
+    marks = remarks.of_cells(cells)
+    texts = [text or None for text in remarks.texts(marks, language)]
+    return pl.Series(texts, dtype=pl.String).gather(marks.which)

@@ -1,0 +1,437 @@
+"""PX: the file format of PC-Axis and PxWeb, with all languages in one file.
+
+In: `ProtectedTable`. Out: UTF-8 text of keywords and the whole grid of figures, printed with
+their decimals. Public. A dash stands for zero or changed to zero, one dot for suppressed,
+two dots for what cannot have a figure; brackets and official figures are marked cell by
+cell. A text cannot hold a double quote there, so it is written as two single ones; a new
+line is written as "#".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.arrays import IntArray
+from discreet.errors import PublicationError
+from discreet.publication.cells import stored_cells
+from discreet.publication.description import check_texts, provenance_lines, universe
+from discreet.publication.formats import CELL_LIMIT
+from discreet.publication.layout import BodyRows, PageLayout, footnotes, lay_out
+from discreet.publication.notation import (
+    INAPPLICABLE,
+    OFFICIAL,
+    SUPPRESSED,
+    ZERO,
+    figure_texts,
+    legend,
+    number_text,
+)
+from discreet.publication.notes import printed_notes
+from discreet.publication.words import LANGUAGES, figure_line, is_figure, labels_of, words
+from discreet.tables import CellStatus, ProtectedTable
+from discreet.tables.figures import Figure
+
+if TYPE_CHECKING:
+    from discreet.publication.table_files import WriteOptions
+
+__all__ = [
+    "LONGEST_LINE",
+    "LONGEST_TEXT",
+    "keyword",
+    "listing",
+    "quoted",
+    "text_value",
+    "write_file",
+]
+
+#: Characters of a line.
+LONGEST_LINE = 256
+
+#: Characters of a label or of the name of a variable; these may not be broken.
+LONGEST_TEXT = 220
+
+
+def quoted(text: str) -> str:
+    r"""A text in quotes.
+
+    >>> quoted('the "new" law')
+    '"the \'\'new\'\' law"'
+    """
+    plain = text.replace('"', "''").replace("\r\n", "#").replace("\n", "#").replace("\t", " ")
+    return f'"{plain}"'
+
+
+def keyword(name: str, value: str, *, language: str = "", key: Sequence[str] = ()) -> str:
+    """A keyword with a value that is written already.
+
+    >>> keyword("UNITS", quoted("EUR"), language="de", key=["Miete"])
+    'UNITS[de]("Miete")="EUR";'
+    """
+    spoken = f"[{language}]" if language else ""
+    where = f"({','.join(map(quoted, key))})" if key else ""
+    line = f"{name}{spoken}{where}="
+    below = len(line) + len(value) >= LONGEST_LINE and not value.startswith("\r\n")
+    return line + ("\r\n" if below else "") + value + ";"
+
+
+def listing(texts: Sequence[str]) -> str:
+    """Texts in quotes, with a new line before one that would make the line too long."""
+    lines, line = [], ""
+    for number, text in enumerate(map(quoted, texts)):
+        item = text + ("," if number < len(texts) - 1 else "")
+        if line and len(line) + len(item) >= LONGEST_TEXT:
+            lines.append(line)
+            line = ""
+        line += item
+    return _joined([*lines, line])
+
+
+def text_value(text: str) -> str:
+    """A text of any length: pieces in quotes, each on a line of its own."""
+    return _joined([quoted(piece) for piece in _pieces(text)])
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """Lines as one value; if there are several, they begin below the keyword."""
+    return lines[0] if len(lines) == 1 else "\r\n" + "\r\n".join(lines)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in pieces, broken after a space where there is one."""
+    while len(text) > LONGEST_TEXT:
+        cut = text.rfind(" ", LONGEST_TEXT // 2, LONGEST_TEXT) + 1 or LONGEST_TEXT
+        yield text[:cut]
+        text = text[cut:]
+    yield text
+
+
+_LONGEST_MATRIX = 20
+_MOST_SHOWN = 6
+_BRACKETS = "()"
+_NO_UNIT = "-"
+_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_CELLS = {
+    CellStatus.suppressed: '"."',
+    CellStatus.not_applicable: '".."',
+    CellStatus.zero_or_changed_to_zero: '"-"',
+}
+_MARKS = {CellStatus.bracketed: _BRACKETS, CellStatus.official: OFFICIAL}
+
+
+def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
+    """Write the keywords, then the figures row by row."""
+    layout = lay_out(
+        table, rows=options.rows, columns=options.columns, complete=True, limit=CELL_LIMIT
+    )
+    languages = (options.language, *_others(table, options.language))
+    for language in languages:
+        check_texts(table, language)
+    spoken = [_Spoken.of(layout, language) for language in languages]
+    keyed = options.complete is False and bool(layout.rows)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for part in (_head, _variables, _codes, _figures, _remarks):
+            file.writelines(line + "\r\n" for line in part(layout, spoken))
+        file.writelines(line + "\r\n" for line in _marked(layout))
+        if keyed:
+            file.writelines(
+                keyword("KEYS", "CODES", key=[spoken[0].names[at]]) + "\r\n" for at in layout.rows
+            )
+        file.write("DATA=\r\n")
+        for block in layout.blocks():
+            file.writelines(line + " \r\n" for line in _rows(layout, block, keyed=keyed))
+        file.write(";\r\n")
+
+
+def _others(table: ProtectedTable, language: str) -> list[str]:
+    """The further languages in which the table has a title."""
+    return [other for other in LANGUAGES if other in table.titles and other != language]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """The texts of a table in one language; the key is empty for the main one.
+
+    Args:
+        language: The language.
+        names: The name of each variable.
+        labels: The labels of each variable.
+    """
+
+    language: str
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, layout: PageLayout, language: str) -> _Spoken:
+        """The texts of a layout; names and labels that occur twice carry their codes."""
+        dimensions = layout.table.dimensions
+        names = [dimension.title(language) for dimension in dimensions]
+        labels = [labels_of(dimension, language) for dimension in dimensions]
+        spoken = cls(
+            language,
+            _told_apart(names, [dimension.name for dimension in dimensions]),
+            tuple(
+                _told_apart(texts, dimension.codes)
+                for texts, dimension in zip(labels, dimensions, strict=True)
+            ),
+        )
+        _check_lengths(layout.table, spoken)
+        return spoken
+
+
+def _told_apart(texts: Sequence[str], codes: Sequence[str]) -> tuple[str, ...]:
+    seen: dict[str, int] = {}
+    for text in texts:
+        seen[text] = seen.get(text, 0) + 1
+    return tuple(
+        text if seen[text] == 1 else f"{text} ({code})"
+        for text, code in zip(texts, codes, strict=True)
+    )
+
+
+def _check_lengths(table: ProtectedTable, spoken: _Spoken) -> None:
+    every = [*spoken.names, *chain(*spoken.labels), *chain(*(d.codes for d in table.dimensions))]
+    bad = sum(len(quoted(text)) > LONGEST_TEXT for text in every)
+    if bad:
+        raise PublicationError(
+            f"{bad:,} labels or codes are too long for a px file",
+            code="texts",
+            where=table.name,
+            hint=f"shorten them to {LONGEST_TEXT - 2} characters",
+        )
+
+
+def _each(
+    name: str,
+    spoken: Sequence[_Spoken],
+    values: Sequence[str],
+    keys: Sequence[Sequence[str]] | None = None,
+) -> Iterator[str]:
+    """A keyword in every language, the main one first and without its name."""
+    for number, one in enumerate(spoken):
+        language, key = one.language if number else "", keys[number] if keys else ()
+        yield keyword(name, values[number], language=language, key=key)
+
+
+def _head(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
+    """What the file is, and what it is about."""
+    table = layout.table
+    languages = [one.language for one in spoken]
+    yield 'CHARSET="ANSI";'
+    yield 'AXIS-VERSION="2013";'
+    yield 'CODEPAGE="utf-8";'
+    yield keyword("LANGUAGE", quoted(languages[0]))
+    if len(languages) > 1:
+        yield keyword("LANGUAGES", listing(languages))
+    date = _DATE.match(table.provenance.time)
+    if date:
+        yield keyword("CREATION-DATE", quoted("".join(date.groups()) + " 00:00"))
+    places = [figure.decimals for figure in table.figures] or [table.decimals]
+    yield keyword("DECIMALS", str(max(places)))
+    yield keyword("SHOWDECIMALS", str(min(*places, _MOST_SHOWN)))
+    yield keyword("MATRIX", quoted(table.name[:_LONGEST_MATRIX]))
+    yield keyword("SUBJECT-CODE", quoted(table.name[:_LONGEST_MATRIX]))
+    yield from _each(
+        "SUBJECT-AREA",
+        spoken,
+        [text_value(universe(table, one.language) or table.title(one.language)) for one in spoken],
+    )
+    yield from _each("TITLE", spoken, [text_value(table.title(one.language)) for one in spoken])
+    yield from _each(
+        "CONTENTS",
+        spoken,
+        [
+            text_value(figure_line(table, one.language) or table.title(one.language))
+            for one in spoken
+        ],
+    )
+    first = table.figures[0] if table.figures else None
+    yield from _each("UNITS", spoken, [quoted(_unit(first, one.language)) for one in spoken])
+
+
+def _contents(table: ProtectedTable, language: str) -> str:
+    return figure_line(table, language) or table.title(language)
+
+
+def _unit(figure: Figure | None, language: str) -> str:
+    if figure is None or (figure.kind == "count" and not figure.unit):
+        return words(language).number
+    return figure.unit_text(language) or _NO_UNIT
+
+
+def _variables(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
+    """Which variables go down and across, and which of them holds the figures."""
+    for name, places in (("STUB", layout.rows), ("HEADING", layout.columns)):
+        if places:
+            yield from _each(
+                name, spoken, [listing([one.names[at] for at in places]) for one in spoken]
+            )
+    if layout.table.several_figures:
+        yield from _each("CONTVARIABLE", spoken, [quoted(one.names[-1]) for one in spoken])
+
+
+def _codes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
+    """Labels, codes and totals of the variables."""
+    order = (*layout.rows, *layout.columns)
+    for at in order:
+        yield from _each(
+            "VALUES",
+            spoken,
+            [listing(one.labels[at]) for one in spoken],
+            [[one.names[at]] for one in spoken],
+        )
+    for at in order:
+        codes = listing(layout.dimension(at).codes)
+        yield from _each(
+            "CODES", spoken, [codes for one in spoken], [[one.names[at]] for one in spoken]
+        )
+    for at in order:
+        if not is_figure(layout.table, at):
+            yield from _each(
+                "ELIMINATION",
+                spoken,
+                [quoted(one.labels[at][0]) for one in spoken],
+                [[one.names[at]] for one in spoken],
+            )
+
+
+def _figures(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
+    """Units and decimals of several figures; the signs."""
+    figures = layout.table.figures if layout.table.several_figures else ()
+    for at, figure in enumerate(figures):
+        yield from _each(
+            "UNITS",
+            spoken,
+            [quoted(_unit(figure, one.language)) for one in spoken],
+            [[one.labels[-1][at]] for one in spoken],
+        )
+    least = min((figure.decimals for figure in figures), default=0)
+    for at, figure in enumerate(figures):
+        if figure.decimals > least:
+            places = str(min(figure.decimals, _MOST_SHOWN))
+            yield from _each(
+                "PRECISION",
+                spoken,
+                [places for one in spoken],
+                [[one.names[-1], one.labels[-1][at]] for one in spoken],
+            )
+    yield keyword("DATASYMBOL1", quoted(SUPPRESSED))
+    yield keyword("DATASYMBOL2", quoted(INAPPLICABLE))
+    yield keyword("DATASYMBOLNIL", quoted(ZERO))
+
+
+def _remarks(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
+    """Source, signs, notes, and the notes about codes and cells."""
+    table = layout.table
+
+    def source(one: _Spoken) -> str:
+        lines = provenance_lines(table, one.language)
+        return text_value("; ".join(f"{name}: {text}" for name, text in lines))
+
+    def notes(one: _Spoken) -> str:
+        signs = [f"{sign.symbol} = {sign.meaning}" for sign in legend(table, one.language)]
+        own = [note.text(one.language) for note in printed_notes(table)]
+        return text_value("#".join([*signs, *own]))
+
+    yield from _each("SOURCE", spoken, [source(one) for one in spoken])
+    yield from _each("NOTE", spoken, [notes(one) for one in spoken])
+    for (at, code), numbers in footnotes(table).headings.items():
+        yield from _each(
+            "VALUENOTE",
+            spoken,
+            [_note_text(table, numbers, one) for one in spoken],
+            [[one.names[at], one.labels[at][code]] for one in spoken],
+        )
+    yield from _cell_notes(layout, spoken)
+
+
+def _note_text(table: ProtectedTable, numbers: Sequence[int], one: _Spoken) -> str:
+    notes = footnotes(table).notes
+    return text_value("#".join(notes[number - 1].text(one.language) for number in numbers))
+
+
+def _cell_notes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
+    """The notes about cells, those about the same cells together."""
+    together: dict[tuple[int | None, ...], list[int]] = {}
+    for remark in footnotes(layout.table).remarks:
+        if sum(code is not None for code in remark.wanted) > 1:
+            numbers = together.setdefault(remark.wanted, [])
+            numbers += [remark.number] if remark.number not in numbers else []
+    for wanted, numbers in together.items():
+        places = [(at, wanted[at]) for at in (*layout.rows, *layout.columns)]
+        yield from _each(
+            "CELLNOTE",
+            spoken,
+            [_note_text(layout.table, numbers, one) for one in spoken],
+            [
+                ["*" if code is None else one.labels[at][code] for at, code in places]
+                for one in spoken
+            ],
+        )
+
+
+def _marked(layout: PageLayout) -> Iterator[str]:
+    """The marks of bracketed and official figures, by the codes of each cell."""
+    table = layout.table
+    cells = stored_cells(table)
+    for status, sign in _MARKS.items():
+        part = np.flatnonzero(cells.status == status)
+        if not len(part):
+            continue
+        key = np.full(len(part), "", dtype=object)
+        for number, at in enumerate((*layout.rows, *layout.columns)):
+            codes = np.array([quoted(c) for c in table.dimensions[at].codes], dtype=object)
+            key = key + ("," if number else "") + codes[cells.index[at][part]]
+        where = [f"({each})" if each else "" for each in key.tolist()]
+        yield from (f"DATANOTECELL{each}={quoted(sign)};" for each in where)
+
+
+def _rows(layout: PageLayout, block: BodyRows, *, keyed: bool) -> Iterator[str]:
+    """The figures of some rows, in lines that are short enough.
+
+    With keys, a row begins with its codes, and rows in which everything is zero are
+    left out.
+    """
+    decimals = block.decimals if isinstance(block.decimals, int) else block.decimals.ravel()
+    cells = figure_texts(block.value.ravel(), block.status.ravel(), _cell, decimals)
+    rows = cells.reshape(block.value.shape)
+    if not keyed:
+        for row in rows.tolist():
+            yield from _lines(row)
+        return
+    kept = (block.status != CellStatus.zero_or_changed_to_zero).any(axis=1)
+    for number in np.flatnonzero(kept).tolist():
+        yield from _lines([*_keys(layout, layout.row_codes[block.first + number]), *rows[number]])
+
+
+def _keys(layout: PageLayout, codes: IntArray) -> list[str]:
+    pairs = zip(layout.rows, codes.tolist(), strict=True)
+    return [quoted(layout.dimension(at).codes[code]) + "," for at, code in pairs]
+
+
+def _cell(value: int | float, status: int, decimals: int) -> str:
+    if status in _CELLS:
+        return _CELLS[CellStatus(status)]
+    return number_text(value, decimals)
+
+
+def _lines(texts: Sequence[str]) -> Iterator[str]:
+    """Texts with spaces between them, in as few lines as hold them."""
+    whole = " ".join(texts)
+    if len(whole) < LONGEST_LINE - 1:
+        yield whole
+        return
+    line = ""
+    for text in texts:
+        if line and len(line) + len(text) + 2 >= LONGEST_LINE:
+            yield line
+            line = ""
+        line += f" {text}" if line else text
+    yield line

@@ -1,0 +1,199 @@
+"""Files for use inside the house: records with keys, true counts, perturbation tables.
+
+In: records, or a perturbation table in any format. Out: Parquet or CSV files, or the
+perturbation table in another format with every key keeping its noise, that only their owner
+can read. CONFIDENTIAL on both sides, perturbation tables SECRET: nothing here may be
+published.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from discreet.errors import MicrodataError, TableError
+from discreet.files import atomic_path
+
+if TYPE_CHECKING:
+    from discreet.classifications import Classification
+    from discreet.keygrid import KeyGrid
+    from discreet.microdata import Secret
+
+__all__ = [
+    "Converted",
+    "convert_perturbation_table",
+    "inherit_keys_in_file",
+    "tabulate_file",
+    "write_confidential",
+]
+
+
+def write_confidential(frame: Any, path: str | os.PathLike[str]) -> Path:
+    """Write a frame as Parquet or CSV, readable by its owner only.
+
+    Args:
+        frame: Any frame narwhals reads; a lazy polars frame is written as it streams.
+        path: Where to write; the suffix is .parquet or .csv.
+    """
+    import narwhals as nw
+    import polars as pl
+
+    target = _target(path)
+    native = nw.to_native(nw.from_native(frame))
+    if not isinstance(native, pl.LazyFrame):
+        native = nw.from_native(frame).lazy().collect(backend="polars").to_native().lazy()
+    with atomic_path(target, private=True) as temporary:
+        if target.suffix.lower() == ".csv":
+            native.sink_csv(temporary)
+        else:
+            native.sink_parquet(temporary)
+    return target
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    target = Path(path)
+    if target.suffix.lower() not in (".parquet", ".csv"):
+        raise MicrodataError(
+            "confidential files are written as Parquet or CSV",
+            code="format",
+            where=str(target),
+            hint="give the file the suffix .parquet or .csv",
+        )
+    return target
+
+
+def inherit_keys_in_file(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    by: Sequence[str],
+    record_key: str = "record_key",
+    grid: KeyGrid | int | str = 10**15,
+    keep: Sequence[str] = (),
+    onto: str | os.PathLike[str] | None = None,
+    secret: Secret | None = None,
+) -> Path:
+    """Write the units of a file of parts, each with the key it inherits from its parts.
+
+    Args:
+        source: The file of parts, with their keys.
+        target: The file of units to write.
+        by: Column, or columns, that name the unit of a part.
+        record_key: Column of the keys.
+        grid: The key grid.
+        keep: Further columns that belong to the unit.
+        onto: A file of units to add the keys to.
+        secret: For units without parts.
+    """
+    from discreet.microdata import inherit_record_keys, read_microdata
+
+    _target(target)
+    units = inherit_record_keys(
+        read_microdata(source),
+        by=list(by),
+        record_key=record_key,
+        grid=grid,
+        keep=list(keep),
+        onto=None if onto is None else read_microdata(onto),
+        secret=secret,
+    )
+    return write_confidential(units, target)
+
+
+def tabulate_file(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    by: Sequence[str],
+    record_key: str | None = None,
+    key_grid: KeyGrid | int | str = 10**15,
+    where: str | None = None,
+    weight: str | None = None,
+    classifications: Mapping[str, Classification] | None = None,
+) -> Path:
+    """Count a file of records and write the true counts and cell keys.
+
+    Args:
+        source: The file of records.
+        target: The file of cells to write.
+        by: The spanning variables.
+        record_key: Column of the record keys.
+        key_grid: The key grid.
+        where: Filter text.
+        weight: Column of weights.
+        classifications: For some of the variables their code trees.
+    """
+    from discreet.tabulation import tabulate
+
+    _target(target)
+    if not by:
+        raise TableError("no spanning variable is named", code="by", hint="--by region,sex")
+    trees = classifications or {}
+    table = tabulate(
+        source,
+        [trees.get(name, name) for name in by],
+        record_key=record_key,
+        weight=weight,
+        where=where,
+        key_grid=key_grid,
+    )
+    return write_confidential(table.to_polars(), target)
+
+
+#: Formats that cannot say on which side their intervals are closed, and the side.
+_SIDES = {"argus": "right", "intervals": "left", "cumulative": "left"}
+_SUFFIXES = {".txt": "argus", ".csv": "intervals"}
+
+
+class Converted(NamedTuple):
+    """A file written by `convert_perturbation_table`.
+
+    Args:
+        path: The file.
+        moved: The side on which intervals are closed now, if that had to change:
+            "left" or "right". Bounds have then moved by 10^-15.
+    """
+
+    path: Path
+    moved: str | None
+
+
+def convert_perturbation_table(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    source_format: str | None = None,
+    target_format: str | None = None,
+) -> Converted:
+    """Write a perturbation table in another format; every key keeps its noise.
+
+    τ-ARGUS counts a bound to the interval below it, the others to the one above. Where
+    the two formats differ, bounds move by 10^-15, the step of the finest key grid.
+
+    Args:
+        source: The file to read.
+        target: The file to write.
+        source_format: Its format; found out by content if None.
+        target_format: The format to write; by suffix if None.
+
+    >>> import tempfile
+    >>> from discreet.protection.noise import PerturbationTable
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}})
+    ...     written = ptable.write(Path(folder) / "ptable.json")
+    ...     convert_perturbation_table(written, Path(folder) / "ptable.txt").moved
+    'right'
+    """
+    from discreet.protection.noise import PerturbationTable
+
+    table = PerturbationTable.read(source, format=source_format)
+    suffix = Path(target).suffix.lower()
+    kind = _SUFFIXES.get(suffix, "") if target_format is None else target_format
+    side = _SIDES.get(kind)
+    if side is None or table.key_grid is not None:
+        return Converted(table.write(target, format=target_format), None)
+    turned = table.with_closed("right" if side == "right" else "left")
+    moved = side if turned is not table else None
+    return Converted(turned.write(target, format=target_format), moved)

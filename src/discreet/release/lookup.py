@@ -1,0 +1,143 @@
+"""The lookup on its own: protecting cells that a database or another tool has counted.
+
+In: a frame or file with one row per cell, its count and its cell key
+(confidential), and a perturbation table. Out: a `ProtectedTable` (public).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+
+from discreet.classifications import Classification
+from discreet.errors import Problem, TableError
+from discreet.keygrid import KeyGrid
+from discreet.release.programme.file import nearest
+from discreet.tables import ProtectedTable, Table
+
+if TYPE_CHECKING:
+    from discreet.protection.noise import PerturbationTable
+
+__all__ = ["protect_cells", "protect_cells_to_file"]
+
+
+class LookupOptions(TypedDict, total=False):
+    """What `discreet.perturb` can be told about the noise and what is published."""
+
+    zeros: Literal["keep", "table"]
+    suppress_below: float | None
+    official: str | None
+    totals: Mapping[str, str] | None
+    decimals: int | None
+    found_codes: Literal["list", "hide"]
+
+
+def protect_cells(
+    cells: Any,
+    ptable: PerturbationTable,
+    *,
+    by: Sequence[str],
+    count: str,
+    cell_key: str,
+    key_grid: KeyGrid | int | str = 10**15,
+    weight: str | None = None,
+    classifications: Mapping[str, Classification] | None = None,
+    name: str = "table",
+    **rules: Unpack[LookupOptions],
+) -> ProtectedTable:
+    """Protect cells made elsewhere with the cell-key method.
+
+    Args:
+        cells: A frame with one row per cell, or the path of a file of such rows.
+        ptable: The perturbation table.
+        by: The columns of the spanning variables.
+        count: Column with the number of records.
+        cell_key: Column with the cell keys.
+        key_grid: The grid of the cell keys.
+        weight: Column with the sum of weights.
+        classifications: For some of the variables their code trees; the others are
+            flat over the codes found.
+        name: Name of the table.
+        rules: ``zeros``, ``suppress_below``, ``official``, ``totals``, ``decimals``,
+            ``found_codes``, as for `discreet.perturb`.
+
+    >>> import polars as pl
+    >>> from discreet import PerturbationTable
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}})
+    >>> cells = pl.DataFrame({"sex": ["m", "w"], "n": [1, 1], "key": [200, 210]})
+    >>> protect_cells(cells, ptable, by=["sex"], count="n", cell_key="key", key_grid=256)
+    <ProtectedTable table: sex, 3 cells>
+    """
+    from discreet.microdata import read_microdata
+    from discreet.protection.noise import perturb
+
+    trees = classifications or {}
+    _check_names(by, trees)
+    text = tuple(by) if isinstance(cells, str | os.PathLike) and _is_text(cells) else ()
+    frame = read_microdata(cells, text=text).lazy().collect(backend="polars").to_native()
+    table = Table.from_cells(
+        frame,
+        by=[trees.get(variable, variable) for variable in by],
+        count=count,
+        cell_key=cell_key,
+        weight=weight,
+        key_grid=key_grid,
+        name=name,
+    )
+    return perturb(table, ptable, **rules)
+
+
+def protect_cells_to_file(
+    cells: Any,
+    target: str | os.PathLike[str],
+    ptable: str | os.PathLike[str],
+    *,
+    ptable_format: str | None = None,
+    language: str = "en",
+    complete: bool | None = None,
+    **options: Any,
+) -> Path:
+    """Protect cells made elsewhere and write the protected table.
+
+    Args:
+        cells: As for `protect_cells`.
+        target: The file to write; its suffix chooses the format.
+        ptable: The file of the perturbation table.
+        ptable_format: Its format; found out if None.
+        language: Language of the written table.
+        complete: List zeros too, on the levels that the cells have; None where the grid
+            is small. Levels that were not handed in are not listed.
+        options: As for `protect_cells`.
+    """
+    from discreet.protection.noise import PerturbationTable
+    from discreet.publication import write
+
+    changes_zeros = options.get("zeros") == "table"
+    table = PerturbationTable.read(ptable, format=ptable_format, zeros=changes_zeros)
+    name = Path(target).name.partition(".")[0]
+    protected = protect_cells(cells, table, name=name, **options)
+    return write(protected, target, language=language, complete=complete)
+
+
+def _is_text(path: str | os.PathLike[str]) -> bool:
+    """Codes in text files stay as they are written, also if all are numbers."""
+    name = os.fspath(path).lower().removesuffix(".gz")
+    return name.endswith((".csv", ".tsv", ".txt"))
+
+
+def _check_names(by: Sequence[str], trees: Mapping[str, Classification]) -> None:
+    problems = [
+        Problem(f"{name!r} does not span the table", "classifications", nearest(name, list(by)))
+        for name in trees
+        if name not in by
+    ]
+    if problems:
+        raise TableError(
+            problems[0].what,
+            code="by",
+            where="classifications",
+            hint=problems[0].hint,
+            problems=problems,
+        )

@@ -1,0 +1,329 @@
+"""The keys of packages of parameters: those that open them and those that sign them.
+
+In: a key file, a passphrase, PEM files of Ed25519 keys. Out: a `PackageKey` with the keys
+for cipher and digest of a package; a signing key, or a public key and its short name.
+SECRET, but for public keys: nothing here is ever shown, logged or pickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import unicodedata
+from pathlib import Path
+from typing import Literal, NamedTuple, NoReturn
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from discreet.errors import PackageError
+from discreet.files import check_writable, read_private, write_private, write_text
+
+__all__ = [
+    "MINIMUM_CHARACTERS",
+    "KeyPair",
+    "PackageKey",
+    "Stretching",
+    "WorkingKeys",
+    "key_id",
+    "public_bytes",
+    "read_signing_key",
+    "read_verify_key",
+    "refuse_public_key",
+    "write_key_pair",
+]
+
+#: The first line of a PEM file stands in so many bytes.
+_HEADER = 64
+_MAKE_PAIR = "make a pair: discreet params keys office"
+
+
+class KeyPair(NamedTuple):
+    """The files of a new pair of keys.
+
+    Args:
+        signing: The key that signs; keep it.
+        public: The key that verifies; hand it on.
+        key_id: Its short name.
+    """
+
+    signing: Path
+    public: Path
+    key_id: str
+
+
+def key_id(public: bytes) -> str:
+    """The short name of a public key, to compare by telephone.
+
+    >>> key_id(bytes(32))
+    '6668-7aad-f862-bd77-6c8f-c18b-8e9f-8e20'
+    """
+    digits = hashlib.sha256(public).hexdigest()[:32]
+    return "-".join(digits[at : at + 4] for at in range(0, 32, 4))
+
+
+def public_bytes(key: Ed25519PrivateKey | Ed25519PublicKey) -> bytes:
+    """The 32 bytes of a public key."""
+    public = key.public_key() if isinstance(key, Ed25519PrivateKey) else key
+    return public.public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+def write_key_pair(path: str | os.PathLike[str]) -> KeyPair:
+    """Make a pair of keys: NAME.key for the owner only, NAME.pub for everyone.
+
+    Existing files are never replaced.
+
+    Args:
+        path: Where to, with or without the suffix .key.
+    """
+    stem = Path(path)
+    if stem.suffix in (".key", ".pub"):
+        stem = stem.with_suffix("")
+    private, public = (stem.with_name(stem.name + suffix) for suffix in (".key", ".pub"))
+    check_writable(stem.parent)
+    if public.exists():
+        raise _unusable("there is already a file here", public, "choose another name")
+    key = Ed25519PrivateKey.generate()
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    write_private(private, secret.decode("ascii"))
+    open_half = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    write_text(public, open_half.decode("ascii"))
+    return KeyPair(private, public, key_id(public_bytes(key)))
+
+
+def read_signing_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
+    """Read a key that signs, from a file that only its owner can open."""
+    refuse_public_key(path, f"this public key verifies; {Path(path).stem}.key signs")
+    content = read_private(path, "signing key")
+    try:
+        key = load_pem_private_key(content, None)
+    except TypeError:
+        what = "the signing key is locked with a passphrase"
+        raise _unusable(what, path, "write it without one; its file is for its owner") from None
+    except (ValueError, UnsupportedAlgorithm):
+        raise _unusable("the file holds no signing key", path, _MAKE_PAIR) from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise _unusable("the signing key is of another kind than Ed25519", path, _MAKE_PAIR)
+    return key
+
+
+def refuse_public_key(path: str | os.PathLike[str], hint: str) -> None:
+    """Raise if a public key stands where a secret one is needed.
+
+    Otherwise the first complaint would be that others can read it, as they should.
+
+    Args:
+        path: The file; what else is wrong with it is not looked at.
+        hint: Which file to name.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(_HEADER)
+    except OSError:
+        return
+    if b"BEGIN PUBLIC KEY" in start:
+        raise _unusable("the file holds a public key, and a secret one is needed", path, hint)
+
+
+def read_verify_key(path: str | os.PathLike[str]) -> bytes:
+    """Read a public key."""
+    hint = "name the file NAME.pub of whoever signs"
+    try:
+        key = load_pem_public_key(Path(path).read_bytes())
+    except OSError as error:
+        raise _unusable(f"the public key cannot be read ({error.strerror})", path, hint) from None
+    except (ValueError, UnsupportedAlgorithm):
+        raise _unusable("the file holds no public key", path, hint) from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise _unusable("the public key is of another kind than Ed25519", path, hint)
+    return public_bytes(key)
+
+
+def _unusable(what: str, path: str | os.PathLike[str], hint: str) -> PackageError:
+    return PackageError(what, code="package-signing-key", where=str(Path(path)), hint=hint)
+
+
+#: Shorter passphrases could be found by trial.
+MINIMUM_CHARACTERS = 12
+
+#: Bytes of a key; a key file holds twice as many hexadecimal digits.
+KEY_BYTES = 32
+
+_DIGITS = re.compile(r"[0-9a-fA-F]{64}")
+_CIPHER = b"discreet parameters: cipher 1|"
+_DIGEST = b"discreet parameters: digest 1"
+_MAKE_ONE = "make one: discreet keys secret package.key"
+
+KeyKind = Literal["key-file", "passphrase"]
+
+
+class Stretching(NamedTuple):
+    """What makes trying passphrases slow (scrypt), as a package records it.
+
+    Args:
+        salt: Random bytes.
+        n: Cost.
+        r: Size of blocks.
+        p: Number of lanes.
+    """
+
+    salt: bytes
+    n: int
+    r: int
+    p: int
+
+
+class WorkingKeys(NamedTuple):
+    """The keys for one package. SECRET."""
+
+    cipher: bytes
+    digest: bytes
+
+    def __repr__(self) -> str:
+        return "<WorkingKeys>"
+
+
+class PackageKey:
+    """What opens a package; shows nothing of itself.
+
+    Args:
+        kind: "key-file" or "passphrase".
+        value: The 32 bytes of the key, or the bytes of the passphrase.
+
+    >>> PackageKey.from_passphrase("correct horse battery staple")
+    <PackageKey: passphrase>
+    """
+
+    __slots__ = ("_value", "kind")
+
+    def __init__(self, kind: KeyKind, value: bytes) -> None:
+        self.kind: KeyKind = kind
+        self._value = value
+
+    @classmethod
+    def of(cls, value: PackageKey | bytes | str | os.PathLike[str]) -> PackageKey:
+        """Accept a package key, its 32 bytes, or the path of its file.
+
+        >>> PackageKey.of(bytes(32))
+        <PackageKey: key file>
+        """
+        if isinstance(value, PackageKey):
+            return value
+        if not isinstance(value, bytes):
+            return cls.from_file(value)
+        if len(value) != KEY_BYTES:
+            raise _wrong(f"a package key has {KEY_BYTES} bytes", "key", _MAKE_ONE)
+        return cls("key-file", value)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> PackageKey:
+        """Read a key of 64 hexadecimal digits from a file that only its owner can open."""
+        refuse_public_key(path, "name the file of the key that opens the package")
+        text = read_private(path, "key file").decode("ascii", errors="replace").strip()
+        if not _DIGITS.fullmatch(text):
+            what = "a key file holds 64 hexadecimal digits and nothing else; this one does not"
+            hint = f"{_MAKE_ONE}; sentences are passphrases"
+            raise _wrong(what, str(Path(path)), hint)
+        return cls("key-file", bytes.fromhex(text))
+
+    @classmethod
+    def from_passphrase(cls, text: str, where: str = "passphrase") -> PackageKey:
+        """A key that is made of a passphrase of at least 12 characters."""
+        # The same letters, however a keyboard composes their accents.
+        plain = unicodedata.normalize("NFC", text)
+        if len(plain) < MINIMUM_CHARACTERS:
+            what = f"a passphrase has at least {MINIMUM_CHARACTERS} characters"
+            raise _wrong(what, where, "some random words make a good one")
+        return cls("passphrase", plain.encode("utf-8", errors="surrogatepass"))
+
+    @classmethod
+    def from_passphrase_file(cls, path: str | os.PathLike[str]) -> PackageKey:
+        """Read a passphrase, one line, from a file that only its owner can open."""
+        where = str(Path(path))
+        try:
+            text = read_private(path, "passphrase file").decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise _wrong("the passphrase file is not a text", where, "save it as UTF-8") from None
+        line = text.rstrip("\r\n")
+        if "\n" in line or "\r" in line:
+            raise _wrong("a passphrase is one line", where, "put nothing else in its file")
+        return cls.from_passphrase(line, where)
+
+    @classmethod
+    def from_env(cls, name: str) -> PackageKey:
+        """Take the passphrase from the environment variable `name`."""
+        text = os.environ.get(name)
+        if text is None:
+            what = "there is no environment variable of this name"
+            raise _wrong(what, name, "set it to the passphrase, or name a file")
+        return cls.from_passphrase(text, name)
+
+    @classmethod
+    def named(
+        cls,
+        *,
+        key_file: str | os.PathLike[str] | None = None,
+        passphrase_env: str | None = None,
+        passphrase_file: str | os.PathLike[str] | None = None,
+    ) -> PackageKey | None:
+        """The one that is named; None if none is.
+
+        Args:
+            key_file: A file with the key.
+            passphrase_env: An environment variable with the passphrase.
+            passphrase_file: A file with the passphrase.
+        """
+        given = (key_file, passphrase_env, passphrase_file)
+        if sum(name is not None for name in given) > 1:
+            what = "a package is opened with one key"
+            raise _wrong(what, "key", "name a key file, or one place of a passphrase")
+        if key_file is not None:
+            return cls.from_file(key_file)
+        if passphrase_file is not None:
+            return cls.from_passphrase_file(passphrase_file)
+        return None if passphrase_env is None else cls.from_env(passphrase_env)
+
+    def working_keys(self, salt: bytes, stretching: Stretching | None) -> WorkingKeys:
+        """The keys for one package.
+
+        Args:
+            salt: What makes the cipher's key another one in every package.
+            stretching: How a passphrase is stretched; None for key files.
+        """
+        base = self._value
+        if stretching is not None:
+            settings = {"n": stretching.n, "r": stretching.r, "p": stretching.p}
+            base = Scrypt(salt=stretching.salt, length=KEY_BYTES, **settings).derive(base)
+        return WorkingKeys(_derived(base, _CIPHER + salt), _derived(base, _DIGEST))
+
+    def __copy__(self) -> PackageKey:
+        return self
+
+    def __deepcopy__(self, memo: object) -> PackageKey:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise _wrong("a package key cannot be pickled", "key", "hand over the name of its file")
+
+    def __repr__(self) -> str:
+        return f"<PackageKey: {self.kind.replace('-', ' ')}>"
+
+
+def _derived(base: bytes, purpose: bytes) -> bytes:
+    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=purpose).derive(base)
+
+
+def _wrong(what: str, where: str, hint: str) -> PackageError:
+    return PackageError(what, code="package-key", where=where, hint=hint)

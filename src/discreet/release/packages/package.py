@@ -1,0 +1,340 @@
+"""Packages of parameters: made, verified, shown, opened.
+
+In: `Parameters` (SECRET) and keys. Out: one file, encrypted and signed, that an office
+hands to others; and from the file the same parameters again. What `describe_package`
+and `verify_package` say holds nothing secret.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from discreet.errors import PackageError, Problem
+from discreet.files import atomic_path
+from discreet.keygrid import KeyGrid
+from discreet.release.packages import container
+from discreet.release.packages.container import FORMAT_VERSION, Header, Sealed, from_bytes, to_bytes
+from discreet.release.packages.keys import (
+    PackageKey,
+    WorkingKeys,
+    read_signing_key,
+    read_verify_key,
+)
+from discreet.release.packages.parameters import Parameters
+
+__all__ = [
+    "SUFFIX",
+    "PackageDescription",
+    "describe_package",
+    "open_parameters",
+    "pack_parameters",
+    "verify_package",
+]
+
+#: What the name of a package ends with.
+SUFFIX = ".dcparams"
+
+AnyPath = str | os.PathLike[str]
+AnyKey = PackageKey | bytes | AnyPath
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageDescription:
+    """What everyone may know of a package.
+
+    Args:
+        path: The file.
+        header: What stands in it openly.
+        signature: "valid", or "none" if the package is not signed.
+        trusted: Whether the signature is that of a key that was asked for.
+        opened: Whether the content was opened and checked too.
+    """
+
+    path: Path
+    header: Header
+    signature: str
+    trusted: bool = False
+    opened: bool = False
+
+    def described(self) -> dict[str, Any]:
+        """The same for programs."""
+        header = self.header
+        return {
+            "file": str(self.path),
+            "format_version": FORMAT_VERSION,
+            "statistic": header.statistic,
+            "version": header.version,
+            "made_with": header.made_with,
+            "kinds": header.kinds,
+            "key_grid": header.grid,
+            "digest": header.digest,
+            "encryption": header.encryption.cipher,
+            "opened_with": header.encryption.key,
+            "signer": header.signer_id,
+            "signature": self.signature,
+            "trusted": self.trusted,
+            "opened": self.opened,
+        }
+
+    def text(self) -> str:
+        """The same for people."""
+        header, key = self.header, self.header.encryption.key.replace("-", " ")
+        stretched = " (scrypt)" if header.encryption.scrypt is not None else ""
+        rows = {
+            "statistic": header.statistic,
+            "version": header.version,
+            "parameters": ", ".join(header.kinds),
+            "key grid": str(KeyGrid.of(header.grid)),
+            "digest": header.digest,
+            "encryption": f"{header.encryption.cipher}, opened with a {key}{stretched}",
+            "signature": self._signature(),
+            "content": "opened and checked" if self.opened else "not opened",
+            "made with": f"discreet {header.made_with}, format {FORMAT_VERSION}",
+        }
+        return "\n".join([str(self.path), *(f"  {name:<11} {row}" for name, row in rows.items())])
+
+    def _signature(self) -> str:
+        if self.header.signer_id is None:
+            return "none"
+        who = "the key asked for" if self.trusted else "not compared with a known key"
+        return f"{self.signature}, key {self.header.signer_id} ({who})"
+
+
+def pack_parameters(
+    parameters: Parameters,
+    path: AnyPath,
+    *,
+    statistic: str,
+    version: str,
+    sign_key: AnyPath | None,
+    key: AnyKey | None = None,
+    passphrase: str | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Put the parameters of a statistic into one file that is encrypted and signed.
+
+    The secret of record keys is in the file only if `parameters` hold it.
+
+    Args:
+        parameters: The parameters; `discreet.release.read_parameters` takes them from a
+            programme, `parameters_of` from plain values.
+        path: Where to; ends with .dcparams.
+        statistic: The statistic, such as "census-2026". Everyone can read it.
+        version: The version, such as "3". Everyone can read it.
+        sign_key: The file of the key that signs; None leaves the package unsigned.
+        key: The key that opens it: a `PackageKey`, its 32 bytes or its file.
+        passphrase: Instead of a key, a passphrase of at least 12 characters.
+        overwrite: Replace a file that is there.
+
+    >>> import tempfile
+    >>> from discreet import PerturbationTable
+    >>> from discreet.release.packages import parameters_of, write_key_pair
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     office = write_key_pair(Path(folder) / "office")
+    ...     package = pack_parameters(
+    ...         parameters_of({}, ptable), Path(folder) / "example.dcparams",
+    ...         statistic="example", version="1", sign_key=office.signing, key=bytes(32),
+    ...     )
+    ...     open_parameters(package, key=bytes(32), verify_key=office.public)
+    <Parameters of example, version 1: secret>
+    """
+    target = _target(path, overwrite=overwrite)
+    opener = _opener(key, passphrase)
+    content = to_bytes(parameters)
+    try:
+        data = container.seal(
+            lambda keys: (content, parameters.digest(keys.digest)),
+            opener,
+            None if sign_key is None else read_signing_key(sign_key),
+            statistic=statistic,
+            version=version,
+            kinds=parameters.kinds,
+            grid=parameters.grid.size,
+        )
+    except ValidationError as error:
+        raise _wrong_words(error) from None
+    if len(data) > container.LARGEST:
+        what = "the parameters are too large for a package"
+        raise PackageError(what, code="parameters", where=str(target))
+    with atomic_path(target, private=True) as temporary:
+        temporary.write_bytes(data)
+    return target
+
+
+def open_parameters(
+    path: AnyPath,
+    *,
+    key: AnyKey | None = None,
+    passphrase: str | None = None,
+    verify_key: AnyPath | None = None,
+) -> Parameters:
+    """Open a package: check its signature, decrypt it, check what is in it.
+
+    Args:
+        path: The package.
+        key: The key that opens it: a `PackageKey`, its 32 bytes or its file.
+        passphrase: Instead of a key, the passphrase.
+        verify_key: The file of the public key that must have signed it. Without one, a
+            signature must be valid, whoever made it.
+
+    Raises:
+        PackageError: If anything about it is not as it was made.
+
+    >>> open_parameters("missing.dcparams", key=bytes(32))
+    Traceback (most recent call last):
+        ...
+    discreet.errors.PackageError: [package-file] missing.dcparams: the package cannot be
+    read (No such file or directory)
+    """
+    sealed = _read(path)
+    sealed.check_signature(None if verify_key is None else read_verify_key(verify_key))
+    return _opened(sealed, sealed.working_keys(_opener(key, passphrase)))
+
+
+def verify_package(
+    path: AnyPath,
+    *,
+    verify_key: AnyPath | None = None,
+    key: AnyKey | None = None,
+    passphrase: str | None = None,
+) -> PackageDescription:
+    """Check a package as far as the keys that are given allow.
+
+    Args:
+        path: The package.
+        verify_key: As for `open_parameters`.
+        key: As for `open_parameters`; without it the content stays closed.
+        passphrase: As for `open_parameters`.
+
+    Raises:
+        PackageError: If anything about it is not as it was made, or nothing can be
+            checked: a package without a signature is checked by opening it.
+
+    >>> verify_package("missing.dcparams")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.PackageError: [package-file] missing.dcparams: the package cannot be
+    read (No such file or directory)
+    """
+    sealed = _read(path)
+    sealed.check_signature(None if verify_key is None else read_verify_key(verify_key))
+    closed = key is None and passphrase is None
+    if not closed:
+        _opened(sealed, sealed.working_keys(_opener(key, passphrase)))
+    elif sealed.header.signer is None:
+        raise PackageError(
+            "the package is not signed: without its key nothing can be checked",
+            code="package-unsigned",
+            where=sealed.where,
+            hint="name the key file or the passphrase",
+        )
+    return _description(path, sealed, trusted=verify_key is not None, opened=not closed)
+
+
+def describe_package(path: AnyPath) -> PackageDescription:
+    """What a package says of itself without a key; a signature must be valid.
+
+    Args:
+        path: The package.
+
+    >>> describe_package("missing.dcparams")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.PackageError: [package-file] missing.dcparams: the package cannot be
+    read (No such file or directory)
+    """
+    sealed = _read(path)
+    sealed.check_signature()
+    return _description(path, sealed)
+
+
+def _description(
+    path: AnyPath, sealed: Sealed, *, trusted: bool = False, opened: bool = False
+) -> PackageDescription:
+    signature = "none" if sealed.header.signer is None else "valid"
+    return PackageDescription(
+        path=Path(path), header=sealed.header, signature=signature, trusted=trusted, opened=opened
+    )
+
+
+def _read(path: AnyPath) -> Sealed:
+    place = Path(path)
+    try:
+        with place.open("rb") as file:
+            data = file.read(container.LARGEST + 1)
+    except OSError as error:
+        raise PackageError(
+            f"the package cannot be read ({error.strerror})",
+            code="package-file",
+            where=str(place),
+            hint="check the path and its permissions",
+        ) from None
+    return container.parse(data, str(place))
+
+
+def _opened(sealed: Sealed, keys: WorkingKeys) -> Parameters:
+    header = sealed.header
+    parameters = from_bytes(
+        sealed.opened(keys),
+        where=sealed.where,
+        statistic=header.statistic,
+        version=header.version,
+    )
+    # The open header says what is in the package; it must be so.
+    digest = parameters.digest(keys.digest)
+    same = hmac.compare_digest(digest, header.digest)
+    if not same or header.kinds != parameters.kinds or header.grid != parameters.grid.size:
+        raise PackageError(
+            "the package says of itself what is not so",
+            code="package-content",
+            where=sealed.where,
+            hint="another version of this program may have made it: pack it again",
+        )
+    return parameters
+
+
+def _opener(key: AnyKey | None, passphrase: str | None) -> PackageKey:
+    if (key is None) == (passphrase is None):
+        raise PackageError(
+            "a package is opened with a key or a passphrase: give one of them",
+            code="package-key",
+            where="key",
+            hint="discreet params show tells which",
+        )
+    return PackageKey.from_passphrase(passphrase or "") if key is None else PackageKey.of(key)
+
+
+def _target(path: AnyPath, *, overwrite: bool) -> Path:
+    target = Path(path)
+    if target.suffix != SUFFIX:
+        raise PackageError(
+            f"the name of a package ends with {SUFFIX}",
+            code="package-file",
+            where=str(target),
+            hint=f"such as {target.stem or 'statistic'}{SUFFIX}",
+        )
+    if target.exists() and not overwrite:
+        raise PackageError(
+            "there is already a file here",
+            code="package-exists",
+            where=str(target),
+            hint="choose another name, or ask for it: --overwrite, overwrite=True",
+        )
+    return target
+
+
+def _wrong_words(error: ValidationError) -> PackageError:
+    problems = [
+        Problem("must be one line of 1 to 200 characters", str(details["loc"][0]))
+        for details in error.errors(include_url=False, include_input=False)
+    ]
+    return PackageError(
+        problems[0].what, code="parameters", where=problems[0].where, problems=problems
+    )

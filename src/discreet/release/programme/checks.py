@@ -1,0 +1,341 @@
+"""What is wrong with a programme before any data are opened.
+
+In: a `Programme`. Out: every problem found: keys that are missing or exclude each other,
+files that are not there, filters that cannot be parsed, names that cannot become file
+names, sources without keys. Nothing here has seen data.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import pairwise
+
+from discreet.errors import Problem
+from discreet.release.programme.file import MAIN, Programme, RecordSource, key_line, nearest
+from discreet.release.programme.parameter_checks import check_figures, check_parameters
+from discreet.release.programme.problems import (
+    Found,
+    file_problems,
+    filter_parsed,
+    is_reported,
+    named_twice,
+    problem_at,
+)
+from discreet.release.programme.schema import VariableEntry
+from discreet.release.programme.suppression_checks import check_suppression
+from discreet.release.programme.toml_lines import KeyPath
+
+__all__ = ["check_programme", "check_sources"]
+
+_WAYS = ("column", "id", "inherit")
+_MAIN_HINT = 'column = "record_key", or id = "person_id" with secret_file = "secret.key"'
+_HINT = (
+    'keys = { column = "record_key" }, { id = "dwelling_id" } '
+    'or { inherit = "persons", by = "household_id" }'
+)
+
+
+def check_sources(programme: Programme) -> Found:
+    """Everything about [data], [keys], [sources.*] and the `from` of tables."""
+    document = programme.document
+    for source in programme.sources.values():
+        if not source.main or document.data is not None:
+            yield from _records(programme, source)
+        if not source.main:
+            yield from _keys(programme, source)
+        elif document.keys is not None:
+            yield from _main_keys(programme, source)
+    main = programme.main.name
+    if main in document.sources:
+        what = f"the main source is called {main!r}"
+        hint = "choose another name" + (", or give [data] a name" if main == MAIN else "")
+        yield problem_at(programme, ("sources", main), what, hint)
+    for name, table in document.tables.items():
+        known = table.source is None or table.source in programme.sources
+        if not known and not is_reported(programme, ("sources", table.source or "")):
+            what = f"there is no source {table.source!r}"
+            hint = nearest(table.source or "", list(programme.sources))
+            yield problem_at(programme, ("tables", name, "from"), what, hint)
+
+
+def _records(programme: Programme, source: RecordSource) -> Found:
+    path, records = source.path, source.records
+    if (records.source is None) == (records.database is None):
+        what = "source and database exclude each other" if records.source else "source is missing"
+        hint = 'name a file: source = "persons.parquet", or database = "x.duckdb" with table = …'
+        yield problem_at(programme, (*path, "source"), what, hint)
+    if records.database is not None and (records.table is None) == (records.query is None):
+        hint = "a database needs exactly one of table = … and query = …"
+        yield problem_at(programme, (*path, "database"), "what to read is not clear", hint)
+    if records.source is not None and (records.table or records.query):
+        key = "table" if records.table else "query"
+        yield problem_at(programme, (*path, key), "this is for databases only", "use database = …")
+    if records.database is not None and records.text:
+        yield problem_at(
+            programme, (*path, "text"), "this is for text files only", "cast in the query"
+        )
+    for key in ("source", "database"):
+        if (name := getattr(records, key)) is not None and not _is_pattern(name):
+            yield from file_problems(programme, (*path, key), name, folder=key == "source")
+
+
+def _is_pattern(name: str) -> bool:
+    return any(sign in name for sign in "*?[")
+
+
+def _main_keys(programme: Programme, source: RecordSource) -> Found:
+    keys = source.keys
+    made = keys.id is not None or keys.secret_file is not None or keys.secret_env is not None
+    if keys.column is None and not made:
+        yield problem_at(programme, ("keys", "column"), "no record keys are named", _MAIN_HINT)
+    if keys.column is not None and made:
+        hint = "keys are either in the data (column) or made here (id and a secret)"
+        yield problem_at(
+            programme, ("keys", "column"), "column and id or secret exclude each other", hint
+        )
+        return
+    if made and keys.id is None:
+        yield problem_at(
+            programme, ("keys", "id"), "id is missing", "name the column of the identifier"
+        )
+    handed_on = keys.secret_file is None and programme.document.parameters is not None
+    if handed_on and keys.secret_env is None:
+        return  # a package may hold the secret
+    if made and (keys.secret_file is None) == (keys.secret_env is None):
+        what = "exactly one of secret_file and secret_env is needed"
+        yield problem_at(
+            programme, ("keys", "secret_file"), what, "make one with: discreet keys secret"
+        )
+    else:
+        yield from _secret_there(programme, source)
+
+
+def _secret_there(programme: Programme, source: RecordSource) -> Found:
+    keys, place = source.keys, source.secret_place
+    if keys.secret_file is not None:
+        yield from file_problems(programme, place, keys.secret_file)
+    elif keys.secret_env is not None and not os.environ.get(keys.secret_env):
+        what = f"the environment variable {keys.secret_env} is not set"
+        yield problem_at(programme, place, what)
+
+
+def _keys(programme: Programme, source: RecordSource) -> Found:
+    """The keys of a source besides the main one."""
+    path, keys = source.keys_path, source.keys
+    if any(is_reported(programme, (*path, key)) for key in (*_WAYS, "by")):
+        return
+    given = [way for way in _WAYS if getattr(keys, way) is not None]
+    if not given:
+        if _needs_keys(programme, source.name):
+            yield problem_at(programme, path, "no record keys are named", _HINT)
+        return
+    if len(given) > 1:
+        what = f"{' and '.join(given)} exclude each other"
+        yield problem_at(programme, (*path, given[1]), what, _HINT)
+        return
+    for key in ("by", "orphans"):
+        if getattr(keys, key) is not None and keys.inherit is None:
+            yield problem_at(programme, (*path, key), "this goes with inherit only")
+    yield from _secret(programme, source)
+    if keys.inherit is not None:
+        yield from _inherited(programme, source, keys.inherit)
+
+
+def _needs_keys(programme: Programme, name: str) -> bool:
+    """Whether records need keys: for noise, or to hand them on. Hiding cells needs none."""
+    users = [table for table in programme.tables if programme.source_of(table).name == name]
+    handed_on = any(other.keys.inherit == name for other in programme.sources.values())
+    return handed_on or not users or any(table in programme.noisy for table in users)
+
+
+def _secret(programme: Programme, source: RecordSource) -> Found:
+    """A secret for keys made of identifiers, and for units that have no parts."""
+    path, keys, main = source.keys_path, source.keys, programme.main.keys
+    own = [key for key in ("secret_file", "secret_env") if getattr(keys, key) is not None]
+    if own and keys.column is not None:
+        yield problem_at(programme, (*path, own[0]), "keys that are in the data need no secret")
+        return
+    if len(own) > 1:
+        yield problem_at(
+            programme, (*path, own[1]), "secret_file and secret_env exclude each other"
+        )
+        return
+    yield from _secret_there(programme, source)
+    shared = main.secret_file or main.secret_env or programme.document.parameters
+    if keys.id is not None and not own and not shared:
+        what = "there is no secret to make keys with"
+        hint = "name secret_file here: [keys] has none"
+        yield problem_at(programme, (*path, "id"), what, hint)
+
+
+def _inherited(programme: Programme, source: RecordSource, parts: str) -> Found:
+    path = source.keys_path
+    if source.keys.by is None:
+        hint = 'name the column of the unit: by = "household_id"'
+        yield problem_at(programme, (*path, "by"), "by is missing", hint)
+    if parts not in programme.sources:
+        if not is_reported(programme, ("sources", parts)):
+            others = [name for name in programme.sources if name != source.name]
+            what = f"there is no source {parts!r}"
+            yield problem_at(programme, (*path, "inherit"), what, nearest(parts, others))
+        return
+    line = key_line(programme.sources, source.name)
+    if line[-1] == source.name:  # else the circle is reported where it closes
+        what = f"keys go round in a circle: {' ← '.join(line)}"
+        hint = "one of these sources needs keys of its own: column or id"
+        yield problem_at(programme, (*path, "inherit"), what, hint)
+
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_RESERVED = {"count", "cell_key", "weight", "value", "status", "symbol"}
+_OWN_NAMES = {"index", "release", "quality", "decisions", "suppression"}
+_RENAME = 'add [variables.NEW] with column = "…" and use its name'
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
+
+
+def check_programme(programme: Programme) -> list[Problem]:
+    """Every problem that can be seen without the data."""
+    found = [
+        *_sections(programme),
+        *check_sources(programme),
+        *check_parameters(programme),
+        *_variables(programme),
+        *_table_names(programme),
+        *_tables(programme),
+        *check_figures(programme),
+        *check_suppression(programme),
+    ]
+    return [problem for path, problem in found if not is_reported(programme, path)]
+
+
+def _sections(programme: Programme) -> Found:
+    document = programme.document
+    for name, entry in (
+        ("data", document.data),
+        ("keys", document.keys),
+        ("perturbation", document.perturbation or document.parameters),
+    ):
+        hiding = name != "data" and programme.suppressed and not programme.noisy
+        if entry is None and not hiding and not is_reported(programme, (name,)):
+            yield problem_at(programme, (name,), f"the section [{name}] is missing")
+    if not document.tables:
+        yield problem_at(
+            programme, ("tables",), "no table is asked for", "add a section [tables.T1]"
+        )
+    for language in named_twice(document.languages):
+        yield problem_at(programme, ("languages",), f"language {language!r} is named twice")
+
+
+def _variables(programme: Programme) -> Found:
+    for name, entry in programme.variables.items():
+        path: KeyPath = ("variables", name)
+        if len(entry.kinds) > 1:
+            what = f"{' and '.join(entry.kinds)} exclude each other"
+            yield problem_at(
+                programme, (*path, entry.kinds[1]), what, "name one kind of classification"
+            )
+        for key in ("prefixes", "intervals"):
+            numbers = getattr(entry, key) or []
+            if any(later <= earlier for earlier, later in pairwise(numbers)):
+                yield problem_at(programme, (*path, key), "the numbers must increase")
+        for key in ("levels", "codes", "alternatives"):
+            names = getattr(entry, key) or []
+            for doubled in named_twice(names):
+                yield problem_at(programme, (*path, key), f"{doubled!r} is named twice")
+        if entry.hierarchy is not None:
+            yield from file_problems(programme, (*path, "hierarchy"), entry.hierarchy)
+        if entry.codelist is not None:
+            yield from file_problems(programme, (*path, "codelist"), entry.codelist)
+        for key, kind in (("codelist", "hierarchy"), ("coarser", "intervals")):
+            if getattr(entry, key) is not None and getattr(entry, kind) is None:
+                yield problem_at(programme, (*path, key), f"this goes with {kind} only")
+        if name in _RESERVED:
+            yield problem_at(programme, path, f"a variable cannot be called {name!r}", "rename it")
+        yield from _alternatives(programme, name, entry)
+
+
+def _alternatives(programme: Programme, name: str, entry: VariableEntry) -> Found:
+    for key in ("column", "labels", "total", "missing") if entry.alternatives else ():
+        if getattr(entry, key):
+            what = "this belongs to the alternatives themselves"
+            yield problem_at(programme, ("variables", name, key), what)
+    for number, other in enumerate(entry.alternatives or []):
+        path: KeyPath = ("variables", name, "alternatives", number)
+        if other == name:
+            yield problem_at(programme, path, "a variable cannot be its own alternative")
+        elif other not in programme.variables:
+            if not is_reported(programme, ("variables", other)):
+                hint = nearest(other, list(programme.variables))
+                yield problem_at(programme, path, f"there is no variable {other!r}", hint)
+        elif programme.variables[other].alternatives:
+            yield problem_at(
+                programme, path, f"{other!r} has alternatives itself", "name its own ones here"
+            )
+
+
+def _table_names(programme: Programme) -> Found:
+    seen: dict[str, str] = {}
+    for name in programme.document.tables:
+        path: KeyPath = ("tables", name)
+        if not _FILE_NAME.fullmatch(name):
+            hint = "use letters, digits, _ and - : the name becomes a file name"
+            yield problem_at(programme, path, f"{name!r} cannot be a file name", hint)
+        elif name.lower() in _OWN_NAMES | _DEVICES:
+            yield problem_at(programme, path, f"the name {name!r} is taken", "choose another name")
+        if name.lower() in seen:
+            what = f"{name!r} and {seen[name.lower()]!r} would be one file"
+            yield problem_at(
+                programme, path, what, "names must differ in more than upper and lower case"
+            )
+        seen.setdefault(name.lower(), name)
+
+
+def _tables(programme: Programme) -> Found:
+    checked: set[KeyPath] = set()
+    for name, table in programme.tables.items():
+        if not table.by:
+            hint = 'name the spanning variables: by = ["region", "sex"]'
+            yield problem_at(programme, ("tables", name, "by"), "by is missing", hint)
+        for doubled in named_twice(table.by or []):
+            what = f"variable {doubled!r} spans the table twice"
+            yield problem_at(programme, ("tables", name, "by"), what)
+        for number, variable in enumerate(table.by or []):
+            if variable in _RESERVED and variable not in programme.variables:
+                place: KeyPath = ("tables", name, "by", number)
+                yield problem_at(
+                    programme, place, f"a variable cannot be called {variable!r}", _RENAME
+                )
+        if table.weight and not table.suppressed and programme.perturbation.zeros == "table":
+            what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
+            yield problem_at(
+                programme, programme.setting(name, "weight"), what, 'use zeros = "keep"'
+            )
+        for doubled in named_twice(table.formats or []):
+            yield problem_at(
+                programme, programme.setting(name, "formats"), f"{doubled!r} is named twice"
+            )
+        if not table.formats and not is_reported(programme, programme.setting(name, "formats")):
+            hint = 'formats = ["csv", "html"] here or in [defaults]'
+            yield problem_at(programme, ("tables", name, "formats"), "formats is missing", hint)
+        for key in ("where", "official"):
+            path = programme.setting(name, key)
+            if path not in checked:
+                yield from _filter(programme, name, path, getattr(table, key) or "")
+            checked.add(path)
+
+
+def _filter(programme: Programme, table: str, path: KeyPath, text: str) -> Found:
+    columns, wrong = filter_parsed(programme, path, text)
+    yield from wrong
+    if path[-1] != "official":
+        return
+    known = programme.spanning(programme.source_of(table).name)
+    for column in sorted(columns):
+        if column.removesuffix(".level") not in known:
+            yield problem_at(
+                programme,
+                path,
+                f"no table is spanned by {column!r}",
+                nearest(column, sorted(known)),
+            )

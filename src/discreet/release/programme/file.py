@@ -1,0 +1,497 @@
+"""Table programmes: what is to be published, as one TOML file.
+
+In: the path of a programme. Out: a `Programme` with one `RecordSource` per kind of unit, or
+one `ProgrammeError` that lists every mistake with its line and key. Nothing here has seen
+data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from discreet.errors import Problem, ProgrammeError
+from discreet.release.programme.schema import (
+    BoundsEntry,
+    CellNoteEntry,
+    CostEntry,
+    DataEntry,
+    Document,
+    FigureEntry,
+    FiguresEntry,
+    KeysEntry,
+    MagnitudeEntry,
+    MarkEntry,
+    ParametersEntry,
+    PartsEntry,
+    PerturbationEntry,
+    QualityEntry,
+    RecordsEntry,
+    ReleaseSettings,
+    RuleSetEntry,
+    SensitiveEntry,
+    SourceEntry,
+    SourceKeysEntry,
+    StrengthEntry,
+    SuppressionEntry,
+    TableEntry,
+    ValueEntry,
+    VariableEntry,
+)
+from discreet.release.programme.toml_lines import KeyPath, LineIndex
+
+__all__ = [
+    "MAIN",
+    "Programme",
+    "RecordSource",
+    "key_column",
+    "key_line",
+    "load",
+    "nearest",
+    "raise_problems",
+    "sources_of",
+]
+
+#: Name of the main source, unless [data] gives it one.
+MAIN = "data"
+
+#: The column that keys are put in, unless they are inherited from a column of another name.
+_MADE = "record_key"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordSource:
+    """The records of one kind of unit.
+
+    Args:
+        name: What tables and other sources call it.
+        main: Whether it is the one of [data] and [keys].
+        path: The key of its section.
+        records: Where its records are.
+        keys_path: The key of what says how they get their record keys.
+        keys: How they get their record keys.
+        official: Which of its figures are published as they are.
+    """
+
+    name: str
+    main: bool
+    path: KeyPath
+    records: RecordsEntry
+    keys_path: KeyPath
+    keys: SourceKeysEntry
+    official: str | None = None
+
+    @property
+    def place(self) -> KeyPath:
+        """The key that names the file or database."""
+        return (*self.path, "source" if self.records.source else "database")
+
+    @property
+    def secret_place(self) -> KeyPath:
+        """The key that names the secret."""
+        return (*self.keys_path, "secret_file" if self.keys.secret_file else "secret_env")
+
+    @property
+    def called(self) -> str:
+        """What messages call its records."""
+        return "the data have" if self.main else f"the records of {self.name!r} have"
+
+
+def sources_of(document: Document) -> dict[str, RecordSource]:
+    """All sources of a programme by name, the main one first."""
+    data, keys = document.data or DataEntry(), document.keys or KeysEntry()
+    main = RecordSource(
+        name=data.name or MAIN,
+        main=True,
+        path=("data",),
+        records=data,
+        keys_path=("keys",),
+        keys=SourceKeysEntry(
+            column=keys.column,
+            id=keys.id,
+            secret_file=keys.secret_file,
+            secret_env=keys.secret_env,
+        ),
+        official=document.defaults.official,
+    )
+    others = {
+        name: RecordSource(
+            name=name,
+            main=False,
+            path=("sources", name),
+            records=entry,
+            keys_path=("sources", name, "keys"),
+            keys=entry.keys or SourceKeysEntry(),
+            official=entry.official,
+        )
+        for name, entry in document.sources.items()
+    }
+    return {main.name: main, **{n: other for n, other in others.items() if n != main.name}}
+
+
+def key_line(sources: Mapping[str, RecordSource], name: str) -> list[str]:
+    """A source and those its keys come from, up to one that has keys of its own.
+
+    Where keys go round in a circle, the last name is one that stands before.
+    """
+    line = [name]
+    while (parts := sources[line[-1]].keys.inherit) in sources:
+        assert parts is not None
+        line.append(parts)
+        if parts in line[:-1]:
+            break
+    return line
+
+
+def key_column(sources: Mapping[str, RecordSource], name: str) -> str:
+    """The column that holds the keys of a source, there or to be made."""
+    return sources[key_line(sources, name)[-1]].keys.column or _MADE
+
+
+_AT_LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
+_KINDS = {
+    "string_type": "must be a text, in quotes",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list, in brackets",
+    "dict_type": "must be a table of keys and values",
+    "model_type": "must be a table of keys and values",
+    "string_too_short": "must not be empty",
+}
+# Where each entry stands; None is any name or number.
+_FORMS: Mapping[tuple[str | None, ...], type[BaseModel]] = {
+    (): Document,
+    ("data",): DataEntry,
+    ("keys",): KeysEntry,
+    ("sources", None): SourceEntry,
+    ("sources", None, "keys"): SourceKeysEntry,
+    ("parameters",): ParametersEntry,
+    ("perturbation",): PerturbationEntry,
+    ("magnitudes", None): MagnitudeEntry,
+    ("magnitudes", None, "strength"): StrengthEntry,
+    ("magnitudes", None, "sensitive"): SensitiveEntry,
+    ("figures",): FiguresEntry,
+    ("quality",): QualityEntry,
+    ("rules", None): RuleSetEntry,
+    ("suppression",): SuppressionEntry,
+    ("suppression", "bounds"): BoundsEntry,
+    ("suppression", "cost"): CostEntry,
+    ("values", None): ValueEntry,
+    ("variables", None): VariableEntry,
+    ("defaults",): ReleaseSettings,
+    ("tables", None): TableEntry,
+    ("tables", None, "figures", None): FigureEntry,
+    ("tables", None, "marks", None): MarkEntry,
+    ("tables", None, "notes", None): CellNoteEntry,
+}
+_QUOTED = re.compile(r"'([^']*)'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Programme:
+    """A table programme as it was read.
+
+    Args:
+        path: Where it was read from; files it names are relative to its folder.
+        document: Its entries.
+        index: The line of each key.
+        skipped: Keys whose values could not be used, each reported already.
+    """
+
+    path: Path
+    document: Document
+    index: LineIndex
+    skipped: frozenset[KeyPath] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The file name of the programme."""
+        return self.path.name
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The output languages; the first is the main one."""
+        return tuple(self.document.languages)
+
+    @property
+    def data(self) -> DataEntry:
+        """[data]"""
+        return self.document.data or DataEntry()
+
+    @property
+    def keys(self) -> KeysEntry:
+        """[keys]"""
+        return self.document.keys or KeysEntry()
+
+    @cached_property
+    def sources(self) -> Mapping[str, RecordSource]:
+        """The records of each kind of unit, by name; the main source first."""
+        return sources_of(self.document)
+
+    @property
+    def main(self) -> RecordSource:
+        """The source of [data] and [keys]."""
+        return next(iter(self.sources.values()))
+
+    def source_of(self, table: str) -> RecordSource:
+        """The source whose records a table counts; the main one if it names none there is."""
+        return self.sources.get(self.document.tables[table].source or "", self.main)
+
+    @property
+    def perturbation(self) -> PerturbationEntry:
+        """[perturbation]"""
+        return self.document.perturbation or PerturbationEntry()
+
+    @property
+    def parameters(self) -> ParametersEntry:
+        """[parameters]"""
+        return self.document.parameters or ParametersEntry()
+
+    @property
+    def magnitudes(self) -> Mapping[str, MagnitudeEntry]:
+        """[magnitudes.*]"""
+        return self.document.magnitudes
+
+    @property
+    def variables(self) -> Mapping[str, VariableEntry]:
+        """[variables.*]"""
+        return self.document.variables
+
+    @cached_property
+    def tables(self) -> Mapping[str, TableEntry]:
+        """[tables.*] with the defaults filled in, in the order of the file."""
+        shared = self.document.defaults
+        # What is official is said of the units of one source, never of those of another.
+        defaults = {
+            name: shared.model_copy(update={"official": source.official})
+            for name, source in self.sources.items()
+        }
+        return {
+            name: entry.over(defaults[self.source_of(name).name])
+            for name, entry in self.document.tables.items()
+        }
+
+    @cached_property
+    def suppressed(self) -> tuple[str, ...]:
+        """The tables in which cells are hidden."""
+        return tuple(name for name, entry in self.tables.items() if entry.suppressed)
+
+    @cached_property
+    def noisy(self) -> tuple[str, ...]:
+        """The tables that are protected by noise."""
+        return tuple(name for name, entry in self.tables.items() if not entry.suppressed)
+
+    @property
+    def suppression(self) -> SuppressionEntry:
+        """[suppression]"""
+        return self.document.suppression or SuppressionEntry()
+
+    def spanning(self, source: str) -> set[str]:
+        """The names in `by` of all tables of a source."""
+        tables = [entry for n, entry in self.tables.items() if self.source_of(n).name == source]
+        return {name for table in tables for name in table.by or []}
+
+    def thresholds(self, table: str, shared: PartsEntry | None = None) -> dict[str, Any] | None:
+        """The thresholds of table parts that hold for a table; None where parts stay.
+
+        Args:
+            table: Name of the table.
+            shared: What holds for all tables, if it does not stand in the programme.
+        """
+        if self.tables[table].suppressed:
+            return None
+        general, own = self.document.parts or shared, self.tables[table].parts
+        decisive = own or general
+        if decisive is None or not decisive.enabled:
+            return None
+        common = general.thresholds if general is not None else {}
+        return common | (own.thresholds if own is not None else {})
+
+    def held_against_all(self, table: str, shared: PartsEntry | None = None) -> bool:
+        """Whether the parts of a filtered table are held against all records.
+
+        Args:
+            table: Name of the table.
+            shared: What holds for all tables, if it does not stand in the programme.
+        """
+        entries = (self.tables[table].parts, self.document.parts, shared)
+        stated = [entry.universe for entry in entries if entry is not None and entry.universe]
+        return not stated or stated[0] == "all"
+
+    def file(self, name: str) -> Path:
+        """A file that the programme names."""
+        return self.path.parent / Path(name).expanduser()
+
+    def problem(self, path: Sequence[str | int], what: str, hint: str = "") -> Problem:
+        """Something wrong at a key."""
+        return Problem(what, self.index.place(tuple(path)), hint)
+
+    def setting(self, table: str, key: str) -> KeyPath:
+        """Where a setting of a table stands: in its own entry, its source, or the defaults."""
+        own, source = ("tables", table, key), self.source_of(table)
+        if own in self.index.lines:
+            return own
+        apart = key == "official" and not source.main
+        return (*source.path, key) if apart else ("defaults", key)
+
+    def __repr__(self) -> str:
+        return f"<Programme {self.name}: {len(self.tables)} tables>"
+
+
+def load(path: str | os.PathLike[str]) -> tuple[Programme, list[Problem]]:
+    """Read a programme as far as it can be understood, and what could not.
+
+    Raises:
+        ProgrammeError: If the file cannot be read or is not TOML.
+    """
+    place = Path(path)
+    text = _text(place)
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _not_toml(place, error) from None
+    index = LineIndex.of(text)
+    document, problems, skipped = _validate(raw, index)
+    programme = Programme(path=place, document=document, index=index, skipped=frozenset(skipped))
+    return programme, problems
+
+
+def _text(place: Path) -> str:
+    try:
+        return place.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ProgrammeError(
+            f"byte {error.start + 1} is not UTF-8 text",
+            code="programme-file",
+            where=str(place),
+            hint="a programme is a TOML file, saved as UTF-8",
+        ) from None
+    except OSError as error:
+        raise ProgrammeError(
+            f"the programme cannot be read ({error.strerror})",
+            code="programme-file",
+            where=str(place),
+            hint="give the path of a TOML file",
+        ) from None
+
+
+def _not_toml(place: Path, error: tomllib.TOMLDecodeError) -> ProgrammeError:
+    found = _AT_LINE.search(str(error))
+    where = f"{place}, line {found[1]}, column {found[2]}" if found else str(place)
+    reason = _AT_LINE.sub("", str(error)).strip().rstrip(".")
+    return ProgrammeError(
+        f"the file is not valid TOML: {reason}",
+        code="programme-syntax",
+        where=where,
+        hint="texts stand in quotes, each key once, one key per line",
+    )
+
+
+def _validate(
+    raw: dict[str, Any], index: LineIndex
+) -> tuple[Document, list[Problem], list[KeyPath]]:
+    """Check the form; drop what is wrong, so that the rest can be checked further."""
+    problems: list[Problem] = []
+    skipped: list[KeyPath] = []
+    while True:
+        try:
+            return Document.model_validate(raw), problems, skipped
+        except ValidationError as error:
+            for details in error.errors(include_url=False, include_input=False):
+                path = tuple(part for part in details["loc"] if part != "[key]")
+                problems.append(_form_problem(path, details, index))
+                skipped.append(_drop(raw, path))
+
+
+def _drop(raw: dict[str, Any], path: KeyPath) -> KeyPath:
+    """Remove the innermost named value on the way to a mistake."""
+    named = len(path) - 1
+    while named > 0 and not isinstance(path[named], str):
+        named -= 1
+    place: Any = raw
+    for at, part in enumerate(path[:named]):
+        if not isinstance(place, dict) or part not in place:
+            return path[:at]
+        if not isinstance(place[part], dict):
+            place.pop(part)
+            return path[: at + 1]
+        place = place[part]
+    place.pop(path[named], None)
+    return path[: named + 1]
+
+
+def _form_problem(path: KeyPath, details: ErrorDetails, index: LineIndex) -> Problem:
+    kind = details["type"]
+    context = details.get("ctx", {})
+    place = index.place(path)
+    if kind == "extra_forbidden":
+        return Problem("there is no such key", place, _known(path))
+    if kind == "literal_error":
+        known = _QUOTED.findall(str(context.get("expected", "")))
+        return Problem("this value is not known", place, f"known: {', '.join(known)}")
+    if kind == "too_short":
+        return Problem(f"needs at least {context.get('min_length', 1)} entries", place)
+    if kind == "greater_than_equal":
+        return Problem(f"must be at least {context.get('ge')}", place)
+    if kind == "less_than_equal":
+        return Problem(f"must be at most {context.get('le')}", place)
+    return Problem(_KINDS.get(kind, details["msg"]), place, str(context.get("hint", "")))
+
+
+def _known(path: KeyPath) -> str:
+    """The keys that may stand where an unknown one was found, the likeliest first."""
+    above = path[:-1]
+    for form, model in _FORMS.items():
+        if len(form) == len(above) and all(
+            name in (None, part) for name, part in zip(form, above, strict=True)
+        ):
+            fields = model.model_fields.items()
+            return nearest(str(path[-1]), [field.alias or name for name, field in fields])
+    return ""
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint that names the likeliest of the known names, or all of them.
+
+    >>> nearest("wher", ["where", "weight"])
+    "did you mean 'where'?"
+    """
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    shown = ", ".join(list(known)[:20]) + (", …" if len(known) > 20 else "")
+    return f"known: {shown}" if known else ""
+
+
+def raise_problems(place: str, problems: Sequence[Problem]) -> None:
+    """Raise one `ProgrammeError` for all problems; do nothing when there is none."""
+    if not problems:
+        return
+    ordered = sorted(dict.fromkeys(problems), key=_line)
+    number = len(ordered)
+    what = f"the programme has {number} mistakes" if number > 1 else ordered[0].what
+    where = place if number > 1 else f"{place}, {ordered[0].where}".rstrip(", ")
+    shown = ordered if number > 1 else [Problem(what, where, ordered[0].hint)]
+    raise ProgrammeError(
+        what,
+        code="programme",
+        where=where,
+        hint=shown[0].hint if number == 1 else "",
+        problems=shown,
+    )
+
+
+def _line(problem: Problem) -> int:
+    found = re.match(r"line (\d+)", problem.where)
+    return int(found[1]) if found else 0

@@ -1,0 +1,331 @@
+"""What is wrong with the parameters and key figures of a programme.
+
+In: a `Programme`. Out: problems with their keys: perturbation tables, packages and noise of
+magnitudes; figures that name others there are not, keys that a kind of figure needs or has
+no use for, notes, thresholds of table parts. Nothing here has seen data.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import PurePath
+
+from discreet.errors import DiscreetError
+from discreet.release.programme.file import Programme, nearest
+from discreet.release.programme.problems import (
+    Found,
+    file_problems,
+    filter_parsed,
+    is_reported,
+    problem_at,
+)
+from discreet.release.programme.schema import (
+    FigureEntry,
+    MagnitudeEntry,
+    PartsEntry,
+    StrengthEntry,
+    TableEntry,
+)
+from discreet.release.programme.toml_lines import KeyPath
+from discreet.tables.figures import FIGURE
+
+__all__ = ["check_figures", "check_parameters", "check_thresholds"]
+
+#: What each kind of strength is described by.
+_STRENGTHS: Mapping[str, tuple[str, ...]] = {
+    "flex": ("point", "small", "large", "exponent"),
+    "simple": ("share",),
+}
+_FROM_PACKAGE = ("perturbation", "magnitudes", "figures", "parts")
+
+
+def check_parameters(programme: Programme) -> Found:
+    """Everything about [parameters], [perturbation], [magnitudes.*], [quality] and workbook."""
+    if programme.document.parameters is not None:
+        yield from _package(programme)
+    yield from _perturbation(programme)
+    for column, entry in programme.magnitudes.items():
+        yield from _magnitude(programme, column, entry)
+    yield from _workbook(programme)
+
+
+def _package(programme: Programme) -> Found:
+    entry = programme.parameters
+    if entry.package is None:
+        if not is_reported(programme, ("parameters", "package")):
+            hint = 'name the file: package = "census-2026.dcparams"'
+            yield problem_at(programme, ("parameters", "package"), "package is missing", hint)
+    else:
+        yield from file_problems(programme, ("parameters", "package"), entry.package)
+    keys = ("key_file", "passphrase_file", "passphrase_env")
+    given = [key for key in keys if getattr(entry, key) is not None]
+    if len(given) != 1 and not any(is_reported(programme, ("parameters", key)) for key in keys):
+        what = f"exactly one of {', '.join(keys)} is needed"
+        yield problem_at(programme, ("parameters", (given or keys)[0]), what)
+    for key in ("key_file", "passphrase_file", "verify_key"):
+        if (name := getattr(entry, key)) is not None:
+            yield from file_problems(programme, ("parameters", key), name)
+    if entry.passphrase_env is not None and not os.environ.get(entry.passphrase_env):
+        what = f"the environment variable {entry.passphrase_env} is not set"
+        yield problem_at(programme, ("parameters", "passphrase_env"), what)
+    for section in _FROM_PACKAGE:
+        if (section,) in programme.index.lines:
+            what = f"[{section}] and [parameters] exclude each other: the package says all of this"
+            yield problem_at(programme, (section,), what, "leave one of the two out")
+
+
+def _perturbation(programme: Programme) -> Found:
+    if programme.document.perturbation is None:
+        return
+    name = programme.perturbation.table
+    if name is None:
+        hint = 'name the file: table = "ptable.csv"'
+        yield problem_at(programme, ("perturbation", "table"), "table is missing", hint)
+    else:
+        yield from file_problems(programme, ("perturbation", "table"), name)
+
+
+def _magnitude(programme: Programme, column: str, entry: MagnitudeEntry) -> Found:
+    path: KeyPath = ("magnitudes", column)
+    if entry.table is None:
+        hint = 'name the file: table = "rent-ptable.csv"'
+        yield problem_at(programme, (*path, "table"), "table is missing", hint)
+    for key in ("table", "small_table"):
+        if (name := getattr(entry, key)) is not None:
+            yield from file_problems(programme, (*path, key), name)
+            counts = programme.perturbation.table
+            if counts is not None and programme.file(name) == programme.file(counts):
+                what = f"{name!r} is the perturbation table of the counts"
+                hint = "magnitudes need a table of their own"
+                yield problem_at(programme, (*path, key), what, hint)
+    if entry.strength is None:
+        hint = 'strength = { kind = "simple", share = 0.1 }, or kind = "flex"'
+        yield problem_at(programme, (*path, "strength"), "strength is missing", hint)
+    else:
+        yield from _strength(programme, (*path, "strength"), entry.strength)
+    yield from _contributions(programme, path, entry)
+
+
+def _strength(programme: Programme, path: KeyPath, entry: StrengthEntry) -> Found:
+    if entry.kind is None:
+        if not is_reported(programme, (*path, "kind")):
+            yield problem_at(programme, (*path, "kind"), "kind is missing", "known: flex, simple")
+        return
+    for kind, keys in _STRENGTHS.items():
+        for key in keys:
+            given = getattr(entry, key) is not None
+            if kind == entry.kind and not given and not is_reported(programme, (*path, key)):
+                hint = f"{kind} needs {', '.join(keys)}"
+                yield problem_at(programme, (*path, key), f"{key} is missing", hint)
+            if kind != entry.kind and given:
+                yield problem_at(programme, (*path, key), f"this goes with {kind} only")
+
+
+def _contributions(programme: Programme, path: KeyPath, entry: MagnitudeEntry) -> Found:
+    if any(is_reported(programme, (*path, key)) for key in ("of", "top", "epsilon")):
+        return
+    wanted = entry.top if entry.of == "top" else 1
+    if entry.of != "top" and entry.top > 1:
+        what = 'this goes with of = "top" only'
+        yield problem_at(programme, (*path, "top"), what)
+    elif len(entry.epsilon or [1]) != wanted:
+        what = f"{wanted} numbers are needed, one per contribution"
+        yield problem_at(
+            programme, (*path, "epsilon"), what, "such as epsilon = [1, 0.5] for top = 2"
+        )
+
+
+def _workbook(programme: Programme) -> Found:
+    name = programme.document.workbook
+    if name is None:
+        return
+    if PurePath(name).name != name or name[:1] == "." or not name.endswith(".xlsx"):
+        hint = 'a name without folders, such as workbook = "tables.xlsx"'
+        yield problem_at(
+            programme, ("workbook",), f"{name!r} cannot be the name of a workbook", hint
+        )
+    stems = {table.lower() for table in programme.document.tables}
+    if name.lower().removesuffix(".xlsx").partition(".")[0] in stems:
+        yield problem_at(programme, ("workbook",), "a table has this name", "choose another name")
+    if programme.tables and all(entry.workbook is False for entry in programme.tables.values()):
+        what = "no table stands in the workbook"
+        yield problem_at(
+            programme, ("workbook",), what, "leave it out, or workbook = false of a table"
+        )
+
+
+@dataclass(frozen=True)
+class _FigureForm:
+    """The keys that a kind of figure needs, those of which it needs some, and those it may have."""
+
+    needs: tuple[str, ...] = ()
+    some_of: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        return (*self.needs, *self.some_of, *self.may)
+
+
+_PAIR = ("part", "whole")
+_FIGURE_FORMS: Mapping[str, _FigureForm] = {
+    "count": _FigureForm(may=("where",)),
+    "sum": _FigureForm(("of",), may=("where",)),
+    "mean": _FigureForm(("of",), may=("where",)),
+    "share": _FigureForm(("part",), ("whole", "over")),
+    "ratio": _FigureForm(_PAIR, may=("factor",)),
+    "per_thousand": _FigureForm(_PAIR, may=("factor",)),
+    "change": _FigureForm(("part",), ("whole", "base")),
+    "balance": _FigureForm(_PAIR),
+    "index": _FigureForm(("part",), ("whole", "base")),
+}
+_SPECIAL = ("of", "where", "part", "whole", "over", "base", "factor")
+
+
+def check_figures(programme: Programme) -> Found:
+    """Everything about figures, notes and thresholds of table parts."""
+    if programme.document.parameters is None:
+        yield from check_thresholds(programme)
+    for name, table in programme.tables.items():
+        yield from _notes(programme, name, table)
+        for figure, entry in table.figures.items():
+            path: KeyPath = ("tables", name, "figures", figure)
+            yield from _keys(programme, path, entry)
+            yield from _references(programme, path, entry, table)
+            _, wrong = filter_parsed(programme, (*path, "where"), entry.where or "")
+            yield from wrong
+        yield from _together(programme, name, table)
+
+
+def _together(programme: Programme, name: str, table: TableEntry) -> Found:
+    path: KeyPath = ("tables", name, "figures")
+    shown = [figure for figure, entry in table.figures.items() if not entry.hidden]
+    if table.figures and not shown:
+        yield problem_at(
+            programme, path, "all figures are hidden", "one figure at least is published"
+        )
+    if len(shown) > 1 and FIGURE in (table.by or []):
+        what = f"a table with several figures has no variable called {FIGURE!r}"
+        yield problem_at(programme, ("tables", name, "by"), what, "rename the variable")
+
+
+def _keys(programme: Programme, path: KeyPath, entry: FigureEntry) -> Found:
+    """The keys that the kind of figure needs, and those that do not go with it."""
+    if entry.kind is None:
+        if not is_reported(programme, (*path, "kind")):
+            known = ", ".join(_FIGURE_FORMS)
+            yield problem_at(programme, (*path, "kind"), "kind is missing", f"known: {known}")
+        return
+    form = _FIGURE_FORMS[entry.kind]
+    given = [key for key in _SPECIAL if getattr(entry, key) is not None]
+    for key in form.needs:
+        if key not in given and not is_reported(programme, (*path, key)):
+            yield problem_at(
+                programme, (*path, key), f"{key} is missing", f"{entry.kind} needs {key}"
+            )
+    lost = any(is_reported(programme, (*path, key)) for key in form.some_of)
+    if form.some_of and not lost and not any(key in given for key in form.some_of):
+        what = f"{entry.kind} needs {' or '.join(form.some_of)}"
+        yield problem_at(programme, (*path, form.some_of[0]), what)
+    for key in given:
+        if key not in form.known:
+            what = f"this does not go with kind = {entry.kind!r}"
+            yield problem_at(programme, (*path, key), what, f"known: {', '.join(form.known)}")
+
+
+def _references(
+    programme: Programme, path: KeyPath, entry: FigureEntry, table: TableEntry
+) -> Found:
+    counted = [name for name, other in table.figures.items() if other.counted]
+    for key in _PAIR:
+        name = getattr(entry, key)
+        if name is None or name in counted or is_reported(programme, (*path[:-1], name)):
+            continue
+        if name in table.figures:
+            if table.figures[name].kind is not None:
+                what = f"{name!r} is itself made of other figures"
+                hint = f"name counts, sums or means: {', '.join(counted)}"
+                yield problem_at(programme, (*path, key), what, hint)
+        else:
+            what = f"the table has no figure {name!r}"
+            yield problem_at(programme, (*path, key), what, nearest(name, counted))
+    yield from _variables(programme, (*path, "over"), entry.over or [], table)
+    yield from _variables(programme, (*path, "base"), list(entry.base or {}), table)
+    if entry.of is not None and programme.document.parameters is None:
+        yield from _noise(programme, path, entry.of)
+
+
+def _noise(programme: Programme, path: KeyPath, column: str) -> Found:
+    known = list(programme.magnitudes)
+    if column not in known and not is_reported(programme, ("magnitudes", column)):
+        what = f"there is no noise for {column!r}"
+        hint = nearest(column, known) or f"add a section [magnitudes.{column}]"
+        yield problem_at(programme, (*path, "of"), what, hint)
+
+
+def _variables(
+    programme: Programme, path: KeyPath, names: Sequence[str], table: TableEntry
+) -> Found:
+    for name in names:
+        if name not in (table.by or []):
+            what = f"the table is not spanned by {name!r}"
+            yield problem_at(programme, path, what, nearest(name, table.by or []))
+
+
+def _notes(programme: Programme, name: str, table: TableEntry) -> Found:
+    shown = [figure for figure, entry in table.figures.items() if not entry.hidden]
+    known = [*(table.by or []), *([FIGURE] if len(shown) > 1 else [])]
+    for number, note in enumerate(table.notes):
+        path: KeyPath = ("tables", name, "notes", number)
+        if not note.text:
+            yield problem_at(programme, (*path, "text"), "text is missing")
+        elif "en" not in note.text and set(programme.languages) - set(note.text):
+            yield problem_at(programme, (*path, "text"), "the text in English is missing")
+        for variable, code in note.cells.items():
+            place: KeyPath = (*path, "cells", variable)
+            if variable not in known:
+                what = f"the table is not spanned by {variable!r}"
+                yield problem_at(programme, place, what, nearest(variable, known))
+            elif variable == FIGURE and code not in shown:
+                yield problem_at(
+                    programme, place, f"the table has no figure {code!r}", nearest(code, shown)
+                )
+
+
+def check_thresholds(programme: Programme, shared: PartsEntry | None = None) -> Found:
+    """What the rules for table parts find wrong with their thresholds, table by table.
+
+    Args:
+        programme: The programme.
+        shared: The rules of a package.
+    """
+    from discreet.protection.parts import PartRules
+
+    known = [field.name for field in fields(PartRules)]
+    yield from _unknown(programme, ("parts",), programme.document.parts, known)
+    for name, table in programme.tables.items():
+        own: KeyPath = ("tables", name, "parts")
+        yield from _unknown(programme, own, table.parts, known)
+        thresholds = programme.thresholds(name, shared)
+        if thresholds is None:
+            continue
+        try:
+            PartRules(**{key: value for key, value in thresholds.items() if key in known})
+        except DiscreetError as error:
+            for problem in error.problems:
+                section = own if table.parts is not None else ("parts",)
+                stated = (*own, problem.where) in programme.index.lines
+                section = section if stated or problem.where not in known else ("parts",)
+                place = (*section, problem.where) if problem.where in known else section
+                yield problem_at(programme, place, problem.what, problem.hint)
+
+
+def _unknown(
+    programme: Programme, path: KeyPath, entry: PartsEntry | None, known: Sequence[str]
+) -> Found:
+    for key in entry.thresholds if entry is not None else ():
+        if key not in known:
+            every = [*known, *PartsEntry.model_fields]
+            yield problem_at(programme, (*path, key), "there is no such key", nearest(key, every))

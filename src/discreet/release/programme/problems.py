@@ -1,0 +1,118 @@
+"""Problems of a programme, placed at their keys, and warnings about its files.
+
+In: a `Programme` and a key, or the path of a file. Out: problems with their key, so that a
+value that was reported as wrong is not reported as missing too; a warning about a secret
+file that others can read. Nothing here has seen data.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from discreet.errors import DiscreetError, Problem
+from discreet.release.programme.file import Programme, nearest
+from discreet.release.programme.toml_lines import KeyPath
+
+__all__ = [
+    "Found",
+    "file_problems",
+    "filter_parsed",
+    "is_reported",
+    "named_twice",
+    "problem_at",
+    "problems_of",
+    "warnings_about",
+]
+
+Found = Iterator[tuple[KeyPath, Problem]]
+
+
+def is_reported(programme: Programme, path: KeyPath) -> bool:
+    """Whether the value at a key was wrong already, so that its absence is no news."""
+    return any(path[: len(skipped)] == skipped for skipped in programme.skipped)
+
+
+def problem_at(
+    programme: Programme, path: KeyPath, what: str, hint: str = ""
+) -> tuple[KeyPath, Problem]:
+    """Something wrong at a key, with the key."""
+    return path, programme.problem(path, what, hint)
+
+
+def problems_of(error: DiscreetError, programme: Programme, path: KeyPath) -> list[Problem]:
+    """The problems of an error from another part, placed at a key of the programme."""
+    return [
+        programme.problem(
+            path,
+            f"{problem.where}: {problem.what}" if problem.where else problem.what,
+            problem.hint,
+        )
+        for problem in error.problems
+    ]
+
+
+def named_twice(names: Sequence[str]) -> list[str]:
+    """The names that stand more than once."""
+    return sorted({name for name in names if list(names).count(name) > 1})
+
+
+def file_problems(programme: Programme, path: KeyPath, name: str, *, folder: bool = False) -> Found:
+    """Whether a file that is named can be read."""
+    place = programme.file(name)
+    if not place.exists():
+        beside = (
+            sorted(item.name for item in place.parent.iterdir()) if place.parent.is_dir() else []
+        )
+        hint = nearest(place.name, beside)
+        hint = hint if hint.startswith("did") else f"paths are relative to {programme.path.parent}"
+        yield problem_at(programme, path, f"there is no file {name!r}", hint)
+    elif place.is_dir() and not folder:
+        yield problem_at(programme, path, f"{name!r} is a folder")
+    elif not os.access(place, os.R_OK):
+        yield problem_at(programme, path, f"{name!r} cannot be read", "check its permissions")
+
+
+def filter_parsed(
+    programme: Programme, path: KeyPath, text: str
+) -> tuple[frozenset[str], list[tuple[KeyPath, Problem]]]:
+    """The columns that a filter names, and what is wrong with it."""
+    if not text.strip():
+        return frozenset(), []
+    from discreet.tabulation.filters import parse_filter
+
+    try:
+        return frozenset(parse_filter(text).columns), []
+    except DiscreetError as error:
+        return frozenset(), [
+            problem_at(programme, path, f"{problem.what}: {text}", problem.hint)
+            for problem in error.problems
+        ]
+
+
+_READABLE = stat.S_IRGRP | stat.S_IROTH
+
+
+def warnings_about(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """A warning if others on this computer can read a perturbation table.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     before = warnings_about(file.name)
+    ...     Path(file.name).chmod(0o644)
+    ...     before, warnings_about(file.name)[0].partition(";")[0]
+    ((), 'others on this computer can read the perturbation table')
+    """
+    place = Path(path)
+    try:
+        mode = place.stat().st_mode
+    except OSError:
+        return ()  # whoever reads the file says why it cannot be read
+    if os.name != "posix" or not mode & _READABLE:
+        return ()
+    return (
+        "others on this computer can read the perturbation table; "
+        f"unless it is a published one: chmod 600 {place}",
+    )

@@ -1,0 +1,563 @@
+"""The form of a programme file: which keys there are and what each may hold.
+
+In: the parsed TOML. Out: frozen entries with checked values, or an error that pydantic
+places at its key. What concerns two keys at once is checked in
+`discreet.release.programme.checks` and the modules beside it, so that one mistake does not
+hide another. Nothing here is confidential, but rules and marks, which are SECRET.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+)
+from pydantic_core import PydanticCustomError
+
+from discreet.errors import DiscreetError
+from discreet.keygrid import KeyGrid
+from discreet.tables.figures import FigureKind
+
+__all__ = [
+    "COUNT",
+    "COUNTED",
+    "FORMATS",
+    "LANGUAGES",
+    "Bound",
+    "BoundsEntry",
+    "CellNoteEntry",
+    "CostEntry",
+    "Count",
+    "DataEntry",
+    "Date",
+    "Decimals",
+    "Document",
+    "FigureEntry",
+    "FiguresEntry",
+    "Grid",
+    "KeysEntry",
+    "Language",
+    "Limit",
+    "MagnitudeEntry",
+    "MarkEntry",
+    "Marks",
+    "NameList",
+    "Number",
+    "ParametersEntry",
+    "PartsEntry",
+    "PerturbationEntry",
+    "Positive",
+    "ProgrammeEntry",
+    "Protect",
+    "QualityEntry",
+    "RecordsEntry",
+    "ReleaseSettings",
+    "RuleSetEntry",
+    "SensitiveEntry",
+    "SourceEntry",
+    "SourceKeysEntry",
+    "StrengthEntry",
+    "SuppressionEntry",
+    "TableEntry",
+    "Text",
+    "Texts",
+    "ValueEntry",
+    "Values",
+    "VariableEntry",
+]
+
+Language = Literal["en", "de"]
+
+LANGUAGES: tuple[str, ...] = get_args(Language)
+
+
+def _texts(value: Any) -> Any:
+    """A bare text stands for every language."""
+    return {"en": value} if isinstance(value, str) else value
+
+
+def _language(value: str) -> str:
+    if value not in LANGUAGES:
+        hint = {"hint": f"known: {', '.join(LANGUAGES)}"}
+        raise PydanticCustomError("language", "this is not a language of publication", hint)
+    return value
+
+
+def _names(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _grid(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise PydanticCustomError("grid", "a key grid is a number or a power such as '10^15'")
+    try:
+        return KeyGrid.of(value)
+    except DiscreetError as error:
+        hint = {"hint": error.hint.replace("{", "(").replace("}", ")")}
+        raise PydanticCustomError("grid", "this is not a key grid", hint) from None
+
+
+def _number(value: Any) -> Any:
+    """A finite number, whole or not, as it is written."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    if not plain or not abs(value) < float("inf"):
+        raise PydanticCustomError("number", "must be a number")
+    return value
+
+
+def _bound(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise PydanticCustomError("bound", "must be a number")
+    return value
+
+
+def _not_negative(value: Any) -> Any:
+    if value < 0:
+        raise PydanticCustomError("limit", "must be at least 0")
+    return value
+
+
+def _positive(value: Any) -> Any:
+    if value <= 0:
+        raise PydanticCustomError("positive", "must be above 0")
+    return value
+
+
+def _date(value: Any) -> Any:
+    if isinstance(value, datetime.datetime | datetime.date):
+        return value.isoformat()
+    if isinstance(value, str):
+        try:
+            datetime.datetime.fromisoformat(value)
+        except ValueError:
+            hint = {"hint": 'write it as "2026-11-21"'}
+            raise PydanticCustomError("date", "this is not a date", hint) from None
+    return value
+
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+LanguageKey = Annotated[str, AfterValidator(_language)]
+Texts = Annotated[dict[LanguageKey, str], BeforeValidator(_texts)]
+NameList = Annotated[list[Text], BeforeValidator(_names), Field(min_length=1)]
+Grid = Annotated[KeyGrid, BeforeValidator(_grid), PlainSerializer(lambda grid: grid.size)]
+Bound = Annotated[Any, BeforeValidator(_bound)]
+Number = Annotated[Any, BeforeValidator(_number)]
+Limit = Annotated[Any, AfterValidator(_not_negative), BeforeValidator(_number)]
+Positive = Annotated[Any, AfterValidator(_positive), BeforeValidator(_number)]
+Count = Annotated[int, Field(ge=1)]
+Decimals = Annotated[int, Field(ge=0, le=15)]
+Date = Annotated[str | None, BeforeValidator(_date)]
+
+
+class ProgrammeEntry(BaseModel):
+    """A section of a programme, or an entry in one: unknown keys are mistakes."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True
+    )
+
+
+#: Kinds of figures that are counted; the others are made of these.
+COUNTED = ("count", "sum", "mean")
+
+
+class ParametersEntry(ProgrammeEntry):
+    """[parameters]: a package of parameters from an office."""
+
+    package: Text | None = None
+    key_file: Text | None = None
+    passphrase_env: Text | None = None
+    passphrase_file: Text | None = None
+    verify_key: Text | None = None
+
+
+class StrengthEntry(ProgrammeEntry):
+    """How strong the noise of magnitudes is."""
+
+    kind: Literal["flex", "simple"] | None = None
+    point: Number | None = None
+    small: Number | None = None
+    large: Number | None = None
+    exponent: Number | None = None
+    share: Number | None = None
+
+
+class SensitiveEntry(ProgrammeEntry):
+    """Rules that mark the cells which get more noise."""
+
+    minimum_frequency: Count | None = None
+    dominance: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+    p_percent: Number | None = None
+    pq: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+
+
+class MagnitudeEntry(ProgrammeEntry):
+    """[magnitudes.COLUMN]: the noise for sums and means of a value column."""
+
+    table: Text | None = None
+    small_table: Text | None = None
+    of: Literal["top", "mean", "range", "sum"] = "top"
+    top: Annotated[int, Field(ge=1, le=16)] = 1
+    epsilon: Annotated[list[Number], Field(min_length=1)] | None = None
+    strength: StrengthEntry | None = None
+    publish: Literal["means", "sums"] = "sums"
+    same_key: bool = False
+    zeros_in_key: bool = True
+    mu_c: Number = 0.0
+    sensitive: SensitiveEntry | None = None
+    grain: Positive = 1.0
+    bracket_above: Limit | None = None
+
+
+class FiguresEntry(ProgrammeEntry):
+    """[figures]: what holds for all key figures."""
+
+    bracket_above: Limit = 0.15
+
+
+class PartsEntry(ProgrammeEntry):
+    """[parts] and [tables.NAME.parts]: thresholds, named as the fields of `PartRules`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    enabled: bool = True
+    universe: Literal["all", "none"] | None = None
+
+    @property
+    def thresholds(self) -> dict[str, Any]:
+        """The thresholds that are given."""
+        return dict(self.model_extra or {})
+
+
+class FigureEntry(ProgrammeEntry):
+    """[tables.NAME.figures]: one figure of a table."""
+
+    kind: FigureKind | None = None
+    of: Text | None = None
+    where: str | None = None
+    part: Text | None = None
+    whole: Text | None = None
+    over: NameList | None = None
+    base: dict[str, Text] | None = None
+    factor: Number | None = None
+    decimals: Decimals | None = None
+    title: Texts = Field(default_factory=dict)
+    unit: Texts = Field(default_factory=dict)
+    hidden: bool = False
+    bracket_above: Limit | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether records are counted for it; else it is made of other figures."""
+        return self.kind in COUNTED
+
+
+class CellNoteEntry(ProgrammeEntry):
+    """[[tables.NAME.notes]]: a remark about some cells."""
+
+    cells: dict[str, Text] = Field(default_factory=dict)
+    text: Texts = Field(default_factory=dict)
+
+
+class QualityEntry(ProgrammeEntry):
+    """[quality]: the report on quality."""
+
+    enabled: bool = True
+    internal: Text | None = None
+
+
+#: In `value`, the number of records.
+COUNT = "count"
+
+#: How a table is protected.
+Protect = Literal["noise", "suppress"]
+
+
+def _stated(value: Any) -> Any:
+    """A rule: a number, numbers, a table of keys, or a list of these."""
+    if isinstance(value, bool) or not isinstance(value, int | float | list | dict):
+        hint = {"hint": "a number, a list of numbers, or a table of keys"}
+        raise PydanticCustomError("rule", "this is no rule", hint)
+    return value
+
+
+def _share(value: Any) -> Any:
+    """A share of a value, or "none" for no bound."""
+    if value == "none":
+        return value
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    if not plain or not 0 <= value < float("inf"):
+        raise PydanticCustomError("share", "must be a number of at least 0, or 'none'")
+    return value
+
+
+def _cost(value: Any) -> Any:
+    return {"of": value} if isinstance(value, str) else value
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _marks(value: Any) -> Any:
+    """The name of a file stands for the marks in it."""
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list):
+        return items
+    return [{"file": item} if isinstance(item, str) else item for item in items]
+
+
+Rule = Annotated[Any, BeforeValidator(_stated)]
+Share = Annotated[Any, BeforeValidator(_share)]
+
+
+class RuleSetEntry(ProgrammeEntry):
+    """[rules.NAME]: which cells are sensitive. SECRET."""
+
+    minimum_frequency: Rule | None = None
+    marginal: Rule | None = None
+    dominance: Rule | None = None
+    p_percent: Rule | None = None
+    pq: Rule | None = None
+    request: Rule | None = None
+    zeros: Rule | None = None
+    missing_safe: bool = False
+    weighted: bool = True
+    levels: Literal["symmetric", "upper", "sliding"] = "symmetric"
+    manual_range: Positive = 20.0
+
+
+class CostEntry(ProgrammeEntry):
+    """What hiding a cell costs."""
+
+    of: Text = "value"
+    power: Limit = 1.0
+    totals: Positive = 1.0
+    distance: Annotated[list[Count], Field(min_length=1, max_length=5)] | None = None
+
+
+class BoundsEntry(ProgrammeEntry):
+    """What attackers know of each value beforehand, as shares of it; "none" for nothing."""
+
+    below: Share = 1.0
+    above: Share = 1.0
+    negative: bool | None = None
+
+
+class SuppressionEntry(ProgrammeEntry):
+    """[suppression]: how cells are hidden, for all tables."""
+
+    method: Literal["auto", "fast", "optimal", "modular", "hypercube"] = "auto"
+    time_limit: Positive | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
+    cost: Annotated[CostEntry, BeforeValidator(_cost)] = CostEntry()
+    bounds: BoundsEntry = BoundsEntry()
+    zero_cells: Literal["fixed", "partners"] = "fixed"
+    singletons: bool | None = None
+    intervals: bool = False
+    reasons: Literal["rule", "kind", "none"] = "rule"
+    unmatched: Literal["refuse", "ignore"] = "refuse"
+    earlier: Annotated[list[Text], BeforeValidator(_listed)] = Field(default_factory=list)
+
+
+class ValueEntry(ProgrammeEntry):
+    """[values.COLUMN]: how a value column is printed in suppressed tables."""
+
+    title: Texts = Field(default_factory=dict)
+    unit: Texts = Field(default_factory=dict)
+    decimals: Annotated[Decimals, Field(le=9)] = 0
+
+
+class MarkEntry(ProgrammeEntry):
+    """[[tables.NAME.marks]]: a file of marks, or one of them. CONFIDENTIAL."""
+
+    file: Text | None = None
+    separator: Text | None = None
+    cells: dict[str, Text] | None = None
+    status: Literal["unsafe", "safe", "protected", "secondary"] | None = None
+    cost: Limit | None = None
+    lower: Limit | None = None
+    upper: Limit | None = None
+    sliding: Limit | None = None
+    low: Number | None = None
+    high: Number | None = None
+
+    @property
+    def decisions(self) -> dict[str, Any]:
+        """What is decided about the cells."""
+        return self.model_dump(exclude={"file", "separator", "cells"}, exclude_none=True)
+
+
+Marks = Annotated[list[MarkEntry], BeforeValidator(_marks)]
+Values = Annotated[list[Text], BeforeValidator(_listed), Field(min_length=1)]
+
+
+Format = Literal["csv", "parquet", "json", "xlsx", "html", "px", "json-stat", "sdmx-csv"]
+
+Languages = Annotated[list[Language], Field(min_length=1)]
+
+FORMATS: tuple[str, ...] = get_args(Format)
+
+
+class RecordsEntry(ProgrammeEntry):
+    """Where records are."""
+
+    source: Text | None = None
+    database: Text | None = None
+    table: Text | None = None
+    query: Text | None = None
+    format: Text | None = None
+    version: Text | None = None
+    text: list[Text] = Field(default_factory=list)
+
+
+class DataEntry(RecordsEntry):
+    """[data]: where the records of the main source are."""
+
+    name: Text | None = None
+
+
+class KeysEntry(ProgrammeEntry):
+    """[keys]: the record keys, or how to make them."""
+
+    column: Text | None = None
+    id: NameList | None = None
+    secret_file: Text | None = None
+    secret_env: Text | None = None
+    grid: Grid = KeyGrid()
+
+
+class SourceKeysEntry(ProgrammeEntry):
+    """keys in [sources.NAME]: the record keys, or how to make or inherit them."""
+
+    column: Text | None = None
+    id: NameList | None = None
+    inherit: Text | None = None
+    by: NameList | None = None
+    orphans: Literal["error", "drop"] | None = None
+    secret_file: Text | None = None
+    secret_env: Text | None = None
+
+
+class SourceEntry(RecordsEntry):
+    """[sources.NAME]: records of another kind of unit."""
+
+    keys: SourceKeysEntry | None = None
+    official: str | None = None
+
+
+class PerturbationEntry(ProgrammeEntry):
+    """[perturbation]: the perturbation table and how it is used."""
+
+    table: Text | None = None
+    format: Text | None = None
+    zeros: Literal["keep", "table"] = "keep"
+    suppress_below: Count | None = None
+    decimals: Decimals = 0
+    found_codes: Literal["list", "hide"] = "list"
+
+
+class VariableEntry(ProgrammeEntry):
+    """[variables.NAME]: the classification of one spanning variable."""
+
+    column: Text | None = None
+    hierarchy: Text | None = None
+    codelist: Text | None = None
+    levels: Annotated[list[Text], Field(min_length=1)] | None = None
+    prefixes: Annotated[list[Count], Field(min_length=1)] | None = None
+    intervals: Annotated[list[Bound], Field(min_length=2)] | None = None
+    coarser: Annotated[list[list[Bound]], Field(min_length=1)] | None = None
+    closed: Literal["left"] = "left"
+    codes: Annotated[list[Text], Field(min_length=1)] | None = None
+    alternatives: Annotated[list[Text], Field(min_length=2)] | None = None
+    label: Texts = Field(default_factory=dict)
+    labels: dict[str, Texts] = Field(default_factory=dict)
+    total: Text | None = None
+    missing: Text | None = None
+
+    @property
+    def kinds(self) -> list[str]:
+        """The keys given that each name a kind of classification."""
+        known = ("hierarchy", "levels", "prefixes", "intervals", "codes", "alternatives")
+        return [kind for kind in known if getattr(self, kind) is not None]
+
+
+class ReleaseSettings(ProgrammeEntry):
+    """[defaults], and the same keys in every table."""
+
+    formats: Annotated[list[Format], Field(min_length=1)] | None = None
+    where: str | None = None
+    weight: str | None = None
+    official: str | None = None
+    complete: bool | None = None
+    universe: Texts | None = None
+    workbook: bool | None = None
+    protect: Protect | None = None
+    rules: Text | None = None
+    holdings: str | None = None
+
+
+class TableEntry(ReleaseSettings):
+    """[tables.NAME]: one table to publish."""
+
+    source: Text | None = Field(default=None, alias="from")
+    by: NameList | None = None
+    title: Texts = Field(default_factory=dict)
+    figures: dict[str, FigureEntry] = Field(default_factory=dict)
+    parts: PartsEntry | None = None
+    notes: list[CellNoteEntry] = Field(default_factory=list)
+    value: Values | None = None
+    shadow: Text | None = None
+    marks: Marks = Field(default_factory=list)
+
+    @property
+    def suppressed(self) -> bool:
+        """Whether cells are hidden, rather than changed by noise."""
+        return self.protect == "suppress"
+
+    @property
+    def values(self) -> list[str]:
+        """What a suppressed table publishes: value columns, or the number of records."""
+        return self.value or [COUNT]
+
+    def over(self, defaults: ReleaseSettings) -> TableEntry:
+        """This entry with the defaults filled in."""
+        given: Mapping[str, Any] = {
+            name: getattr(defaults, name)
+            for name in ReleaseSettings.model_fields
+            if getattr(self, name) is None
+        }
+        return self.model_copy(update=dict(given))
+
+
+class Document(ProgrammeEntry):
+    """A whole programme file."""
+
+    title: Texts = Field(default_factory=dict)
+    languages: Languages = Field(default=["en"])
+    date: Date = None
+    workbook: Text | None = None
+    data: DataEntry | None = None
+    keys: KeysEntry | None = None
+    sources: dict[str, SourceEntry] = Field(default_factory=dict)
+    parameters: ParametersEntry | None = None
+    perturbation: PerturbationEntry | None = None
+    magnitudes: dict[str, MagnitudeEntry] = Field(default_factory=dict)
+    figures: FiguresEntry | None = None
+    parts: PartsEntry | None = None
+    suppression: SuppressionEntry | None = None
+    rules: dict[str, RuleSetEntry] = Field(default_factory=dict)
+    values: dict[str, ValueEntry] = Field(default_factory=dict)
+    quality: QualityEntry = QualityEntry()
+    variables: dict[str, VariableEntry] = Field(default_factory=dict)
+    defaults: ReleaseSettings = ReleaseSettings()
+    tables: dict[str, TableEntry] = Field(default_factory=dict)

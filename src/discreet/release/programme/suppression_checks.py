@@ -1,0 +1,251 @@
+"""What is wrong with what a programme says about cell suppression.
+
+In: a `Programme`. Out: problems with their keys: rules there are none of, keys that go with
+another protection, values that are published in two ways. Nothing here has seen data.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from discreet.release.programme.file import Programme, nearest
+from discreet.release.programme.groups import groups, places_of, quantities
+from discreet.release.programme.problems import (
+    Found,
+    file_problems,
+    filter_parsed,
+    is_reported,
+    named_twice,
+    problem_at,
+    warnings_about,
+)
+from discreet.release.programme.rules import RuleSet, rule_problems
+from discreet.release.programme.schema import COUNT, MarkEntry, TableEntry
+from discreet.release.programme.toml_lines import KeyPath
+from discreet.release.programme.variables import columns_of
+from discreet.tables.figures import FIGURE
+
+__all__ = ["check_suppression", "suppression_warnings"]
+
+#: Keys of a table that mean nothing where cells are hidden, and those that mean nothing else.
+_NOISE = ("figures", "parts", "official")
+_WEIGHT = "weight"
+_HIDING = ("value", "shadow", "marks", "rules", "holdings")
+
+
+def check_suppression(programme: Programme) -> Found:
+    """Everything about [suppression], [rules.*] and the tables with hidden cells."""
+    sound = set()
+    for name, entry in programme.document.rules.items():
+        problems = list(rule_problems(entry))
+        sound |= set() if problems else {name}
+        for key, problem in problems:
+            path: KeyPath = ("rules", name, key) if key else ("rules", name)
+            unsaid = not key and any(lost[:2] == path for lost in programme.skipped)
+            if not unsaid:
+                yield problem_at(programme, path, problem.what, problem.hint)
+        yield from _requests(programme, name)
+    for number, folder in enumerate(programme.suppression.earlier):
+        yield from file_problems(programme, ("suppression", "earlier", number), folder, folder=True)
+    for name, table in programme.tables.items():
+        own = ("tables", name)
+        for key in _NOISE if table.suppressed else _HIDING:
+            if (*own, key) in programme.index.lines and (key != "official" or table.official):
+                need = "noise" if table.suppressed else "suppress"
+                what = f'this goes with protect = "{need}" only'
+                yield problem_at(programme, (*own, key), what, _hint(key))
+        if table.suppressed:
+            yield from _table(programme, name, table, sound)
+    yield from _mixtures(programme)
+    yield from _names(programme)
+
+
+def _hint(key: str) -> str:
+    if key == "figures":
+        return "name what is published with value = …; ratios of hidden values would open them"
+    return ""
+
+
+def _requests(programme: Programme, name: str) -> Found:
+    """The filters that tell who asked for protection."""
+    stated = programme.document.rules[name].request
+    for one in stated if isinstance(stated, list) else [stated]:
+        where = one.get("where") if isinstance(one, dict) else None
+        if isinstance(where, str):
+            _, wrong = filter_parsed(programme, ("rules", name, "request"), where)
+            yield from wrong
+
+
+def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) -> Found:
+    path: KeyPath = ("tables", name)
+    for doubled in named_twice(table.values):
+        yield problem_at(programme, (*path, "value"), f"{doubled!r} is named twice")
+    if _WEIGHT in table.values:
+        what = f"a value column cannot be called {_WEIGHT!r}: so are sums of weights"
+        yield problem_at(programme, (*path, "value"), what, "rename the column")
+    if len(table.values) > 1 and FIGURE in (table.by or []):
+        what = f"a table with several values has no variable called {FIGURE!r}"
+        yield problem_at(programme, (*path, "by"), what, "rename the variable")
+    known = list(programme.document.rules)
+    if table.rules is None:
+        if not is_reported(programme, programme.setting(name, "rules")):
+            hint = f"known: {', '.join(known)}" if known else "add a section [rules.NAME]"
+            yield problem_at(programme, (*path, "rules"), "rules is missing", hint)
+    elif table.rules not in known:
+        if not is_reported(programme, ("rules", table.rules)):
+            place = programme.setting(name, "rules")
+            hint = nearest(table.rules, known) or "add a section [rules.NAME]"
+            yield problem_at(programme, place, f"there are no rules {table.rules!r}", hint)
+    elif table.rules in sound:
+        yield from _fitting(programme, name, table, RuleSet(programme.document.rules[table.rules]))
+    if table.shadow is not None and table.values == [COUNT]:
+        yield problem_at(programme, (*path, "shadow"), "counts have no shadow variable")
+    for number, mark in enumerate(table.marks):
+        yield from _mark(programme, (*path, "marks", number), table, mark)
+
+
+def _fitting(programme: Programme, name: str, table: TableEntry, rules: RuleSet) -> Found:
+    """Whether the rules can judge the table."""
+    place = programme.setting(name, "rules")
+    if table.values == [COUNT] and not rules.judges(counts=True):
+        what = "none of these rules looks at counts"
+        yield problem_at(programme, place, what, "name a value column: value = …")
+    if rules.holdings and not table.holdings:
+        hint = 'name the column that says which records belong together: holdings = "group"'
+        yield problem_at(programme, place, "a rule looks at holdings, and none are named", hint)
+    if (
+        table.holdings
+        and not rules.holdings
+        and ("tables", name, "holdings") in programme.index.lines
+    ):
+        what = "no rule of this table looks at holdings"
+        yield problem_at(programme, ("tables", name, "holdings"), what, 'per = "holding" in a rule')
+    if table.holdings and table.weight and rules.holdings:
+        what = "holdings of a weighted table cannot be told apart"
+        yield problem_at(
+            programme, programme.setting(name, "holdings"), what, "leave out weight or rule"
+        )
+
+
+def _mark(programme: Programme, path: KeyPath, table: TableEntry, mark: MarkEntry) -> Found:
+    if (mark.file is None) == (mark.cells is None):
+        what = "a mark is a file, or names its cells"
+        hint = 'marks = "manual.hst", or [[tables.NAME.marks]] with cells = { region = "01" }'
+        yield problem_at(programme, path, what, hint)
+        return
+    if mark.file is not None:
+        yield from file_problems(programme, path, mark.file)
+        if mark.decisions:
+            yield problem_at(
+                programme, path, "a file of marks says itself what becomes of its cells"
+            )
+        return
+    if mark.separator is not None:
+        yield problem_at(programme, (*path, "separator"), "this goes with a file only")
+    if not mark.decisions:
+        hint = "known: unsafe, safe, protected, secondary; or cost = …"
+        yield problem_at(programme, path, "the mark says nothing", f"status = … {hint}")
+    for variable in mark.cells or {}:
+        if variable not in (table.by or []):
+            what = f"the table is not spanned by {variable!r}"
+            yield problem_at(programme, path, what, nearest(variable, table.by or []))
+
+
+def _mixtures(programme: Programme) -> Found:
+    """Values that one table hides and another one publishes with noise.
+
+    Noise without bias around a hidden value is an estimate of it, narrower than its
+    protection levels; a true value beside a noisy one tells the noise.
+    """
+    places = places_of(programme)
+    for name in programme.suppressed:
+        own = quantities(programme, name)
+        others = {
+            other: own & quantities(programme, other)
+            for other in programme.noisy
+            if places[name] == places[other]
+        }
+        clashing = [other for other, both in others.items() if both]
+        if not clashing:
+            continue
+        told = sorted(
+            {
+                f"{value!r}" if value != COUNT else "the number of records"
+                for both in others.values()
+                for value in both
+            }
+        )
+        what = (
+            f"{' and '.join(told)} would be published with noise ({', '.join(clashing)}) "
+            "and with hidden cells"
+        )
+        hint = (
+            "noise around hidden values opens them, and true values tell the noise: protect "
+            "all tables of the same records and values in one way"
+        )
+        yield problem_at(programme, programme.setting(name, "protect"), what, hint)
+
+
+def _names(programme: Programme) -> Found:
+    """Variables of one column under two names: the same cells would not be recognised."""
+    seen: set[tuple[str, str]] = set()
+    for group in groups(programme):
+        variables = dict.fromkeys(v for name in group for v in programme.tables[name].by or [])
+        for first, second in combinations(variables, 2):
+            joint = _columns(programme, first) & _columns(programme, second)
+            if not joint or (first, second) in seen:
+                continue
+            seen.add((first, second))
+            what = f"{first!r} and {second!r} are both made of column {min(joint)!r}"
+            hint = (
+                "cells of suppressed tables are told apart by name: use one variable, "
+                "with alternatives for breakdowns side by side"
+            )
+            user = next(n for n in group if second in (programme.tables[n].by or []))
+            yield problem_at(programme, ("tables", user, "by"), what, hint)
+
+
+def _columns(programme: Programme, variable: str) -> set[str]:
+    entry = programme.variables.get(variable)
+    if entry is None:
+        return {variable}
+    names = entry.alternatives or [variable]
+    return {column for name in names for _, column in columns_of(programme, name)} or {variable}
+
+
+def suppression_warnings(programme: Programme) -> tuple[str, ...]:
+    """What should be put right although it is not an error."""
+    found = []
+    secret = [programme.path] if programme.document.rules else []
+    secret += [
+        programme.file(mark.file)
+        for name in programme.suppressed
+        for mark in programme.tables[name].marks
+        if mark.file is not None
+    ]
+    found += [
+        f"others on this computer can read rules or marks: chmod 600 {path}"
+        for path in dict.fromkeys(secret)
+        if warnings_about(path)
+    ]
+    used = {programme.tables[name].rules for name in programme.suppressed}
+    found += [
+        f"no table uses [rules.{name}]" for name in programme.document.rules if name not in used
+    ]
+    values = {value for name in programme.suppressed for value in programme.tables[name].values}
+    found += [
+        f"no suppressed table publishes [values.{name}]"
+        for name in programme.document.values
+        if name not in values
+    ]
+    if programme.document.suppression is not None and not programme.suppressed:
+        found.append('[suppression] does nothing: no table has protect = "suppress"')
+    for group in groups(programme):
+        filters = {" ".join((programme.tables[name].where or "").split()) for name in group}
+        if len(filters) > 1:
+            found.append(
+                f"the tables {', '.join(group)} have different filters; what their records have in "
+                "common is not protected together unless each filter asks for single codes of a "
+                "variable that spans another table"
+            )
+    return tuple(found)

@@ -1,0 +1,527 @@
+"""The variables of a programme: their columns in the data, classifications and codes.
+
+In: the entries of [variables.*], the schemas of the sources and, where a programme asks for
+it, the codes found in the data. Out: spanning variables for `discreet.tabulation`, and every
+problem, placed at its key. Only names and types of columns and the codes themselves are
+looked at, never how often they occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from discreet.classifications import MISSING, TOTAL, Classification, natural_order
+from discreet.errors import DiscreetError, Problem, ProgrammeError
+from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
+from discreet.release.programme.problems import problems_of
+from discreet.release.programme.schema import COUNT, RuleSetEntry, VariableEntry
+from discreet.release.programme.toml_lines import KeyPath
+
+if TYPE_CHECKING:
+    from discreet.tables.table import Spanning
+
+__all__ = [
+    "check_codes",
+    "check_columns",
+    "columns_of",
+    "fixed_classifications",
+    "found_classifications",
+    "official_rule",
+    "spanning_variables",
+    "total_codes",
+    "used_variables",
+]
+
+_FIXED = ("hierarchy", "codes", "intervals")
+
+
+def used_variables(programme: Programme, table: str) -> list[str]:
+    """The entries of [variables.*] that a table uses, alternatives included."""
+    used: list[str] = []
+    for name in programme.tables[table].by or []:
+        if name in programme.variables:
+            used += [name, *(programme.variables[name].alternatives or [])]
+    return list(dict.fromkeys(name for name in used if name in programme.variables))
+
+
+def total_codes(programme: Programme, fixed: Mapping[str, Classification]) -> dict[str, str]:
+    """The total code of every variable that the programme knows, used by a table or not.
+
+    Args:
+        programme: The programme.
+        fixed: The classifications that need no data; a file may state a total.
+    """
+    columns = (name for table in programme.tables.values() for name in table.by or [])
+    totals = dict.fromkeys(columns, TOTAL)
+    totals |= {name: entry.total or TOTAL for name, entry in programme.variables.items()}
+    totals |= {name: tree.total for name, tree in fixed.items()}
+    alternatives = {
+        name: totals[entry.alternatives[0]]
+        for name, entry in programme.variables.items()
+        if entry.alternatives
+    }
+    return totals | alternatives
+
+
+def official_rule(
+    programme: Programme, table: str, totals: Mapping[str, str], text: str
+) -> str | None:
+    """The rule for official figures, as it holds in one table.
+
+    A variable that the table lacks counts as at its total. Where the table has another
+    variable over the same column (age in other groups), that holds at its total only.
+
+    Args:
+        programme: The programme.
+        table: Name of the table.
+        totals: The total code of every variable.
+        text: The rule as it is stated.
+    """
+    from discreet.tabulation.filters import parse_filter
+
+    if not text:
+        return None
+    own = programme.tables[table].by or []
+    named = {name.removesuffix(".level") for name in parse_filter(text).columns} - set(own)
+    hidden = {column for name in named for column in _sources(programme, name)}
+    tied = [name for name in own if hidden & _sources(programme, name)]
+    conditions = [f"`{name}` == {totals[name]!r}" for name in tied]
+    return " and ".join([f"({text})", *conditions]) if conditions else text
+
+
+def _sources(programme: Programme, name: str) -> set[str]:
+    """The columns of the data behind a variable."""
+    entry = programme.variables.get(name)
+    if entry is None:
+        return {name}
+    parts = entry.alternatives or [name]
+    return {column for part in parts for _, column in columns_of(programme, part)}
+
+
+def columns_of(programme: Programme, name: str) -> list[tuple[KeyPath, str]]:
+    """The columns of the data that a variable needs, and the keys that name them."""
+    entry = programme.variables[name]
+    path: KeyPath = ("variables", name)
+    if entry.alternatives:
+        return []
+    found: list[tuple[KeyPath, str]] = [
+        ((*path, "levels", number), column) for number, column in enumerate(entry.levels or [])
+    ]
+    if entry.column is not None:
+        found.append(((*path, "column"), entry.column))
+    elif not entry.levels:
+        found.append((path, name))
+    return found
+
+
+def fixed_classifications(
+    programme: Programme,
+) -> tuple[dict[str, Classification], list[Problem]]:
+    """Those classifications that need no data, and what is wrong with the others."""
+    trees: dict[str, Classification] = {}
+    problems: list[Problem] = []
+    for name, entry in programme.variables.items():
+        kinds = entry.kinds
+        if len(kinds) != 1 or kinds[0] not in _FIXED:
+            continue
+        path: KeyPath = ("variables", name, kinds[0])
+        if kinds[0] == "hierarchy" and not programme.file(entry.hierarchy or "").is_file():
+            continue  # reported by the checks of files
+        try:
+            trees[name] = _described(programme, name, _fixed(programme, name, entry))
+        except DiscreetError as error:
+            problems += problems_of(error, programme, path)
+    return trees, problems
+
+
+def spanning_variables(
+    programme: Programme, names: Sequence[str], fixed: Mapping[str, Classification], records: Any
+) -> dict[str, Spanning]:
+    """For each name in a table's `by` what spans the table.
+
+    Args:
+        programme: The programme.
+        names: Names of variables or columns.
+        fixed: The classifications that need no data.
+        records: The records (a narwhals frame), for the codes found in them.
+    """
+    entries = {name: programme.variables.get(name) for name in dict.fromkeys(names)}
+    wanted = [
+        other
+        for name, entry in entries.items()
+        if entry is not None
+        for other in entry.alternatives or [name]
+        if other not in fixed
+    ]
+    trees = {**fixed, **_found(programme, wanted, records)}
+    spanning: dict[str, Spanning] = {}
+    for name, entry in entries.items():
+        if entry is None:
+            spanning[name] = name
+        elif entry.alternatives:
+            others = [trees[other] for other in entry.alternatives]
+            spanning[name] = _side_by_side(name, entry, others)
+        else:
+            spanning[name] = trees[name]
+    return spanning
+
+
+def found_classifications(
+    programme: Programme, names: Sequence[str], records: Any
+) -> dict[str, Classification]:
+    """Flat classifications of columns without an entry, over the values of all records.
+
+    Tables that are made of several counts need the same codes in each of them.
+
+    Args:
+        programme: The programme.
+        names: Names in tables' `by`; those that have an entry are left out.
+        records: The records (a narwhals frame).
+    """
+    columns = [name for name in dict.fromkeys(names) if name not in programme.variables]
+    codes = _codes(records, columns) if columns else {}
+    return {name: Classification.flat(name, codes[name]).replace(found="all") for name in columns}
+
+
+def _side_by_side(
+    name: str, entry: VariableEntry, trees: Sequence[Classification]
+) -> list[Classification]:
+    """Breakdowns that do not nest; the first carries the name of the variable."""
+    first = trees[0].replace(
+        name=name, column=trees[0].source, titles=entry.label or trees[0].titles
+    )
+    return [first, *trees[1:]]
+
+
+def _fixed(programme: Programme, name: str, entry: VariableEntry) -> Classification:
+    total: dict[str, Any] = {} if entry.total is None else {"total": entry.total}
+    if entry.hierarchy is not None:
+        codelist = programme.file(entry.codelist) if entry.codelist else None
+        path = programme.file(entry.hierarchy)
+        return Classification.read(path, name=name, codelist=codelist, **total)
+    if entry.intervals is not None:
+        coarser = entry.coarser or ()
+        return Classification.from_intervals(name, bounds=entry.intervals, parents=coarser, **total)
+    return Classification.flat(name, entry.codes or [], **total)
+
+
+def _found(programme: Programme, names: Sequence[str], records: Any) -> dict[str, Classification]:
+    """The classifications that the data decide; one pass gives the codes of all columns."""
+    entries = {name: programme.variables[name] for name in dict.fromkeys(names)}
+    flat = {name: entry.column or name for name, entry in entries.items() if entry.levels is None}
+    codes = _codes(records, list(dict.fromkeys(flat.values())))
+    trees = {}
+    for name, entry in entries.items():
+        total = TOTAL if entry.total is None else entry.total
+        if entry.levels is not None:
+            found = Classification.from_levels(
+                records, columns=entry.levels, name=name, total=total
+            )
+        elif entry.prefixes is not None:
+            found = Classification.from_prefixes(
+                name, codes[flat[name]], lengths=entry.prefixes, total=total
+            )
+        else:
+            found = Classification.flat(name, codes[flat[name]], total=total)
+        # What the data alone brought in is not listed unless it has a published figure.
+        trees[name] = _described(programme, name, found.replace(found="all"))
+    return trees
+
+
+def _codes(records: Any, columns: Sequence[str]) -> dict[str, list[str]]:
+    """The distinct codes of columns, in their natural order."""
+    import narwhals as nw
+    import polars as pl
+
+    from discreet.tables.table import code_texts
+
+    wrapped = nw.from_native(records, pass_through=False)
+    plans = [wrapped.select(nw.col(column)).unique() for column in columns]
+    natives = [plan.to_native() for plan in plans]
+    if natives and all(isinstance(native, pl.LazyFrame) for native in natives):
+        frames = pl.collect_all(natives, engine="streaming")
+    else:
+        frames = [plan.lazy().collect(backend="polars").to_native() for plan in plans]
+    codes = {}
+    for column, frame in zip(columns, frames, strict=True):
+        texts = code_texts(frame.get_column(column), column).drop_nulls().unique()
+        codes[column] = natural_order(texts.to_list())
+    return codes
+
+
+def _described(programme: Programme, name: str, tree: Classification) -> Classification:
+    """The tree with the column, labels and titles that the programme gives it."""
+    entry = programme.variables[name]
+    missing = entry.missing or tree.missing or MISSING
+    unknown = [code for code in entry.labels if code not in tree.index and code != missing]
+    if unknown:
+        problems = [
+            Problem(
+                f"labels name the code {code!r}, which there is not", "", nearest(code, tree.codes)
+            )
+            for code in unknown
+        ]
+        raise ProgrammeError(problems[0].what, code="labels", where=name, problems=problems)
+    levels = entry.levels or []
+    column = entry.column or (levels[-1] if levels else None) or tree.column or name
+    return tree.replace(
+        column=None if column == tree.name else column,
+        labels={**tree.labels, **entry.labels},
+        titles=entry.label or tree.titles,
+        missing=missing,
+    )
+
+
+#: Name of column → its type.
+Schema: TypeAlias = Mapping[str, Any]
+
+
+def check_columns(programme: Programme, schemas: Mapping[str, Schema]) -> list[Problem]:
+    """Columns that the programme names and the data lack, or that are of the wrong type.
+
+    Args:
+        programme: The programme.
+        schemas: Name of source → name of column → type; a source that could not be opened
+            is left out.
+    """
+    problems: list[Problem] = []
+    for name, schema in schemas.items():
+        source = programme.sources[name]
+        tables = [table for table in programme.tables if programme.source_of(table) is source]
+        for path, column in dict.fromkeys(_named_columns(programme, source, tables)):
+            if column not in schema:
+                hint = nearest(column, list(schema))
+                what = f"{source.called} no column {column!r}"
+                problems.append(programme.problem(path, what, hint))
+        problems += _confidential_columns(programme, source, tables)
+        problems += _unknown_variables(programme, schema, tables)
+        problems += _number_problems(programme, schema, tables)
+        problems += _filter_problems(programme, schema, tables)
+        problems += _key_columns(programme, source, schemas)
+    if len(schemas) == len(programme.sources):
+        problems += _unknown_magnitudes(programme, schemas)
+    return problems
+
+
+def _named_columns(
+    programme: Programme, source: RecordSource, tables: Sequence[str]
+) -> Iterator[tuple[KeyPath, str]]:
+    keys = source.keys
+    for key in ("column", "id", "by"):
+        for column in _listed(getattr(keys, key)):
+            yield (*source.keys_path, key), column
+    for name in tables:
+        table = programme.tables[name]
+        for variable in used_variables(programme, name):
+            yield from columns_of(programme, variable)
+        if table.weight:
+            yield programme.setting(name, "weight"), table.weight
+        yield from _value_columns(programme, name)
+        if table.suppressed and table.holdings:
+            yield programme.setting(name, "holdings"), table.holdings
+
+
+def _unknown_magnitudes(programme: Programme, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    """Noise for columns that no data have and no figure names."""
+    named = {f.of for table in programme.tables.values() for f in table.figures.values()} - {None}
+    if named - set(programme.magnitudes):
+        return  # one of these is what was meant; reported with the figure
+    columns = dict.fromkeys(column for schema in schemas.values() for column in schema)
+    for column in programme.magnitudes:
+        if column not in columns and column not in named:
+            what = f"the data have no column {column!r}"
+            yield programme.problem(("magnitudes", column), what, nearest(column, list(columns)))
+
+
+def _listed(named: str | list[str] | None) -> list[str]:
+    return [named] if isinstance(named, str) else named or []
+
+
+def _value_columns(programme: Programme, table: str) -> Iterator[tuple[KeyPath, str]]:
+    """The columns that are summed for the figures of a table."""
+    for figure, entry in programme.tables[table].figures.items():
+        if entry.of is not None:
+            yield ("tables", table, "figures", figure, "of"), entry.of
+    entry_of_table = programme.tables[table]
+    if not entry_of_table.suppressed:
+        return
+    for value in entry_of_table.values:
+        if value != COUNT:
+            yield ("tables", table, "value"), value
+    if entry_of_table.shadow is not None:
+        yield ("tables", table, "shadow"), entry_of_table.shadow
+
+
+def _key_columns(
+    programme: Programme, source: RecordSource, schemas: Mapping[str, Schema]
+) -> Iterator[Problem]:
+    """What keys that are made or inherited need of the records."""
+    keys, schema = source.keys, schemas[source.name]
+    if keys.column is not None or (keys.id is None and keys.inherit is None):
+        return
+    made = key_column(programme.sources, source.name)
+    if made in schema:
+        what = f"{source.called} a column {made!r} already"
+        hint = f'use it as it is with column = "{made}", or rename it'
+        way = "id" if keys.inherit is None else "inherit"
+        yield programme.problem((*source.keys_path, way), what, hint)
+    parts = schemas.get(keys.inherit or "")
+    if parts is None:
+        return
+    other = programme.sources[keys.inherit or ""]
+    for column in _listed(keys.by):
+        path: KeyPath = (*source.keys_path, "by")
+        if column not in parts:
+            what = f"{other.called} no column {column!r}"
+            yield programme.problem(path, what, nearest(column, list(parts)))
+        elif column in schema and schema[column].is_integer() != parts[column].is_integer():
+            what = f"{column!r} is {parts[column]} in the parts and {schema[column]} in the units"
+            yield programme.problem(path, what, "convert both to whole numbers, or both to text")
+
+
+def _confidential_columns(
+    programme: Programme, source: RecordSource, tables: Sequence[str]
+) -> Iterator[Problem]:
+    """Keys and identifiers choose the noise; no table is made of them."""
+    keys = source.keys
+    own = {*_listed(keys.column), *_listed(keys.id), *_listed(keys.by)}
+    what = "column {!r} holds keys or identifiers; no table is made of it"
+    for name in tables:
+        table = programme.tables[name]
+        for number, variable in enumerate(table.by or []):
+            if variable in own and variable not in programme.variables:
+                path: KeyPath = ("tables", name, "by", number)
+                yield programme.problem(path, what.format(variable), "")
+        for variable in used_variables(programme, name):
+            for path, column in columns_of(programme, variable):
+                if column in own:
+                    yield programme.problem(path, what.format(column), "")
+        if table.weight in own:
+            yield programme.problem(
+                programme.setting(name, "weight"), what.format(table.weight), ""
+            )
+        for path, column in _value_columns(programme, name):
+            if column in own:
+                yield programme.problem(path, what.format(column), "")
+
+
+def _unknown_variables(
+    programme: Programme, schema: Schema, tables: Sequence[str]
+) -> Iterator[Problem]:
+    for name in tables:
+        table = programme.tables[name]
+        for number, variable in enumerate(table.by or []):
+            if variable in programme.variables or variable in schema:
+                continue
+            if any(skipped == ("variables", variable) for skipped in programme.skipped):
+                continue
+            hint = nearest(variable, [*programme.variables, *schema])
+            what = f"there is neither a variable nor a column {variable!r}"
+            yield programme.problem(("tables", name, "by", number), what, hint)
+
+
+def _number_problems(
+    programme: Programme, schema: Schema, tables: Sequence[str]
+) -> Iterator[Problem]:
+    """Weights, value columns and columns cut into intervals hold numbers."""
+    wanted: dict[KeyPath, str] = {}
+    for name in tables:
+        table = programme.tables[name]
+        if table.weight:
+            wanted[programme.setting(name, "weight")] = table.weight
+        for place, column in _value_columns(programme, name):
+            wanted[*place, column] = column
+        for variable in used_variables(programme, name):
+            entry = programme.variables[variable]
+            if entry.intervals is not None:
+                wanted[("variables", variable, "intervals")] = entry.column or variable
+    for path, column in wanted.items():
+        if column in schema and not schema[column].is_numeric():
+            what = f"column {column!r} is not a number but {schema[column]}"
+            yield programme.problem(_stated(programme, path), what)
+
+
+def _stated(programme: Programme, path: KeyPath) -> KeyPath:
+    """The key that stands in the programme: a value may be one of several under its key."""
+    return path if path in programme.index.lines else path[:-1]
+
+
+def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]) -> list[Problem]:
+    from discreet.tabulation.filters import parse_filter
+
+    problems: list[Problem] = []
+    filters: dict[KeyPath, str] = {}
+    for name in tables:
+        table = programme.tables[name]
+        filters[programme.setting(name, "where")] = table.where or ""
+        for figure, entry in table.figures.items():
+            filters["tables", name, "figures", figure, "where"] = entry.where or ""
+        rules = programme.document.rules.get(table.rules or "") if table.suppressed else None
+        for text in _request_filters(rules):
+            filters["rules", table.rules or "", "request", text] = text
+    for path, text in filters.items():
+        if not text.strip():
+            continue
+        try:
+            parsed = parse_filter(text)
+        except DiscreetError:
+            continue  # reported by the checks of the programme
+        try:
+            parsed.check(schema)
+        except DiscreetError as error:
+            problems += [
+                programme.problem(_stated(programme, path), f"{problem.what}: {text}", problem.hint)
+                for problem in error.problems
+            ]
+    return problems
+
+
+def _request_filters(rules: RuleSetEntry | None) -> list[str]:
+    """The filters of rules for those who asked for protection."""
+    stated = None if rules is None else rules.request
+    listed = stated if isinstance(stated, list) else [stated]
+    found = [each.get("where") for each in listed if isinstance(each, dict)]
+    return [text for text in found if isinstance(text, str)]
+
+
+def check_codes(programme: Programme, trees: Mapping[str, Classification]) -> list[Problem]:
+    """Every code that a variable does not have.
+
+    Args:
+        programme: The programme.
+        trees: The classifications that need no data.
+    """
+    problems = []
+    for path, variable, code in _named(programme):
+        known = _stated_codes(programme, variable, trees)
+        if known is not None and code not in known:
+            what = f"{variable} has no code {code!r}"
+            problems.append(programme.problem(path, what, nearest(code, known)))
+    return problems
+
+
+def _named(programme: Programme) -> Iterator[tuple[KeyPath, str, str]]:
+    """Where a code is named, its variable and the code."""
+    for name, table in programme.tables.items():
+        spanning = table.by or []
+        for figure, entry in table.figures.items():
+            for variable, code in (entry.base or {}).items():
+                if variable in spanning:
+                    yield ("tables", name, "figures", figure, "base", variable), variable, code
+        for number, note in enumerate(table.notes):
+            for variable, code in note.cells.items():
+                if variable in spanning:
+                    yield ("tables", name, "notes", number, "cells", variable), variable, code
+
+
+def _stated_codes(
+    programme: Programme, variable: str, trees: Mapping[str, Classification]
+) -> list[str] | None:
+    """The codes of a variable; None where the data decide."""
+    entry = programme.variables.get(variable)
+    names = (entry.alternatives if entry is not None else None) or [variable]
+    if any(name not in trees for name in names):
+        return None
+    found = [trees[name] for name in names]
+    return [code for tree in found for code in (*tree.codes, tree.missing or MISSING)]

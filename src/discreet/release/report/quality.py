@@ -1,0 +1,338 @@
+"""`QualityReport`: the pages and documents about the quality of a release.
+
+In: a `QualityLog` (confidential). Out: a public version, as pages and as plain numbers, that
+leaves every parameter open, and an internal one, CONFIDENTIAL, readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from discreet._version import __version__
+from discreet.assessment.release_quality import (
+    DEVIATION_CLASSES,
+    SIZE_CLASSES,
+    Noise,
+    Overall,
+    QualityLog,
+    statements,
+)
+from discreet.assessment.words import number, percent
+from discreet.errors import PublicationError
+from discreet.files import check_writable, write_text
+from discreet.publication.html_parts import page_head, page_tail
+from discreet.release.report.sections import (
+    Document,
+    facts,
+    heading,
+    internal_sections,
+    shown_section,
+    statement_list,
+)
+from discreet.release.report.words import LANGUAGES, words
+
+__all__ = [
+    "QualityReport",
+    "deviation_labels",
+    "internal_figures",
+    "public_figures",
+    "quality_files",
+    "size_labels",
+    "write_quality",
+]
+
+_FORMAT = "discreet-quality"
+
+
+def size_labels() -> list[str]:
+    """The size classes of original counts in words.
+
+    >>> size_labels()
+    ['1–2', '3–9', '10–99', '100–999', '1000+']
+    """
+    ends = [bound - 1 for bound in SIZE_CLASSES[1:]]
+    pairs = zip(SIZE_CLASSES, ends, strict=False)
+    return [*(f"{first}–{last}" for first, last in pairs), f"{SIZE_CLASSES[-1]}+"]
+
+
+def deviation_labels() -> list[str]:
+    """The classes of relative deviation in words.
+
+    >>> deviation_labels()
+    ['≤ 1 %', '≤ 2 %', '≤ 5 %', '≤ 10 %', '≤ 15 %', '> 15 %']
+    """
+    bounds = [f"{100 * bound:.0f} %" for bound in DEVIATION_CLASSES]
+    return [*(f"≤ {bound}" for bound in bounds), f"> {bounds[-1]}"]
+
+
+def public_figures(log: QualityLog, title: dict[str, str]) -> dict[str, Any]:
+    """What may be said about the quality of a release.
+
+    Numbers of tables and cells, and which tables are shown completely, can be seen in the
+    release itself; everything else is a bound.
+    """
+    overall = Overall(log)
+    return {
+        **_head("public", title),
+        "tables": len(log),
+        "cells": overall.grid_cells,
+        "shown": dict(overall.shown()),
+        "shown_by_level": _shown_by_level(overall),
+        "statements": [one.described() for one in statements(overall)],
+    }
+
+
+def internal_figures(log: QualityLog, title: dict[str, str]) -> dict[str, Any]:
+    """Everything that is known about the quality of a release. CONFIDENTIAL."""
+    overall = Overall(log)
+    compared, differing, absolute, largest = overall.sums()
+    return {
+        **public_figures(log, title),
+        "kind": "internal, confidential",
+        "counts": overall.noise().described(),
+        "noise": {str(noise): cells for noise, cells in sorted(overall.noise().cells.items())},
+        "by_size": [
+            {"original": label, **_noise(overall.noise(size_class=at))}
+            for at, label in zip(overall.size_classes, size_labels(), strict=True)
+        ],
+        "by_depth": [
+            {"variables": depth, **_noise(overall.noise(depth=depth))} for depth in overall.depths
+        ],
+        "set_aside": overall.set_aside(),
+        "suppressed_cells": overall.suppressed_cells,
+        "deviations": {
+            kind: dict(zip(deviation_labels(), cells, strict=True))
+            for kind, cells in overall.deviations().items()
+        },
+        "brackets": {
+            kind: {"bracketed": pair[0], "shown": pair[1]}
+            for kind, pair in overall.brackets().items()
+        },
+        "sums": {
+            "compared": compared,
+            "differing": differing,
+            "mean_difference": absolute / compared if compared else 0,
+            "largest_difference": largest,
+        },
+        "reasons": overall.reasons(),
+        "each_table": {name: _table(log, name) for name in log.tables},
+    }
+
+
+def _head(kind: str, title: dict[str, str]) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "format_version": 1,
+        "kind": kind,
+        "software": f"discreet {__version__}",
+        "title": title,
+    }
+
+
+def _shown_by_level(overall: Overall) -> list[dict[str, Any]]:
+    return [
+        {"variable": variable, "level": level, "tables": sum(shown.values())}
+        | {str(state): tables for state, tables in shown.items()}
+        for (variable, level), shown in overall.shown_by_level().items()
+    ]
+
+
+def _noise(noise: Noise) -> dict[str, Any]:
+    """Figures of some counts, with the noise itself."""
+    cells = {str(value): number for value, number in sorted(noise.cells.items())}
+    return {**noise.described(), "noise": cells}
+
+
+def _table(log: QualityLog, name: str) -> dict[str, Any]:
+    """One table: how it is shown, and its counts over all and by part."""
+    table = log.tables[name]
+    alone = Overall(log.only(name))
+    parts = []
+    for at, part in enumerate(table.parts):
+        if part is not None:
+            parts.append(
+                {
+                    "levels": dict(zip(table.variables, part.levels, strict=True)),
+                    "cells": part.cells,
+                    "suppressed": part.suppressed,
+                    "counts": table.counts.of_part(at).described(),
+                }
+            )
+    return {
+        "shown": table.shown,
+        "cells": table.grid_cells,
+        "suppressed_cells": alone.suppressed_cells,
+        "counts": alone.noise().described(),
+        "parts": parts,
+        "reasons": dict(table.reasons),
+    }
+
+
+_PUBLIC, _INTERNAL = "quality", "quality-internal"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class QualityReport:
+    """What can be said about the quality of a release, in two versions.
+
+    Args:
+        log: What is known of its tables (confidential).
+        title: language → name of the release.
+    """
+
+    log: QualityLog
+    title: Mapping[str, str]
+
+    @cached_property
+    def public(self) -> Document:
+        """What anyone may know."""
+        return public_figures(self.log, dict(self.title))
+
+    @cached_property
+    def internal(self) -> Document:
+        """Everything. CONFIDENTIAL."""
+        return internal_figures(self.log, dict(self.title))
+
+    def html(self, language: str = "en", *, internal: bool = False) -> str:
+        """A page that stands on its own.
+
+        Args:
+            language: "en" or "de".
+            internal: True for the CONFIDENTIAL version.
+        """
+        text = words(language)
+        document = self.internal if internal else self.public
+        name = self.title.get(language) or next(iter(self.title.values()), "")
+        title = f"{text['quality']}: {name}" if name else text["quality"]
+        warning = f'<p class="internal" role="note">{html.escape(text["confidential"])}</p>\n'
+        lead = text["internal lead" if internal else "public lead"]
+        css = resources.files("discreet.release.report").joinpath("quality.css")
+        return "".join(
+            (
+                page_head(title, language, css.read_text("utf-8")),
+                warning if internal else "",
+                f'<h1>{html.escape(title)}</h1>\n<p class="lead">{html.escape(lead)}</p>\n',
+                facts(_at_a_glance(document, text, language), text["summary"]),
+                heading(text["statements"], statement_list(document, text, language)),
+                shown_section(document, text, language),
+                internal_sections(document, text, language) if internal else "",
+                f"<footer><p>{text['software']}: discreet {__version__}</p></footer>\n",
+                page_tail(),
+            )
+        )
+
+    def json(self, *, internal: bool = False) -> str:
+        """The document for programs.
+
+        Args:
+            internal: True for the CONFIDENTIAL version.
+        """
+        document = self.internal if internal else self.public
+        return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+    def __repr__(self) -> str:
+        return f"<QualityReport (confidential): {len(self.log)} tables>"
+
+
+def _at_a_glance(
+    document: Document, text: Mapping[str, str], language: str
+) -> list[tuple[str, str]]:
+    tables, shown = document["tables"], document["shown"]["complete"]
+    found = [(text[name], number(document[name], language, 0)) for name in ("tables", "cells")]
+    if tables:
+        share = percent(shown / tables, language)
+        found.append((text["complete"], f"{number(shown, language, 0)} ({share})"))
+    return found
+
+
+def quality_files(languages: Sequence[str], *, internal: bool = False) -> list[str]:
+    """The names of the files that `write_quality` writes, the main language first.
+
+    >>> quality_files(["en", "de"])
+    ['quality.html', 'quality.de.html', 'quality.json']
+    """
+    stem = _INTERNAL if internal else _PUBLIC
+    marks = ["" if language == languages[0] else f".{language}" for language in languages]
+    return [*(f"{stem}{mark}.html" for mark in marks), f"{stem}.json"]
+
+
+def write_quality(
+    log: QualityLog,
+    out: str | os.PathLike[str],
+    *,
+    title: str | Mapping[str, str],
+    languages: Sequence[str] = ("en",),
+    internal: str | os.PathLike[str] | None = None,
+) -> list[Path]:
+    """Write the report on the quality of a release.
+
+    Args:
+        log: What is known of its tables (confidential).
+        out: Folder of the release, for the public version.
+        title: Name of the release, as text or language → text.
+        languages: Languages of the pages, the main one first.
+        internal: Another folder, for the internal version; none is written without it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write_quality(QualityLog(), folder, title="Census")]
+    ['quality.html', 'quality.json']
+    """
+    _check_languages(languages)
+    check_writable(out)
+    places = [(Path(out), False)]
+    if internal is not None:
+        places.append((_internal_folder(Path(internal), Path(out)), True))
+        check_writable(internal)
+    titles = dict.fromkeys(languages, title) if isinstance(title, str) else dict(title)
+    report = QualityReport(log=log, title=titles)
+    written = []
+    for folder, secret in places:
+        pages = [report.html(language, internal=secret) for language in languages]
+        texts = [*pages, report.json(internal=secret)]
+        for name, text in zip(quality_files(languages, internal=secret), texts, strict=True):
+            write_text(folder / name, text, private=secret)
+            written.append(folder / name)
+    return written
+
+
+def _check_languages(languages: Sequence[str]) -> None:
+    if isinstance(languages, str) or not languages or len(set(languages)) < len(languages):
+        raise PublicationError(
+            "languages is a list of different languages",
+            code="language",
+            where="languages",
+            hint=f"languages: {', '.join(LANGUAGES)}",
+        )
+    for language in languages:
+        words(language)
+
+
+def _internal_folder(internal: Path, out: Path) -> Path:
+    """The folder of the internal version, made if there is none; never within the release."""
+    inner, outer = internal.resolve(), out.resolve()
+    if inner == outer or outer in inner.parents:
+        raise PublicationError(
+            "the internal report cannot stand in the release folder, which is published",
+            code="internal-folder",
+            where=str(internal),
+            hint="choose a folder elsewhere",
+        )
+    try:
+        internal.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise PublicationError(
+            f"the folder cannot be made ({error.strerror})",
+            code="output-folder",
+            where=str(internal),
+            hint="choose another place, or check the permissions",
+        ) from None
+    return internal

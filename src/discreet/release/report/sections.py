@@ -1,0 +1,364 @@
+"""Sections of the pages about quality: a bar chart with the table of its numbers beside it.
+
+In: the documents of `discreet.release.report.quality`. Out: HTML, with charts as SVG that
+read without colours, take the colours of the page, light or dark, and tell screen readers
+what they show. As confidential as what goes in.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.assessment.words import number, percent
+from discreet.release.report.words import Words
+
+__all__ = [
+    "Bar",
+    "Document",
+    "bar_chart",
+    "column_chart",
+    "facts",
+    "heading",
+    "internal_sections",
+    "shown_section",
+    "statement_list",
+]
+
+_WIDTH = 640
+_ROW = 26
+_BAR = 16
+_CHARACTER = 7.8
+_MOST_LABEL = 30
+_VALUE_ROOM = 90
+_HEIGHT = 220
+_FLOOR = 190
+_TOP = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar.
+
+    Args:
+        label: What it stands for.
+        size: Its length; at least 0.
+        value: The number as printed beside it.
+    """
+
+    label: str
+    size: float
+    value: str
+
+
+def bar_chart(bars: Sequence[Bar], *, identifier: str, title: str, full: float = 0) -> str:
+    """Bars one below another, for classes with names.
+
+    Args:
+        bars: The bars, from the top.
+        identifier: Unique id on the page.
+        title: What the chart shows.
+        full: Size of a bar over the whole width; that of the longest if 0.
+    """
+    left = 12 + _CHARACTER * max((len(_short(bar.label)) for bar in bars), default=0)
+    room = _WIDTH - left - _VALUE_ROOM
+    longest = full or max((bar.size for bar in bars), default=0) or 1
+    parts = []
+    for place, bar in enumerate(bars):
+        top = place * _ROW + 4
+        width = room * bar.size / longest
+        base = top + _BAR - 3
+        parts.append(
+            f'<text x="{left - 8:.1f}" y="{base}" text-anchor="end">{_text(bar.label)}</text>'
+            f'<rect class="bar" x="{left:.1f}" y="{top}" width="{width:.1f}" height="{_BAR}"/>'
+            f'<text class="value" x="{left + width + 6:.1f}" y="{base}">{_text(bar.value)}</text>'
+        )
+    height = len(bars) * _ROW + 6
+    axis = f'<line class="axis" x1="{left:.1f}" y1="0" x2="{left:.1f}" y2="{height}"/>'
+    return _svg([*parts, axis], height, bars, identifier, title)
+
+
+def column_chart(bars: Sequence[Bar], *, identifier: str, title: str) -> str:
+    """Columns side by side, for whole numbers in a row.
+
+    Args:
+        bars: The columns, from the left.
+        identifier: Unique id on the page.
+        title: What the chart shows.
+    """
+    step = (_WIDTH - 20) / max(len(bars), 1)
+    longest = max((bar.size for bar in bars), default=0) or 1
+    parts = []
+    for place, bar in enumerate(bars):
+        height = (_FLOOR - _TOP) * bar.size / longest
+        middle, top = 10 + (place + 0.5) * step, _FLOOR - height
+        value = f'<text class="value" x="{middle:.1f}" y="{top - 5:.1f}" text-anchor="middle">'
+        parts.append(
+            f'<rect class="bar" x="{middle - 0.4 * step:.1f}" y="{top:.1f}" '
+            f'width="{0.8 * step:.1f}" height="{height:.1f}"/>'
+            + (f"{value}{_text(bar.value)}</text>" if len(bars) <= 13 else "")
+            + f'<text x="{middle:.1f}" y="{_FLOOR + 18}" text-anchor="middle">'
+            f"{_text(bar.label)}</text>"
+        )
+    axis = f'<line class="axis" x1="10" y1="{_FLOOR}" x2="{_WIDTH - 10}" y2="{_FLOOR}"/>'
+    return _svg([*parts, axis], _HEIGHT, bars, identifier, title)
+
+
+def _svg(
+    parts: Sequence[str], height: int, bars: Sequence[Bar], identifier: str, title: str
+) -> str:
+    said = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
+    return (
+        f'<svg role="img" viewBox="0 0 {_WIDTH} {height}" '
+        f'aria-labelledby="{identifier}-title {identifier}-desc">\n'
+        f'<title id="{identifier}-title">{html.escape(title)}</title>\n'
+        f'<desc id="{identifier}-desc">{html.escape(said)}</desc>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_LABEL else text[: _MOST_LABEL - 1] + "…"
+
+
+def _text(text: str) -> str:
+    return html.escape(_short(text))
+
+
+Document = Mapping[str, Any]
+
+#: Charts have at most so many bars; the table beside them has all rows.
+_MOST_BARS = 25
+
+
+def heading(text: str, content: str) -> str:
+    """A section with its heading."""
+    return f"<section>\n<h2>{html.escape(text)}</h2>\n{content}</section>\n"
+
+
+def facts(pairs: Sequence[tuple[str, str]], label: str) -> str:
+    """The most important numbers, at the top."""
+    items = "".join(
+        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd></div>\n"
+        for name, value in pairs
+    )
+    return f'<dl class="facts" aria-label="{html.escape(label)}">\n{items}</dl>\n'
+
+
+def statement_list(document: Document, text: Words, language: str) -> str:
+    """The statements, one per line."""
+    lines = [one["text"][language] for one in document["statements"]]
+    if not lines:
+        return f"<p>{html.escape(text['no statements'])}</p>\n"
+    items = "".join(f"<li>{html.escape(line)}</li>\n" for line in lines)
+    return f'<ul class="statements">\n{items}</ul>\n'
+
+
+def shown_section(document: Document, text: Words, language: str) -> str:
+    """Which tables are shown completely."""
+    states = ("complete", "thinned", "blocked")
+    rows, bars = [], []
+    for entry in document["shown_by_level"]:
+        variable, level = entry["variable"], entry["level"]
+        name = variable if level == variable else f"{variable}: {level}"
+        share = entry["complete"] / entry["tables"]
+        bars.append(Bar(name, share, percent(share, language)))
+        rows.append([name, entry["tables"], *(entry[state] for state in states)])
+    heads = [text["level"], text["tables"], *(text[state] for state in states)]
+    return _pair("shown", text["shown"], heads, rows, bars, language, full=1)
+
+
+def internal_sections(document: Document, text: Words, language: str) -> str:
+    """Everything that only the office may see."""
+    parts = [
+        _noise_section(document, text, language),
+        _classes(document["by_size"], "original", "mean_absolute_deviation",
+                 ("by size", "original"), text, language),
+        _relative(document, text, language),
+        _classes(document["by_depth"], "variables", "mean_absolute_deviation",
+                 ("by depth", "depth"), text, language),
+        _deviations(document, text, language),
+        _brackets(document, text, language),
+        _sums(document, text, language),
+        _aside(document, text, language),
+        _reasons(document, text, language),
+        _each_table(document, text, language),
+    ]  # fmt: skip
+    return "".join(parts)
+
+
+def _noise_section(document: Document, text: Words, language: str) -> str:
+    noise = document["noise"]
+    total = sum(noise.values())
+    if not total:
+        return ""
+    low, high = min(map(int, noise)), max(map(int, noise))
+    bars, rows = [], []
+    for value in range(low, high + 1):
+        cells = noise.get(str(value), 0)
+        label = _signed(value)
+        bars.append(Bar(label, cells / total, percent(cells / total, language)))
+        rows.append([label, cells, percent(cells / total, language)])
+    heads = [text["noise value"], text["cells"], text["share"]]
+    chart = column_chart(bars, identifier="noise", title=text["noise"])
+    table = _table(text["noise"], heads, rows, language)
+    return heading(text["noise"], f'<div class="pair">\n{chart}{table}</div>\n')
+
+
+def _classes(
+    entries: Sequence[Document],
+    key: str,
+    measure: str,
+    names: tuple[str, str],
+    text: Words,
+    language: str,
+) -> str:
+    """Noise by class: one measure as bars, all of them as a table."""
+    there = [entry for entry in entries if entry["cells"]]
+    bars = [
+        Bar(str(entry[key]), entry[measure], number(entry[measure], language, 2)) for entry in there
+    ]
+    shares = ("unchanged", "at_most_1", "at_least_3", "at_least_4")
+    rows = [
+        [
+            str(entry[key]),
+            entry["cells"],
+            number(entry["mean_absolute_deviation"], language, 3),
+            _signed_text(entry["mean_deviation"], language),
+            *(percent(entry[share], language) for share in shares),
+        ]
+        for entry in there
+    ]
+    heads = [text[names[1]], text["cells"], text["mad"], text["bias"]]
+    heads += [text[share] for share in shares]
+    return _pair(names[0].replace(" ", "-"), text[names[0]], heads, rows, bars, language)
+
+
+def _relative(document: Document, text: Words, language: str) -> str:
+    there = [entry for entry in document["by_size"] if entry["cells"]]
+    shares = [(entry["original"], entry["mean_relative_error"]) for entry in there]
+    bars = [Bar(label, share, percent(share, language)) for label, share in shares]
+    rows = [[label, percent(share, language)] for label, share in shares]
+    heads = [text["original"], text["relative"]]
+    return _pair("relative", text["relative by size"], heads, rows, bars, language)
+
+
+def _deviations(document: Document, text: Words, language: str) -> str:
+    content = ""
+    for kind, cells in document["deviations"].items():
+        total = sum(cells.values())
+        if not total:
+            continue
+        shares = {label: percent(part / total, language) for label, part in cells.items()}
+        bars = [Bar(label, part / total, shares[label]) for label, part in cells.items()]
+        rows = [[label, part, shares[label]] for label, part in cells.items()]
+        name = text.get(f"kind {kind}", kind)
+        heads = [text["deviation class"], text["cells"], text["share"]]
+        chart = bar_chart(bars, identifier=f"deviation-{html.escape(kind)}", title=name, full=1)
+        table = _table(name, heads, rows, language)
+        content += f'<h3>{html.escape(name)}</h3>\n<div class="pair">\n{chart}{table}</div>\n'
+    return heading(text["deviation"], content) if content else ""
+
+
+def _brackets(document: Document, text: Words, language: str) -> str:
+    rows, bars = [], []
+    for kind, pair in document["brackets"].items():
+        share = pair["bracketed"] / pair["shown"]
+        name = text.get(f"kind {kind}", kind)
+        bars.append(Bar(name, share, percent(share, language)))
+        rows.append([name, pair["shown"], pair["bracketed"], percent(share, language)])
+    heads = [text["kind"], text["shown figures"], text["bracketed"], text["share"]]
+    return _pair("brackets", text["brackets"], heads, rows, bars, language, full=1)
+
+
+def _sums(document: Document, text: Words, language: str) -> str:
+    sums = document["sums"]
+    heads = [text["compared"], text["differing"], text["mean difference"], text["largest"]]
+    mean = number(sums["mean_difference"], language, 3)
+    row = [number(sums["compared"], language, 0), sums["differing"], mean]
+    rows = [[*row, sums["largest_difference"]]]
+    return heading(text["sums"], _table(text["sums"], heads, rows, language))
+
+
+def _aside(document: Document, text: Words, language: str) -> str:
+    rows: list[list[Any]] = [[text[name], cells] for name, cells in document["set_aside"].items()]
+    rows.append([text["suppressed cells"], document["suppressed_cells"]])
+    table = _table(text["aside"], [text["aside"], text["cells"]], rows, language)
+    return heading(text["aside"], table)
+
+
+def _reasons(document: Document, text: Words, language: str) -> str:
+    rows = [[reason, parts] for reason, parts in document["reasons"].items()]
+    if not rows:
+        return ""
+    heads = [text["reason"], text["parts"]]
+    return heading(text["reasons"], _table(text["reasons"], heads, rows, language))
+
+
+def _each_table(document: Document, text: Words, language: str) -> str:
+    rows = []
+    for name, entry in document["each_table"].items():
+        counts = entry["counts"]
+        known = counts["cells"] > 0
+        rows.append(
+            [
+                name,
+                text[entry["shown"]],
+                entry["cells"],
+                entry["suppressed_cells"],
+                number(counts["mean_absolute_deviation"], language, 3) if known else "",
+                percent(counts["at_most_1"], language) if known else "",
+            ]
+        )
+    heads = [text["table"], text["state"], text["cells"], text["suppressed cells"], text["mad"]]
+    heads.append(text["at_most_1"])
+    return heading(text["each table"], _table(text["each table"], heads, rows, language))
+
+
+def _pair(
+    identifier: str,
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    bars: Sequence[Bar],
+    language: str,
+    *,
+    full: float = 0,
+) -> str:
+    """A chart and its table; nothing where there are no numbers."""
+    if not rows:
+        return ""
+    chart = bar_chart(bars[:_MOST_BARS], identifier=identifier, title=title, full=full)
+    table = _table(title, heads, rows, language)
+    return heading(title, f'<div class="pair">\n{chart}{table}</div>\n')
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], language: str) -> str:
+    """Rows with a heading each; the caption is for screen readers."""
+    columns = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(str(row[0]))}</th>'
+        + "".join(f"<td>{html.escape(_cell(value, language))}</td>" for value in row[1:])
+        + "</tr>\n"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{html.escape(title)}">\n'
+        f'<table>\n<caption class="vh">{html.escape(title)}</caption>\n'
+        f"<thead>\n<tr>{columns}</tr>\n</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>\n"
+    )
+
+
+def _cell(value: Any, language: str) -> str:
+    return value if isinstance(value, str) else number(value, language, 0)
+
+
+def _signed(value: int) -> str:
+    return f"{value:+d}".replace("-", "−") if value else "0"
+
+
+def _signed_text(value: float, language: str) -> str:
+    return number(value, language, 3).replace("-", "−")

@@ -1,0 +1,274 @@
+"""What has to be counted for the tables of a programme, in shared passes over keyed records.
+
+In: a programme and the records of its sources. Out: per table, the counts it is made of, as
+soon as all of them are there; the records of a source have their keys from the data, from
+identifiers, or from the units they inherit them from. CONFIDENTIAL on both sides. Records
+stay plans; of units with inherited keys, identifiers and keys are held in memory, so that
+their parts are added up once and not in every pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, ProgrammeError
+from discreet.release.programme.file import RecordSource, key_column
+from discreet.release.programme.groups import UNIVERSE, Counts, all_of, figure_filter
+from discreet.release.programme.problems import problems_of
+from discreet.release.programme.schema import TableEntry
+from discreet.release.programme.variables import found_classifications
+from discreet.release.run.inputs import Inputs
+from discreet.release.run.sensitive_cells import needed, rules_of, wanted_values
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import polars as pl
+
+    from discreet.release.run.inputs import Inputs
+    from discreet.tables import Table
+    from discreet.tabulation import Query
+
+__all__ = ["KeyedRecords", "counted_tables"]
+
+
+class KeyedRecords:
+    """Gives the records of each source their keys, when they are asked for. CONFIDENTIAL.
+
+    Args:
+        inputs: What the release is made from.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+        self.sources = inputs.programme.sources
+        self._made: dict[str, Any] = {}
+
+    def of(self, name: str) -> tuple[Any, str | None]:
+        """The records of a source with their keys, and the name of the column of keys.
+
+        Records of which cells are only hidden may have no keys.
+        """
+        source = self.sources[name]
+        keys = source.keys
+        if keys.column is None and keys.id is None and keys.inherit is None:
+            return self.inputs.records[name], None
+        if name not in self._made:
+            self._made[name] = self.inputs.records[name]
+            try:
+                if source.keys.inherit is not None:
+                    self._made[name] = self._inherited(source, source.keys.inherit)
+                elif source.keys.column is None:
+                    self._made[name] = self._keyed(source)
+            except DiscreetError as error:
+                del self._made[name]
+                if source.main or isinstance(error, ProgrammeError):
+                    raise
+                raise self._placed(source, error) from None
+        return self._made[name], key_column(self.sources, name)
+
+    def _placed(self, source: RecordSource, error: DiscreetError) -> ProgrammeError:
+        """The error, with the key of the programme that it belongs to."""
+        programme = self.inputs.programme
+        problems = problems_of(error, programme, source.keys_path)
+        where = f"{programme.path}, {problems[0].where}"
+        return ProgrammeError(
+            problems[0].what,
+            code=error.code,
+            where=where,
+            hint=problems[0].hint,
+            problems=problems if len(problems) > 1 else (),
+        )
+
+    def _keyed(self, source: RecordSource) -> Any:
+        """The records with keys made of their identifiers."""
+        from discreet.microdata import with_record_keys
+
+        inputs = self.inputs
+        return with_record_keys(
+            inputs.records[source.name],
+            id=source.keys.id or [],
+            secret=inputs.secret_of(source.name),
+            column=key_column(self.sources, source.name),
+            grid=inputs.grid.size,
+        )
+
+    def _inherited(self, source: RecordSource, parts_name: str) -> Any:
+        """The units, each with the sum of the keys of its parts."""
+        from discreet.microdata import inherit_record_keys
+
+        parts, key = self.of(parts_name)
+        assert key is not None
+        units, by = self.inputs.records[source.name], source.keys.by or []
+        keys = inherit_record_keys(
+            _plan(parts, [*by, key]),
+            by=by,
+            record_key=key,
+            grid=self.inputs.grid,
+            onto=_plan(units, by),
+            secret=self.inputs.secrets.get(source.name),
+            orphans=source.keys.orphans or "error",
+        )
+        return _joined(units, by, key, keys.collect(engine="streaming"))
+
+    def __repr__(self) -> str:
+        return f"<KeyedRecords of {self.inputs.programme.name} (confidential)>"
+
+
+def _plan(records: nw.DataFrame[Any] | nw.LazyFrame[Any], columns: list[str]) -> pl.LazyFrame:
+    """Some columns as a polars plan, whatever engine holds the records."""
+    import polars as pl
+
+    native = records.select(*columns).to_native()
+    if isinstance(native, pl.LazyFrame):
+        return native
+    plan: pl.LazyFrame = records.select(*columns).lazy().collect("polars").to_native().lazy()
+    return plan
+
+
+def _joined(
+    units: nw.DataFrame[Any] | nw.LazyFrame[Any], by: list[str], key: str, keys: pl.DataFrame
+) -> Any:
+    """The units with their keys beside them."""
+    import narwhals as nw
+    import polars as pl
+
+    from discreet.microdata.frames import with_computed
+
+    native = units.to_native()
+    if isinstance(native, pl.LazyFrame):
+        joined = native.join(keys.lazy(), on=by, how="left", maintain_order="left")
+        return nw.from_native(joined)
+    texts = keys.select(pl.col(by).cast(pl.String), key)
+
+    def found(columns: pl.DataFrame) -> Any:
+        every = columns.join(texts, on=by, how="left", maintain_order="left")
+        return every.get_column(key).to_numpy()
+
+    return with_computed(units, by, key, found, as_text=True)
+
+
+@dataclass(frozen=True)
+class _Count:
+    """One count: which records, with which weights, which columns to sum how.
+
+    Counts of one table have joint codes, also where these are found in the data.
+    """
+
+    by: tuple[str, ...]
+    where: str
+    weight: str | None
+    values: tuple[tuple[str, int], ...]
+    joint: bool
+
+
+def counted_tables(
+    inputs: Inputs, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, Counts]]:
+    """Each table that is to be made, with all of its counts; they come as passes end.
+
+    Args:
+        inputs: What the release is made from.
+        names: The tables.
+        spanning: Per source and name in a table's `by`, what spans the table.
+    """
+    keyed = KeyedRecords(inputs)
+    for source in inputs.programme.sources:
+        own = [name for name in names if inputs.programme.source_of(name).name == source]
+        if own:
+            yield from _counted(inputs, keyed, source, own, spanning[source])
+
+
+def _counted(
+    inputs: Inputs,
+    keyed: KeyedRecords,
+    source: str,
+    names: Sequence[str],
+    spanning: Mapping[str, Any],
+) -> Iterator[tuple[str, Counts]]:
+    """The tables of one source."""
+    from discreet.tabulation import iterate_tables
+
+    wanted = {name: _counts(inputs, name) for name in names}
+    # Counts of one table stand together, so that few tables wait for their last one.
+    counts = list(dict.fromkeys(count for every in wanted.values() for count in every))
+    users: dict[_Count, list[str]] = {count: [] for count in counts}
+    for name, every in wanted.items():
+        for count in every:
+            users[count].append(name)
+    records, record_key = keyed.of(source)
+    names_joint = [name for count in counts if count.joint for name in count.by]
+    found = found_classifications(inputs.programme, names_joint, inputs.records[source])
+    joint = {**spanning, **found}
+    queries = [
+        _query(count, users[count][0], joint if count.joint else spanning) for count in counts
+    ]
+    waiting: dict[str, dict[str, Table]] = {name: {} for name in names}
+    passes = iterate_tables(records, queries, record_key=record_key, key_grid=inputs.grid)
+    for at, table in passes:
+        for name in users[counts[at]]:
+            waiting[name][counts[at].where] = dataclasses.replace(table, name=name)
+            if len(waiting[name]) == len(wanted[name]):
+                yield name, waiting.pop(name)
+
+
+def _counts(inputs: Inputs, name: str) -> list[_Count]:
+    """The counts behind a table: one per filter, and that of all records if rules need it."""
+    entry = inputs.programme.tables[name]
+    if entry.suppressed:
+        return _hidden_counts(inputs, name, entry)
+    values: dict[str, set[str]] = {}
+    for figure, described in entry.figures.items():
+        if described.counted:
+            columns = values.setdefault(figure_filter(entry, figure), set())
+            columns |= {described.of} if described.of else set()
+    if not entry.figures:
+        values[all_of(entry.where)] = set()
+    if inputs.thresholds(name) is not None and inputs.held_against_all(name):
+        values.setdefault(UNIVERSE, set())
+    by, weight = tuple(entry.by or []), entry.weight or None
+    found = any(variable not in inputs.programme.variables for variable in by)
+    magnitudes = inputs.parameters.magnitudes
+    return [
+        _Count(
+            by=by,
+            where=where,
+            weight=weight,
+            values=tuple((column, magnitudes[column].contributions) for column in sorted(columns)),
+            joint=found and len(values) > 1,
+        )
+        for where, columns in values.items()
+    ]
+
+
+def _hidden_counts(inputs: Inputs, name: str, entry: TableEntry) -> list[_Count]:
+    """The counts behind a table with hidden cells: its own, and of those who asked for it."""
+    by = tuple(entry.by or [])
+    filters = needed(rules_of(inputs.programme, entry), entry.where)
+    found = any(variable not in inputs.programme.variables for variable in by)
+    values = tuple(sorted(wanted_values(inputs.programme, entry).items()))
+    return [
+        _Count(
+            by=by,
+            where=where,
+            weight=entry.weight or None,
+            values=values,
+            joint=found and len(filters) > 1,
+        )
+        for where in filters
+    ]
+
+
+def _query(count: _Count, name: str, spanning: Mapping[str, Any]) -> Query:
+    from discreet.tabulation import Query
+
+    return Query(
+        by=[spanning[variable] for variable in count.by],
+        where=count.where or None,
+        weight=count.weight,
+        values=[column for column, _ in count.values],
+        contributions=dict(count.values),
+        name=name,
+    )

@@ -1,0 +1,289 @@
+"""Tables of earlier releases, counted anew for new protection and for audits. CONFIDENTIAL.
+
+In: tables of finished releases, and the records they were made of. Out: their true values
+beside their patterns of hidden cells: what readers know already stays known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.publish.protected_tables import figure_of
+from discreet.release.programme.groups import Counts
+from discreet.release.programme.schema import TableEntry
+from discreet.release.run.inputs import Inputs
+from discreet.release.run.sensitive_cells import (
+    PrimaryJudge,
+    column_of,
+    counted_holdings,
+    needed,
+    rules_of,
+    strictest,
+    wanted_values,
+)
+from discreet.release.state.memory import EarlierTable
+from discreet.tables import ProtectedTable, Table
+
+if TYPE_CHECKING:
+    from discreet.protection.suppression import Earlier
+    from discreet.rules import Primary
+
+__all__ = ["RecountedTable", "check_values", "differing", "recounted_tables"]
+
+
+#: The reason of cells that were hidden to protect others.
+SECONDARY = "secondary"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RecountedTable:
+    """An earlier table with its true values (confidential).
+
+    Args:
+        before: The table as it was published.
+        table: Its true values.
+        primaries: Value → what the rules of today find in it.
+    """
+
+    before: EarlierTable
+    table: Table
+    primaries: Mapping[str, Primary]
+
+    def as_earlier(self, value: str) -> Earlier:
+        """What `discreet.suppress` takes, for one of its values."""
+        from discreet.protection.suppression import Earlier
+
+        return Earlier(
+            table=self.table, hidden=self.published(value), primary=self.primaries[value]
+        )
+
+    def published(self, value: str) -> ProtectedTable:
+        """What was published of one of its values."""
+        return figure_of(self.before.kept.table, self.before.values.index(value))
+
+    def __repr__(self) -> str:
+        return f"<RecountedTable (confidential): {self.before.name}>"
+
+
+def recounted_tables(
+    inputs: Inputs, names: Sequence[str], tables: Sequence[EarlierTable], records: Any
+) -> list[RecountedTable]:
+    """Earlier tables that tell of the values of a group, counted anew.
+
+    Args:
+        inputs: What the release is made from.
+        names: The suppressed tables of the group.
+        tables: Tables of earlier releases.
+        records: The records that the group counts.
+    """
+    entries = [inputs.programme.tables[name] for name in names]
+    values = {value for entry in entries for value in entry.values}
+    weight = entries[0].weight or ""
+    wanted = [
+        before
+        for before in tables
+        if before.suppressed and set(before.values) & values and before.about["weight"] == weight
+    ]
+    return [_counted(inputs, before, entries, records) for before in wanted]
+
+
+def _counted(
+    inputs: Inputs, before: EarlierTable, entries: Sequence[TableEntry], records: Any
+) -> RecountedTable:
+    """The true values of an earlier table, judged by the rules that the group has."""
+    judge = PrimaryJudge(inputs.programme)
+    spanning = [
+        list(dimension.classifications) for dimension in before.kept.table.spanning
+    ]  # as they were then
+    own = [
+        entry.model_copy(
+            update={
+                "where": before.about["where"],
+                "value": [value for value in before.values if value in entry.values],
+            }
+        )
+        for entry in entries
+    ]
+    asked = [entry for entry in own if entry.value]
+    counts = _counts(inputs, before, asked, spanning, records)
+    main = counts[next(iter(needed(rules_of(inputs.programme, asked[0]), asked[0].where)))]
+    primaries = {}
+    for value in dict.fromkeys(value for entry in asked for value in entry.values):
+        found = [
+            judge.judged(entry, value, counts, _holdings(inputs, before, entry, spanning, records))
+            for entry in asked
+            if value in entry.values
+        ]
+        check_values(judge, before, main, value, asked[0].weight)
+        named = _named(before, before.values.index(value), main)
+        primaries[value] = _with_named(strictest(found), named)
+    return RecountedTable(before=before, table=main, primaries=primaries)
+
+
+def _named(before: EarlierTable, number: int, table: Table) -> BoolArray:
+    """Cells that the earlier release itself calls sensitive, by the reasons it published."""
+    mask = np.zeros(len(table), dtype=np.bool_)
+    said = before.kept.table.withheld
+    if said is None or not said.reasons:
+        return mask
+    kinds = np.array([False, *(note.kind != SECONDARY for note in said.reasons)])
+    own = kinds[said.reason]
+    if before.kept.table.several_figures:
+        own &= said.index[-1] == number
+    spanning = before.kept.table.spanning
+    codes = [
+        [dimension.codes[at] for at in part[own].tolist()]
+        for dimension, part in zip(spanning, said.index, strict=False)
+    ]
+    wanted = set(zip(*codes, strict=True))
+    columns = {
+        dimension.name: [dimension.codes[at] for at in part.tolist()]
+        for dimension, part in zip(table.dimensions, table.index, strict=True)
+    }
+    cells = zip(*(columns[dimension.name] for dimension in spanning), strict=True)
+    return np.fromiter((cell in wanted for cell in cells), np.bool_, len(table))
+
+
+def _with_named(found: Primary, named: BoolArray) -> Primary:
+    """The same with cells that were sensitive then: they must not become known exactly."""
+    from discreet.rules import CellVerdict, Reason
+
+    fresh = named & ~found.sensitive
+    return dataclasses.replace(
+        found,
+        verdict=np.where(fresh, CellVerdict.sensitive, found.verdict).astype(np.int8),
+        reason=np.where(fresh, Reason.manual, found.reason).astype(np.int8),
+    )
+
+
+def _counts(
+    inputs: Inputs,
+    before: EarlierTable,
+    entries: Sequence[TableEntry],
+    spanning: Sequence[Any],
+    records: Any,
+) -> Counts:
+    """The counts that all rules of the group need, in one pass."""
+    from discreet.tabulation import Query, tabulate_many
+
+    programme = inputs.programme
+    filters = dict.fromkeys(
+        where for entry in entries for where in needed(rules_of(programme, entry), entry.where)
+    )
+    columns: dict[str, int] = {}
+    for entry in entries:
+        for column, contributions in wanted_values(programme, entry).items():
+            columns[column] = max(columns.get(column, 1), contributions)
+    queries = [
+        Query(
+            by=list(spanning),
+            where=where or None,
+            weight=entries[0].weight or None,
+            values=sorted(columns),
+            contributions=columns,
+            name=before.name,
+        )
+        for where in filters
+    ]
+    return dict(zip(filters, tabulate_many(records, queries), strict=True))
+
+
+def _holdings(
+    inputs: Inputs,
+    before: EarlierTable,
+    entry: TableEntry,
+    spanning: Sequence[Any],
+    records: Any,
+) -> Table | None:
+    rules = rules_of(inputs.programme, entry)
+    return counted_holdings(records, spanning, entry, rules, before.name)
+
+
+def check_values(
+    judge: PrimaryJudge, before: EarlierTable, table: Table, value: str, weight: str | None
+) -> None:
+    """Refuse an earlier table whose published values are not those of the data of today.
+
+    Args:
+        judge: Knows how values are printed.
+        before: The table as it was published.
+        table: Its true values.
+        value: Which of its values.
+        weight: The column of weights.
+    """
+    decimals = judge.decimals(value, weight)
+    published = figure_of(before.kept.table, before.values.index(value))
+    if published.figure_decimals() != decimals:
+        raise _other(before, f"{value!r} was published with {published.figure_decimals()} decimals")
+    off = differing(published, table, column_of(value, weight), decimals)
+    if off:
+        raise _other(before, f"{off:,} published values of {value!r} are not those of the data")
+
+
+def differing(published: ProtectedTable, table: Table, column: str | None, decimals: int) -> int:
+    """How many published values are not the true ones.
+
+    Args:
+        published: What was published, of one figure.
+        table: The true values.
+        column: The value column; None for counts.
+        decimals: Digits after the decimal point.
+    """
+    from discreet.protection.suppression.problem.demands import hidden_in
+    from discreet.protection.suppression.problem.table_relations import units_of
+
+    hidden = hidden_in(table, published)
+    true = units_of(table, column, decimals)
+    shown = np.zeros(len(table), dtype=np.int64)
+    place = _places(published, table)
+    there = place >= 0
+    shown[there] = np.rint(published.value[place[there]] * 10.0**decimals).astype(np.int64)
+    known = set(place[there].tolist())
+    surplus = sum(1 for at in np.flatnonzero(published.value).tolist() if at not in known)
+    # Totals were added up anew from rounded parts: they may be off by what was rounded.
+    allowed = 0 if decimals == 0 and _whole(table, column) else len(table)
+    return int((np.abs(true - shown)[~hidden] > allowed).sum()) + surplus
+
+
+def _whole(table: Table, column: str | None) -> bool:
+    if column is None:
+        return True
+    values = table.weight if column == "weight" else table.sums[column]
+    return values is not None and bool((values == np.rint(values)).all())
+
+
+def _places(published: ProtectedTable, table: Table) -> IntArray:
+    """Which stored cell of the published table each true cell is; -1 for none."""
+    names = [dimension.name for dimension in table.dimensions]
+    flat = np.zeros(len(table), dtype=np.int64)
+    stored = np.zeros(published.stored, dtype=np.int64)
+    known = np.ones(len(table), dtype=np.bool_)
+    for dimension, part in zip(published.dimensions, published.index, strict=True):
+        at = names.index(dimension.name)
+        codes = table.dimensions[at].codes
+        place = np.array([dimension.index.get(code, -1) for code in codes], dtype=np.int64)
+        own = place[table.index[at]]
+        known &= own >= 0
+        flat = flat * len(dimension) + np.maximum(own, 0)
+        stored = stored * len(dimension) + part
+    if not stored.size:
+        return np.full(len(table), -1, dtype=np.int64)
+    at_stored = np.minimum(np.searchsorted(stored, flat), len(stored) - 1)
+    found: IntArray = np.where(known & (stored[at_stored] == flat), at_stored, -1)
+    return found
+
+
+def _other(before: EarlierTable, what: str) -> SuppressionError:
+    return SuppressionError(
+        what,
+        code="earlier",
+        where=before.name,
+        hint="an earlier release can be respected only with the data it was made of",
+    )

@@ -1,0 +1,245 @@
+"""The files of a release: tables, pages about them, and the list of everything.
+
+In: protected tables and statistics on a shelf. Out: files in its stage, from where they
+reach the release folder together. The internal report goes elsewhere: it is CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import PublicationError
+from discreet.files import check_writable, write_text
+from discreet.release.report.summary import MANIFEST, ReleasedTable, manifest
+from discreet.release.run.inputs import Inputs
+from discreet.release.run.plan import (
+    DECISIONS,
+    RELEASE,
+    SUPPRESSION,
+    about_files,
+    decision_files,
+    outputs,
+    quality_files,
+    report_files,
+    table_files,
+    workbook_files,
+    workbook_tables,
+)
+from discreet.release.run.protection import quality_of
+from discreet.release.run.suppression import public_text, write_internal
+from discreet.release.state.memory import ReleaseKey, ReleaseState, file_digest
+
+__all__ = ["Writer", "check_internal"]
+
+
+def check_internal(internal: Path | None, out: Path) -> None:
+    """Refuse a folder for the internal report that would be published with the rest."""
+    if internal is None:
+        return
+    if internal.resolve().is_relative_to(out.resolve()):
+        raise PublicationError(
+            "the internal report would stand in the release folder",
+            code="internal-folder",
+            where=str(internal),
+            hint="choose a folder outside: it is not for publication",
+        )
+    if internal.exists():
+        check_writable(internal)
+
+
+class Writer:
+    """Writes the files of one release.
+
+    Args:
+        inputs: What the release is made from.
+        shelf: Where protected tables are, and the files made of them.
+        digests: Per table, its digest.
+        resume: Keep files that are complete.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        shelf: ReleaseState,
+        *,
+        digests: Mapping[str, str],
+        resume: bool,
+    ) -> None:
+        self.inputs = inputs
+        self.programme = inputs.programme
+        self.shelf = shelf
+        self.digests = digests
+        self.resume = resume
+        self.reported: list[Mapping[str, Any]] = []
+
+    def tables(self, step: Callable[[str], None]) -> None:
+        """Write each table in each format and language."""
+        for name in self.programme.tables:
+            self._table(name)
+            step(name)
+
+    def _table(self, name: str) -> None:
+        from discreet.publication import write
+
+        entry, digest = self.programme.tables[name], self.digests[name]
+        files = table_files(self.programme, name)
+        if self.resume and self.shelf.complete(name, digest, files):
+            return
+        table = self.shelf.table(name)
+        for file, kind, language in outputs(name, entry.formats or [], self.programme.languages):
+            path = self.shelf.stage / file
+            write(table, path, format=kind, language=language, complete=entry.complete)
+        self.shelf.add_files(name, digest, files)
+
+    # -- about the release as a whole ------------------------------------------------
+
+    def about(self, internal: Path | None) -> None:
+        """Write the pages about the release, its workbook, and the list of its files.
+
+        Args:
+            internal: The folder of the internal report; none if None.
+        """
+        document = self.programme.document
+        released = [self.released(name) for name in self.programme.tables]
+        parts = [[table.described(), self.digests[table.name]] for table in released]
+        about: list[object] = [self.title, document.date, self.programme.data.version, parts]
+        about += [self._versions()] if document.sources else []
+        in_workbook = workbook_tables(self.programme)
+        about += [in_workbook] if in_workbook and len(in_workbook) < len(released) else []
+        digest = self._key(None).digest(about)
+        files = [*about_files(self.inputs), MANIFEST]
+        if not (self.resume and self.shelf.complete(RELEASE, digest, files)):
+            self._pages()
+            self._workbooks()
+            self._decisions()
+            self._quality(internal)
+            self._hidden()
+            self._manifest(released)
+            self.shelf.add_files(RELEASE, digest, files)
+        elif internal is not None:
+            self._quality(internal)
+        if internal is not None and self.reported:
+            write_internal(self.reported, internal)
+
+    def _hidden(self) -> None:
+        """What anyone may know of hidden cells."""
+        names = self.programme.suppressed
+        if names:
+            entries = {name: self.shelf.extras(name)["hidden"] for name in names}
+            write_text(self.shelf.stage / SUPPRESSION, public_text(entries))
+
+    def _key(self, table: str | None) -> ReleaseKey:
+        """The key of the digests of a table; None for the release as a whole."""
+        programme = self.programme
+        source = programme.main if table is None else programme.source_of(table)
+        return self.inputs.release_keys[source.name]
+
+    def _versions(self) -> dict[str, str | None]:
+        """The version of the data of each source, if there are several."""
+        if not self.programme.document.sources:
+            return {}
+        return {name: source.records.version for name, source in self.programme.sources.items()}
+
+    @property
+    def title(self) -> Mapping[str, str]:
+        """The heading of the release."""
+        return self.programme.document.title or {"en": self.programme.path.stem}
+
+    def _pages(self) -> None:
+        from discreet.publication import write_report
+
+        names = list(self.programme.tables)
+        pages = report_files(self.programme)
+        for file, language in zip(pages, self.programme.languages, strict=True):
+            write_report(
+                (self.shelf.table(name) for name in names),
+                self.shelf.stage / file,
+                title=self.title,
+                language=language,
+                files=self._links(language),
+            )
+
+    def _workbooks(self) -> None:
+        """Many tables in one workbook per language, with an index sheet."""
+        from discreet.publication import write_workbook
+
+        files = workbook_files(self.programme)
+        for file, language in zip(files, self.programme.languages, strict=False):
+            write_workbook(
+                (self.shelf.table(name) for name in workbook_tables(self.programme)),
+                self.shelf.stage / file,
+                title=self.title,
+                language=language,
+            )
+
+    def _decisions(self) -> None:
+        """What was decided about table parts, without a single true value."""
+        if not decision_files(self.inputs):
+            return
+        content = {
+            "format": "discreet-part-decisions",
+            "format_version": 1,
+            "tables": {name: self.shelf.extras(name)["decisions"] for name in self.programme.noisy},
+        }
+        text = json.dumps(content, ensure_ascii=False, indent=2)
+        write_text(self.shelf.stage / DECISIONS, text + "\n")
+
+    def _quality(self, internal: Path | None) -> None:
+        from discreet.release.report import write_quality
+
+        if not quality_files(self.programme):
+            return
+        every = {name: self.shelf.extras(name) for name in self.programme.noisy}
+        write_quality(
+            quality_of(every, {name: self._key(name) for name in every}),
+            self.shelf.stage,
+            title=self.title,
+            languages=self.programme.languages,
+            internal=internal,
+        )
+
+    def _manifest(self, released: list[ReleasedTable]) -> None:
+        document, stage = self.programme.document, self.shelf.stage
+        text = manifest(
+            released,
+            title=self.title,
+            date=document.date,
+            data_version=self.programme.data.version,
+            sources=self._versions(),
+            languages=self.programme.languages,
+            reports={
+                file: file_digest(self.shelf.stage / file) for file in about_files(self.inputs)
+            },
+        )
+        write_text(stage / MANIFEST, text)
+
+    def _links(self, language: str) -> dict[str, list[Path]]:
+        """Per table, its files in one language, as they will stand beside the page."""
+        return {
+            name: [
+                self.shelf.stage / file
+                for file, _, spoken in outputs(
+                    name, self.programme.tables[name].formats or [], self.programme.languages
+                )
+                if spoken == language
+            ]
+            for name in self.programme.tables
+        }
+
+    def released(self, name: str, *, fresh: bool = False) -> ReleasedTable:
+        """What there is of a table."""
+        table = self.shelf.outline(name)
+        return ReleasedTable(
+            name=name,
+            title=table.title(self.programme.languages[0]),
+            source=self.programme.source_of(name).name if self.programme.document.sources else "",
+            by=tuple(dimension.name for dimension in table.spanning),
+            figures=tuple(figure.name for figure in table.figures),
+            cells=table.grid_size,
+            digests=table.provenance.digests,
+            files=self.shelf.files(name),
+            fresh=fresh,
+        )

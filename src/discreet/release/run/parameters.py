@@ -1,0 +1,354 @@
+"""The parameters of a release: from the files a programme names, or from a package.
+
+In: a programme, or a TOML file with less than one whose parameters are to be packed, and
+through it perturbation tables and, if asked for, the secret of the record keys. Out:
+`Parameters` (SECRET), or problems placed at the keys of the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from discreet.errors import DiscreetError, PerturbationError, Problem
+from discreet.release.programme.file import Programme, load, nearest, raise_problems
+from discreet.release.programme.parameter_checks import (
+    check_figures,
+    check_parameters,
+    check_thresholds,
+)
+from discreet.release.programme.problems import is_reported, problems_of, warnings_about
+from discreet.release.programme.toml_lines import KeyPath, dotted
+
+if TYPE_CHECKING:
+    from discreet.microdata import Secret
+    from discreet.protection.noise import (
+        MagnitudeNoise,
+        MagnitudePerturbationTable,
+        PerturbationTable,
+    )
+    from discreet.release.packages import Parameters
+
+__all__ = [
+    "Opener",
+    "noise_warnings",
+    "not_yet_known",
+    "open_parameters_of",
+    "parameter_warnings",
+    "present",
+    "read_parameters",
+    "unused_noise",
+    "warnings_about_parameters",
+]
+
+_Thing = TypeVar("_Thing")
+
+
+def not_yet_known(known: list[Problem], found: list[Problem]) -> list[Problem]:
+    """Problems at places where none was known yet: one mistake is reported once."""
+    places = {problem.where for problem in known}
+    return [problem for problem in found if problem.where not in places]
+
+
+@dataclass
+class Opener:
+    """Opens one thing after another and collects what is wrong with each."""
+
+    programme: Programme
+    problems: list[Problem]
+
+    def attempt(self, path: KeyPath, read: Callable[[Programme], _Thing | None]) -> _Thing | None:
+        """What `read` gives; None, and problems at the key, if it fails."""
+        try:
+            return read(self.programme)
+        except DiscreetError as error:
+            self.problems += not_yet_known(self.problems, problems_of(error, self.programme, path))
+            return None
+
+
+def present(programme: Programme, name: str | None) -> Path | None:
+    """A named file, unless it is missing (which the checks have reported)."""
+    if name is None:
+        return None
+    path = programme.file(name)
+    return path if path.is_file() else None
+
+
+def open_parameters_of(opener: Opener) -> Parameters | None:
+    """The parameters of a programme; None, and problems, if they cannot be had."""
+    programme = opener.programme
+    if programme.document.parameters is not None:
+        parameters = opener.attempt(("parameters", "package"), _open_package)
+        if parameters is not None:
+            opener.problems += _fits_programme(programme, parameters)
+            opener.problems += [
+                problem for _, problem in check_thresholds(programme, parameters.parts)
+            ]
+        return parameters
+    ptable = opener.attempt(("perturbation", "table"), _read_perturbation_table)
+    if ptable is not None:
+        opener.attempt(("keys", "grid"), partial(_fit_grid, ptable))
+    tables: dict[str, MagnitudePerturbationTable] = {}
+    for column in programme.magnitudes:
+        path: KeyPath = ("magnitudes", column, "table")
+        table = opener.attempt(path, partial(_read_magnitude_table, column))
+        if table is not None:
+            tables[column] = table
+            if not _doubtful(opener, column):
+                opener.attempt(("magnitudes", column), partial(_noise_of, column, table))
+    if ptable is None or opener.problems:
+        return None
+    return opener.attempt((), partial(_joined, ptable, tables))
+
+
+def _read_perturbation_table(programme: Programme) -> PerturbationTable | None:
+    from discreet.protection.noise import PerturbationTable
+
+    entry = programme.perturbation
+    path = present(programme, entry.table)
+    if path is None:
+        return None
+    table = PerturbationTable.read(path, format=entry.format, zeros=entry.zeros == "table")
+    if entry.zeros == "table" and not table.changes_zeros:
+        raise PerturbationError(
+            "the perturbation table holds no noise for zeros",
+            code="zeros",
+            hint='use zeros = "keep", or a table with such a row 0',
+        )
+    return table
+
+
+def _fit_grid(table: PerturbationTable, programme: Programme) -> None:
+    """Raise unless the perturbation table can be used with the key grid."""
+    nothing = np.zeros(1, dtype=np.int64)
+    table.lookup(nothing, nothing, programme.keys.grid)
+
+
+def _read_magnitude_table(column: str, programme: Programme) -> MagnitudePerturbationTable | None:
+    from discreet.protection.noise import MagnitudePerturbationTable
+
+    entry = programme.magnitudes[column]
+    path, small = (present(programme, name) for name in (entry.table, entry.small_table))
+    if path is None or (entry.small_table is not None and small is None):
+        return None
+    table = MagnitudePerturbationTable.read(path)
+    if small is None:
+        return table
+    return MagnitudePerturbationTable.joined(
+        table, MagnitudePerturbationTable.read(small, kind="small"), name=table.name
+    )
+
+
+def _doubtful(opener: Opener, column: str) -> bool:
+    """Whether something is wrong with the description of a noise already."""
+    section = dotted(("magnitudes", column))
+    return any(section in problem.where for problem in opener.problems)
+
+
+def _noise_of(
+    column: str, table: MagnitudePerturbationTable, programme: Programme
+) -> MagnitudeNoise:
+    from discreet.release.packages import Magnitude
+
+    magnitude = Magnitude(programme.magnitudes[column], table)
+    magnitude.rules()
+    return magnitude.noise()
+
+
+def _joined(
+    ptable: PerturbationTable, tables: Mapping[str, Any], programme: Programme
+) -> Parameters:
+    from discreet.release.packages import parameters_of
+
+    return parameters_of(sections_of(programme), ptable, tables)
+
+
+def sections_of(programme: Programme) -> dict[str, Any]:
+    """The sections of a programme that are parameters, as plain values."""
+    document = programme.document
+    official = document.defaults.official
+    return {
+        "perturbation": programme.perturbation.model_dump(),
+        "magnitudes": {column: entry.model_dump() for column, entry in document.magnitudes.items()},
+        "keys": programme.keys.model_dump(),
+        **({"parts": document.parts.model_dump()} if document.parts is not None else {}),
+        **({"figures": document.figures.model_dump()} if document.figures is not None else {}),
+        **({"official": official} if official else {}),
+    }
+
+
+def _open_package(programme: Programme) -> Parameters | None:
+    from discreet.release.packages import PackageKey, open_parameters
+
+    entry = programme.parameters
+    path = present(programme, entry.package)
+    files = (entry.key_file, entry.passphrase_file, entry.verify_key)
+    missing = any(name is not None and present(programme, name) is None for name in files)
+    opened_by = [name for name in (*files[:2], entry.passphrase_env) if name is not None]
+    if path is None or missing or len(opened_by) != 1:
+        return None
+    key_file, passphrase_file, verify_key = (present(programme, name) for name in files)
+    key = PackageKey.named(
+        key_file=key_file,
+        passphrase_env=entry.passphrase_env,
+        passphrase_file=passphrase_file,
+    )
+    return open_parameters(path, key=key, verify_key=verify_key)
+
+
+def _fits_programme(programme: Programme, parameters: Parameters) -> list[Problem]:
+    """What the programme asks for and the package does not have."""
+    problems = []
+    grid = programme.keys.grid
+    if ("keys", "grid") in programme.index.lines and grid.size != parameters.grid.size:
+        what = "this is not the key grid of the package"
+        problems.append(programme.problem(("keys", "grid"), what, "leave it out"))
+    known = list(parameters.magnitudes)
+    for name, table in programme.tables.items():
+        for figure, entry in table.figures.items():
+            if entry.of is not None and entry.of not in known:
+                what = f"the package has no noise for {entry.of!r}"
+                path: KeyPath = ("tables", name, "figures", figure, "of")
+                problems.append(programme.problem(path, what, nearest(entry.of, known)))
+    problems += _unusable(programme, parameters)
+    return [*problems, *_official_names(programme, parameters)]
+
+
+def _unusable(programme: Programme, parameters: Parameters) -> Iterator[Problem]:
+    """Keys that are to be made, without a secret; and zeros that cannot get noise."""
+    main = programme.main.keys
+    for source in programme.sources.values():
+        keys = source.keys
+        stated = [keys.secret_file, keys.secret_env, main.secret_file, main.secret_env]
+        if keys.id is not None and not any(stated) and parameters.secret is None:
+            what = "the package holds no secret to make record keys with"
+            hint = "name secret_file, or use data with record keys and column = …"
+            yield programme.problem((*source.keys_path, "id"), what, hint)
+    if parameters.rules.zeros == "table":
+        for name, table in programme.tables.items():
+            if table.weight:
+                what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
+                yield programme.problem(programme.setting(name, "weight"), what)
+
+
+def _official_names(programme: Programme, parameters: Parameters) -> list[Problem]:
+    """Variables in the package's rule for official figures that no table has."""
+    if not parameters.official:
+        return []
+    from discreet.tabulation.filters import parse_filter
+
+    named = {name.removesuffix(".level") for name in parse_filter(parameters.official).columns}
+    main = programme.main.name
+    spanning = programme.spanning(main)
+    hint = 'name a variable so, or set official = "" in [defaults]'
+    what = "the official figures of the package name {!r}, which no table is spanned by"
+    following = [
+        name
+        for name, table in programme.tables.items()
+        if table.official is None and programme.source_of(name).name == main
+    ]
+    path: KeyPath = ("parameters", "package")
+    return [
+        programme.problem(path, what.format(name), hint)
+        for name in (sorted(named - spanning) if following else [])
+    ]
+
+
+def noise_warnings(parameters: Parameters) -> tuple[str, ...]:
+    """Warnings about noise of magnitudes that looks like noise of counts."""
+    return tuple(
+        f"the table of [magnitudes.{column}] has the form of a perturbation table for counts; "
+        "check that it is meant for magnitudes"
+        for column, magnitude in parameters.magnitudes.items()
+        if magnitude.table.resembles_counts
+    )
+
+
+def unused_noise(programme: Programme) -> tuple[str, ...]:
+    """Warnings about noise that a programme describes and no table uses."""
+    used = {f.of for table in programme.tables.values() for f in table.figures.values()}
+    return tuple(
+        f"no table uses [magnitudes.{column}]"
+        for column in programme.magnitudes
+        if column not in used
+    )
+
+
+def parameter_warnings(programme: Programme) -> tuple[str, ...]:
+    """Warnings about files of parameters that others on this computer can read."""
+    names = [programme.perturbation.table]
+    for entry in programme.magnitudes.values():
+        names += [entry.table, entry.small_table]
+    files = dict.fromkeys(name for name in names if name is not None)
+    return tuple(text for name in files for text in warnings_about(programme.file(name)))
+
+
+def read_parameters(path: str | os.PathLike[str], *, with_secret: bool = False) -> Parameters:
+    """Read the parameters that a programme uses, and open the tables it names.
+
+    Args:
+        path: A programme, or a TOML file with its sections [perturbation], [magnitudes.*],
+            [parts], [figures], [keys] and `official` in [defaults]; others are not used.
+        with_secret: Take the secret of the record keys along.
+
+    Raises:
+        ProgrammeError: Lists every mistake with its line and key.
+
+    >>> read_parameters("no-such-programme.toml")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
+    """
+    programme, problems = load(path)
+    found = [*check_parameters(programme), *check_figures(programme)]
+    problems += [problem for key, problem in found if not is_reported(programme, key)]
+    problems += _unfit(programme, with_secret=with_secret)
+    opener = Opener(programme, problems)
+    parameters = open_parameters_of(opener) if programme.document.parameters is None else None
+    secret = opener.attempt(("keys",), _secret) if with_secret else None
+    raise_problems(str(path), problems)
+    assert parameters is not None
+    return dataclasses.replace(parameters, secret=secret)
+
+
+def warnings_about_parameters(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Warnings about files of parameters that others on this computer can read.
+
+    Args:
+        path: As for `read_parameters`.
+    """
+    return parameter_warnings(load(path)[0])
+
+
+def _unfit(programme: Programme, *, with_secret: bool) -> list[Problem]:
+    """Sections that parameters cannot do without, and those that make no sense here."""
+    document, keys = programme.document, programme.keys
+    problems = []
+    if document.parameters is not None:
+        what = "the parameters come from a package already"
+        problems.append(programme.problem(("parameters",), what, "hand that package on"))
+    elif document.perturbation is None and not is_reported(programme, ("perturbation",)):
+        what = "the section [perturbation] is missing"
+        problems.append(programme.problem(("perturbation",), what))
+    if with_secret and (keys.secret_file is None) == (keys.secret_env is None):
+        what = "exactly one of secret_file and secret_env is needed to hand the secret on"
+        problems.append(programme.problem(("keys", "secret_file"), what))
+    return problems
+
+
+def _secret(programme: Programme) -> Secret | None:
+    from discreet.microdata import Secret
+
+    keys = programme.keys
+    if (keys.secret_file is None) == (keys.secret_env is None):
+        return None  # reported above
+    if keys.secret_env is not None:
+        return Secret.from_env(keys.secret_env)
+    return Secret.from_file(programme.file(keys.secret_file or ""))

@@ -1,0 +1,392 @@
+"""`protect`: a table programme to a folder of protected tables.
+
+In: the path of a programme; through it records, perturbation tables and secret
+(confidential). Out: protected tables as files, pages about them and a list of them (public);
+one error that names every file that could not hold its table, before anything is counted.
+Nothing reaches the release folder before everything is complete.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, Problem, PublicationError
+from discreet.release.programme.file import Programme
+from discreet.release.programme.groups import Counts, groups
+from discreet.release.programme.variables import spanning_variables, total_codes
+from discreet.release.report.summary import MANIFEST, ReleaseSummary
+from discreet.release.run.counts import counted_tables
+from discreet.release.run.files import Writer, check_internal
+from discreet.release.run.inputs import Inputs, open_inputs
+from discreet.release.run.plan import (
+    RELEASE,
+    release_files,
+    report_files,
+    table_digests,
+    workbook_tables,
+)
+from discreet.release.run.protection import MadeTable, Protector, kept_extras
+from discreet.release.run.suppression import (
+    TableSuppression,
+    internal_entry,
+    is_current,
+    public_entries,
+)
+from discreet.release.state.memory import ReleaseState, table_statement
+from discreet.release.state.tables import same_pattern
+from discreet.tables import ProtectedTable
+
+if TYPE_CHECKING:
+    from discreet.classifications import Classification
+    from discreet.release.state.memory import ReleaseState
+
+__all__ = ["Progress", "check_formats", "check_grids", "protect"]
+
+#: Room for title, headings and row labels when the size of a sheet is checked.
+_HEADROOM = 100
+
+#: Every format holds tables of so few cells.
+_ALWAYS_FITS = 16_000
+
+
+def check_grids(
+    programme: Programme, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Refuse complete grids that a format cannot hold before anything is counted.
+
+    Args:
+        programme: The programme.
+        names: The tables.
+        spanning: Per source and name in a table's `by`, what spans the table.
+    """
+    problems: list[Problem] = []
+    for name in names:
+        entry = programme.tables[name]
+        if not entry.complete:
+            continue
+        of_source = spanning[programme.source_of(name).name]
+        sizes = [_size(of_source[variable]) for variable in entry.by or []]
+        shown = [figure for figure in entry.figures.values() if not figure.hidden]
+        several = len(entry.values) if entry.suppressed else len(shown)
+        sizes += [several] if several > 1 else []
+        rows, columns = 1, sizes[-1] if len(sizes) > 1 else 1
+        for size in sizes[:-1] or sizes:
+            rows *= size
+        problems += _too_large(programme, name, rows, columns)
+    _raise(problems)
+
+
+def check_formats(programme: Programme, shelf: ReleaseState) -> None:
+    """Refuse formats that cannot hold a table before any file is written."""
+    from discreet.publication import CELL_LIMIT
+    from discreet.publication.layout import lay_out
+
+    problems: list[Problem] = []
+    for name, entry in programme.tables.items():
+        outline = shelf.outline(name)
+        laid_out = {"xlsx", "html"} & set(_kinds(programme, name))
+        if not laid_out or outline.grid_size <= _ALWAYS_FITS:
+            continue
+        if entry.complete and outline.grid_size > CELL_LIMIT:
+            rows, columns = outline.grid_size, 1
+        else:
+            table = shelf.table(name)
+            rows, columns = lay_out(table, complete=entry.complete).shape
+        problems += _too_large(programme, name, rows, columns)
+    _raise(problems)
+
+
+def _size(spanning: Any) -> int:
+    """Number of codes; 1 at least where the data decide."""
+    if isinstance(spanning, str):
+        return 1
+    trees: Sequence[Classification] = spanning if isinstance(spanning, list) else [spanning]
+    return 1 + sum(len(tree) - 1 for tree in trees)
+
+
+def _kinds(programme: Programme, name: str) -> list[str]:
+    """The formats of a table, and that of the workbook it stands in."""
+    also = ["xlsx"] if name in workbook_tables(programme) else []
+    return list(dict.fromkeys([*(programme.tables[name].formats or []), *also]))
+
+
+def _too_large(programme: Programme, name: str, rows: int, columns: int) -> Iterator[Problem]:
+    from discreet.publication import check_shape
+
+    for kind in _kinds(programme, name):
+        room = _HEADROOM if kind == "xlsx" else 0
+        try:
+            check_shape(kind, rows, columns, where=name)
+            if rows > columns:
+                check_shape(kind, rows + room, 1, where=name)
+        except PublicationError as error:
+            yield Problem(error.what, name, error.hint)
+
+
+def _raise(problems: Sequence[Problem]) -> None:
+    if problems:
+        raise PublicationError(
+            f"{len(problems)} files could not hold their tables",
+            code="too-large",
+            where="formats",
+            hint=problems[0].hint,
+            problems=problems,
+        )
+
+
+#: Called with the steps done, the steps to do, and what has just been done.
+Progress = Callable[[int, int, str], None]
+
+
+def protect(
+    programme: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    resume: bool = True,
+    internal: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> ReleaseSummary:
+    """Carry out a table programme.
+
+    Tables that an earlier run made of the same data, by the same rules, are not
+    made again. A run that fails leaves the release folder as it was; one that is
+    interrupted is taken up by the next.
+
+    Args:
+        programme: The programme file.
+        out: The folder of the release; made if there is none.
+        resume: False makes every table anew.
+        internal: The folder of the internal report on quality, which is CONFIDENTIAL;
+            None for the one that the programme names, if any.
+        progress: Called after each step with steps done, steps to do, and a name.
+
+    >>> protect("no-such-programme.toml", "release")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: the programme
+    cannot be read (No such file or directory)
+      Hint: give the path of a TOML file
+    """
+    inputs = open_inputs(programme)
+    inside = _internal_folder(inputs, internal)
+    check_internal(inside, Path(out))
+    shelf = ReleaseState(Path(out), inputs.programme.name)
+    with shelf.opened():
+        try:
+            shelf.check_free(release_files(inputs))
+            release = _Release(inputs, shelf, resume=resume, internal=inside)
+            release.start(progress)
+            release.tabulate_and_protect()
+            release.writer.reported = release.reported
+            check_formats(inputs.programme, shelf)
+            release.writer.tables(release.step)
+            release.writer.about(inside)
+            release.step("report")
+        except DiscreetError:
+            shelf.undo()
+            raise
+        removed = shelf.forget(set(shelf.names()) - {*inputs.programme.tables, RELEASE})
+        shelf.publish()
+        return release.summary(removed)
+
+
+def _internal_folder(inputs: Inputs, given: str | os.PathLike[str] | None) -> Path | None:
+    """Where the internal report goes; what the call says comes before the programme."""
+    if given is not None:
+        return Path(given)
+    named = inputs.programme.document.quality.internal
+    return None if named is None else inputs.programme.file(named)
+
+
+class _Release:
+    """The steps of a release."""
+
+    def __init__(
+        self, inputs: Inputs, shelf: ReleaseState, *, resume: bool, internal: Path | None
+    ) -> None:
+        self.inputs = inputs
+        self.programme = inputs.programme
+        self.shelf = shelf
+        self.digests = table_digests(inputs)  # reads the data once
+        self.writer = Writer(inputs, shelf, digests=self.digests, resume=resume)
+        self.found: set[str] = set()
+        self.pending = self._pending(resume, internal)
+        self.reported: list[Any] = []
+        self.later: list[str] = []
+        self.progress: Progress | None = None
+        self.done = self.steps = 0
+
+    @property
+    def quality(self) -> bool:
+        """Whether there is to be a report on quality."""
+        return self.programme.document.quality.enabled
+
+    def made(self, name: str) -> bool:
+        """Whether an earlier run has made a table, with all that is needed of it."""
+        held = self.shelf.holds(name, self.digests[name])
+        if self.programme.tables[name].suppressed:
+            return held
+        return held and ("quality" in self.shelf.extras(name) or not self.quality)
+
+    def _pending(self, resume: bool, internal: Path | None) -> list[str]:
+        """The tables to be made: tables that share cells are made together or not at all."""
+        programme = self.programme
+        if not resume:
+            return list(programme.tables)
+        wanted = {name for name in programme.tables if not self.made(name)}
+        hiding = {name: self.digests[name] for name in programme.suppressed}
+        # What the internal report says is true values: nothing here remembers it.
+        stale = internal is not None and hiding and not is_current(internal, hiding)
+        if stale and programme.suppression.time_limit is None:
+            wanted |= set(hiding)
+        for group in groups(programme):
+            wanted |= set(group) if wanted & set(group) else set()
+        return [name for name in programme.tables if name in wanted]
+
+    def start(self, progress: Progress | None) -> None:
+        """Say how many steps there are."""
+        self.progress = progress
+        self.steps = len(self.pending) + len(self.programme.tables) + 1
+
+    def step(self, what: str) -> None:
+        """Say what has been done."""
+        self.done += 1
+        if self.progress is not None:
+            self.progress(self.done, self.steps, what)
+
+    def tell(self, what: str) -> None:
+        """Say what is being done."""
+        if self.progress is not None:
+            self.progress(self.done, self.steps, what)
+
+    def tabulate_and_protect(self) -> None:
+        """Count the pending tables in shared passes and protect each as it comes."""
+        if not self.pending:
+            return
+        programme, inputs = self.programme, self.inputs
+        spanning = self.spanning()
+        check_grids(programme, self.pending, spanning)
+        data_digests = {name: key.digest("data") for name, key in inputs.release_keys.items()}
+        anonymous = frozenset(name for name in spanning if inputs.guessable(name))
+        protector = Protector(
+            inputs,
+            digests=self.digests,
+            data_digests=data_digests,
+            totals=total_codes(programme, inputs.trees),
+            anonymous=anonymous,
+        )
+        hider = TableSuppression(
+            inputs, digests=self._printed(data_digests, anonymous), tell=self.tell
+        )
+        waiting: dict[str, Counts] = {}
+        for name, counts in counted_tables(inputs, self.pending, spanning):
+            if programme.tables[name].suppressed:
+                waiting[name] = counts
+                self._hide(hider, waiting, spanning)
+                continue
+            self.keep(protector.made(name, counts))
+            self.step(name)
+        self.later += hider.unused() if programme.suppressed else ()
+
+    def _printed(
+        self, data: Mapping[str, str], anonymous: frozenset[str]
+    ) -> dict[str, dict[str, str]]:
+        """The digests to print with tables of hidden cells: none that could be found by trial."""
+        found = {}
+        for name in self.programme.suppressed:
+            source = self.programme.source_of(name).name
+            if source not in anonymous and source in data:
+                found[name] = {"programme": self.digests[name], "data": data[source]}
+        return found
+
+    def _hide(
+        self,
+        hider: TableSuppression,
+        waiting: dict[str, Counts],
+        spanning: Mapping[str, Mapping[str, Any]],
+    ) -> None:
+        """Protect the groups of tables that are counted completely."""
+        for group in groups(self.programme):
+            if not set(group) <= set(waiting):
+                continue
+            own = {name: waiting.pop(name) for name in group}
+            judged = hider.judged(own, spanning[self.programme.source_of(group[0]).name])
+            for done in hider.hidden(judged, hider.past(group)):
+                self.reported.append(internal_entry(done, self.digests))
+                if not all(each.pattern.complete for each in done.by_value.values()):
+                    names = ", ".join(done.tables)
+                    self.later.append(f"the time limit ended the search for {names}; it is safe")
+                told = public_entries(done, self.programme.suppression.reasons)
+                for name, table in done.tables.items():
+                    self._warn_of_change(name, table)
+                    # Nothing confidential is remembered.
+                    extras = {"decisions": None, "about": table_statement(self.programme, name)}
+                    self.shelf.put(table, self.digests[name], {**extras, "hidden": told[name]})
+                    self.step(name)
+
+    def _warn_of_change(self, name: str, table: ProtectedTable) -> None:
+        """Two patterns of one table open each other, if both are published."""
+        if name not in self.shelf.names() or not self.shelf.files(name):
+            return
+        before = self.shelf.table(name)
+        if not same_pattern(before, table):
+            self.later.append(
+                f"other cells of {name} are hidden than by the run before; if that was published, "
+                "keep it and name its folder under [suppression] earlier"
+            )
+
+    def spanning(self) -> dict[str, dict[str, Any]]:
+        """Per source, what spans the pending tables that count its records."""
+        programme, inputs = self.programme, self.inputs
+        names: dict[str, list[str]] = {}
+        for table in self.pending:
+            source = programme.source_of(table).name
+            names.setdefault(source, []).extend(programme.tables[table].by or [])
+        return {
+            source: spanning_variables(programme, every, inputs.trees, inputs.records[source])
+            for source, every in names.items()
+        }
+
+    def keep(self, made: MadeTable) -> None:
+        """Put a table on the shelf, with what is to be said about it later."""
+        name = made.protected.name
+        key = self.inputs.release_keys[self.programme.source_of(name).name]
+        extras = kept_extras(made, key, quality=self.quality)
+        extras["about"] = table_statement(self.programme, name)
+        self.shelf.put(made.protected, self.digests[name], extras)
+        if self.inputs.parameters.rules.found_codes == "list":
+            # A code list that comes from the data tells of each code that it occurs.
+            self.found |= {
+                dimension.name
+                for table in made.counts.values()
+                for dimension in table.dimensions
+                if bool(dimension.found.any())
+            }
+
+    def summary(self, removed: Sequence[str]) -> ReleaseSummary:
+        """What there is now."""
+        tables = [
+            self.writer.released(name, fresh=name in self.pending) for name in self.programme.tables
+        ]
+        return ReleaseSummary(
+            out=self.shelf.out,
+            tables=tuple(tables),
+            report=self.shelf.out / report_files(self.programme)[0],
+            manifest=self.shelf.out / MANIFEST,
+            removed=tuple(sorted(removed)),
+            warnings=self._warnings(),
+        )
+
+    def _warnings(self) -> tuple[str, ...]:
+        known = (*self.inputs.warnings, *dict.fromkeys(self.later))
+        if not self.found:
+            return known
+        names = ", ".join(sorted(self.found))
+        return (
+            *known,
+            f"the codes of {names} are those found in the data, so a listed code tells that it "
+            'occurs; state them under [variables], or set found_codes = "hide"',
+        )

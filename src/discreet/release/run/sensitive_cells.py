@@ -1,0 +1,220 @@
+"""From counts to sensitive cells: the rules and marks of a programme, applied. CONFIDENTIAL.
+
+In: the counts behind a table, and what the programme says of it. Out: per value what
+`discreet.primary` finds, with errors placed at the keys of the programme.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import DiscreetError, ProgrammeError
+from discreet.release.programme.file import Programme
+from discreet.release.programme.groups import Counts, all_of
+from discreet.release.programme.problems import problems_of
+from discreet.release.programme.rules import RuleSet
+from discreet.release.programme.schema import COUNT, TableEntry
+from discreet.release.programme.toml_lines import KeyPath
+
+if TYPE_CHECKING:
+    from discreet.rules import Marks, Primary
+    from discreet.tables import Table
+
+__all__ = [
+    "PrimaryJudge",
+    "column_of",
+    "counted_holdings",
+    "needed",
+    "rules_of",
+    "strictest",
+    "wanted_values",
+]
+
+
+def column_of(value: str, weight: str | None) -> str | None:
+    """What a value is called by the methods of suppression: None for counts."""
+    if value != COUNT:
+        return value
+    return "weight" if weight else None
+
+
+def wanted_values(programme: Programme, entry: TableEntry) -> dict[str, int]:
+    """The columns to be summed for a suppressed table, and how many contributions of each."""
+    contributions = rules_of(programme, entry).contributions
+    columns = [value for value in entry.values if value != COUNT]
+    columns += [entry.shadow] if entry.shadow is not None else []
+    cost = programme.suppression.cost.of
+    columns += [cost] if cost not in ("value", "count", "unity", "distance") else []
+    return dict.fromkeys(columns, contributions)
+
+
+def rules_of(programme: Programme, entry: TableEntry) -> RuleSet:
+    """The rules of a table."""
+    return RuleSet(programme.document.rules[entry.rules or ""])
+
+
+@dataclass(frozen=True)
+class PrimaryJudge:
+    """Applies rules and marks to the tables of a programme. CONFIDENTIAL results.
+
+    Args:
+        programme: The programme.
+    """
+
+    programme: Programme
+
+    def primaries(
+        self, name: str, entry: TableEntry, counts: Counts, holdings: Table | None
+    ) -> list[Primary]:
+        """What is sensitive in a table of the programme, for each of its values.
+
+        Args:
+            name: Its name.
+            entry: What the programme says of it.
+            counts: Its true counts, and those of who asked for protection.
+            holdings: Its holdings, if rules look at them.
+        """
+        try:
+            marks = self.marks(name, entry)
+        except DiscreetError as error:
+            raise self._placed(error, ("tables", name, "marks")) from None
+        return [
+            self._primary(name, entry, value, counts, holdings, marks) for value in entry.values
+        ]
+
+    def _primary(
+        self,
+        name: str,
+        entry: TableEntry,
+        value: str,
+        counts: Counts,
+        holdings: Table | None,
+        marks: Marks,
+    ) -> Primary:
+        try:
+            return self.judged(entry, value, counts, holdings, marks)
+        except DiscreetError as error:
+            own = error.code == "marks" and entry.marks
+            key: KeyPath = ("tables", name, "marks") if own else ("tables", name)
+            raise self._placed(error, key) from None
+
+    def judged(
+        self,
+        entry: TableEntry,
+        value: str,
+        counts: Counts,
+        holdings: Table | None,
+        marks: Marks | None = None,
+    ) -> Primary:
+        """What rules and marks find in one value of a table.
+
+        Args:
+            entry: Filter, weight, rules and shadow variable.
+            value: The value.
+            counts: The true counts, and those of who asked for protection.
+            holdings: The holdings, if rules look at them.
+            marks: What people decided.
+        """
+        from discreet.rules import primary
+
+        rules = rules_of(self.programme, entry)
+        asked = {where: counts[all_of(entry.where, where)] for where in rules.requests}
+        column = None if value == COUNT else value
+        found = primary(
+            counts[all_of(entry.where)],
+            rules.rules(counts=column is None, asked=asked),
+            value=column,
+            marks=marks,
+            holdings=holdings,
+            shadow=entry.shadow if column is not None else None,
+            weighted=rules.entry.weighted,
+            levels=rules.entry.levels,
+            manual_range=float(rules.entry.manual_range),
+            unit=10.0 ** -self.decimals(value, entry.weight),
+            unmatched=self.programme.suppression.unmatched,
+        )
+        return dataclasses.replace(found, value=column_of(value, entry.weight))
+
+    def decimals(self, value: str, weight: str | None) -> int:
+        """Digits after the decimal point of a value; counts have none, sums of weights may."""
+        stated = self.programme.document.values.get(value)
+        return 0 if stated is None or column_of(value, weight) is None else stated.decimals
+
+    def marks(self, name: str, entry: TableEntry) -> Marks:
+        """The marks of a table, from files and from the programme."""
+        from discreet.argus import read_hst
+        from discreet.rules import Mark, Marks
+
+        found: list[Mark] = []
+        for number, stated in enumerate(entry.marks):
+            if stated.file is not None:
+                path = self.programme.file(stated.file)
+                found += read_hst(path, entry.by or [], separator=stated.separator)
+                continue
+            where = self.programme.problem(("tables", name, "marks", number), "").where
+            found.append(Mark(cells=stated.cells or {}, where=where, **stated.decisions))
+        return Marks(found, f"tables.{name}.marks")
+
+    def _placed(self, error: DiscreetError, key: KeyPath) -> ProgrammeError:
+        """The error, with the key of the programme that it belongs to."""
+        problems = problems_of(error, self.programme, key)
+        single = len(problems) == 1
+        return ProgrammeError(
+            problems[0].what if single else error.what,
+            code=error.code,
+            where=f"{self.programme.path}, {problems[0].where}" if single else str(key[1]),
+            hint=problems[0].hint if single else error.hint,
+            problems=() if single else problems,
+        )
+
+
+def strictest(found: Sequence[Primary]) -> Primary:
+    """What several sets of rules say together about the cells of one table."""
+    sensitive = np.any([each.sensitive for each in found], axis=0)
+    first = found[0]
+    levels: dict[str, Any] = {
+        name: np.max([getattr(each, name) for each in found], axis=0)
+        for name in ("lower", "upper", "sliding")
+    }
+    reasons = [np.where(each.sensitive, each.reason, 0) for each in found]
+    reason = reasons[0]
+    for other in reasons[1:]:
+        reason = np.where(reason == 0, other, reason)
+    return dataclasses.replace(
+        first,
+        verdict=sensitive.astype(np.int8),
+        reason=reason.astype(np.int8),
+        rules=np.concatenate([each.rules for each in found]),
+        **levels,
+    )
+
+
+def counted_holdings(
+    records: Any, spanning: Sequence[Any], entry: TableEntry, rules: RuleSet, name: str
+) -> Table | None:
+    """The holdings of a table, if its rules look at them."""
+    if not rules.holdings or not entry.holdings:
+        return None
+    from discreet.rules import count_holdings
+
+    values = [value for value in entry.values if value != COUNT]
+    shadow = [entry.shadow] if entry.shadow is not None else []
+    return count_holdings(
+        records,
+        list(spanning),
+        holding=entry.holdings,
+        values=list(dict.fromkeys([*values, *shadow])),
+        contributions=rules.contributions,
+        where=entry.where or None,
+        name=name,
+    )
+
+
+def needed(rules: RuleSet, where: str | None) -> Mapping[str, str]:
+    """The filters whose counts a table needs, by themselves: its own, and those of requests."""
+    return {all_of(where, each): each for each in ("", *rules.requests)}

@@ -1,0 +1,400 @@
+"""Tables with hidden cells: from true counts to what is published, and what is said of it.
+
+In: the counts behind a group of tables that may share cells, and earlier releases
+(CONFIDENTIAL). Out: protected tables; numbers of hidden cells, public; the internal report,
+CONFIDENTIAL. Tables that do share cells are one system, in which every sensitive cell is
+proven to be protected. The public part has no value, no cost, no proof – a proof is a digest
+over true values, and could be tried out – and does not say how cells were chosen, for who
+knows that can infer more than from a pattern alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import DiscreetError, SuppressionError
+from discreet.files import write_text
+from discreet.release.programme.groups import Counts, all_of
+from discreet.release.programme.schema import COUNT
+from discreet.release.run.annotations import universe_of, with_provenance, with_remarks
+from discreet.release.run.earlier_tables import RecountedTable, recounted_tables
+from discreet.release.run.inputs import Inputs
+from discreet.release.run.sensitive_cells import PrimaryJudge, column_of, counted_holdings, rules_of
+from discreet.tables import Figure, ProtectedTable, Table
+from discreet.tables.figures import figure_dimension
+
+if TYPE_CHECKING:
+    from discreet.protection.suppression import Knowledge, SharedSuppression, Suppression
+    from discreet.protection.suppression.publish.report import PartHidden
+    from discreet.rules import Primary
+
+__all__ = [
+    "INTERNAL",
+    "SensitiveTable",
+    "SuppressedTables",
+    "TableSuppression",
+    "components",
+    "internal_entry",
+    "is_current",
+    "public_entries",
+    "public_text",
+    "write_internal",
+]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SensitiveTable:
+    """A table of a programme with its sensitive cells (confidential).
+
+    Args:
+        name: Its name.
+        table: Its true values.
+        primaries: What is sensitive, for each of its values.
+    """
+
+    name: str
+    table: Table
+    primaries: Sequence[Primary]
+
+    def __repr__(self) -> str:
+        return f"<SensitiveTable {self.name} (confidential)>"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SuppressedTables:
+    """Tables that share cells, protected together (confidential, but for the tables).
+
+    Args:
+        tables: Name → what is published.
+        by_value: Value → pattern and proof, over all the tables that have it.
+        earlier: Names of the earlier tables that were respected.
+    """
+
+    tables: Mapping[str, ProtectedTable]
+    by_value: Mapping[str, Suppression]
+    earlier: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<SuppressedTables (confidential): {', '.join(self.tables)}>"
+
+
+class TableSuppression:
+    """Protects the tables of one release that have hidden cells. CONFIDENTIAL.
+
+    Args:
+        inputs: What the release is made from.
+        digests: Per table, what is printed of its provenance.
+        tell: Is told what is being done; costs of patterns are true values and not told.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        *,
+        digests: Mapping[str, Mapping[str, str]] | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self.inputs = inputs
+        self.programme = inputs.programme
+        self.digests = digests or {}
+        self.tell = tell
+        self.judge = PrimaryJudge(inputs.programme)
+        self.used: set[str] = set()
+
+    def judged(
+        self, counts: Mapping[str, Counts], spanning: Mapping[str, Any]
+    ) -> list[SensitiveTable]:
+        """Tables with their sensitive cells.
+
+        Args:
+            counts: Per table, its true counts.
+            spanning: Per name in a table's `by`, what spans the table.
+        """
+        found = []
+        for name, own in counts.items():
+            entry = self.programme.tables[name]
+            records = self.inputs.records[self.programme.source_of(name).name]
+            by = [spanning[variable] for variable in entry.by or []]
+            holdings = counted_holdings(records, by, entry, rules_of(self.programme, entry), name)
+            primaries = self.judge.primaries(name, entry, own, holdings)
+            table = own[all_of(entry.where)]
+            found.append(SensitiveTable(name=name, table=table, primaries=primaries))
+        return found
+
+    def past(self, names: Sequence[str]) -> list[RecountedTable]:
+        """The earlier tables that concern a group, counted anew."""
+        source = self.programme.source_of(names[0]).name
+        single = len(self.programme.sources) == 1
+        before = [t for t in self.inputs.earlier if single or t.about["from"] == source]
+        return recounted_tables(self.inputs, names, before, self.inputs.records[source])
+
+    def hidden(
+        self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
+    ) -> list[SuppressedTables]:
+        """The tables of a group as they may be published, those that share cells together.
+
+        Args:
+            group: The tables.
+            past: Earlier tables about the same values.
+        """
+        self.used |= {each.before.name for each in past}
+        found = []
+        for own, before in components(group, past):
+            if own:
+                found.append(self._hidden(own, before))
+        return found
+
+    def _hidden(
+        self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
+    ) -> SuppressedTables:
+        from discreet.protection.suppression import SharedSuppression
+
+        names = ", ".join(each.name for each in group)
+        if self.tell is not None:
+            self.tell(f"hiding cells of {names}")
+        weight = self.programme.tables[group[0].name].weight
+        values = dict.fromkeys(v for each in group for v in self.programme.tables[each.name].values)
+        columns = {value: column_of(value, weight) for value in values}
+        try:
+            done = SharedSuppression.of(
+                [(each.table, list(each.primaries)) for each in group],
+                method=self.programme.suppression.method,
+                decimals_of={c: self.judge.decimals(v, weight) for v, c in columns.items() if c},
+                earlier_of={
+                    column: [one.as_earlier(value) for one in past if value in one.primaries]
+                    for value, column in columns.items()
+                },
+                **self._options(),
+            )
+        except SuppressionError as error:
+            raise self._placed(error, names) from None
+        return SuppressedTables(
+            tables=self._published(group, done),
+            by_value={value: done.by_value[column] for value, column in columns.items()},
+            earlier=tuple(one.before.name for one in past),
+        )
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What attackers are taken to know beforehand."""
+        from discreet.protection.suppression import Knowledge
+
+        bounds = self.programme.suppression.bounds
+        below, above = (
+            None if share == "none" else share for share in (bounds.below, bounds.above)
+        )
+        return Knowledge(below=below, above=above, negative=bounds.negative)
+
+    def _options(self) -> dict[str, Any]:
+        """[suppression] as the options of `discreet.suppress`."""
+        from discreet.protection.suppression import Cost
+
+        stated = self.programme.suppression
+        cost: dict[str, Any] = stated.cost.model_dump(exclude_none=True)
+        if "distance" in cost:
+            cost["distance"] = tuple(cost["distance"])
+        return {
+            "cost": Cost(**cost),
+            "knowledge": self.knowledge,
+            "zero_cells": stated.zero_cells,
+            "singletons": stated.singletons,
+            "reasons": stated.reasons,
+            "intervals": stated.intervals,
+            "time_limit": stated.time_limit,
+            "seed": stated.seed,
+        }
+
+    def _published(
+        self, group: Sequence[SensitiveTable], done: SharedSuppression
+    ) -> dict[str, ProtectedTable]:
+        found = {}
+        for each, safe in zip(group, done.tables, strict=True):
+            entry = self.programme.tables[each.name]
+            titled = dataclasses.replace(
+                self._described(safe),
+                titles=entry.title,
+                universe=universe_of(self.programme, entry),
+            )
+            digests = self.digests.get(each.name, {})
+            table = with_provenance(self.programme, each.name, with_remarks(entry, titled), digests)
+            found[each.name] = table
+        return found
+
+    def _described(self, safe: ProtectedTable) -> ProtectedTable:
+        """The table with titles and units of its values."""
+        if not safe.figures:
+            return safe
+        figures = tuple(self._figure(figure) for figure in safe.figures)
+        if len(figures) == 1:
+            return dataclasses.replace(safe, figures=figures)
+        dimensions = (*safe.dimensions[:-1], figure_dimension(figures))
+        return dataclasses.replace(safe, figures=figures, dimensions=dimensions)
+
+    def _figure(self, figure: Figure) -> Figure:
+        value = COUNT if figure.name == "weight" else figure.name
+        stated = self.programme.document.values.get(value)
+        if stated is None:
+            return figure
+        return dataclasses.replace(figure, titles=stated.title, unit=stated.unit)
+
+    def _placed(self, error: SuppressionError, names: str) -> SuppressionError:
+        """The error, with the tables that were to be protected together."""
+        where = f"{self.programme.name}, {names}"
+        if len(error.problems) == 1:
+            first = error.problems[0]
+            place = f"{where}: {first.where}" if first.where else where
+            return SuppressionError(first.what, code=error.code, where=place, hint=first.hint)
+        return SuppressionError(
+            error.what, code=error.code, where=where, hint=error.hint, problems=error.problems
+        )
+
+    def unused(self) -> tuple[str, ...]:
+        """Warnings about earlier tables that had no part in anything."""
+        return tuple(
+            f"the earlier table {each.name} tells nothing about a table of this programme"
+            for each in self.inputs.earlier
+            if each.suppressed and each.name not in self.used
+        )
+
+
+def components(
+    group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
+) -> list[tuple[list[SensitiveTable], list[RecountedTable]]]:
+    """Tables that share cells, directly or by others between them, in the order given."""
+    from discreet.protection.suppression.problem.equal_cells import linked_cells
+
+    every: list[Any] = [*group, *past]
+    try:
+        cells = linked_cells([each.table for each in every]).cells
+    except DiscreetError:
+        return [(list(group), list(past))]  # protecting them together says what is wrong
+    number = list(range(len(every)))
+    user = np.full(max((int(part.max(initial=-1)) for part in cells), default=-1) + 1, -1)
+    for at, part in enumerate(cells):
+        for other in np.unique(user[part]).tolist():
+            if other >= 0 and number[at] != number[other]:
+                old, new = number[at], number[other]
+                number = [new if each == old else each for each in number]
+        user[part] = at
+    found: list[tuple[list[SensitiveTable], list[RecountedTable]]] = []
+    for label in dict.fromkeys(number):
+        members = [each for each, own in zip(every, number, strict=True) if own == label]
+        tables = [each for each in members if isinstance(each, SensitiveTable)]
+        found.append((tables, [each for each in members if isinstance(each, RecountedTable)]))
+    return found
+
+
+#: Names of the internal report, CONFIDENTIAL.
+INTERNAL = ("suppression-internal.json", "suppression-internal.txt")
+
+_FORMAT = "discreet-suppression"
+
+
+def public_entries(done: SuppressedTables, reasons: str) -> dict[str, dict[str, Any]]:
+    """What anyone may know of the hidden cells of each table.
+
+    Args:
+        done: The tables that were protected together.
+        reasons: Whether reasons are published: "none" keeps primary and secondary together.
+    """
+    from discreet.protection.suppression import report_on
+
+    values: dict[str, dict[str, Any]] = {name: {} for name in done.tables}
+    for value, suppression in done.by_value.items():
+        parts: dict[str, list[PartHidden]] = {}
+        for part in report_on(suppression).parts:
+            parts.setdefault(part.table, []).append(part)
+        for name, own in parts.items():
+            values[name][value] = _numbers(own, told=reasons != "none")
+    return {
+        name: {"values": told, "protected": True, "with": [n for n in done.tables if n != name]}
+        for name, told in values.items()
+    }
+
+
+def _numbers(parts: Sequence[PartHidden], *, told: bool) -> dict[str, Any]:
+    listed = [
+        {
+            "part": part.part,
+            "cells": part.cells,
+            "hidden": part.primary + part.secondary,
+            **({"primary": part.primary, "secondary": part.secondary} if told else {}),
+        }
+        for part in parts
+    ]
+    keys = ("cells", "hidden", *(("primary", "secondary") if told else ()))
+    return {**{key: sum(each[key] for each in listed) for key in keys}, "parts": listed}
+
+
+def public_text(entries: Mapping[str, Any]) -> str:
+    """The public report on all tables with hidden cells.
+
+    Args:
+        entries: Name of table → what anyone may know.
+    """
+    content = {"format": _FORMAT, "format_version": 1, "tables": dict(entries)}
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def internal_entry(done: SuppressedTables, digests: Mapping[str, str]) -> dict[str, Any]:
+    """Everything about tables that were protected together. CONFIDENTIAL.
+
+    Args:
+        done: The tables.
+        digests: The digests of the tables, by which a later run knows the report again.
+    """
+    from discreet.protection.suppression import report_on
+
+    reports = {value: report_on(each) for value, each in done.by_value.items()}
+    return {
+        "tables": {name: digests[name] for name in done.tables},
+        "earlier": list(done.earlier),
+        "values": {value: report.described() for value, report in reports.items()},
+        "text": {value: report.text() for value, report in reports.items()},
+    }
+
+
+def write_internal(entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Write the internal report, readable by its owner only. CONFIDENTIAL.
+
+    Args:
+        entries: One per system of tables.
+        folder: Its folder, outside of the release.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    systems = [{key: each[key] for key in each if key != "text"} for each in entries]
+    content = {"format": f"{_FORMAT}-internal", "format_version": 1, "systems": systems}
+    text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    lines = ["CONFIDENTIAL", ""]
+    for each in entries:
+        lines.append(f"Tables {', '.join(each['tables'])}")
+        if each["earlier"]:
+            lines.append(f"Published before: {', '.join(each['earlier'])}")
+        for value, words in each["text"].items():
+            lines += [f"Value {value}", words, ""]
+    write_text(folder / INTERNAL[0], text, private=True)
+    write_text(folder / INTERNAL[1], "\n".join(lines), private=True)
+
+
+def is_current(folder: Path, digests: Mapping[str, str]) -> bool:
+    """Whether the internal report there is about exactly these tables.
+
+    Args:
+        folder: The folder of the internal report.
+        digests: Name → digest of the tables with hidden cells.
+    """
+    try:
+        content = json.loads((folder / INTERNAL[0]).read_text("utf-8"))
+        told: dict[str, str] = {}
+        for system in content["systems"]:
+            told |= system["tables"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return told == dict(digests)

@@ -1,0 +1,565 @@
+"""The state of a release folder, so that interrupted work can be taken up again.
+
+In: protected tables and the files made of them, keyed digests of what they were made from.
+Out: the same, at a later run; and the tables of releases that were published before.
+The state is a folder of its own inside the release folder, locked while in use. Files are
+made there and moved to their places when all of them are complete. It holds protected
+tables, keyed digests and statistics that are sealed with the key of the release: nothing in
+it can be read that is confidential. A plain hash of a perturbation table could be found by
+trial; every digest is therefore keyed with the confidential data (and the secret, where
+there is one), and safe to publish.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from discreet.errors import MicrodataError, Problem, PublicationError
+from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, write_text
+from discreet.release.programme.file import Programme
+from discreet.release.programme.groups import quantities
+from discreet.release.programme.schema import COUNT
+from discreet.release.state.tables import cells_frame, described, rebuilt, with_cells, without_cells
+from discreet.tables import ProtectedTable
+
+if TYPE_CHECKING:
+    from discreet.microdata import Secret
+
+__all__ = [
+    "DIGEST_BYTES",
+    "FOLDER",
+    "EarlierTable",
+    "ReleaseKey",
+    "ReleaseState",
+    "RememberedTable",
+    "contradictions",
+    "file_digest",
+    "locked_folder",
+    "made_folder",
+    "read_release",
+    "related",
+    "remembered_tables",
+    "table_statement",
+]
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder; take it away again if the work fails and leaves it empty."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PublicationError(
+            f"the folder cannot be made ({error.strerror})",
+            code="output-folder",
+            where=str(folder),
+            hint="choose another place, or check the permissions",
+        ) from None
+    try:
+        check_writable(folder)
+        yield
+    finally:
+        for place in missing:
+            if any(place.iterdir()):
+                break
+            place.rmdir()
+
+
+@contextmanager
+def locked_folder(path: Path, out: Path) -> Iterator[None]:
+    """Hold a lock that the system releases when the process ends, however it ends."""
+    with path.open("ab") as file:
+        if not _taken(file.fileno()) or not _current(file.fileno(), path):
+            raise PublicationError(
+                "another run is writing to this folder",
+                code="output-locked",
+                where=str(out),
+                hint="wait until it has ended, or choose another folder",
+            )
+        try:
+            yield
+        finally:
+            with suppress(PermissionError):  # where open files cannot be removed
+                path.unlink(missing_ok=True)
+
+
+def _current(descriptor: int, path: Path) -> bool:
+    """Whether the lock is on the file that others find, not on one just removed."""
+    return path.exists() and os.path.samestat(os.fstat(descriptor), path.stat())
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+DIGEST_BYTES = 32
+
+_CONTEXT = b"discreet release 1"
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's content, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class ReleaseKey:
+    """The key of a release's digests; shows nothing of itself.
+
+    Args:
+        data: Digest of the data's content.
+        secret: The secret of the record keys, if they are made on the way.
+
+    >>> ReleaseKey(b"0" * 32)
+    <ReleaseKey>
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, data: bytes, secret: Secret | None = None) -> None:
+        extra = b"" if secret is None else secret.derive("discreet release digests 1")
+        self.value = hmac.digest(data, _CONTEXT + extra, "sha256")
+
+    @classmethod
+    def of_data(
+        cls, source: Path, secret: Secret | None = None, parts: ReleaseKey | None = None
+    ) -> ReleaseKey:
+        """The key for data in a file, a folder of files, or files matching a pattern.
+
+        Args:
+            source: The file, folder or pattern.
+            secret: The secret of the record keys, if any are made on the way.
+            parts: The key for the data that record keys are inherited from.
+        """
+        digest = hashlib.sha256(b"" if parts is None else parts.value)
+        for path in _files(source):
+            digest.update(bytes.fromhex(file_digest(path)))
+        return cls(digest.digest(), secret)
+
+    def digest(self, entry: Any) -> str:
+        """The digest of an entry made of texts, numbers, lists and mappings."""
+        text = json.dumps(entry, sort_keys=True, ensure_ascii=False, default=str)
+        return hmac.new(self.value, text.encode(), "sha256").hexdigest()
+
+    def __repr__(self) -> str:
+        return "<ReleaseKey>"
+
+
+def _files(source: Path) -> Iterable[Path]:
+    if source.is_file():
+        return [source]
+    if source.is_dir():
+        found = sorted(path for path in source.rglob("*") if path.is_file())
+    else:
+        anchor = Path(source.anchor)
+        pattern = str(source.relative_to(anchor))
+        found = sorted(path for path in anchor.glob(pattern) if path.is_file())
+    if not found:
+        raise MicrodataError("there are no files here", code="no-data", where=str(source))
+    return found
+
+
+FOLDER = ".discreet"
+
+_VERSION = 1
+
+#: What is remembered of a table besides its digest and its files.
+_MADE = ("cells", "table", "extras")
+
+Memory = dict[str, Any]
+
+
+class ReleaseState:
+    """The memory of one release folder.
+
+    Args:
+        out: The release folder.
+        programme: File name of the programme that the release belongs to.
+    """
+
+    def __init__(self, out: Path, programme: str) -> None:
+        self.out = out
+        self.folder = out / FOLDER
+        self.stage = self.folder / "stage"
+        self.programme = programme
+        self._memories: dict[str, Memory] = {}
+        self._outlines: dict[str, ProtectedTable] = {}
+
+    def _refuse_links(self) -> None:
+        """A link in place of the memory would let a run remove files elsewhere."""
+        for folder in (self.folder, self.stage):
+            if folder.is_symlink():
+                raise PublicationError(
+                    "this is a link, not a folder of a release",
+                    code="output-folder",
+                    where=str(folder),
+                    hint="remove it, or choose another folder for the release",
+                )
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Work in the folder alone; on failure leave only what was there before."""
+        self._refuse_links()
+        with (
+            made_folder(self.out),
+            made_folder(self.folder),
+            locked_folder(self.folder / "lock", self.out),
+        ):
+            check_writable(self.out)
+            self._memories = self._read()
+            self._clean()
+            self.stage.mkdir(exist_ok=True)
+            yield
+
+    def _read(self) -> dict[str, Memory]:
+        found: dict[str, Memory] = {}
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                memory = json.loads(path.read_text("utf-8"))
+            except ValueError:
+                continue  # damaged: the table is made again
+            if _is_memory(memory):
+                found[path.stem] = memory
+        others = {str(memory["programme"]) for memory in found.values()} - {self.programme}
+        if others:
+            raise PublicationError(
+                f"the folder holds the release of another programme ({min(others)})",
+                code="output-folder",
+                where=str(self.out),
+                hint="choose another folder for this one",
+            )
+        return found
+
+    def _clean(self) -> None:
+        """Remove files that an interrupted run left half written."""
+        for folder in (self.folder, self.stage):
+            for left in folder.glob(f".*{TEMPORARY_SUFFIX}"):
+                left.unlink(missing_ok=True)
+        for name in self.planned():
+            for left in self.out.glob(f".{name}.*{TEMPORARY_SUFFIX}"):
+                left.unlink(missing_ok=True)
+
+    def planned(self) -> list[str]:
+        """The files that are, or were to be, written by this programme."""
+        return [name for memory in self._memories.values() for name in memory["planned"]]
+
+    def check_free(self, names: Iterable[str]) -> None:
+        """Raise an error if a file stands in the way that this programme did not write."""
+        own = set(self.planned())
+        foreign = [name for name in names if name not in own and (self.out / name).exists()]
+        if foreign:
+            hint = "choose another folder, or move these files away"
+            raise PublicationError(
+                f"{len(foreign)} files stand in the way that are not of this release",
+                code="output-file",
+                where=str(self.out),
+                hint=hint,
+                problems=[Problem("this file is not of this release", n, hint) for n in foreign],
+            )
+
+    # -- what there is -----------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """The names under which something is remembered."""
+        return list(self._memories)
+
+    def holds(self, name: str, digest: str) -> bool:
+        """Whether the protected table of this digest is here, undamaged."""
+        memory = self._memories.get(name)
+        cells = self._cells(name)
+        if memory is None or memory["digest"] != digest or not cells.is_file():
+            return False
+        return bool(file_digest(cells) == memory["cells"])
+
+    def complete(self, name: str, digest: str, files: Sequence[str]) -> bool:
+        """Whether exactly these files were made for this digest and still are as made."""
+        memory = self._memories.get(name)
+        if memory is None or memory["digest"] != digest or list(memory["files"]) != list(files):
+            return False
+        return all(self._place(file, made) is not None for file, made in memory["files"].items())
+
+    def _place(self, file: str, digest: str) -> Path | None:
+        for folder in (self.stage, self.out):
+            path = folder / file
+            if path.is_file() and file_digest(path) == digest:
+                return path
+        return None
+
+    def files(self, name: str) -> dict[str, str]:
+        """The files made of a table, with their SHA-256."""
+        return dict(self._memories[name]["files"])
+
+    def table(self, name: str) -> ProtectedTable:
+        """A protected table."""
+        import polars as pl
+
+        return with_cells(self.outline(name), pl.read_parquet(self._cells(name)))
+
+    def extras(self, name: str) -> dict[str, Any]:
+        """What else is remembered with a protected table."""
+        return dict(self._memories[name]["extras"])
+
+    def outline(self, name: str) -> ProtectedTable:
+        """A protected table without its cells: titles, variables, provenance."""
+        if name not in self._outlines:
+            self._outlines[name] = rebuilt(self._memories[name]["table"])
+        return self._outlines[name]
+
+    # -- changes -----------------------------------------------------------------
+
+    def put(self, table: ProtectedTable, digest: str, extras: Mapping[str, Any]) -> None:
+        """Remember a protected table, and what goes with it as JSON takes it."""
+        path = self._cells(table.name)
+        with atomic_path(path) as temporary:
+            cells_frame(table).write_parquet(temporary, compression="zstd")
+        content = {
+            "cells": file_digest(path),
+            "table": described(table),
+            "extras": dict(extras),
+        }
+        self._remember(table.name, digest, files={}, **content)
+        self._outlines[table.name] = without_cells(table)
+
+    def add_files(self, name: str, digest: str, files: Sequence[str]) -> None:
+        """Remember files that now stand complete in the stage."""
+        memory = self._memories.get(name, {})
+        content = {key: memory[key] for key in _MADE if key in memory}
+        made_now = {file: file_digest(self.stage / file) for file in files}
+        self._remember(name, digest, files=made_now, **content)
+
+    def publish(self) -> None:
+        """Move every file from the stage to its place; remove those no longer wanted."""
+        for name, memory in self._memories.items():
+            for file in memory["files"]:
+                if (self.stage / file).exists():
+                    (self.stage / file).replace(self.out / file)
+            for file in set(memory["planned"]) - set(memory["files"]):
+                (self.out / file).unlink(missing_ok=True)
+            if memory["planned"] != list(memory["files"]):
+                self._write(name, {**memory, "planned": list(memory["files"])})
+        shutil.rmtree(self.stage)
+
+    def forget(self, names: Iterable[str]) -> list[str]:
+        """Remove tables and the files published of them; gives the names of the files."""
+        removed = []
+        for name in names:
+            for file in self._memories[name]["planned"]:
+                if (self.out / file).exists():
+                    (self.out / file).unlink()
+                    removed.append(file)
+            self._drop(name)
+        return removed
+
+    def undo(self) -> None:
+        """Forget what was made and never published; published files stay as they are."""
+        for name, memory in list(self._memories.items()):
+            if not any((self.out / file).exists() for file in memory["planned"]):
+                self._drop(name)
+        shutil.rmtree(self.stage, ignore_errors=True)
+
+    def _drop(self, name: str) -> None:
+        self._memories.pop(name, None)
+        self._outlines.pop(name, None)
+        self._cells(name).unlink(missing_ok=True)
+        self._path(name).unlink(missing_ok=True)
+
+    def _remember(self, name: str, digest: str, *, files: dict[str, str], **content: Any) -> None:
+        earlier = self._memories.get(name, {}).get("planned", [])
+        planned = list(dict.fromkeys([*files, *earlier]))
+        self._write(name, {"digest": digest, **content, "files": files, "planned": planned})
+
+    def _write(self, name: str, memory: Memory) -> None:
+        whole = {"version": _VERSION, "programme": self.programme, **memory}
+        text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+        write_text(self._path(name), text + "\n")
+        self._memories[name] = whole
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def _cells(self, name: str) -> Path:
+        return self.folder / f"{name}.parquet"
+
+    def __repr__(self) -> str:
+        return f"<ReleaseState of {self.programme}: {len(self._memories)} entries>"
+
+
+class RememberedTable(NamedTuple):
+    """A protected table of a finished release, and what is remembered with it."""
+
+    table: ProtectedTable
+    extras: dict[str, Any]
+    files: dict[str, str]
+    digest: str
+
+
+def remembered_tables(out: Path) -> list[RememberedTable]:
+    """The protected tables of a finished release, which stays as it is.
+
+    Args:
+        out: The release folder.
+
+    Raises:
+        PublicationError: If this is no release folder, or one that is damaged.
+    """
+    import polars as pl
+
+    def refused(what: str, where: Path) -> PublicationError:
+        hint = "name the folder of a release, with its subfolder .discreet as it was made"
+        return PublicationError(what, code="release-folder", where=str(where), hint=hint)
+
+    found = []
+    paths = sorted((out / FOLDER).glob("*.json"))
+    if not paths:
+        raise refused("there is no release here", out)
+    for path in paths:
+        cells = path.with_suffix(".parquet")
+        try:
+            memory = json.loads(path.read_text("utf-8"))
+        except ValueError:
+            raise refused("the memory of this release is damaged", path) from None
+        if not _is_memory(memory):
+            raise refused("this release was made by another version", path)
+        if "table" not in memory:
+            continue  # what is said about the release as a whole
+        if not cells.is_file() or file_digest(cells) != memory["cells"]:
+            raise refused("the memory of this release is damaged", cells)
+        table = with_cells(rebuilt(memory["table"]), pl.read_parquet(cells))
+        found.append(RememberedTable(table, memory["extras"], memory["files"], memory["digest"]))
+    return found
+
+
+def _is_memory(memory: object) -> bool:
+    """Whether this was written here: right version, and plain file names only."""
+    if not isinstance(memory, dict) or memory.get("version") != _VERSION:
+        return False
+    planned, files = memory.get("planned"), memory.get("files")
+    if not isinstance(planned, list) or not isinstance(files, dict) or "programme" not in memory:
+        return False
+    return all(_is_plain(name) for name in [*planned, *files])
+
+
+def _is_plain(name: object) -> bool:
+    """Whether a file name stays in its folder and is one that a release can have."""
+    return isinstance(name, str) and Path(name).name == name and name[:1] not in ("", ".")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class EarlierTable:
+    """A table of a finished release.
+
+    Args:
+        folder: The release.
+        kept: The table as it was published, and what is remembered with it.
+        number: Which of the releases it belongs to.
+    """
+
+    folder: Path
+    kept: RememberedTable
+    number: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its name, with that of the release."""
+        return f"{self.folder.name}/{self.kept.table.name}"
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What it tells, and of which records."""
+        found: dict[str, Any] = self.kept.extras["about"]
+        return found
+
+    @property
+    def suppressed(self) -> bool:
+        """Whether it has hidden cells, rather than noise."""
+        return bool(self.about["protect"] == "suppress")
+
+    @property
+    def values(self) -> list[str]:
+        """What it tells of its cells."""
+        return list(self.about["tells"])
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What determines its cells, for digests."""
+        return {"digest": self.kept.digest, "about": self.about, "name": self.kept.table.name}
+
+    def __repr__(self) -> str:
+        return f"<EarlierTable {self.name}>"
+
+
+def table_statement(programme: Programme, table: str) -> dict[str, Any]:
+    """What a release remembers of a table, for those that come later."""
+    entry = programme.tables[table]
+    told = quantities(programme, table)
+    ordered = entry.values if entry.suppressed else sorted(told)
+    return {
+        "protect": "suppress" if entry.suppressed else "noise",
+        "tells": ordered,
+        "where": entry.where or "",
+        "weight": entry.weight or "",
+        "from": programme.source_of(table).name,
+    }
+
+
+def read_release(folder: Path, number: int = 0) -> list[EarlierTable]:
+    """The tables of a finished release.
+
+    Args:
+        folder: The release folder.
+        number: Which of several releases it is.
+    """
+    found = []
+    for kept in remembered_tables(folder):
+        if "about" not in kept.extras:
+            raise PublicationError(
+                "this release does not say what its tables are about",
+                code="release-folder",
+                where=str(folder),
+                hint="make it once more from its programme, with this version",
+            )
+        found.append(EarlierTable(folder=folder, kept=kept, number=number))
+    return found
+
+
+def contradictions(programme: Programme, tables: Sequence[EarlierTable]) -> Iterator[Problem]:
+    """Values that were published with noise and shall now be hidden, or the other way round."""
+    for before in tables:
+        opposed = programme.noisy if before.suppressed else programme.suppressed
+        for name in opposed:
+            both = quantities(programme, name) & set(before.values)
+            if not both or not related(programme, name, before):
+                continue
+            told = " and ".join(sorted("the counts" if each == COUNT else each for each in both))
+            how = ("hidden cells", "noise") if before.suppressed else ("noise", "hidden cells")
+            what = f"{told} were published with {how[0]} ({before.name}), and now with {how[1]}"
+            hint = f"table {name!r}: noise around hidden values opens them"
+            yield programme.problem(("suppression", "earlier", before.number), what, hint)
+
+
+def related(programme: Programme, table: str, before: EarlierTable) -> bool:
+    """Whether a table is about the records of an earlier one, as far as names tell."""
+    single = len(programme.sources) == 1
+    return single or programme.source_of(table).name == before.about["from"]

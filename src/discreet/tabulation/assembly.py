@@ -1,0 +1,241 @@
+"""From the base cube to a table: codes found, classifications applied, margins added.
+
+In: a `Cube` and a query whose axes it has. Out: a `Table` with the `Contributions` to its
+value columns (confidential). What most cells lack - records without a value, of value 0,
+of a negative value - was counted on its own and is taken off here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.arrays import IntArray, PositionArray
+from discreet.classifications import Classification, natural_order
+from discreet.classifications.classification import flat
+from discreet.errors import ClassificationError, Problem
+from discreet.keygrid import KeyGrid
+from discreet.tables import Dimension, Table
+from discreet.tables.table import Contributions, sort_cells
+from discreet.tabulation.cube import Cube, Tree, roll_up
+from discreet.tabulation.measures import Largest, MeasureLayout, from_limbs
+from discreet.tabulation.query import Query, SpanningVariable
+
+__all__ = ["assemble", "contributions_of"]
+
+
+def contributions_of(
+    column: str, measures: IntArray, layout: MeasureLayout, grid: KeyGrid, largest: Largest
+) -> Contributions:
+    """The contributions to one value column."""
+    count = measures[0] - layout.row(measures, "missing", column, "n")
+    nonzero = count - layout.row(measures, "zero", column, "n")
+    whole = layout.limbs(measures, "sum", column)
+    negative = layout.limbs(measures, "negative", column)
+    total = from_limbs(*whole)
+    weight, plain = None, total
+    if layout.weight is not None:
+        missing = layout.limbs(measures, "missing", column)
+        every = layout.limbs(measures, "weight")
+        weight = from_limbs(*(all_ - none for all_, none in zip(every, missing, strict=True)))
+        plain = from_limbs(*layout.limbs(measures, "plain", column))
+    key, nonzero_key = _keys(column, measures, layout, grid)
+    weights = largest.weights
+    return Contributions(
+        column=column,
+        top=largest.top.copy(),
+        top_weight=None if weights is None else weights.copy(),
+        count=count,
+        nonzero=nonzero,
+        key=key,
+        nonzero_key=nonzero_key,
+        weight=weight,
+        total=total,
+        plain=plain,
+        absolute=from_limbs(*(all_ - 2 * part for all_, part in zip(whole, negative, strict=True))),
+        low=largest.low.copy(),
+        high=largest.high.copy(),
+    )
+
+
+def _keys(
+    column: str, measures: IntArray, layout: MeasureLayout, grid: KeyGrid
+) -> tuple[IntArray | None, IntArray | None]:
+    """Cell keys of the records with a value, and of those whose value is not 0."""
+    if not layout.keyed:
+        return None, None
+    high, low = (
+        layout.row(measures, "key", part) - layout.row(measures, "missing", column, part)
+        for part in ("high", "low")
+    )
+    none_high, none_low = (layout.row(measures, "zero", column, part) for part in ("high", "low"))
+    return grid.combine(high, low), grid.combine(high - none_high, low - none_low)
+
+
+_SHOWN = 10
+_OUTSIDE = "outside"
+
+
+def assemble(cube: Cube, query: Query, grid: KeyGrid) -> Table:
+    """The table of one query."""
+    dimensions, leaves = [], []
+    problems: list[Problem] = []
+    for variable in query.variables:
+        dimension, positions = _dimension(cube, variable, problems)
+        dimensions.append(dimension)
+        leaves.append(positions)
+    if problems:
+        raise ClassificationError(
+            problems[0].what if len(problems) == 1 else f"{len(problems)} problems with the codes",
+            code="unknown-code",
+            where=query.name if len(problems) > 1 else problems[0].where,
+            hint=problems[0].hint,
+            problems=problems,
+        )
+    layout = cube.layout.part(query.values, query.largest)
+    measures = cube.layout.select(cube.measures, layout)
+    largest = {name: cube.largest[name].shortened(k) for name, k in query.largest.items()}
+    index, measures, largest = _all_levels(dimensions, leaves, measures, largest)
+    order = sort_cells(dimensions, index)[: measures.shape[1]]
+    measures = measures[:, order]
+    return Table(
+        dimensions=tuple(dimensions),
+        index=tuple(part[order] for part in index),
+        count=measures[0].copy(),
+        cell_key=layout.keys(measures, grid),
+        grid=grid if layout.keyed else None,
+        weight=layout.weights(measures),
+        sums={name: layout.value(measures, name) for name in query.values},
+        contributions={
+            name: contributions_of(name, measures, layout, grid, part.of_cells(order))
+            for name, part in largest.items()
+        },
+        where=query.where_text,
+        name=query.name,
+    )
+
+
+def _dimension(
+    cube: Cube, variable: SpanningVariable, problems: list[Problem]
+) -> tuple[Dimension, list[PositionArray]]:
+    """The spanning variable, and per classification each cell's leaf in it."""
+    trees, found = [], []
+    if not variable.trees:
+        tree, positions = _from_values(cube, variable)
+        return Dimension(classifications=(tree,)), [positions]
+    for tree, axis in zip(variable.trees, variable.axes, strict=True):
+        at = cube.place[axis]
+        codes, values = cube.codes[at], cube.values[at]
+        occurring = np.unique(codes)
+        texts = values.gather(occurring)
+        if axis.bounds is not None:
+            texts = _leaf_codes(texts, tree)
+        tree, table = _match(tree, texts, problems)
+        lookup = np.zeros(max(len(values), 1), dtype=np.int32)
+        lookup[occurring] = table
+        trees.append(tree)
+        found.append(lookup[codes])
+    dimension = Dimension(classifications=tuple(trees), name=variable.name)
+    shifted = [
+        np.where(part > 0, part + shift, 0).astype(np.int32)
+        for part, shift in zip(found, dimension.offsets, strict=True)
+    ]
+    return dimension, shifted
+
+
+def _from_values(cube: Cube, variable: SpanningVariable) -> tuple[Classification, PositionArray]:
+    """A flat classification of the values found."""
+    at = cube.place[variable.axes[0]]
+    codes, values = cube.codes[at], cube.values[at]
+    occurring = np.unique(codes)
+    texts = values.gather(occurring)
+    tree = flat(variable.name, natural_order(texts.drop_nulls().to_list()), found="all")
+    if texts.null_count():
+        tree = _with_missing(tree)
+    table = np.array([tree.index[text or tree.missing] for text in texts], dtype=np.int32)
+    empty = [at for at, text in enumerate(texts) if text == ""]
+    table[empty] = tree.index[""] if empty else 0
+    lookup = np.zeros(max(len(values), 1), dtype=np.int32)
+    lookup[occurring] = table
+    return tree, lookup[codes]
+
+
+def _with_missing(tree: Classification) -> Classification:
+    if tree.missing in tree.index:
+        raise ClassificationError(
+            f"code {tree.missing!r} occurs, and there are missing values too",
+            code="missing-code",
+            where=tree.name,
+            hint="give the classification another code for missing values (missing=…)",
+        )
+    return tree.with_missing()
+
+
+def _leaf_codes(numbers: pl.Series, tree: Classification) -> pl.Series:
+    """Codes of intervals by their number; what lies outside stays so."""
+    leaves = tree.leaves
+    codes = [
+        None if text is None else _OUTSIDE if text == _OUTSIDE else leaves[int(text)]
+        for text in numbers
+    ]
+    return pl.Series(codes, dtype=pl.String)
+
+
+def _match(
+    tree: Classification, texts: pl.Series, problems: list[Problem]
+) -> tuple[Classification, npt.NDArray[np.int32]]:
+    """Positions of the values in the tree; unknown ones become problems."""
+    if texts.null_count() and tree.missing not in tree.index:
+        tree = tree.with_missing()
+    leaf = {code: tree.index[code] for code in tree.leaves}
+    positions = [leaf.get(tree.missing if text is None else text, -1) for text in texts]
+    unknown = [text for text, at in zip(texts, positions, strict=True) if at < 0]
+    if unknown:
+        problems.append(_unknown(tree, sorted(str(text) for text in unknown)))
+    return tree, np.array(positions, dtype=np.int32)
+
+
+def _unknown(tree: Classification, codes: Sequence[str]) -> Problem:
+    if tree.bounds is not None:
+        return Problem(
+            "some values lie outside all intervals", tree.name, "widen the first or last interval"
+        )
+    shown = ", ".join(repr(code) for code in codes[:_SHOWN])
+    more = f" and {len(codes) - _SHOWN} more" if len(codes) > _SHOWN else ""
+    inner = [code for code in codes if code in tree.index]
+    hint = f"add them to the classification, or correct column {tree.source!r}"
+    if inner:
+        hint = f"records carry the finest codes; {inner[0]!r} has codes below it"
+    return Problem(
+        f"codes in the data that the classification lacks: {shown}{more}", tree.name, hint
+    )
+
+
+def _all_levels(
+    dimensions: Sequence[Dimension],
+    leaves: Sequence[Sequence[PositionArray]],
+    measures: Any,
+    largest: dict[str, Largest],
+) -> tuple[list[PositionArray], Any, dict[str, Largest]]:
+    """Roll up once per choice of classifications; shared cells are kept once."""
+    trees = [Tree(dimension.parents, dimension.levels) for dimension in dimensions]
+    parts = []
+    for choice in product(*(range(len(options)) for options in leaves)):
+        positions = [options[k] for options, k in zip(leaves, choice, strict=True)]
+        index, rolled, lists = roll_up(trees, positions, measures, largest)
+        keep = np.ones(rolled.shape[1], dtype=np.bool_)
+        for k, part in zip(choice, index, strict=True):
+            if k > 0:
+                keep &= part > 0
+        kept = {name: of.of_cells(keep) for name, of in lists.items()}
+        parts.append(([part[keep] for part in index], rolled[:, keep], kept))
+    if len(parts) == 1:
+        return parts[0]
+    index = [np.concatenate([part[0][k] for part in parts]) for k in range(len(dimensions))]
+    every = {name: Largest.joined([part[2][name] for part in parts]) for name in largest}
+    return index, np.concatenate([part[1] for part in parts], axis=1), every

@@ -1,0 +1,206 @@
+"""Columns as small integers: the form in which the kernels read records.
+
+In: a polars column. Out: a code per record and the value each code stands for;
+the last code stands for a missing value where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.errors import MicrodataError
+from discreet.tables.table import code_texts
+from discreet.tabulation.query import CubeAxis
+
+__all__ = ["CodedColumn", "bin_codes", "code_column", "code_columns"]
+
+_WIDEST_RANGE = 2**22
+
+
+@dataclass(frozen=True, repr=False)
+class CodedColumn:
+    """A coded column.
+
+    Args:
+        codes: One unsigned integer per record.
+        values: The value of each code as text; null for missing.
+        compact: Whether every code is known to occur.
+    """
+
+    codes: pl.Series
+    values: pl.Series
+    compact: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return len(self.values)
+
+    def compacted(self) -> CodedColumn:
+        """The same with codes for the values that occur only."""
+        if self.compact:
+            return self
+        used = np.zeros(self.size, dtype=np.bool_)
+        codes = self.codes.to_numpy()
+        used[codes] = True
+        if bool(used.all()):
+            return CodedColumn(self.codes, self.values, compact=True)
+        size = int(used.sum())
+        width = np.uint8 if size <= 2**8 else np.uint16 if size <= 2**16 else np.uint32
+        table = (np.cumsum(used) - 1).astype(width)
+        return CodedColumn(
+            pl.Series(table[codes]), self.values.filter(pl.Series(used)), compact=True
+        )
+
+
+def code_columns(frame: pl.DataFrame, axes: Iterable[CubeAxis]) -> dict[CubeAxis, CodedColumn]:
+    """Code the columns of all axes; texts are made categories side by side."""
+    wanted = dict.fromkeys(axes)
+    plain = [axis for axis in wanted if axis.bounds is None and not axis.levels]
+    texts = {axis.column: pl.Categories.random() for axis in plain}
+    texts = {name: private for name, private in texts.items() if frame[name].dtype == pl.String}
+    categories = frame.select(
+        pl.col(name).cast(pl.Categorical(private)) for name, private in texts.items()
+    )
+    codings = {}
+    for axis in wanted:
+        if axis.levels:
+            parts = [code_texts(frame[name], name) for name in reversed(axis.levels)]
+            codings[axis] = _texts(pl.select(pl.coalesce(parts)).to_series())
+        elif axis.bounds is None and axis.column in texts:
+            known = texts[axis.column].to_series().cast(pl.String)
+            codings[axis] = _filled(categories[axis.column].to_physical(), known)
+        else:
+            codings[axis] = code_column(frame[axis.column], axis)
+    return codings
+
+
+def code_column(series: pl.Series, axis: CubeAxis) -> CodedColumn:
+    """Code one column for one axis of the base cube."""
+    if axis.bounds is not None:
+        return _intervals(series, axis)
+    dtype = series.dtype
+    if dtype == pl.Boolean or dtype.is_integer():
+        return _integers(series, dtype == pl.Boolean)
+    if isinstance(dtype, pl.Enum):
+        return _closed(series.to_physical(), dtype.categories)
+    if isinstance(dtype, pl.Categorical):
+        physical = series.to_physical()
+        known = dtype.categories.to_series()
+        if len(known) <= max(2 * len(series), 1000):
+            return _closed(physical, known)
+        return _texts(series.cast(pl.String))
+    if dtype.is_float():
+        return _integers(code_texts(series, axis.column).cast(pl.Int64), False)
+    return _texts(code_texts(series, axis.column))
+
+
+def _narrow(size: int) -> type[pl.UInt8] | type[pl.UInt16] | type[pl.UInt32]:
+    if size <= 2**8:
+        return pl.UInt8
+    return pl.UInt16 if size <= 2**16 else pl.UInt32
+
+
+def _filled(codes: pl.Series, values: pl.Series) -> CodedColumn:
+    """Give missing values a code of their own, after all others."""
+    size = len(values)
+    if codes.null_count():
+        wide = _narrow(size + 1)
+        codes = (codes if _holds(codes.dtype, size + 1) else codes.cast(wide)).fill_null(size)
+        values = pl.concat([values, pl.Series([None], dtype=pl.String)])
+    if not _holds(codes.dtype, len(values)):
+        codes = codes.cast(_narrow(max(len(values), 1)))
+    return CodedColumn(codes, values)
+
+
+def _holds(dtype: pl.DataType, size: int) -> bool:
+    """Whether a column is already in a form the kernels read, with room for `size` codes."""
+    rooms: dict[object, int] = {pl.UInt8: 2**8, pl.UInt16: 2**16, pl.UInt32: 2**32}
+    return size <= rooms.get(type(dtype), 0)
+
+
+def _closed(physical: pl.Series, values: pl.Series) -> CodedColumn:
+    return _filled(physical, values.cast(pl.String))
+
+
+def _integers(series: pl.Series, truth: bool) -> CodedColumn:
+    if truth:
+        return _filled(series.cast(pl.UInt8), pl.Series(["false", "true"]))
+    low: Any = series.min()
+    high: Any = series.max()
+    if low is None:
+        return _filled(series.cast(pl.UInt8), pl.Series([], dtype=pl.String))
+    width = int(high) - int(low) + 1
+    if width > min(_WIDEST_RANGE, max(4 * len(series), 1000)):
+        return _texts(series.cast(pl.String))
+    if high >= 2**63 or low < -(2**63):
+        return _texts(series.cast(pl.String))
+    if 0 <= low <= width:  # a few codes more than needed cost less than a subtraction
+        low, width = 0, int(high) + 1
+    values = pl.int_range(int(low), int(high) + 1, eager=True).cast(pl.String)
+    if series.null_count():
+        return _filled((series.cast(pl.Int64) - int(low)).cast(_narrow(width)), values)
+    return _filled(pl.Series(_shifted(series.to_numpy(), int(low), width)), values)
+
+
+def _shifted(numbers: npt.NDArray[Any], low: int, width: int) -> npt.NDArray[Any]:
+    """Numbers from `low` on as codes; small types that need no shift are not copied."""
+    if low == 0 and numbers.dtype.itemsize < 8:
+        return numbers.view(f"u{numbers.dtype.itemsize}")
+    narrow = np.uint8 if width <= 2**8 else np.uint16 if width <= 2**16 else np.uint32
+    shifted = numbers if low == 0 else numbers.astype(np.int64) - low
+    return shifted.astype(narrow)
+
+
+def _texts(series: pl.Series) -> CodedColumn:
+    private = pl.Categories.random()
+    coded = series.cast(pl.Categorical(private))
+    return _filled(coded.to_physical(), private.to_series().cast(pl.String))
+
+
+def _intervals(series: pl.Series, axis: CubeAxis) -> CodedColumn:
+    """Cut numbers into intervals; what lies outside all of them keeps a code of its own."""
+    if not series.dtype.is_numeric():
+        raise MicrodataError(
+            f"intervals need numbers, the column is of type {series.dtype}",
+            code="column-type",
+            where=axis.column,
+        )
+    assert axis.bounds is not None
+    bounds = np.asarray(axis.bounds, dtype=np.float64)
+    count = len(bounds) - 1
+    values = pl.Series([*(str(k) for k in range(count)), "outside"])
+    if series.dtype.is_integer():
+        raw = _integers(series, False)
+        if raw.size <= _WIDEST_RANGE and series.len() and raw.values.len():
+            numbers = raw.values.cast(pl.Float64).to_numpy()
+            table = bin_codes(numbers, bounds)
+            missing = np.isnan(numbers)
+            table[missing] = count + 1
+            codes = table.astype(np.uint32)[raw.codes.to_numpy()]
+            return _with_missing(codes, values, bool(missing.any()))
+    numbers = series.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    codes = bin_codes(numbers, bounds)
+    missing = np.isnan(numbers)
+    codes[missing] = count + 1
+    return _with_missing(codes, values, bool(missing.any()))
+
+
+def _with_missing(codes: npt.NDArray[Any], values: pl.Series, missing: bool) -> CodedColumn:
+    if missing:
+        values = pl.concat([values, pl.Series([None], dtype=pl.String)])
+    return CodedColumn(pl.Series(codes).cast(_narrow(len(values))), values)
+
+
+def bin_codes(numbers: npt.NDArray[np.float64], bounds: npt.NDArray[np.float64]) -> Any:
+    """Number of the interval each number lies in; the count of intervals if in none."""
+    count = len(bounds) - 1
+    codes = np.searchsorted(bounds, numbers, side="right") - 1
+    codes[numbers == np.inf] = count - 1 if bounds[-1] == np.inf else count
+    return np.where((codes < 0) | (codes >= count), count, codes)

@@ -1,0 +1,614 @@
+"""Engine for frames in memory: columns coded once, one pass of a kernel per cube.
+
+In: a frame (records). Out: `Cube` (confidential): counts, exact key sums, limbs and
+largest values, in dense arrays with one place per possible cell where that pays, else
+by the cells that occur. Threads have arrays of their own; whole numbers are added up
+and lists merged at the end, so their number cannot matter. Small data use numpy alone,
+which spares the compiler's start.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import MicrodataError
+from discreet.keygrid import LIMB, KeyGrid, grid_keys
+from discreet.tabulation.columns import CodedColumn, code_columns
+from discreet.tabulation.cube import Cube
+from discreet.tabulation.filters import filter_failed
+from discreet.tabulation.measures import LIMIT, Largest, MeasureLayout, RecordShare, to_limbs
+from discreet.tabulation.query import CubeAxis
+
+__all__ = [
+    "COMPILED_FROM",
+    "Amounts",
+    "CodedRecords",
+    "ContributionValues",
+    "Counted",
+    "RecordArrays",
+    "ShareValues",
+    "accumulate",
+    "cell_numbers",
+    "read_numbers",
+    "unusable_numbers",
+]
+
+#: From this many records on, compiled kernels are used.
+COMPILED_FROM = 500_000
+#: Records per step: small enough for sums of limbs to be exact as floats, and for the cache.
+_STEP = 2**16
+
+Codes = npt.NDArray[np.unsignedinteger[Any]]
+
+
+@dataclass(frozen=True, repr=False)
+class ShareValues:
+    """A share of the records to measure on its own.
+
+    Args:
+        of: "missing", "zero" or "negative" values; "plain" for all records.
+        values: The values that decide.
+        counted: Whether to count records and add keys.
+        summed: What to sum, if anything.
+    """
+
+    of: str
+    values: FloatArray
+    counted: bool
+    summed: FloatArray | None
+
+    def among(self, start: int, stop: int) -> IntArray | None:
+        """Which of these records belong to it; None for all."""
+        values = self.values[start:stop]
+        if self.of == "plain":
+            return None
+        if self.of == "missing":
+            return np.flatnonzero(np.isnan(values))
+        return np.flatnonzero(values == 0 if self.of == "zero" else values < 0)
+
+
+@dataclass(frozen=True, repr=False)
+class ContributionValues:
+    """A column whose largest contributions are wanted: k values (NaN for none), weights."""
+
+    k: int
+    values: FloatArray
+    weights: FloatArray | None
+
+
+@dataclass(frozen=True, repr=False)
+class RecordArrays:
+    """Coded records.
+
+    Args:
+        codes: One array of unsigned integers per axis.
+        sizes: Number of codes per axis.
+        keys: Record keys on the grid, checked.
+        modulus: Size of the key grid.
+        sums: Arrays to sum exactly.
+        count: Number of records.
+        parts: Shares of the records to measure on their own.
+        largest: Columns whose largest contributions are wanted.
+    """
+
+    codes: Sequence[Codes]
+    sizes: Sequence[int]
+    keys: IntArray | None
+    modulus: int
+    sums: Sequence[FloatArray]
+    count: int
+    parts: Sequence[ShareValues] = ()
+    largest: Mapping[str, ContributionValues] = field(default_factory=dict)
+
+    @property
+    def cells(self) -> int:
+        """Number of possible cells."""
+        size = 1
+        for part in self.sizes:
+            size *= part
+        return size
+
+    @property
+    def room(self) -> int:
+        """Size of a cell's lists, in cells without any."""
+        return 1 + sum(of.k * (1 + (of.weights is not None)) for of in self.largest.values())
+
+    @property
+    def strides(self) -> list[int]:
+        """What each axis adds to a cell's number per code."""
+        strides, step = [], 1
+        for size in reversed(self.sizes):
+            strides.append(step)
+            step *= size
+        return strides[::-1]
+
+
+@dataclass(frozen=True, repr=False)
+class Counted:
+    """What a pass found: measures (rows) of cells (columns), and lists of the cells."""
+
+    measures: IntArray
+    largest: Mapping[str, Largest]
+
+    def of_cells(self, chosen: IntArray) -> Counted:
+        """Some of the cells."""
+        lists = {name: part.of_cells(chosen) for name, part in self.largest.items()}
+        return Counted(self.measures[:, chosen], lists)
+
+    def add(self, other: Counted) -> None:
+        """Take in what another pass found for the same cells."""
+        np.add(self.measures, other.measures, out=self.measures)
+        places = np.arange(self.measures.shape[1], dtype=np.int64)
+        for name, lists in self.largest.items():
+            lists.add_lists(places, other.largest[name])
+
+
+def accumulate(records: RecordArrays) -> Counted:
+    """Measures of all possible cells: count, key parts, limbs, those of parts; and lists."""
+    threads = min(max(1, os.cpu_count() or 1), 1 + records.count // (4 * _STEP), 16)
+    if records.cells * records.room * threads > 2**25:
+        threads = 1
+    edges = [records.count * k // threads for k in range(threads + 1)]
+    spans = list(pairwise(edges))
+    way = _Compiled if records.count >= COMPILED_FROM else _Interpreted
+    if threads == 1:
+        return _pass(records, spans[0], way)
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(lambda span: _pass(records, span, way), spans))
+    total = found[0]
+    for one in found[1:]:
+        total.add(one)
+    return total
+
+
+def cell_numbers(records: RecordArrays, start: int, stop: int) -> IntArray:
+    """The number of the cell each record belongs to."""
+    numbers = np.zeros(stop - start, dtype=np.int64)
+    for codes, stride in zip(records.codes, records.strides, strict=True):
+        numbers += codes[start:stop].astype(np.int64) * stride
+    return numbers
+
+
+def _nothing(records: RecordArrays) -> Counted:
+    """Arrays to count into."""
+    rows = 1 + 2 * (records.keys is not None) + 3 * len(records.sums)
+    for part in records.parts:
+        rows += part.counted * (1 + 2 * (records.keys is not None))
+        rows += 3 * (part.summed is not None)
+    lists = {
+        name: Largest.empty(records.cells, of.k, weighted=of.weights is not None)
+        for name, of in records.largest.items()
+    }
+    return Counted(np.zeros((rows, records.cells), dtype=np.int64), lists)
+
+
+def _pass(records: RecordArrays, span: tuple[int, int], way: type[_Interpreted]) -> Counted:
+    """Count the records of a span, step by step."""
+    found = _nothing(records)
+    loops = way(records, found)
+    for start in range(*span, _STEP):
+        stop = min(start + _STEP, span[1])
+        numbers = loops.numbers(start, stop)
+        row = loops.count(numbers, None if records.keys is None else records.keys[start:stop], 0)
+        for values in records.sums:
+            row = loops.add(numbers, values[start:stop], row)
+        for part in records.parts:
+            row = _measure_part(loops, records, part, numbers, (start, stop), row)
+    loops.finish(span)
+    return found
+
+
+def _measure_part(
+    loops: _Interpreted,
+    records: RecordArrays,
+    part: ShareValues,
+    numbers: IntArray,
+    step: tuple[int, int],
+    row: int,
+) -> int:
+    """Measure a share of the records of one step; the row after its last."""
+    among = part.among(*step)
+    chosen = slice(None) if among is None else among
+    numbers = numbers[chosen]
+    if part.counted:
+        keys = None if records.keys is None else records.keys[slice(*step)][chosen]
+        row = loops.count(numbers, keys, row)
+    if part.summed is not None:
+        row = loops.add(numbers, part.summed[slice(*step)][chosen], row)
+    return row
+
+
+class _Interpreted:
+    """The pass in numpy. Sums of a step stay below 2^53, hence exact as floats."""
+
+    def __init__(self, records: RecordArrays, found: Counted) -> None:
+        self.records = records
+        self.measures = found.measures
+        self.largest = found.largest
+
+    def numbers(self, start: int, stop: int) -> IntArray:
+        """The cells of the records of a step."""
+        return cell_numbers(self.records, start, stop)
+
+    def count(self, numbers: IntArray, keys: IntArray | None, row: int) -> int:
+        """Count records and add their keys from this row on; the next row."""
+        self.measures[row] += np.bincount(numbers, minlength=self.records.cells)
+        if keys is None:
+            return row + 1
+        return self._add(numbers, divmod(keys, LIMB), row + 1)
+
+    def add(self, numbers: IntArray, values: FloatArray, row: int) -> int:
+        """Add values from this row on; the next row."""
+        return self._add(numbers, to_limbs(values), row)
+
+    def _add(self, numbers: IntArray, parts: Sequence[Any], row: int) -> int:
+        for at, part in enumerate(parts, row):
+            sums = np.bincount(numbers, weights=part, minlength=self.records.cells)
+            self.measures[at] += sums.astype(np.int64)
+        return row + len(parts)
+
+    def finish(self, span: tuple[int, int]) -> None:
+        """Find the largest contributions of the span."""
+        if self.largest:
+            numbers = cell_numbers(self.records, *span)
+            self._find(numbers, *span, compiled=False)
+
+    def _find(self, numbers: IntArray, start: int, stop: int, *, compiled: bool) -> None:
+        for name, of in self.records.largest.items():
+            weights = None if of.weights is None else of.weights[start:stop]
+            values = of.values[start:stop]
+            self.largest[name].add_records(numbers, values, weights, compiled=compiled)
+
+
+class _Compiled(_Interpreted):
+    """The pass in compiled loops."""
+
+    def __init__(self, records: RecordArrays, found: Counted) -> None:
+        super().__init__(records, found)
+        from discreet.tabulation import compiled
+
+        self.loops = compiled
+        self.room = np.empty(_STEP, dtype=np.int64)
+        self.key_rows: set[int] = set()
+
+    def numbers(self, start: int, stop: int) -> IntArray:
+        """The cells of the records of a step; their largest contributions come first."""
+        here = self.room[: stop - start]
+        here[:] = 0
+        for codes, stride in zip(self.records.codes, self.records.strides, strict=True):
+            self.loops.add_codes(codes[start:stop], stride, here)
+        self._find(here, start, stop, compiled=True)
+        return here
+
+    def count(self, numbers: IntArray, keys: IntArray | None, row: int) -> int:
+        """Count records and add their keys from this row on; the next row."""
+        counts = self.measures[row]
+        if keys is None:
+            self.loops.count(numbers, counts)
+            return row + 1
+        sums = self.measures[row + 1]
+        self.loops.count_keys(numbers, keys, self.records.modulus, counts, sums)
+        self.key_rows.add(row + 1)
+        return row + 3
+
+    def add(self, numbers: IntArray, values: FloatArray, row: int) -> int:
+        """Add values from this row on; the next row."""
+        self.loops.add_limbs(numbers, values, *self.measures[row : row + 3])
+        return row + 3
+
+    def finish(self, span: tuple[int, int]) -> None:
+        """Put the key sums, reduced so far, in two parts."""
+        for row in self.key_rows:
+            self.measures[row + 1] = self.measures[row] % LIMB
+            self.measures[row] //= LIMB
+
+
+@dataclass(frozen=True, repr=False)
+class Amounts:
+    """What a pass adds up and compares (confidential).
+
+    Args:
+        weights: The weights, if any.
+        sums: Per value column, values times weights; 0 where a value is missing.
+        raw: Per column of contributions, the values as they are.
+    """
+
+    weights: FloatArray | None
+    sums: Mapping[str, FloatArray]
+    raw: Mapping[str, FloatArray]
+
+    @classmethod
+    def of(cls, layout: MeasureLayout, numbers: Mapping[str, FloatArray]) -> Amounts:
+        """The amounts a layout needs, from columns read by `read_numbers`."""
+        weights = None if layout.weight is None else numbers[layout.weight]
+        if weights is not None:
+            _refuse_bad_weights(weights, str(layout.weight))
+        sums = {}
+        for name in layout.values:
+            values = _filled(numbers[name])
+            sums[name] = values if weights is None else _within(values * weights, name)
+        return cls(weights, sums, {name: numbers[name] for name in layout.largest})
+
+    def chosen(self, records: IntArray) -> Amounts:
+        """Those of some records."""
+        return Amounts(
+            None if self.weights is None else self.weights[records],
+            {name: part[records] for name, part in self.sums.items()},
+            {name: part[records] for name, part in self.raw.items()},
+        )
+
+    def occurring(self, layout: MeasureLayout) -> list[RecordShare]:
+        """The shares of the records that occur and so need measures of their own."""
+        return [
+            share
+            for share in layout.possible
+            if share.of == "plain" or _any(share.of, self.raw[share.column])
+        ]
+
+    @property
+    def in_order(self) -> list[FloatArray]:
+        """The arrays to sum, as a layout has them."""
+        return [*([] if self.weights is None else [self.weights]), *self.sums.values()]
+
+    def parts(self, layout: MeasureLayout) -> list[ShareValues]:
+        """The shares of the records as arrays: what decides, and what is summed."""
+        return [self._part(layout, share) for share in layout.shares]
+
+    def _part(self, layout: MeasureLayout, share: RecordShare) -> ShareValues:
+        values = self.raw[share.column]
+        summed: FloatArray | None = None
+        if layout.sums_of(share):
+            if share.of == "missing":
+                summed = self.weights
+            else:
+                summed = self.sums[share.column] if share.of == "negative" else _filled(values)
+        return ShareValues(share.of, values, share.counted, summed)
+
+    def largest(self, layout: MeasureLayout) -> dict[str, ContributionValues]:
+        """The columns whose largest contributions are wanted."""
+        return {
+            name: ContributionValues(k, self.raw[name], self.weights)
+            for name, k in layout.largest.items()
+        }
+
+
+def _any(of: str, values: FloatArray) -> bool:
+    if of == "missing":
+        return bool(np.isnan(values).any())
+    return bool((values == 0 if of == "zero" else values < 0).any())
+
+
+def _filled(values: FloatArray) -> FloatArray:
+    """Values with 0 for what is missing."""
+    missing = np.isnan(values)
+    return np.where(missing, 0.0, values) if bool(missing.any()) else values
+
+
+def read_numbers(series: pl.Series, name: str) -> FloatArray:
+    """A column of weights or values as floats, NaN for missing."""
+    if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+        raise MicrodataError(
+            f"numbers are needed, the column is of type {series.dtype}",
+            code="column-type",
+            where=name,
+        )
+    floats = series.cast(pl.Float64)
+    infinite = int(floats.is_infinite().sum())
+    if infinite:
+        raise unusable_numbers("infinite", infinite, name)
+    return _within(floats.fill_null(float("nan")).to_numpy(), name)
+
+
+def _within(values: FloatArray, name: str) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        large = int((np.abs(values) >= LIMIT).sum())
+    if large:
+        raise unusable_numbers("too large", large, name)
+    return values
+
+
+def _refuse_bad_weights(weights: FloatArray, name: str) -> None:
+    missing = int(np.isnan(weights).sum())
+    if missing:
+        raise unusable_numbers("missing", missing, name)
+    negative = int((weights < 0).sum())
+    if negative:
+        raise unusable_numbers("negative", negative, name)
+
+
+def unusable_numbers(kind: str, number: int, name: str) -> MicrodataError:
+    """The error for weights or values that cannot be summed."""
+    hints = {
+        "missing": "give every record a weight",
+        "negative": "weights are at least 0",
+        "too large": "values up to 10^14 can be summed exactly; change the unit",
+        "infinite": "remove or correct these records first",
+    }
+    return MicrodataError(
+        f"{number:,} {'record has' if number == 1 else 'records have'} a value that is {kind}",
+        code="values",
+        where=name,
+        hint=hints[kind],
+    )
+
+
+_DENSE_LIMIT = 2**25
+_FLAT_LIMIT = 2**62
+_CODE, _KEY, _NUMBER = "axis", "key", "number"
+
+
+class CodedRecords:
+    """Records in memory with their columns coded, ready for many passes.
+
+    Args:
+        frame: The records.
+        axes: All axes that any cube will need.
+        record_key: Column of record keys.
+        grid: Their key grid.
+        numbers: Columns of weights and values.
+    """
+
+    def __init__(
+        self,
+        frame: pl.DataFrame,
+        axes: Iterable[CubeAxis],
+        *,
+        record_key: str | None,
+        grid: KeyGrid,
+        numbers: Iterable[str],
+    ) -> None:
+        self.grid = grid
+        self.height = frame.height
+        self.frame = frame
+        self.keys = grid_keys(frame[record_key], grid, column=record_key) if record_key else None
+        self.codings: dict[CubeAxis, CodedColumn] = code_columns(frame, axes)
+        self.numbers = {name: read_numbers(frame[name], name) for name in dict.fromkeys(numbers)}
+
+    def cube(self, axes: Sequence[CubeAxis], where: nw.Expr | None, layout: MeasureLayout) -> Cube:
+        """Count the records that pass `where` into the finest cells over `axes`."""
+        chosen = self._chosen(where)
+        codings = self._codings(axes)
+        amounts = Amounts.of(layout, self.numbers)
+        keys = self.keys if layout.keyed else None
+        codes = [coding.codes.to_numpy() for coding in codings]
+        if chosen is not None:
+            codes = [part[chosen] for part in codes]
+            amounts = amounts.chosen(chosen)
+            keys = None if keys is None else keys[chosen]
+        layout = layout.with_shares(amounts.occurring(layout))
+        records = RecordArrays(
+            codes=codes,
+            sizes=[max(coding.size, 1) for coding in codings],
+            keys=keys,
+            modulus=self.grid.size,
+            sums=amounts.in_order,
+            count=self.height if chosen is None else len(chosen),
+            parts=amounts.parts(layout),
+            largest=amounts.largest(layout),
+        )
+        positions, found = _occupied(records)
+        return Cube(
+            axes=tuple(axes),
+            codes=tuple(positions),
+            values=tuple(coding.values for coding in codings),
+            measures=found.measures,
+            layout=layout,
+            largest=found.largest,
+        )
+
+    def _codings(self, axes: Sequence[CubeAxis]) -> list[CodedColumn]:
+        """The coded columns; without gaps where that makes the possible cells few enough."""
+        sizes = (max(self.codings[axis].size, 1) for axis in axes)
+        if math.prod(sizes) > _dense_limit(self.height):
+            for axis in axes:
+                self.codings[axis] = self.codings[axis].compacted()
+        return [self.codings[axis] for axis in axes]
+
+    def _chosen(self, where: nw.Expr | None) -> IntArray | None:
+        if where is None:
+            return None
+        try:
+            passed = nw.from_native(self.frame).select(passed=where).to_native()["passed"]
+            mask = passed.cast(pl.Boolean).fill_null(False)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise filter_failed(error) from None
+        if len(mask) != self.height:
+            mask = pl.Series([bool(mask[0])]).new_from_index(0, self.height)
+        return mask.arg_true().to_numpy().astype(np.int64)
+
+
+def _dense_limit(count: int) -> int:
+    """Up to so many possible cells, a place for each is worth while."""
+    return min(_DENSE_LIMIT, max(2 * count, 2**16))
+
+
+def _occupied(records: RecordArrays) -> tuple[list[Any], Counted]:
+    """Positions and measures of the cells that occur."""
+    roomy = records.cells * records.room <= 2 * _DENSE_LIMIT
+    if roomy and records.cells <= _dense_limit(records.count):
+        dense = accumulate(records)
+        flat = np.flatnonzero(dense.measures[0])
+        return _split(flat, records.sizes), dense.of_cells(flat)
+    return _sparse(records)
+
+
+def _split(flat: IntArray, sizes: Sequence[int]) -> list[Any]:
+    parts: list[Any] = []
+    rest = flat
+    for size in reversed(sizes):
+        rest, part = np.divmod(rest, size)
+        parts.append(part.astype(np.int32))
+    return parts[::-1]
+
+
+def _sparse(records: RecordArrays) -> tuple[list[Any], Counted]:
+    """Group by the cells that occur, where a dense array would not pay."""
+    columns: dict[str, Any] = {}
+    groups = [f"{_CODE}{k}" for k in range(len(records.codes))]
+    flat = records.cells < _FLAT_LIMIT
+    if flat:
+        columns[_NUMBER] = cell_numbers(records, 0, records.count)
+    else:
+        columns.update(zip(groups, records.codes, strict=True))
+    by = [_NUMBER] if flat else groups
+    parts = _columns_to_add(records)
+    names = [f"{_KEY}{k}" for k in range(len(parts))]
+    frame = pl.DataFrame(columns | dict(zip(names, parts, strict=True)))
+    grouped = (
+        frame.group_by(by)
+        .agg(pl.len().cast(pl.Int64).alias("n"), *(pl.col(name).sum() for name in names))
+        .sort(by)
+    )
+    measures = np.vstack([grouped[name].to_numpy() for name in ["n", *names]])
+    found = Counted(measures, _sparse_largest(records, frame.select(by), grouped.select(by)))
+    if flat:
+        return _split(grouped[_NUMBER].to_numpy(), records.sizes), found
+    return [grouped[name].to_numpy().astype(np.int32) for name in groups], found
+
+
+def _columns_to_add(records: RecordArrays) -> list[Any]:
+    """Per record, everything that cells add up, but for the number of records."""
+    columns: list[Any] = [] if records.keys is None else [*divmod(records.keys, LIMB)]
+    for values in records.sums:
+        columns += [part.astype(np.int64) for part in to_limbs(values)]
+    for part in records.parts:
+        among = part.among(0, records.count)
+        inside = np.zeros(records.count, dtype=np.int64)
+        inside[slice(None) if among is None else among] = 1
+        if part.counted:
+            columns.append(inside)
+            columns += [] if records.keys is None else divmod(records.keys * inside, LIMB)
+        if part.summed is not None:
+            columns += [limb.astype(np.int64) * inside for limb in to_limbs(part.summed)]
+    return columns
+
+
+def _sparse_largest(
+    records: RecordArrays, cells: pl.DataFrame, occurring: pl.DataFrame
+) -> dict[str, Largest]:
+    """The largest contributions of the cells that occur, in their order."""
+    if not records.largest:
+        return {}
+    places = occurring.with_row_index("place")
+    joined = cells.join(places, on=cells.columns, how="left", maintain_order="left")
+    numbers = joined["place"].to_numpy().astype(np.int64)
+    found = {}
+    for name, of in records.largest.items():
+        found[name] = Largest.empty(occurring.height, of.k, weighted=of.weights is not None)
+        compiled = records.count >= COMPILED_FROM
+        found[name].add_records(numbers, of.values, of.weights, compiled=compiled)
+    return found

@@ -1,0 +1,97 @@
+"""The names of Stata commands: what a word in a program stands for.
+
+In: a word as it is written. Out: the full name of the command, or None. Commands of Stata
+may be shortened as far as Stata itself allows, commands written by users may not.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["canonical", "command_names", "is_community", "is_prefix", "meanings", "prefix_kind"]
+
+
+@cache
+def _data() -> dict[str, Any]:
+    text = files("discreet_fire.catalogue").joinpath("commands.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _words() -> dict[str, str]:
+    """Every word that stands for a command, with the full name."""
+    data = _data()
+    words = {name: name for name in (*data["full"], *data["community"])}
+    for name, shortest in data["abbreviated"].items():
+        words |= {name[:length]: name for length in range(len(shortest), len(name) + 1)}
+    words.update(data["also"])
+    return words
+
+
+@cache
+def meanings() -> Mapping[str, tuple[str, str | None]]:
+    """The full name of every word that stands for a command, and its kind as a prefix.
+
+    >>> meanings()["qui"], meanings()["su"]
+    (('quietly', 'bare'), ('summarize', None))
+    """
+    return {word: (name, prefix_kind(name)) for word, name in _words().items()}
+
+
+@cache
+def _community() -> frozenset[str]:
+    return frozenset(_data()["community"])
+
+
+def canonical(word: str) -> str | None:
+    """The full name of the command that `word` stands for.
+
+    Stata tells capitals from small letters, and so does this.
+
+    >>> canonical("su"), canonical("summarize"), canonical("ta"), canonical("s")
+    ('summarize', 'summarize', 'tabulate', None)
+    >>> canonical("xtreg"), canonical("xtre"), canonical("List")
+    ('xtreg', None, None)
+    """
+    return _words().get(word)
+
+
+def command_names() -> frozenset[str]:
+    """The full names of all commands that are known.
+
+    >>> "regress" in command_names(), "reg" in command_names()
+    (True, False)
+    """
+    return frozenset(_words().values())
+
+
+def is_community(name: str) -> bool:
+    """Whether a command is written by users and not part of Stata.
+
+    >>> is_community("reghdfe"), is_community("regress")
+    (True, False)
+    """
+    return name in _community()
+
+
+def prefix_kind(name: str) -> str | None:
+    """How a prefix stands before its command; None for what is no prefix.
+
+    >>> prefix_kind("quietly"), prefix_kind("bysort"), prefix_kind("if"), prefix_kind("list")
+    ('bare', 'colon', 'condition', None)
+    """
+    kind: str | None = _data()["prefixes"].get(name)
+    return kind
+
+
+def is_prefix(name: str) -> bool:
+    """Whether the full name of a command is that of a prefix.
+
+    >>> is_prefix("capture"), is_prefix("regress")
+    (True, False)
+    """
+    return prefix_kind(name) is not None

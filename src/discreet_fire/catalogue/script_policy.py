@@ -1,0 +1,203 @@
+"""The policy for R and Python: what becomes of each function, method and module.
+
+In: the rules that come with discreet, and a centre's file of the same form. Out: verdicts
+by name: ``os.system`` is a function, ``.to_csv`` a method of anything, ``socket.*`` a module.
+Nothing here is confidential.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from discreet.errors import OutputCheckError, Problem
+from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.texts import read_source
+
+__all__ = ["ScriptLanguage", "ScriptPolicy", "ScriptRule"]
+
+ScriptLanguage = Literal["python", "r"]
+
+_KEYS = ("action", "safe", "reason", "role", "commands")
+#: shows: prints or writes its arguments. clean: tells nothing of the data, if its arguments do
+#: not. acts: changes something and gives nothing back. data: gives what derives from data.
+_ROLES = ("data", "shows", "clean", "acts")
+_NO_RULE = "no rule for this name; it may show anything"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScriptRule:
+    """What a policy says of a name.
+
+    Args:
+        name: The name as the rule writes it.
+        action: What becomes of it.
+        role: What it does with its arguments: data, shows, clean or acts.
+        safe: For wrapped names: the safe function.
+        reason: Why, in words for researchers.
+        known: Whether a rule names it.
+    """
+
+    name: str
+    action: Action
+    role: str = "data"
+    safe: str = ""
+    reason: str = ""
+    known: bool = True
+
+
+class ScriptPolicy:
+    """Rules on the names of one language.
+
+    >>> policy = ScriptPolicy.default("python")
+    >>> policy.rule("os.system").action.value, policy.rule(".describe").safe
+    ('refused', 'describe')
+    >>> policy.rule("nosuchmodule.thing").action.value
+    'review'
+    """
+
+    def __init__(self, language: ScriptLanguage, rules: Mapping[str, ScriptRule]) -> None:
+        self.language = language
+        self.rules = dict(rules)
+
+    @classmethod
+    def default(cls, language: ScriptLanguage) -> ScriptPolicy:
+        """The rules that come with discreet.
+
+        Args:
+            language: ``python`` or ``r``.
+
+        >>> ScriptPolicy.default("r").rule("saveRDS").action.value
+        'refused'
+        """
+        return _default(language)
+
+    @classmethod
+    def read(cls, language: ScriptLanguage, path: str | os.PathLike[str]) -> ScriptPolicy:
+        """The default rules with a centre's own added.
+
+        Args:
+            language: ``python`` or ``r``.
+            path: A TOML file with ``[commands]`` and ``[[group]]`` as in the default.
+        """
+        source = read_source(path)
+        added = _rules(source.text, source.path.name)
+        return cls(language, {**cls.default(language).rules, **added})
+
+    def rule(self, name: str) -> ScriptRule:
+        """What becomes of a name; the longest rule that fits counts.
+
+        Args:
+            name: ``package.function``, ``.method`` or, in R, ``function`` or ``pkg::function``.
+        """
+        found = self.rules.get(name)
+        parts = name.split(".") if self.language == "python" else name.split("::")
+        joint = "." if self.language == "python" else "::"
+        for length in range(len(parts) - 1, 0, -1):
+            if found is not None:
+                break
+            found = self.rules.get(f"{joint.join(parts[:length])}{joint}*")
+        if found is None and name.startswith(".") and "_" in name:
+            # Methods by their beginning: ``.write_*``.
+            found = (
+                self.rules.get(f"{name[: name.index('_', 1) + 1]}*") if "_" in name[2:] else None
+            )
+        return found or ScriptRule(name=name, action=Action.REVIEW, reason=_NO_RULE, known=False)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all rules."""
+        made = {name: asdict(rule) for name, rule in sorted(self.rules.items())}
+        text = json.dumps([self.language, made], sort_keys=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+@cache
+def _default(language: ScriptLanguage) -> ScriptPolicy:
+    name = f"{language}_policy.toml"
+    text = files("discreet_fire.catalogue").joinpath(name).read_text("utf-8")
+    return ScriptPolicy(language, _rules(text, name))
+
+
+def _rules(text: str, place: str) -> dict[str, ScriptRule]:
+    """The rules in a TOML text; all its mistakes are told at once."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _error([Problem(f"this is not TOML: {error}", place)]) from None
+    problems = [
+        Problem(f"{each!r} is not known here", f"{place}: {each}", "write [commands] or [[group]]")
+        for each in document
+        if each not in ("commands", "group")
+    ]
+    rules: dict[str, ScriptRule] = {}
+    for where, names, content in _entries(document, place, problems):
+        made = _rule(where, content, problems)
+        rules |= {name: ScriptRule(name=name, **made) for name in names} if made else {}
+    if problems:
+        raise _error(problems)
+    return rules
+
+
+def _entries(
+    document: Mapping[str, Any], place: str, problems: list[Problem]
+) -> list[tuple[str, list[str], dict[str, Any]]]:
+    """Each rule with its names."""
+    found = []
+    groups = document.get("group", [])
+    for number, group in enumerate(groups if isinstance(groups, list) else [], 1):
+        where = f"{place}: group {number}"
+        names = group.get("commands") if isinstance(group, dict) else None
+        if isinstance(names, list) and all(isinstance(name, str) and name for name in names):
+            found.append((where, names, group))
+        else:
+            problems.append(Problem("write commands = [names]", where))
+    single = document.get("commands", {})
+    for name, rule in (single if isinstance(single, dict) else {}).items():
+        made = {"action": rule} if isinstance(rule, str) else rule
+        if isinstance(made, dict):
+            found.append((f"{place}: commands.{name}", [name], made))
+        else:
+            problems.append(Problem('write NAME = "allowed"', f"{place}: commands.{name}"))
+    if not isinstance(groups, list) or not isinstance(single, dict):
+        problems.append(Problem("write [commands] and [[group]]", place))
+    return found
+
+
+def _rule(where: str, content: Mapping[str, Any], problems: list[Problem]) -> dict[str, Any] | None:
+    """The parts of one rule; None, with a problem noted, if they make no sense."""
+    wrong = [key for key in content if key not in _KEYS]
+    texts = all(isinstance(content.get(key, ""), str) for key in _KEYS[:-1])
+    what = f"{wrong[0]!r} is not known here" if wrong else ""
+    if not what and not texts:
+        what = "action, role, safe and reason are texts"
+    elif not what and content.get("action") not in list(Action):
+        what = f"the action is one of {', '.join(Action)}"
+    elif not what and content.get("role", "data") not in _ROLES:
+        what = f"the role is one of {', '.join(_ROLES)}"
+    elif not what and (content["action"] == Action.WRAPPED) != bool(content.get("safe")):
+        what = "wrapped names have a safe function, others have none"
+    if what:
+        problems.append(Problem(what, where))
+        return None
+    return {
+        "action": Action(content["action"]),
+        "role": content.get("role", "data"),
+        "safe": content.get("safe", ""),
+        "reason": content.get("reason", ""),
+    }
+
+
+def _error(problems: list[Problem]) -> OutputCheckError:
+    first = problems[0]
+    if len(problems) == 1:
+        return OutputCheckError(first.what, code="policy", where=first.where, hint=first.hint)
+    what = f"{len(problems)} mistakes in the policy"
+    return OutputCheckError(what, code="policy", problems=problems)

@@ -1,0 +1,1 @@
+"""The commands of output checking: ``discreet fire …``; no logic of their own."""

@@ -1,0 +1,215 @@
+"""Commands on output checking: ``discreet fire …``, on do-files, on logs and on microdata.
+
+In: the words of a command. Out: checked programs, cleaned logs, the rules of a policy, the
+log of a do-file that was run without Stata. Logs and microdata are CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from discreet.cli.program import FAILURE, WRONG_INPUT, Json, command, group, show
+from discreet_fire.cli.quality import add_quality
+from discreet_fire.cli.queue import add_queue
+
+__all__ = ["add_run", "app"]
+
+
+def add_run(app: typer.Typer) -> None:
+    """Add the command to its group."""
+    command(app, "run", example="discreet fire run analysis.do --data panel.dta --entity pid")(run)
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="The do-file.")],
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(help="Microdata: .dta, .csv or .parquet; can be given again. CONFIDENTIAL."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the log; else beside it.")] = None,
+    limits: Annotated[
+        Path | None, typer.Option(help="The rules: a TOML file that only the server reads.")
+    ] = None,
+    entity: Annotated[
+        str | None, typer.Option(help="Variable that says which person or firm it is about.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Where random numbers start.")] = 0,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds that it may take.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a log that this program did not make.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a do-file with safe commands: its log holds safe output only."""
+    from discreet_fire.findings import Severity
+    from discreet_fire.runners.builtin.runner import run_do, write_run
+    from discreet_fire.statistics.limits import SafeLimits
+
+    rules = SafeLimits() if limits is None else SafeLimits.read(limits)
+    result = run_do(file, data=data, limits=rules, entity=entity, seed=seed, seconds=time_limit)
+    files = write_run(result, file.parent if out is None else out, overwrite=overwrite)
+    shown = [one for one in result.findings if one.severity is not Severity.INFO]
+    withheld = len(result.findings) - len(shown)
+    text = [f"{file} -> {files['log'].name}, {files['checks'].name}"]
+    text.append(f"  {len(result.outputs)} outputs, {withheld} rules broken and held back")
+    text += [f"  line {one.line} {one.severity.value} [{one.rule}] {one.what}" for one in shown]
+    plain = {name: str(path) for name, path in files.items()} | result.to_dict()
+    show("\n".join(text), plain, as_json=as_json)
+    if result.error is not None:
+        raise typer.Exit(
+            FAILURE if result.error.code in ("internal", "time-limit") else WRONG_INPUT
+        )
+    if strict and any(one.severity is Severity.REVIEW for one in result.findings):
+        raise typer.Exit(FAILURE)
+
+
+app = group("Output checking: safe commands into do-files, unsafe figures out of logs.")
+
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option("--policy", help="Your additions to the policy: a TOML file, or preFire.txt."),
+]
+PythonPolicy = Annotated[
+    Path | None, typer.Option("--python-policy", help="Your additions for Python scripts (TOML).")
+]
+RPolicy = Annotated[
+    Path | None, typer.Option("--r-policy", help="Your additions for R scripts (TOML).")
+]
+Language = Annotated[
+    Literal["en", "de"], typer.Option(help="Language of what is written into do-files.")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that this program did not make.")
+]
+
+
+@command(app, "pre", example="discreet fire pre analysis.do")
+def pre(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Do-files, scripts (.py .R .Rmd .qmd), or folders of them."),
+    ],
+    policy: PolicyFile = None,
+    python_policy: PythonPolicy = None,
+    r_policy: RPolicy = None,
+    language: Language = "en",
+    overwrite: Overwrite = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Rewrite do-files and scripts so that safe commands run in place of unsafe ones."""
+    from discreet_fire.catalogue.policy import Policy
+    from discreet_fire.rewriting.script_files import parted, policies_of, prepared_scripts
+    from discreet_fire.rewriting.submission import described, prepared_files, report
+
+    rules = Policy.default() if policy is None else Policy.read(policy)
+    own = policies_of(python_policy, r_policy)
+    scripts, others = parted(files)
+    # Nothing is written before all files are known to be in order.
+    writing = [prepared_scripts(scripts, policies=own, language=language, overwrite=overwrite)]
+    if others:
+        ready = prepared_files(others, policy=rules, language=language, overwrite=overwrite)
+        writing.append(ready)
+    outcomes = [outcome for write in writing for outcome in write()]
+    show(report(outcomes), described(outcomes, rules), as_json=as_json)
+    if any(outcome.state == "refused" for outcome in outcomes):
+        raise typer.Exit(WRONG_INPUT)
+    if strict and any(outcome.needs_review for outcome in outcomes):
+        raise typer.Exit(FAILURE)
+
+
+@command(app, "undo", example="discreet fire undo analysis_FiRe.json")
+def undo(
+    manifest: Annotated[Path, typer.Argument(help="The manifest beside the rewritten file.")],
+    as_json: Json = False,
+) -> None:
+    """Restore the original of a rewritten do-file or script, byte by byte."""
+    from discreet_fire.rewriting.script_files import is_script, undo_script
+    from discreet_fire.rewriting.submission import undo as restore
+
+    script = bool(manifest.name) and is_script(manifest.with_suffix(""))
+    original = (undo_script if script else restore)(manifest)
+    show(f"The original is in {original}.", {"out": str(original)}, as_json=as_json)
+
+
+@command(app, "policy", example="discreet fire policy --command tabulate")
+def policy_rules(
+    policy: PolicyFile = None,
+    name: Annotated[
+        str | None, typer.Option("--command", help="Say what becomes of this command.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the rules for the server, which fdzrun.ado reads.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what the policy makes of commands, or write it for the server."""
+    from discreet.files import write_text
+    from discreet_fire.catalogue.policy import Policy
+    from discreet_fire.rewriting.submission import policy_report
+
+    rules = Policy.default() if policy is None else Policy.read(policy)
+    if out is not None:
+        if out.is_dir():
+            raise typer.BadParameter("this is a folder; name a file in it", param_hint="--out")
+        write_text(out, "".join(f"{line}\n" for line in rules.run_time_lines()))
+        show(f"The rules for the server are in {out}.", {"out": str(out)}, as_json=as_json)
+        return
+    text, plain = policy_report(rules, name)
+    show(text, plain, as_json=as_json)
+
+
+@command(app, "post", example="discreet fire post analysis.log --rules postFire.txt")
+def post(
+    files: Annotated[list[Path], typer.Argument(help="Logs (.log, .smcl). CONFIDENTIAL.")],
+    rules: Annotated[
+        list[Path] | None,
+        typer.Option(help="Your own rules: a TOML file, or postFire.txt; can be given again."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where a single cleaned log goes; else NAME_FiRe.log.")
+    ] = None,
+    confidential: Annotated[
+        Path | None,
+        typer.Option(help="Where to list what was removed from a single log. CONFIDENTIAL."),
+    ] = None,
+    overwrite: Overwrite = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Take out of logs what tells about single cases."""
+    from discreet_fire.logs import CleaningRules, clean_log_file, clean_log_files
+
+    own = CleaningRules.default()
+    for path in rules or ():
+        own = own.extended(path)
+    if out is None and confidential is None:
+        done = clean_log_files(files, rules=own, overwrite=overwrite)
+    elif len(files) > 1:
+        raise typer.BadParameter("--out and --confidential are for a single log")
+    else:
+        single = clean_log_file(
+            files[0], rules=own, out=out, confidential=confidential, overwrite=overwrite
+        )
+        done = [single]
+    described = {"logs": [one.described for one in done]}
+    show("\n".join(one.text for one in done), described, as_json=as_json)
+    if strict and any(one.needs_review for one in done):
+        raise typer.Exit(FAILURE)
+
+
+add_run(app)
+add_queue(app)
+add_quality(app)

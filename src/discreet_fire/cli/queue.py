@@ -1,0 +1,309 @@
+"""Commands on the review queue: ``discreet fire submit`` and ``discreet fire queue …``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.program import FAILURE, Json, command, group, show
+
+__all__ = ["add_queue", "app"]
+
+app = group("The review queue: submissions, decisions, releases. CONFIDENTIAL.")
+
+Folder = Annotated[Path, typer.Option("--queue", help="Folder of the queue.")]
+Number = Annotated[int, typer.Argument(help="Number of the submission.", min=1)]
+Person = Annotated[str, typer.Option(help="Who decides; one of the persons of the queue.")]
+Reason = Annotated[str, typer.Option(help="Why. It is kept in the record.")]
+Version = Annotated[
+    int, typer.Option(help="The version that you looked at, as `show` gives it.", min=1)
+]
+
+
+def add_queue(fire: typer.Typer) -> None:
+    """Add the commands to their group."""
+    example = "discreet fire submit analysis.do --data panel.dta --queue q --researcher Weber"
+    command(fire, "submit", example=example)(submit)
+    fire.add_typer(app, name="queue")
+
+
+@command(app, "init", example="discreet fire queue init q --person Anna --person Ben --four-eyes")
+def init(
+    folder: Annotated[Path, typer.Argument(help="The new folder.")],
+    person: Annotated[list[str], typer.Option(help="Who may decide; can be given again.")],
+    four_eyes: Annotated[
+        bool, typer.Option("--four-eyes", help="Two persons must approve before release.")
+    ] = False,
+    clean_approvals: Annotated[
+        int | None,
+        typer.Option(min=0, max=2, help="Approvals that clean outputs need, unless drawn."),
+    ] = None,
+    rate: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of clean outputs drawn for control.")
+    ] = 0.1,
+    minimum: Annotated[
+        int, typer.Option(help="Units by which two tables may differ without a finding.")
+    ] = 10,
+    as_json: Json = False,
+) -> None:
+    """Make a new review queue."""
+    from discreet_fire.queue import Queue, QueueSettings
+
+    approvals = 2 if four_eyes else 1
+    settings = QueueSettings(
+        persons=tuple(person),
+        approvals=approvals,
+        clean_approvals=approvals if clean_approvals is None else clean_approvals,
+        rate=rate,
+        minimum=minimum,
+    )
+    Queue.create(folder, settings).close()
+    text = f"A new queue is in {folder}. Keep it safe, and back it up."
+    show(text, {"queue": str(folder), **settings.to_dict()}, as_json=as_json)
+
+
+def submit(
+    program: Annotated[Path, typer.Argument(help="The do-file, or a folder with it.")],
+    queue: Folder,
+    researcher: Annotated[str, typer.Option(help="Who hands it in.")],
+    project: Annotated[str, typer.Option(help="What for.")] = "",
+    main: Annotated[str | None, typer.Option(help="Which do-file of a folder is run.")] = None,
+    data: Annotated[
+        list[Path] | None, typer.Option(help="Microdata to run it on. CONFIDENTIAL.")
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Option(help="The log, if it ran elsewhere. CONFIDENTIAL.")
+    ] = None,
+    entity: Annotated[
+        str | None, typer.Option("--entity", "--unit", help="Variable of the person or firm.")
+    ] = None,
+    universe: Annotated[
+        list[Path] | None,
+        typer.Option(help="Identifiers of whom an output is about: .csv, .parquet. CONFIDENTIAL."),
+    ] = None,
+    policy: Annotated[Path | None, typer.Option(help="Your additions to the policy.")] = None,
+    limits: Annotated[Path | None, typer.Option(help="The rules: a TOML file.")] = None,
+    rules: Annotated[
+        list[Path] | None, typer.Option(help="Your own rules on logs; can be given again.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds that the program may take.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Rewrite a do-file, run it, clean its log and queue it for review."""
+    from discreet_fire.catalogue.policy import Policy
+    from discreet_fire.logs import CleaningRules
+    from discreet_fire.queue import Submission, open_queue, view
+    from discreet_fire.queue import submit as enter
+    from discreet_fire.statistics.limits import SafeLimits
+
+    own = CleaningRules.default()
+    for path in rules or ():
+        own = own.extended(path)
+    handed = Submission(
+        program=program,
+        researcher=researcher,
+        project=project,
+        main=main,
+        data=tuple(data or ()),
+        log=log,
+        universes=tuple(universe or ()),
+        unit=entity,
+        policy=None if policy is None else Policy.read(policy),
+        limits=None if limits is None else SafeLimits.read(limits),
+        rules=own,
+        seconds=time_limit,
+    )
+    with open_queue(queue) as opened:
+        number = enter(opened, handed)
+        found = view(opened, number)
+    show(f"Submission {number} is in the queue.\n{found.row}", found.to_dict(), as_json=as_json)
+
+
+command(app, "submit", example="discreet fire queue submit a.do --log a.log --researcher Weber")(
+    submit
+)
+
+
+@command(app, "list", example="discreet fire queue list --queue q")
+def list_submissions(
+    queue: Folder,
+    every: Annotated[bool, typer.Option("--all", help="Also those that are closed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List submissions, the riskiest first (differences/errors/review/refused/info)."""
+    _show_rows(queue, as_json=as_json, every=every)
+
+
+@command(app, "sample", example="discreet fire queue sample --queue q")
+def sample(
+    queue: Folder,
+    every: Annotated[bool, typer.Option("--all", help="Also those that are closed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List clean outputs that were drawn for control by hand."""
+    _show_rows(queue, as_json=as_json, every=every, drawn=True)
+
+
+def _show_rows(queue: Path, *, as_json: bool, **which: bool) -> None:
+    from discreet_fire.queue import listed, open_queue
+
+    with open_queue(queue) as opened:
+        rows = listed(opened, **which)
+    text = "\n".join(map(str, rows)) or "Nothing is waiting."
+    show(text, {"submissions": [row.to_dict() for row in rows]}, as_json=as_json)
+
+
+@command(app, "show", example="discreet fire queue show 1 --queue q")
+def show_submission(number: Number, queue: Folder, as_json: Json = False) -> None:
+    """Show a submission: findings, conflicts, outputs, history."""
+    from discreet_fire.queue import open_queue, view
+
+    with open_queue(queue) as opened:
+        found = view(opened, number)
+    lines = [str(found.row), f"version {found.row.standing.version}"]
+    lines += [
+        f"  {one.file}:{one.line} {one.severity.value} [{one.rule}] {one.what}"
+        for one in found.findings
+        if one.severity.value != "info"
+    ]
+    lines += [f"  now: {one}" for one in found.conflicts]
+    lines += [f"  output: {path}" for path in found.outputs]
+    lines += [f"  {one.at} {one.kind} by {one.person}: {one.reason}" for one in found.history]
+    show("\n".join(lines), found.to_dict(), as_json=as_json)
+
+
+@command(
+    app, "approve", example='discreet fire queue approve 1 --person Anna --reason "ok" --version 2'
+)
+def approve_submission(
+    number: Number,
+    queue: Folder,
+    person: Person,
+    reason: Reason,
+    version: Version,
+    despite_conflicts: Annotated[
+        bool, typer.Option("--despite-conflicts", help="Accept differences to other tables.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Approve a submission."""
+    from discreet_fire.queue import approve, open_queue
+
+    with open_queue(queue) as opened:
+        found = approve(
+            opened,
+            number,
+            person=person,
+            reason=reason,
+            version=version,
+            despite_conflicts=despite_conflicts,
+        )
+    _show_standing(number, found, as_json=as_json)
+
+
+@command(
+    app, "reject", example='discreet fire queue reject 1 --person Anna --reason "no" --version 2'
+)
+def reject_submission(
+    number: Number,
+    queue: Folder,
+    person: Person,
+    reason: Reason,
+    version: Version,
+    as_json: Json = False,
+) -> None:
+    """Reject a submission."""
+    from discreet_fire.queue import open_queue, reject
+
+    with open_queue(queue) as opened:
+        found = reject(opened, number, person=person, reason=reason, version=version)
+    _show_standing(number, found, as_json=as_json)
+
+
+@command(
+    app,
+    "change",
+    example='discreet fire queue change 1 --person Anna --reason "group ages" --version 2',
+)
+def change_submission(
+    number: Number,
+    queue: Folder,
+    person: Person,
+    reason: Reason,
+    version: Version,
+    as_json: Json = False,
+) -> None:
+    """Send a submission back to be changed."""
+    from discreet_fire.queue import ask_for_change, open_queue
+
+    with open_queue(queue) as opened:
+        found = ask_for_change(opened, number, person=person, reason=reason, version=version)
+    _show_standing(number, found, as_json=as_json)
+
+
+def _show_standing(number: int, found: Any, *, as_json: bool) -> None:
+    count = f"{len(found.approvals)} of {found.needed} approvals"
+    text = f"Submission {number} is {found.state.value} ({count}, version {found.version})."
+    plain = {"submission": number, "state": found.state.value, "version": found.version}
+    show(text, plain | {"approvals": sorted(found.approvals)}, as_json=as_json)
+
+
+@command(
+    app, "release", example='discreet fire queue release 1 --person Ben --reason "ok" --version 3'
+)
+def release_submission(
+    number: Number,
+    queue: Folder,
+    person: Person,
+    reason: Reason,
+    version: Version,
+    out: Annotated[Path | None, typer.Option(help="Where the new folder appears.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Release the outputs of an approved submission."""
+    from discreet_fire.queue import open_queue, release
+
+    with open_queue(queue) as opened:
+        folder = release(opened, number, person=person, reason=reason, version=version, out=out)
+    text = f"Submission {number} is released in {folder}."
+    show(text, {"submission": number, "released": str(folder)}, as_json=as_json)
+
+
+@command(app, "person", example='discreet fire queue person Cem --by Anna --reason "new colleague"')
+def person_added(
+    name: Annotated[str, typer.Argument(help="Who may decide, too.")],
+    queue: Folder,
+    by: Annotated[str, typer.Option(help="A person of the queue.")],
+    reason: Reason,
+    as_json: Json = False,
+) -> None:
+    """Let another person decide."""
+    from discreet_fire.queue import open_queue
+
+    with open_queue(queue) as opened:
+        opened.add_person(name, by=by, reason=reason)
+        persons = opened.settings.persons
+    show(f"Persons: {', '.join(persons)}", {"persons": list(persons)}, as_json=as_json)
+
+
+@command(app, "verify", example="discreet fire queue verify --queue q")
+def verify_queue(
+    queue: Folder,
+    head: Annotated[
+        str | None, typer.Option(help="A digest noted earlier; the record must still hold it.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check record, files and released folders against each other."""
+    from discreet_fire.queue import head_of, open_queue, verify
+
+    with open_queue(queue) as opened:
+        found, last = verify(opened, known_head=head), head_of(opened)
+    text = "\n".join(found) or f"All is as it was written. Last entry: {last}"
+    show(text, {"problems": found, "head": last}, as_json=as_json)
+    if found:
+        raise typer.Exit(FAILURE)

@@ -1,0 +1,580 @@
+"""What the names of a Python script stand for, and which of them tell of the data.
+
+In: the syntax tree. Out: for each expression the full names it may be (``pd.crosstab`` is
+``pandas.crosstab``), and whether it is clean: made of constants and safe results only; for each
+condition the names that are changed only if it holds, or as often as it holds:
+``for v in df.x: n += 1`` counts the records, and reads none. Scopes are not told apart: a name
+counts as data if it is data anywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+
+from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
+from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.scripts.python_bindings import (
+    HOLDERS,
+    PythonBindings,
+    attribute_of,
+    root_of,
+    roots_of,
+    text_of,
+)
+
+__all__ = ["PythonFlows", "PythonNames", "failing", "spread"]
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_LEFT = (*_LOOPS, *_FUNCTIONS)
+_TRIES = (ast.Try, ast.TryStar)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+
+
+class PythonFlows:
+    r"""The flow of control through one script.
+
+    Args:
+        tree: The script.
+        bindings: Its names.
+        acts: Whether a method of a name changes its object.
+
+    >>> tree = ast.parse("n = 0\nfor v in d:\n    n += 1")
+    >>> flows = PythonFlows(tree, PythonBindings(tree), {"append"}.__contains__)
+    >>> [sorted(names) for _, names in flows.under]
+    [['n', 'v']]
+    """
+
+    def __init__(
+        self, tree: ast.Module, bindings: PythonBindings, acts: Callable[[str], bool]
+    ) -> None:
+        self.bindings, self.acts = bindings, acts
+        #: Conditions under which a loop or function is left early.
+        self.jumps: dict[ast.AST, list[ast.AST]] = {}
+        #: Conditions, and what is changed under them.
+        self.under: list[tuple[ast.AST, set[str]]] = []
+        #: Names that are changed by functions that are handed over: how often is not known.
+        self.loose: set[str] = set()
+        self._find_jumps(tree, [])
+        self._changed: dict[str, set[str]] = {}
+        self._changed = self._changes()
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Lambda):
+                self.loose |= self._below(node)
+            elif isinstance(node, ast.Name | ast.Attribute) and id(node) not in called:
+                word = node.id if isinstance(node, ast.Name) else node.attr
+                if isinstance(node.ctx, ast.Load):
+                    self.loose |= self._changed.get(word, set())
+        self._visit(tree, ())
+
+    def _find_jumps(self, node: ast.AST, frames: list[tuple[str, ast.AST]]) -> None:
+        """Note what guards each `break`, `continue` and `return`."""
+        kind = ""
+        if isinstance(node, ast.Break | ast.Continue):
+            kind = "loop"
+        elif isinstance(node, ast.Return):
+            kind = "function"
+        elif isinstance(node, ast.Raise) and any(each == "try" for each, _ in frames):
+            # An error that is caught leaves a loop as `break` does.
+            kind = "loop"
+        if kind:
+            guards: list[ast.AST] = []
+            for each, what in reversed(frames):
+                if each == kind:
+                    self.jumps.setdefault(what, []).extend(guards)
+                    break
+                if each == "condition":
+                    guards.append(what)
+            return
+        for child, conditions in _children(node):
+            inner = frames
+            if isinstance(node, _LOOPS):
+                inner = [*inner, ("loop", node)]
+            elif isinstance(node, _FUNCTIONS):
+                inner = [*inner, ("function", node)]
+            elif isinstance(node, _TRIES):
+                inner = [*inner, ("try", node)]
+            self._find_jumps(child, [*inner, *(("condition", each) for each in conditions)])
+
+    def _changes(self) -> dict[str, set[str]]:
+        """The names that each function of the script changes, also by others it calls."""
+        own = [node for node in self.bindings.own.values() if isinstance(node, _FUNCTIONS)]
+        for node in self.bindings.own.values():
+            if isinstance(node, ast.ClassDef):
+                own.extend(each for each in node.body if isinstance(each, _FUNCTIONS))
+        changed: dict[str, set[str]] = {}
+        calls: dict[str, set[str]] = {}
+        for node in own:
+            changed.setdefault(node.name, set()).update(self._below(node))
+            calls.setdefault(node.name, set()).update(_called(node))
+        size = -1
+        while size != (size := sum(map(len, changed.values()))):
+            for name, others in calls.items():
+                for other in others & set(changed):
+                    changed[name] |= changed[other]
+        return changed
+
+    def _below(self, node: ast.AST) -> set[str]:
+        return {name for each in ast.walk(node) for name in self._changed_by(each)}
+
+    def _changed_by(self, node: ast.AST) -> Iterator[str]:
+        """The names that a node itself changes."""
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.Attribute | ast.Subscript):
+            if not isinstance(node.ctx, ast.Load):
+                yield from roots_of(node.value)
+        elif isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Call):
+            attribute = attribute_of(node.func)
+            word = attribute[1] if attribute else getattr(node.func, "id", None)
+            if attribute and word and self.acts(word):
+                yield from roots_of(attribute[0])
+            elif word == "next":
+                yield from (name for each in node.args for name in roots_of(each))
+            yield from self._changed.get(str(word), ())
+
+    def _visit(self, node: ast.AST, conditions: tuple[set[str], ...]) -> None:
+        for name in self._changed_by(node):
+            for each in conditions:
+                each.add(name)
+        if isinstance(node, _LEFT):
+            conditions = (*conditions, *self._sets(self.jumps.get(node, [])))
+        inner: tuple[set[str], ...] | None = None
+        for child, under in _children(node):
+            if under and inner is None:
+                inner = (*conditions, *self._sets(under))
+            self._visit(child, inner if under and inner is not None else conditions)
+
+    def _sets(self, conditions: list[ast.AST]) -> tuple[set[str], ...]:
+        made = [(each, set[str]()) for each in conditions]
+        self.under.extend(made)
+        return tuple(names for _, names in made)
+
+
+def _children(node: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
+    """The parts of a node, each with the conditions under which it runs."""
+    conditions: list[ast.AST] = []
+    free: set[int] = set()
+    if isinstance(node, ast.If | ast.While | ast.IfExp):
+        conditions, free = [node.test], {id(node.test)}
+    elif isinstance(node, ast.For | ast.AsyncFor):
+        conditions, free = [node.iter], {id(node.iter)}
+    elif isinstance(node, ast.BoolOp):
+        conditions, free = list(node.values[:-1]), {id(node.values[0])}
+    elif isinstance(node, _COMPREHENSIONS):
+        for part in node.generators:
+            conditions += [part.iter, *part.ifs]
+        free = {id(node.generators[0].iter)}
+    elif isinstance(node, ast.Match):
+        conditions, free = [node.subject], {id(node.subject)}
+    elif isinstance(node, ast.match_case) and node.guard is not None:
+        conditions, free = [node.guard], {id(node.guard)}
+    elif isinstance(node, _TRIES):
+        conditions = list(failing(node))
+    for child in ast.iter_child_nodes(node):
+        yield child, [] if id(child) in free else conditions
+
+
+def failing(node: ast.Try | ast.TryStar) -> Iterator[ast.expr]:
+    """The expressions that decide whether the body of a `try` fails.
+
+    Args:
+        node: The statement.
+    """
+    for statement in node.body:
+        for each in ast.walk(statement):
+            if isinstance(each, ast.stmt):
+                inside = ast.iter_child_nodes(each)
+                yield from (part for part in inside if isinstance(part, ast.expr))
+
+
+def _called(node: ast.AST) -> set[str]:
+    """The names of what is called below a node."""
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call):
+            attribute = attribute_of(each.func)
+            word = attribute[1] if attribute else getattr(each.func, "id", None)
+            found.add(str(word))
+    return found
+
+
+_BUILTINS = frozenset(dir(builtins))
+_MOST_PARTS = 6
+_MOST_ALIASES = 5_000
+_OF_FILE = ("__name__", "__file__")
+_SAFE = "discreet_fire.statistics."
+_LOGGER = frozenset({"logging.Logger"})
+_FOLLOWED = (
+    ast.Name, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Call,
+)  # fmt: skip
+_LARGE = ("pandas.*", "polars.*", "narwhals.*", "pathlib.*", "numpy.*", "scipy.*")
+_MAKING = ("from_", "set_", "now", "today", "cwd", "home")
+#: Modules that are known by their own rules wherever they are found.
+_MODULES = frozenset(sys.stdlib_module_names) | {"builtins", "bltns"}
+_PIECES = (
+    ast.BinOp, ast.BoolOp, ast.Compare, ast.UnaryOp, ast.IfExp, ast.Tuple, ast.List, ast.Set,
+    ast.Dict, ast.Starred, ast.Slice, ast.Subscript, ast.JoinedStr, ast.FormattedValue,
+    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.NamedExpr,
+    ast.operator, ast.boolop, ast.cmpop, ast.unaryop, ast.expr_context, ast.keyword,
+)  # fmt: skip
+
+
+class PythonNames:
+    r"""The names of one script.
+
+    >>> tree = ast.parse("import pandas as pd\nf = pd.crosstab\nn = 3\nt = f(a, b)")
+    >>> names = PythonNames(tree, ScriptPolicy.default("python"))
+    >>> names.resolved(ast.parse("f", mode="eval").body), sorted(names.tainted)
+    (frozenset({'pandas.crosstab'}), ['f', 't'])
+    """
+
+    def __init__(self, tree: ast.Module, policy: ScriptPolicy) -> None:
+        self.policy = policy
+        self.tree = tree
+        self.made = PythonBindings(tree)
+        self.aliases = self.made.aliases
+        self.bindings = self.made.pairs
+        self.own, self.methods = self.made.own, self.made.methods
+        self.functions = self.made.functions
+        self.bound = self.made.names
+        self.tainted: set[str] = set()
+        #: What each name is bound to.
+        self.values: dict[str, list[ast.AST | None]] = {}
+        for name, value in self.bindings:
+            self.values.setdefault(name, []).append(value)
+        self._whole = {name for name, _ in self.made.direct}
+        self._given = {name for name, value in self.bindings if value is None}
+        self._alias()
+        self.flows = PythonFlows(tree, self.made, self.acts)
+        spread(self, self.flows)
+
+    def resolved(self, node: ast.AST) -> frozenset[str]:
+        """The full names that an expression may stand for; none if it is no plain name."""
+        if isinstance(node, ast.Name):
+            found = set(self.aliases.get(node.id, ()))
+            if node.id == "__builtins__":
+                return frozenset({"builtins"})
+            if node.id in _BUILTINS:
+                found.add(f"builtins.{node.id}")
+            elif node.id not in self.bound:
+                found.add(node.id)
+            return frozenset(found)
+        if isinstance(node, ast.IfExp):
+            return self.resolved(node.body) | self.resolved(node.orelse)
+        if isinstance(node, ast.BoolOp):
+            return frozenset[str]().union(*(self.resolved(each) for each in node.values))
+        if isinstance(node, ast.NamedExpr):
+            return self.resolved(node.value)
+        attribute = attribute_of(node)
+        if attribute is None or attribute[1] is None:
+            if isinstance(node, ast.Call) and "logging.getLogger" in self.resolved(node.func):
+                return _LOGGER
+            return frozenset()
+        return frozenset(f"{base}.{attribute[1]}" for base in self.resolved(attribute[0]))
+
+    def rules(self, node: ast.AST) -> list[ScriptRule]:
+        """The rules on a function or value, by its full names or as a method of anything."""
+        full = self.resolved(node)
+        rules = [rule for name in sorted(full) for rule in self.of_name(name)]
+        attribute = attribute_of(node)
+        if attribute is not None and attribute[1] is not None:
+            method = self.policy.rule(f".{attribute[1]}")
+            known = [rule for rule in rules if rule.known]
+            # A function of a module that a rule names as such; otherwise the method counts too.
+            exact = [rule for rule in known if not rule.name.endswith(".*")]
+            if exact:
+                return exact
+            if method.known and (not known or method.action is not Action.ALLOWED):
+                return [*known, method]
+            rules = rules or [method]
+        return rules
+
+    def of_name(self, name: str) -> list[ScriptRule]:
+        """The rules on a full name; what a rule on a whole module covers is judged further.
+
+        A method of a class of a module is judged as a method too, a module that another one
+        has loaded (``platform.subprocess``) as itself, and ``module.print`` as `print`.
+        """
+        rule = self.policy.rule(name)
+        if not rule.name.endswith(".*"):
+            return [rule]
+        parts = name.split(".")
+        found = [rule]
+        method = self.policy.rule(f".{parts[-1]}")
+        if method.action is Action.REFUSED:
+            found.append(method)
+        elif rule.name in _LARGE and len(parts) > 2 and parts[-2][:1].isupper():
+            # A method of a class of a large package: ``polars.DataFrame.serialize``.
+            unknown = not method.known and not parts[-1].startswith(_MAKING)
+            found += [method] if unknown else []
+        for place in range(rule.name.count("."), len(parts) - 1):
+            part = parts[place].strip("_")
+            if part in _MODULES and part != parts[0]:
+                found.append(self.policy.rule(".".join([part, *parts[place + 1 :]])))
+        builtin = self.policy.rule(f"builtins.{parts[-1]}")
+        shows = builtin.role == "shows" or builtin.name == "builtins.open"
+        if not builtin.name.endswith("*") and (builtin.action is Action.REFUSED or shows):
+            found.append(builtin)
+        return found
+
+    def acts(self, method: str) -> bool:
+        """Whether a method changes its object."""
+        return self.policy.rule(f".{method}").role == "acts"
+
+    def is_own(self, node: ast.AST) -> bool:
+        """Whether a function is one of this script."""
+        if isinstance(node, ast.Name):
+            return node.id in self.own and not self.resolved(node)
+        attribute = attribute_of(node)
+        return attribute is not None and attribute[1] in self.methods
+
+    def is_safe(self, node: ast.AST) -> bool:
+        """Whether an expression is a call of a safe function."""
+        if not isinstance(node, ast.Call):
+            return False
+        found = self.resolved(node.func)
+        rules = [self.policy.rule(name) for name in found if name.startswith(_SAFE)]
+        is_safe = bool(rules) and len(rules) == len(found) and all(map(self._gives_clean, rules))
+        return is_safe and not self._rebound(node.func)
+
+    def _rebound(self, node: ast.AST) -> bool:
+        """Whether the script gives a meaning of its own to the name of a function."""
+        root = root_of(node)
+        return root in self.own or root in self._given or root in self._whole
+
+    def clean(self, node: ast.AST) -> bool:
+        """Whether an expression tells nothing of the data."""
+        if isinstance(node, ast.Constant):
+            return True
+        if isinstance(node, ast.Name):
+            if node.id in self.tainted:
+                return False
+            if alias := self.aliases.get(node.id):
+                return all(self._clean_name(name) for name in alias)
+            return node.id in self.bound or node.id in _BUILTINS or node.id in _OF_FILE
+        if isinstance(node, ast.Call):
+            return self.is_safe(node) or self._clean_call(node)
+        if isinstance(node, ast.Attribute):
+            full = self.resolved(node)
+            if full:
+                return all(self._clean_name(name) for name in full)
+            if isinstance(node.value, ast.Name) and node.value.id in self.functions:
+                return False
+            return self.clean(node.value) and not node.attr.startswith(("read", "open"))
+        if isinstance(node, _PIECES):
+            return all(self.clean(child) for child in ast.iter_child_nodes(node))
+        return False
+
+    @staticmethod
+    def _gives_clean(rule: ScriptRule) -> bool:
+        return rule.known and rule.action is Action.ALLOWED and rule.role == "clean"
+
+    def _clean_name(self, name: str) -> bool:
+        if name.rpartition(".")[2].startswith(("read", "open")):
+            return False
+        return all(map(self._gives_clean, self.of_name(name)))
+
+    def is_plain_error(self, node: ast.AST) -> bool:
+        """Whether an expression is an error class of this script that says what it is given."""
+        found = self.own.get(node.id) if isinstance(node, ast.Name) else None
+        if not isinstance(found, ast.ClassDef) or node.id in self.tainted:  # type: ignore[attr-defined]
+            return False
+        quiet = all(isinstance(each, ast.Pass | ast.Expr) for each in found.body)
+        return quiet and not found.keywords and all(
+            isinstance(each, ast.Name) and (each.id in _BUILTINS or self.is_plain_error(each))
+            for each in found.bases
+        )  # fmt: skip
+
+    def _clean_call(self, node: ast.Call) -> bool:
+        if not all(self.clean(each) for each in (*node.args, *node.keywords)):
+            return False
+        if self.is_own(node.func):
+            return self.is_plain_error(node.func)
+        full = self.resolved(node.func)
+        if full:
+            known = all(self._clean_name(name) for name in full) or self._clean_method(node.func)
+            return known and not self._rebound(node.func)
+        attribute = attribute_of(node.func)
+        if attribute is None or attribute[1] is None or attribute[1].startswith(("read", "open")):
+            return False
+        rule = self.policy.rule(f".{attribute[1]}")
+        if attribute[1] in ("format", "format_map") and not _plain_template(attribute[0]):
+            return False
+        return rule.known and rule.action is not Action.REFUSED and self.clean(attribute[0])
+
+    def _clean_method(self, function: ast.expr) -> bool:
+        """Whether it is a method of a clean value of a module: ``sys.version.split``."""
+        whole = isinstance(function, ast.Attribute) and all(
+            rule.name.endswith(".*") and rule.action is Action.ALLOWED
+            for name in self.resolved(function)
+            for rule in self.of_name(name)
+        )
+        if not whole or not isinstance(function, ast.Attribute):
+            return False
+        return self._gives_clean(self.policy.rule(f".{function.attr}")) and self.clean(
+            function.value
+        )
+
+    def _alias(self) -> None:
+        """Follow names that are assigned to names."""
+        waiting: dict[str, list[int]] = {}
+        pairs = self.made.direct
+        todo = list(range(len(pairs) - 1, -1, -1))
+        for place, (_, value) in enumerate(pairs):
+            for each in roots_of(value) if isinstance(value, _FOLLOWED) else ():
+                waiting.setdefault(each, []).append(place)
+        count = 0
+        while todo and count < _MOST_ALIASES:
+            name, value = pairs[todo.pop()]
+            if value is None or not (found := self.resolved(value)):
+                continue
+            new = {
+                each
+                for each in found
+                if each.count(".") <= _MOST_PARTS and self.policy.rule(each).known
+            } - self.aliases.get(name, set())
+            if new:
+                self.aliases.setdefault(name, set()).update(new)
+                count += len(new)
+                todo.extend(waiting.get(name, ()))
+
+
+def _plain_template(node: ast.AST) -> bool:
+    """Whether a template takes its arguments as they are, not parts of them: ``{0.part}``."""
+    text = text_of(node)
+    return text is not None and not re.search(r"\{[^{}:!]*[.\[][^{}]*\}", text)
+
+
+_VIEWS = ("items", "values", "get", "setdefault", "pop")
+_CONSTANT = (ast.Constant, ast.JoinedStr)
+
+
+def spread(names: PythonNames, flows: PythonFlows) -> None:
+    """Add to the tainted names of a script until nothing is missing.
+
+    Args:
+        names: The names; those that hold data are added to `tainted`.
+        flows: What is changed under which conditions.
+    """
+    _Spreading(names, flows).run()
+
+
+class _Spreading:
+    def __init__(self, names: PythonNames, flows: PythonFlows) -> None:
+        self.names = names
+        self.waiting: list[str] = []
+        #: Expressions with the names that hold data if the expression does.
+        self.units: list[tuple[ast.AST, frozenset[str]]] = []
+        #: Names of objects that other names hold too.
+        self.held: dict[str, set[str]] = defaultdict(set)
+        pairs = names.bindings
+        self.fixed = {name for name, _ in pairs} - {
+            name for name, value in pairs if not isinstance(value, _CONSTANT)
+        }
+        self.fixed -= set(names.own)
+        for name, value in pairs:
+            if value is None:
+                self.taint([name])
+                continue
+            self.units.append((value, frozenset({name})))
+            if isinstance(value, ast.Attribute) and names.acts(value.attr):
+                self.taint(self.fillable(roots_of(value) & names.bound - set(names.aliases)))
+            if isinstance(value, HOLDERS):
+                self.held[name] |= self.fillable(_names(value))
+            elif isinstance(value, ast.Subscript) or self.is_view(value):
+                self.held[name] |= self.fillable(roots_of(value))
+        for condition, changed in flows.under:
+            targets = frozenset(changed & names.bound - set(names.aliases))
+            if targets:
+                self.units.append((condition, targets))
+        self.taint(flows.loose & names.bound - set(names.aliases))
+        for node in ast.walk(names.tree):
+            if isinstance(node, ast.Call):
+                self.call(node)
+
+    def fillable(self, found: Iterable[str]) -> set[str]:
+        """Names of what something can be put into."""
+        return set(found) - self.fixed - self.names.functions
+
+    def call(self, call: ast.Call) -> None:
+        """A method with data makes its object data; own functions may fill what they get."""
+        names = self.names
+        arguments = [*call.args, *(each.value for each in call.keywords)]
+        attribute = attribute_of(call.func)
+        targets: set[str] = set()
+        full = names.resolved(call.func)
+        if attribute is not None and not names.resolved(attribute[0]):
+            targets |= {each for each in roots_of(attribute[0]) if not names.aliases.get(each)}
+        if full and any(rule.role == "acts" for rule in names.rules(call.func)):
+            targets |= {name for each in arguments for name in roots_of(each)}
+        out = [each.value for each in call.keywords if each.arg == "out"]
+        targets |= {name for each in out for name in roots_of(each)}
+        targets = self.fillable(targets & names.bound)
+        if targets:
+            self.units.extend((each, frozenset(targets)) for each in arguments)
+        if targets and out and attribute is not None:
+            self.units.append((attribute[0], frozenset(targets)))
+        if names.is_own(call.func) or not (full or attribute):
+            plain = {each.id for each in arguments if isinstance(each, ast.Name)}
+            self.taint(self.fillable(plain & names.bound))
+        if any(self.is_function(each) for each in arguments):
+            # A function that is handed over may fill what is handed over beside it.
+            plain = {each.id for each in arguments if isinstance(each, ast.Name)}
+            self.taint(self.fillable(plain & names.bound - set(names.aliases)))
+        for each in arguments:
+            # A method that fills its object is handed over: ``map(found.append, df.x)``.
+            if isinstance(each, ast.Attribute) and names.acts(each.attr):
+                self.taint(self.fillable(roots_of(each) & names.bound))
+
+    def is_function(self, node: ast.AST) -> bool:
+        """Whether an expression is a function of the script."""
+        own = isinstance(node, ast.Name) and node.id in self.names.functions
+        return own or isinstance(node, ast.Lambda)
+
+    @staticmethod
+    def is_view(node: ast.AST) -> bool:
+        """Whether an expression hands out the parts of an object as they are."""
+        attribute = attribute_of(node.func) if isinstance(node, ast.Call) else None
+        return attribute is not None and attribute[1] in _VIEWS
+
+    def taint(self, found: Iterable[str]) -> None:
+        new = set(found) - self.names.tainted
+        self.names.tainted |= new
+        self.waiting.extend(sorted(new))
+
+    def run(self) -> None:
+        mentioned: dict[str, list[int]] = defaultdict(list)
+        done = [False] * len(self.units)
+        for place, (value, targets) in enumerate(self.units):
+            if not self.names.clean(value):
+                done[place] = True
+                self.taint(targets)
+                continue
+            for name in {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}:
+                mentioned[name].append(place)
+        while self.waiting:
+            name = self.waiting.pop()
+            self.taint(self.held.get(name, ()))
+            for place in mentioned.get(name, ()):
+                value, targets = self.units[place]
+                if not done[place] and not self.names.clean(value):
+                    done[place] = True
+                    self.taint(targets)
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Names that a display holds as they are."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, HOLDERS):
+        return set[str]().union(*(_names(child) for child in ast.iter_child_nodes(node)))
+    return set()

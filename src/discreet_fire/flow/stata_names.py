@@ -1,0 +1,397 @@
+"""Which names of a do-file hold figures that must not be shown.
+
+In: the statements of a do-file and a policy. Out: what macros, scalars, matrices and variables
+hold, and the statements that would show a stored result such as ``r(max)``, the value of a
+record, or a name that holds one. Loops and conditions that only use such figures are left alone.
+
+Names are followed without regard to the order of statements and to programs they stand
+in: a name that holds such a figure anywhere is taken to hold it everywhere. A macro of which
+all texts are known, as in ``scalar `m' = r(max)``, names one of these and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.flow.stata_outputs import (
+    ShownStatement,
+    StatementJudge,
+    all_numbers,
+    may_name,
+    named,
+)
+from discreet_fire.flow.stata_values import (
+    CLEAN,
+    CONDITION,
+    DOUBT,
+    GIVEN_BY_OPTION,
+    Held,
+    HeldNames,
+    StatementParts,
+    Taints,
+    bare_words,
+    name_ends,
+    note,
+    statements_of,
+    without_macros,
+)
+from discreet_fire.stata.statements import DoFile
+
+__all__ = ["FigureFlow", "ShownStatement", "known_names"]
+
+_TEMPORARY = ("tempname", "tempvar")
+#: Commands that give texts to macros, or may do so in a way that is not read.
+_GIVE_TEXTS = frozenset((
+    "args", "gettoken", "syntax", "forvalues", "macro", "mac", "unab", "fvunab", "tsunab", "ds",
+    "tempfile", "mata", "python", "java", "file", "c_local", "numlist", "parse", "_parse",
+    "mark", "marksample", "foreach", "local",
+))  # fmt: skip
+#: What `syntax` gives texts to besides the names in it.
+_BY_SYNTAX = frozenset((
+    "varlist", "varname", "namelist", "anything", "using", "if", "in", "exp", "weight", "options",
+))  # fmt: skip
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_MACRO = re.compile(r"`\w+'")
+_MACRO_IN_NAME = re.compile(r"\s*\w*[`$]")
+#: Nothing is given back once it is taken, so that no run of blanks takes long.
+_PLAIN = re.compile(r"\s*+(\w++)(?:\s++\"?([\w\s]*+)\"?)?\s*+")
+_LISTED = re.compile(r"\s*(\w+)\s+(?:in|of\s+(?:varlist|newlist))\s+([\w\s]*)\{\s*")
+_OF_LOCAL = re.compile(r"\s*(\w+)\s+of\s+local\s+(\w+)\s*\{\s*")
+_OPTION = re.compile(r"\bloc(?:a|al)?\(\s*(\w+)")
+
+
+def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]:
+    """The macros of which all texts are known, with the words they can hold.
+
+    No words stand for names made up by Stata. A macro that another command merely mentions
+    is not among them; in a file that gives texts to macros whose names are macros, or that
+    includes another, none is.
+
+    Args:
+        parts: The statements.
+    """
+    held: dict[str, set[str]] = {}
+    through: list[tuple[str, str]] = []
+    others: set[str] = set()
+    for part in parts:
+        statement = part.statement
+        text = statement.source[part.start : statement.end]
+        if "loc" in text:
+            others.update(_OPTION.findall(text))
+        if part.name in _TEMPORARY:
+            for name in text.split():
+                held.setdefault(name, set())
+        elif part.name == "include" or (part.name == "local" and _MACRO_IN_NAME.match(text)):
+            return {}
+        elif part.name == "local" and (plain := _PLAIN.fullmatch(text)) is not None:
+            held.setdefault(plain[1], set()).update((plain[2] or "").split())
+        elif part.name == "foreach" and (listed := _LISTED.fullmatch(text)) is not None:
+            held.setdefault(listed[1], set()).update(listed[2].split())
+        elif part.name == "foreach" and (of_local := _OF_LOCAL.fullmatch(text)) is not None:
+            through.append((of_local[1], of_local[2]))
+        elif part.name in _GIVE_TEXTS or part.by_macro:
+            words = _WORD.findall(_MACRO.sub(" ", text))
+            others |= set(words) | {word.lower() for word in words}
+            others |= _BY_SYNTAX if part.name == "syntax" else set()
+    return _through_lists(held, through, others)
+
+
+def _through_lists(
+    held: dict[str, set[str]], through: list[tuple[str, str]], others: set[str]
+) -> dict[str, frozenset[str]]:
+    """With the macros of loops through lists; those that anything else may change are out."""
+    unknown = others | {name for name, of in through if of in others or of not in held}
+    for _ in through:
+        for name, of in through:
+            if of in unknown:
+                unknown.add(name)
+            else:
+                held.setdefault(name, set()).update(held.get(of, ()))
+    return {
+        name: frozenset(words)
+        for name, words in held.items()
+        if name not in unknown and name.isidentifier()
+    }
+
+
+_MOST_ROUNDS = 40
+_FIRST = re.compile(r"\s*([\w`'$]+)")
+_DEFINE = re.compile(r"\s*de(?:f|fi|fin|fine)?\s+(_?)")
+_OF_VARIABLES = re.compile(r"(\w+)\s*\(\s*var(?:list|name)\b")
+_ONE_MACRO = re.compile(r"`(\w+)'")
+_COUNTING = re.compile(
+    r":\s*(?:word\s+count|list\s+sizeof|length|type|format|(?:variable|value)\s+label)\b"
+)
+_EXPRESSION = re.compile(r"\s*(?:=|:\s*di(?:s|sp|spl|spla|splay)?\b)")
+_EXTREMES = re.compile(r"\((?:max|min|first\w*|last\w*|p1|p5|p95|p99)\)([^(]*)")
+_GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
+_GIVING_OPTION = re.compile(r"\b(local|matcell|matrow|matcol|matrix)\s*\(\s*([\w`'$]+)\s*\)")
+#: The record before or after: another figure in each record.
+_SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
+_GATHERING = ("statsby", "simulate", "rolling")
+
+
+class FigureFlow:
+    """Follows figures through one do-file.
+
+    Args:
+        dofile: The do-file.
+        policy: Says which stored results may be shown.
+        taints: What names hold; other files of a run may share parts of it.
+    """
+
+    def __init__(self, dofile: DoFile, policy: Policy, taints: Taints) -> None:
+        self.policy = policy
+        self.taints = taints
+        self.parts = [StatementParts(one) for one in statements_of(dofile)]
+        different = list(_different(self.parts))
+        self.givers = [part for part in different if _may_give(part)]
+        #: Local macros that hold nothing but known names.
+        self.known = known_names(different)
+        #: Macros whose text may be the name of a variable; globals with ``$``.
+        self.names: set[str] = set()
+        #: From which place on a variable holds a figure.
+        self.since: dict[str, int] = {}
+        #: Whether all that names hold was found out.
+        self.settled = True
+
+    def learn(self) -> None:
+        """Find out what names hold, until nothing new turns up.
+
+        Passes go forwards and backwards in turn, so that a chain of names in any order of
+        lines takes few of them.
+        """
+        size = -1
+        for number in range(_MOST_ROUNDS):
+            if size == (size := self.taints.size() + len(self.names)):
+                return
+            for part in self.givers if number % 2 == 0 else reversed(self.givers):
+                self._learn(part)
+        self.settled = size == self.taints.size() + len(self.names)
+
+    def _learn(self, part: StatementParts) -> None:
+        """Note what one statement gives to a name."""
+        if (give := _GIVERS.get(part.name)) is not None:
+            give(self, part)
+        held = GIVEN_BY_OPTION.get(part.name, CLEAN)
+        for kind, name in _GIVING_OPTION.findall(part.outside) if held.rank else ():
+            if kind == "local":
+                self.taints.local.give(name, held)
+            else:
+                self._note(name, held, "matrices", self.taints.known_matrices)
+        for prefix in part.statement.prefixes:
+            if prefix.canonical in _GATHERING and prefix.arguments:
+                text = part.statement.source[slice(*prefix.arguments)]
+                for name, result in _GATHERED.findall(text):
+                    self._note_variable(part, name, self._held(result, ""))
+
+    def _held(self, outside: str, inside: str) -> Held:
+        return self.taints.held(outside, inside, self.policy)
+
+    # ------------------------------------------------------------ what names are given
+
+    def _give_macro(self, part: StatementParts) -> None:
+        """``local name = exp``, ``local name text``, ``local name : function``.
+
+        ``macro define name`` is ``global name``, and ``macro define _name`` is ``local name``.
+        """
+        kind, text = part.name, part.outside
+        if kind == "macro":
+            defined = _DEFINE.match(text)
+            kind = "local" if defined and defined[1] else "global"
+            text = text[defined.end() :] if defined else ""
+        found = _FIRST.match(text)
+        if found is None:
+            return
+        table = self.taints.local if kind == "local" else self.taints.globals
+        name, rest = found.group(1), text[found.end() :]
+        if _COUNTING.search(rest):
+            return
+        held = self._held(rest, part.inside)
+        if rest.lstrip().startswith(":"):
+            held = max(held, self.taints.named(rest.lstrip()[1:]))
+        expression = _EXPRESSION.match(rest)
+        if expression is not None:
+            if held.rank < DOUBT and self._may_be_first(rest[expression.end() :]):
+                held = Held(DOUBT, "a name that may be a variable's first value")
+        elif may_name(part, len(part.outside) - len(rest), self.names):
+            self.names.add(name if kind == "local" else f"${name}")
+        table.give(name, held)
+
+    def _unknown_words(self, code: str) -> list[tuple[int, str]]:
+        known = self.taints.known_scalars | self.taints.known_matrices
+        plain = without_macros(code)
+        return [(at, word) for at, word in bare_words(plain) if word not in known]
+
+    def _may_be_first(self, code: str) -> bool:
+        """Whether an expression may be the first value of a variable."""
+        return bool(self._unknown_words(code) or named(code, self.names))
+
+    def _give_names(self, part: StatementParts) -> None:
+        """``tempvar`` and ``syntax`` give macros the names of variables."""
+        if part.name == "tempvar":
+            self.names |= set(part.outside.split())
+        elif re.match(r"\s*\[?\s*var(?:list|name)", part.outside):
+            self.names.add("varlist")
+        self.names |= {word.lower() for word in _OF_VARIABLES.findall(part.outside)}
+
+    def _give_scalar(self, part: StatementParts) -> None:
+        left, equals, right = part.outside.partition("=")
+        words = [word for word in left.split() if not "define".startswith(word)]
+        if not equals or len(words) != 1:
+            return
+        held = self._held(right, part.inside)
+        if held.rank < DOUBT and self._may_be_first(right):
+            held = Held(DOUBT, "a name that may be a variable's first value")
+        self._note(words[0], held, "scalars", self.taints.known_scalars)
+
+    def _give_matrix(self, part: StatementParts) -> None:
+        left, equals, right = part.outside.partition("=")
+        words = left.split()
+        if part.name == "mkmat":  # without its option, matrices are named as the variables
+            listed_names, _, options = left.partition(",")
+            names = [] if "mat" in options else CONDITION.sub(" ", listed_names).split()
+            for name in filter(str.isidentifier, names):
+                self.taints.matrices.give(name, GIVEN_BY_OPTION["mkmat"])
+        elif equals and words:
+            name = re.split(r"[\[(]", words[-1])[0]
+            held = self._held(right, part.inside)
+            self._note(name, held, "matrices", self.taints.known_matrices)
+        elif words and words[0].startswith(("row", "col")) and len(words) > 1:
+            self.taints.matrices.give(words[1], self._held(part.outside, part.inside))
+        elif len(words) > 2 and words[0] in ("accum", "vecaccum", "glsaccum", "svd", "symeigen"):
+            self.taints.known_matrices.add(words[1])
+
+    def _note(self, name: str, held: Held, kind: str, known: set[str]) -> None:
+        """Note a scalar or matrix; one named by a macro makes the macro hold its value."""
+        if macro := _ONE_MACRO.fullmatch(name):
+            self.taints.local.give(macro[1], held)
+        known |= {name, *self._give(kind, name, held)}
+
+    def _give(self, kind: str, name: str, held: Held) -> frozenset[str]:
+        """Note what a name holds, or all names that a macro can stand for; these."""
+        table: HeldNames = getattr(self.taints, kind)
+        macro = _ONE_MACRO.fullmatch(name)
+        words = self.known.get(macro[1]) if macro is not None else None
+        if words is None and name_ends(name) != ("", ""):
+            table.give(name, held)
+            return frozenset()
+        if held.rank:
+            table.give_temporary(name, held)
+        if words is None and held.rank:
+            doubt = held.at_most(DOUBT)
+            self.taints.unnamed[kind] = max(self.taints.without_name(kind), doubt)
+        for word in words or ():
+            table.give(word, held)
+        return words or frozenset()
+
+    def _give_variable(self, part: StatementParts) -> None:
+        """A variable that is nothing but a figure shows it with any statistic."""
+        left, equals, right = part.outside.partition("=")
+        words = re.sub(r"\(.*", "", left).split()
+        condition = CONDITION.search(right)
+        if condition is not None and part.name == "replace":
+            return  # the other values stay, and are many
+        right = right[: condition.start()] if condition else right
+        if part.name == "generate":  # `replace x = x[_n-1]` hands the first value to all
+            right = _SHIFT.sub("", right)
+        if equals and words and not self._unknown_words(re.sub(r"\b[rse]\(\w+\)", "0", right)):
+            self._note_variable(part, words[-1], self._held(right, ""))
+
+    def _note_variable(self, part: StatementParts, name: str, held: Held) -> None:
+        """Note a variable; it holds the figure from here on, in loops and programs anywhere."""
+        statement = part.statement
+        start = -1 if statement.depth or statement.in_program else statement.start
+        for word in (name, *self._give("variables", name, held.at_most(DOUBT))):
+            self.since[word] = min(start, self.since.get(word, start))
+
+    def _give_collapsed(self, part: StatementParts) -> None:
+        held = Held(DOUBT, "the smallest or largest values of groups")
+        for targets in _EXTREMES.findall(part.outside.partition(",")[0]):
+            for word in re.findall(r"(\w+)(?:\s*=\s*\w+)?", targets):
+                self._note_variable(part, word, held)
+
+    def _give_foreach(self, part: StatementParts) -> None:
+        found = _FIRST.match(part.outside)
+        if found is None:
+            return
+        rest = part.outside[found.end() :]
+        held = max(self._held(rest, part.inside), self.taints.named(rest))
+        if part.name == "forvalues":
+            held = held.at_most(DOUBT)
+        elif not all_numbers(part, found.end(), self.known.get(found.group(1))):
+            self.names.add(found.group(1))
+        self.taints.local.give(found.group(1), held)
+
+    def _give_tokens(self, part: StatementParts) -> None:
+        held = self._held(part.outside, part.inside)
+        for number in range(1, 10):
+            self.taints.local.give(str(number), held)
+
+    def _give_first_token(self, part: StatementParts) -> None:
+        left, _, right = part.outside.partition(":")
+        held = self.taints.named(f"list {right.partition(',')[0]}")
+        for name in re.findall(r"\w+", left):
+            self.taints.local.give(name, held)
+
+    def _give_result(self, part: StatementParts) -> None:
+        """``return scalar x = …`` makes ``r(x)`` hold it, ``ereturn post B V`` makes ``e(b)``."""
+        found = re.match(r"\s*(?:sca|loc|mat|glo)\w*\s+(\w+)\s*(.*)", part.outside, re.S)
+        if part.name == "numlist":
+            note(self.taints.results, ("r", "numlist"), self._held(part.outside, part.inside))
+        elif part.word.startswith(("pos", "rep")):
+            for name in ("b", "V"):
+                note(self.taints.results, ("e", name), self._held(part.outside, ""))
+        elif found is not None:
+            held = self._held(found[2], part.inside)
+            note(self.taints.results, (part.name[0], found[1]), held)
+            self.taints.returned.add((part.name[0], found[1]))
+
+    def shown(self) -> list[ShownStatement]:
+        """The statements that would show a figure, in the order of the text."""
+        return StatementJudge(self.policy, self.taints, self.names, self.since).shown(self.parts)
+
+
+_GIVERS = {
+    "local": FigureFlow._give_macro,
+    "global": FigureFlow._give_macro,
+    "macro": FigureFlow._give_macro,
+    "tempvar": FigureFlow._give_names,
+    "syntax": FigureFlow._give_names,
+    "scalar": FigureFlow._give_scalar,
+    "matrix": FigureFlow._give_matrix,
+    "mkmat": FigureFlow._give_matrix,
+    "generate": FigureFlow._give_variable,
+    "replace": FigureFlow._give_variable,
+    "egen": FigureFlow._give_variable,
+    "collapse": FigureFlow._give_collapsed,
+    "foreach": FigureFlow._give_foreach,
+    "forvalues": FigureFlow._give_foreach,
+    "tokenize": FigureFlow._give_tokens,
+    "gettoken": FigureFlow._give_first_token,
+    "numlist": FigureFlow._give_result,
+    "return": FigureFlow._give_result,
+    "ereturn": FigureFlow._give_result,
+    "sreturn": FigureFlow._give_result,
+}
+
+
+def _may_give(part: StatementParts) -> bool:
+    """Whether a statement gives anything to a name."""
+    gathers = any(prefix.canonical in _GATHERING for prefix in part.statement.prefixes)
+    return part.name in _GIVERS or part.name in GIVEN_BY_OPTION or gathers
+
+
+def _different(parts: Iterable[StatementParts]) -> Iterator[StatementParts]:
+    """The first statement of each form: the others give the same, and no sooner."""
+    seen = set()
+    for part in parts:
+        statement = part.statement
+        if statement.form is not None:
+            key = statement.form, bool(statement.depth or statement.in_program)
+            if key in seen:
+                continue
+            seen.add(key)
+        yield part

@@ -1,0 +1,414 @@
+"""What statements of a do-file show, once it is known what names hold.
+
+In: statements, a policy and what names hold. Out: the statements that would show a figure
+of single records. What `display` and lists of matrices show is told apart: scalars, and what
+holds records. Statements of the same form that stand under the same conditions are judged once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.flow.stata_values import (
+    BAD,
+    CLEAN,
+    CONDITION,
+    DOUBT,
+    Held,
+    StatementParts,
+    Taints,
+    among,
+    bare_words,
+    expansions,
+    without_macros,
+)
+from discreet_fire.stata.statements import DoStatement
+
+__all__ = [
+    "ShownStatement",
+    "StatementJudge",
+    "all_numbers",
+    "displayed",
+    "listed",
+    "may_name",
+    "named",
+]
+
+#: A word that is nothing but a macro.
+_MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")
+_GLOBAL_ONLY = re.compile(r"(?<!\w)\$\{?(\w+)")
+#: Stored results that name variables.
+_NAMING = re.compile(
+    r"`[re]\((?:varlist|depvar|indepvars|varname|ivar|tvar|panelvar|timevar|clustvar|sortlist)\)'"
+)
+#: Brackets in which a name is no variable: of estimates, stored results and scalars.
+_BRACKETED = re.compile(
+    r"\b_(?:b|se|coef)\[[^\[\]]*\]|\b(?:[rsec]|[es]?return|scalar|el)\s*\([^()]*\)"
+)
+_NUMERIC = re.compile(r"[\s\d.,()+*/^<>=&|!-]*")
+_LIST = re.compile(r"\s*(?:in|of\s+numlist)\b")
+_STRING = re.compile(r"\"[^\"]*\"")
+_COMPOSED = re.compile(r"(?<![\w`'(\[.])([A-Za-z_]\w*)(?:`\w+'\w*)+(?![\w(\[`'])")
+_SCALAR = re.compile(r"\bscalar\(\s*([A-Za-z_]\w*)\s*\)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownStatement:
+    """A statement that would show a figure.
+
+    Args:
+        statement: The statement.
+        action: Whether it is refused or goes to review.
+        what: What it would show.
+        scalars: Places of bare names that can only be meant as scalars; they are safe once
+            they are written ``scalar(name)``.
+    """
+
+    statement: DoStatement
+    action: Action
+    what: str = ""
+    scalars: tuple[tuple[int, int], ...] = ()
+
+
+def may_name(part: StatementParts, at: int, names: set[str]) -> bool:
+    """Whether the text that a macro is given may be the name of a variable.
+
+    Args:
+        part: The statement.
+        at: Where the text starts in its code.
+        names: Macros of which that is known; globals with ``$``.
+    """
+    rest = part.outside[at:]
+    if not rest.strip():  # all of it is one string, whose quotes Stata takes off
+        texts = (
+            part.statement.source[first:last]
+            for kind, first, last in part.statement.spans
+            if kind == "string" and first >= part.start + at
+        )
+        rest = _STRING.sub(" ", next(texts, "").strip("`\"'"))
+    if named(rest, names):
+        return True
+    return not rest.lstrip().startswith(":") and bool(bare_words(without_macros(rest)))
+
+
+def named(code: str, names: set[str]) -> list[str]:
+    """The macros in an expression whose text may be the name of a variable.
+
+    Args:
+        code: The expression.
+        names: Macros of which that is known; globals with ``$``.
+    """
+    plain = _with_outer_macros(_BRACKETED.sub(" ", code))
+    used = [*_MACRO_ONLY.findall(plain), *(f"${name}" for name in _GLOBAL_ONLY.findall(plain))]
+    return [name for name in used if name in names] + _NAMING.findall(code)
+
+
+def _with_outer_macros(code: str) -> str:
+    """The code without macros that are part of the name of another, ```m_`a'`b''``."""
+    if code.count("`") < 2:
+        return code
+    out, depth = [], 0
+    for sign in code:
+        closes = sign == "'" and depth > 0
+        depth -= closes
+        out.append(" " if depth and (sign == "`" or closes) else sign)
+        depth += sign == "`"
+    return "".join(out)
+
+
+def all_numbers(part: StatementParts, at: int, known: Collection[str] | None) -> bool:
+    """Whether a loop goes through numbers, which name no variable.
+
+    Args:
+        part: The statement.
+        at: Where its list starts in its code.
+        known: The words of the list, if it is in a macro and they are known.
+    """
+    text = part.statement.source[part.start + at : part.statement.end]
+    words = " ".join(known) if known else text
+    kind = _LIST.match(words)
+    if kind is not None and "numlist" in kind.group():
+        return True
+    numbers = words[kind.end() if kind else 0 :].rstrip().removesuffix("{").replace('"', "")
+    return _NUMERIC.fullmatch(numbers) is not None
+
+
+def displayed(
+    part: StatementParts, names: set[str], taints: Taints, scalars: list[tuple[int, int]]
+) -> Held:
+    """Names in an expression of `display`: scalars, or the first value of a variable.
+
+    Args:
+        part: The statement.
+        names: Macros whose text may be the name of a variable; globals with ``$``.
+        taints: What names hold.
+        scalars: Takes the places of names of scalars, which a variable could replace.
+    """
+    held = CLEAN
+    code = part.outside
+    for name in named(code, names):
+        what = f"the macro {name}, which may name a variable; its first value is shown"
+        held = max(held, Held(BAD, what))
+    for found in _COMPOSED.finditer(code):
+        if among(found.group(1), taints.known_scalars, begun=True):
+            start, end = found.span()
+            scalars.append((part.start + start, part.start + end))
+            held = max(held, taints.scalars.of_begun(found.group(1)))
+            code = code[:start] + " " * (end - start) + code[end:]
+    for name in _SCALAR.findall(code):
+        if not among(name, taints.known_scalars):
+            held = max(held, Held(DOUBT, f"the scalar {name}, which is not made here"))
+    plain = without_macros(code)
+    for start, word in bare_words(plain):
+        if among(word, taints.known_scalars):
+            scalars.append((part.start + start, part.start + start + len(word)))
+        elif word not in taints.known_matrices:
+            what = f"the first value of {word}; if it is a scalar, write scalar({word})"
+            held = max(held, Held(BAD, what))
+    scalars.sort()
+    return held
+
+
+def listed(part: StatementParts, known: set[str]) -> Held:
+    """Matrices that are listed: made here, or results of models.
+
+    Args:
+        part: The statement.
+        known: Names that the program gives to matrices.
+    """
+    words = re.split(r"[,\[]", part.outside)[0].split()
+    name = words[-1] if words else ""
+    head = re.split("[`$]", name, maxsplit=1)[0]
+    if not name or "(" in name or (head and among(head, known, begun=head != name)):
+        return CLEAN
+    return Held(DOUBT, "a matrix that is not made here")
+
+
+_CHARACTERISTIC = re.compile(r"^\s*(?:def\w*\s+)?[\w`'$]+\[[^\]]*\]")
+_NAMES = re.compile(r"`\w+'|[A-Za-z_]\w*")
+#: Dimensions of collections, ``result[mean sd]``, and the option that tags them.
+_DIMENSIONS = re.compile(r"\b\w+\[([^\[\]=]*)\]")
+_TAG = re.compile(r"\btags?\s*\((?:[^()]|\([^()]*\))*\)")
+#: Commands that show words as they stand, or take them for files, variables or names of graphs.
+_FREE_WORDS = frozenset((
+    "label", "note", "notes", "char", "rename", "graph", "twoway", "log", "cmdlog", "save",
+    "saveold", "mkdir", "tempfile", "more", "pause", "outsheet", "export", "estimates", "frame",
+    "program", "use", "cd", "datasignature",
+))  # fmt: skip
+#: Commands whose words are coefficients; it is not sure that they never are scalars.
+_COEFFICIENTS = frozenset(("test", "lincom", "lincomest", "constraint"))
+#: The colour of `display`, ``in red``; ranges start with a figure, a macro, `f` or `l`.
+_COLOUR = re.compile(r"\bin\s+(?=[a-eg-km-z])")
+#: Conditions without ranges of records.
+_IF = re.compile(CONDITION.pattern.replace("(?:if|in)", "if"))
+#: The record before or after.
+_SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
+#: As many names are looked for one by one before the words of a statement are.
+_FEW = 50
+#: How much a command shows: nothing, statistics of variables, or what it is given.
+_SILENT, _OF_VARIABLES, _LOUD = range(3)
+_CONTROL = ("foreach", "forvalues", "if", "while", "else")
+
+
+class StatementJudge:
+    """Judges statements, once it is known what names hold.
+
+    Args:
+        policy: Says which stored results may be shown.
+        taints: What names hold.
+        names: Macros whose text may be the name of a variable; globals with ``$``.
+        since: From which place on a variable holds a figure.
+    """
+
+    def __init__(
+        self, policy: Policy, taints: Taints, names: set[str], since: Mapping[str, int]
+    ) -> None:
+        self.policy = policy
+        self.taints = taints
+        self.names = names
+        self.since = since
+        self._places = sorted(since.values())
+        self._forms: dict[tuple[str, Held, int], ShownStatement | None] = {}
+        self._silence: dict[str, int] = {}
+        self._by_variables = bool(taints.variables.any or taints.unnamed)
+
+    def shown(self, parts: Iterable[StatementParts]) -> list[ShownStatement]:
+        """The statements that would show a figure, in their order."""
+        found = []
+        guards: list[tuple[int, Held]] = []
+        for part in parts:
+            statement = part.statement
+            while guards and statement.depth <= guards[-1][0]:
+                guards.pop()
+            condition = self._condition(statement, part)
+            around = max(condition, guards[-1][1]) if guards else condition
+            one = self._by_form(part, around)
+            if one is not None:
+                found.append(one)
+            if statement.opens and condition.rank:
+                guards.append((statement.depth, around))
+        return found
+
+    def _by_form(self, part: StatementParts, around: Held) -> ShownStatement | None:
+        """The judgement of a statement, or of an earlier one that differs in nothing."""
+        statement = part.statement
+        if not statement.prefixes and self._shows_nothing(part):
+            return None
+        if statement.form is None:
+            return self._judge(part, around)
+        key = (statement.form, around, bisect_left(self._places, statement.start))
+        if key not in self._forms:
+            self._forms[key] = self._judge(part, around)
+        known = self._forms[key]
+        if known is None or known.statement is statement:
+            return known
+        by = statement.start - known.statement.start
+        scalars = tuple((start + by, end + by) for start, end in known.scalars)
+        return replace(known, statement=statement, scalars=scalars)
+
+    def _shows_nothing(self, part: StatementParts) -> bool:
+        """Whether a command has nothing in it that it could show."""
+        name = part.name
+        silence = self._silence.get(name)
+        if silence is None:
+            silence = self._silence[name] = self._silence_of(name)
+        if silence == _LOUD or part.by_macro or part.expands():
+            return False
+        return silence == _SILENT or self._without_figures(part)
+
+    def _silence_of(self, name: str) -> int:
+        """Whether a command shows nothing, or nothing but statistics of variables."""
+        policy = self.policy
+        if not name or name in _CONTROL:
+            return _SILENT
+        if name in policy.gather or policy.may_show(name):
+            return _LOUD
+        acts = self._by_variables and policy.verdict(name).action.rank > 0
+        return _OF_VARIABLES if acts else _SILENT
+
+    def _without_figures(self, part: StatementParts) -> bool:
+        """Whether no variable that holds a figure is named anywhere in a statement."""
+        names = self.taints.variables
+        if self.taints.without_name("variables").rank or names.begun or len(names.held) > _FEW:
+            return False
+        text, start, end = part.statement.source, part.start, part.statement.end
+        return all(text.find(name, start, end) < 0 for name in names.held)
+
+    def _held(self, outside: str, inside: str) -> Held:
+        return self.taints.held(outside, inside, self.policy)
+
+    def _condition(self, statement: DoStatement, part: StatementParts) -> Held:
+        """What an ``if`` or ``while`` around this statement looks at."""
+        if not statement.prefixes and part.name not in ("if", "while"):
+            return CLEAN
+        held = CLEAN
+        for prefix in statement.prefixes:
+            if prefix.canonical in ("if", "while") and prefix.arguments:
+                held = max(held, self._held(statement.source[slice(*prefix.arguments)], ""))
+        if part.name in ("if", "while"):
+            held = max(held, self._held(part.outside, part.inside))
+        return held if held.rank == BAD else CLEAN
+
+    def _judge(self, part: StatementParts, around: Held) -> ShownStatement | None:
+        statement = part.statement
+        for prefix in statement.prefixes:
+            if prefix.canonical in self.policy.gather and prefix.arguments:
+                code = statement.source[slice(*prefix.arguments)]
+                held = self._held(_gathered(prefix.canonical, "get", code), "")
+                if held.rank:
+                    return ShownStatement(statement=statement, action=held.action, what=held.what)
+        if not part.name or part.name in _CONTROL:
+            return None
+        if part.name in self.policy.gather:  # the old form: ``bootstrap "su x" "r(max)"``
+            code = statement.source[part.start : statement.end]
+            held = self._held(_gathered(part.name, part.word, code), "")
+            if held.rank:
+                return ShownStatement(statement=statement, action=held.action, what=held.what)
+        if self.policy.may_show(part.name) and self.policy.shows(part.name, part.word):
+            return self._judge_showing(part, around)
+        held = CLEAN
+        if part.by_macro:  # it may show all that stands behind it
+            held = self._by_macro(part)
+        elif part.expands() and not self.policy.uses(part.name, part.word):
+            held = self._in_other(part)
+        if self._by_variables and self.policy.verdict(part.name).action.rank > 0:
+            held = max(held, self._in_variables(part))
+        return (
+            ShownStatement(statement=statement, action=held.action, what=held.what)
+            if held.rank
+            else None
+        )
+
+    def _judge_showing(self, part: StatementParts, around: Held) -> ShownStatement | None:
+        """A command that shows its arguments."""
+        statement = part.statement
+        outside = _CHARACTERISTIC.sub(" ", part.outside) if part.name == "char" else part.outside
+        held = self._written(part.name, _gathered(part.name, part.word, outside), part.inside)
+        scalars: list[tuple[int, int]] = []
+        if part.name == "display":
+            held = max(held, displayed(part, self.names, self.taints, scalars))
+        elif part.name in ("matlist", "matrix"):
+            held = max(held, listed(part, self.taints.known_matrices))
+        elif part.name == "ereturn":
+            held = max(held, self.taints.results.get(("e", "b"), CLEAN))
+        elif part.name == "scalar" and not part.outside.split()[1:]:
+            held = max([held, *self.taints.scalars.all()])
+        if held.rank == 0 and around.rank and part.name == "display":
+            held = Held(DOUBT, f"whether a condition on {around.what} holds")
+        if held.rank == 0 and not scalars:
+            return None
+        return ShownStatement(
+            statement=statement, action=held.action, what=held.what, scalars=tuple(scalars)
+        )
+
+    def _written(self, name: str, outside: str, inside: str) -> Held:
+        """What the words of a command hold, as far as it takes them for names of scalars."""
+        held = self._held(outside, inside)
+        if held.rank == 0 or (name not in _FREE_WORDS and name not in _COEFFICIENTS):
+            return held
+        if "function" in outside:  # a graph of an expression
+            return held
+        certain = max(
+            self.taints.within(outside, self.policy, words=False),
+            self._held(expansions(outside), inside),
+        )
+        return max(certain, held.at_most(DOUBT)) if name in _COEFFICIENTS else certain
+
+    def _by_macro(self, part: StatementParts) -> Held:
+        """What a command whose word is known at run time only may show."""
+        code = _SHIFT.sub(" ", CONDITION.sub(" ", _COLOUR.sub(" ", part.outside)))
+        held = self._held(code, part.inside)
+        if held.rank == 0:  # it may be `display` all the same, and `_n` is 1 there
+            held = self._held(_IF.sub(" ", part.outside), part.inside).at_most(DOUBT)
+        return held
+
+    def _in_other(self, part: StatementParts) -> Held:
+        """Any other command: titles are shown, conditions are not, the rest is a doubt."""
+        inside = part.inside_without(CONDITION)
+        held = self.taints.within(inside, self.policy) if inside else CLEAN
+        # Without conditions it can only be less.
+        if held.rank == 0 and self.taints.within(expansions(part.outside), self.policy).rank:
+            code = expansions(CONDITION.sub(" ", part.outside))
+            held = self.taints.within(code, self.policy).at_most(DOUBT)
+        return held
+
+    def _in_variables(self, part: StatementParts) -> Held:
+        """A command that shows statistics of a variable which is one figure throughout."""
+        if self._without_figures(part):
+            return CLEAN
+        words = set(_NAMES.findall(CONDITION.sub(" ", part.outside)))
+        start = part.statement.start
+        later = [word for word in words if self.since.get(word, -1) < start]
+        known = (self.taints.variables.of(word) for word in later)
+        return max([CLEAN, *known, self.taints.without_name("variables") if words else CLEAN])
+
+
+def _gathered(name: str | None, word: str, code: str) -> str:
+    """What is gathered or shown; the dimensions of a collection are no subscripts."""
+    if name != "collect":
+        return code
+    return _TAG.sub(" ", code) if word == "get" else _DIMENSIONS.sub(r" \1 ", code)

@@ -1,0 +1,511 @@
+"""What the parts of a Stata statement hold: stored results, values of records, names given them.
+
+In: statements, and names with levels. Out: the text after the command word with strings and
+comments blanked, and the level of a piece of it: whether it holds a stored result such as
+``r(max)``, the value of one record such as ``x[17]``, or a name that was given such a figure
+before. Programs of researchers, no data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.stata.statements import DoFile, DoStatement, Kind, Why
+
+__all__ = [
+    "CLEAN",
+    "CONDITION",
+    "GIVEN_BY_OPTION",
+    "UNTOUCHED",
+    "Held",
+    "HeldNames",
+    "StatementParts",
+    "Taints",
+    "bare_words",
+    "expansions",
+    "name_ends",
+    "note",
+    "pieces",
+    "statements_of",
+    "without_macros",
+]
+
+_Key = TypeVar("_Key")
+
+#: Names with brackets that are estimates and no variables.
+_ESTIMATES = re.compile(r"_(?:b|se|coef|r_\w+)$")
+_RESULT = re.compile(r"\b([rse])\s*\(\s*(\w*)\s*(\)|[`$])")
+#: Results as Stata kept them once: `_result(5)`, `$S_1`, `$S_E_depv`; not `$S_DATE`.
+_OLD_RESULT = re.compile(r"\b_result\s*\(|\$\{?S_(?:E_|[\d`$])")
+_SUBSCRIPT = re.compile(r"([A-Za-z_]\w*|['})])\[([^\[\]]*)\]")
+#: What the running program has returned so far: `return(top)`.
+_OWN_RESULT = re.compile(r"\b([es]?)return\s*\(\s*(\w+)\s*\)")
+#: A sign of any of these.
+_VALUES = re.compile(r"\[|(?:[rse]|return)\s*\(|_result|\$\{?S_")
+_WEIGHT = re.compile(r"\s*[a-z]+\s*=(?!=)")
+_LOCAL = re.compile(r"`(?:\+\+|--|macval\()?(\w*)([`$']|(?:\+\+|--|\))')")
+_GLOBAL = re.compile(r"\$(?:\{(\w*)([}`$])|(\w*)(`?))")
+_WORD = re.compile(r"(?<![\w%])[A-Za-z_]\w*(?![\w(\[{]|\s*\()")
+_FORMAT = re.compile(r"%[-~]?[\w.,]+")
+_DIRECTIVE = re.compile(
+    r"\b(?:as|in)\s+\w+|(?<!\w)_(?:n|new\w*|c|cont\w*|col\w*|s|sk\w*|dup|quote|asis|char|request|N|pi|rc|cons)(?!\w)"
+)
+_BRACKETS = re.compile(r"\w*\[[^\[\]]*\]")
+#: What holds no names, and a sign without which it cannot be there.
+_HIDDEN = (("%", _FORMAT), ("", _DIRECTIVE), ("[", _BRACKETS))
+_OF_RESULTS = re.compile(r"\b(?:[rsec]|[es]?return|scalar|el|rowsof|colsof)\s*\([^()]*\)")
+_INLINE = re.compile(r"`(?:=|:\s*di(?:s\w*)?\s)([^`']*)")
+#: Macro functions that are called on the spot: ```:list uniq levels'``.
+_CALLED = re.compile(r"`:([^`']*)")
+_MACROS = re.compile(r"`[^']*'|\$\{?\w+\}?")
+_GLOBALS = re.compile(r"\$\{?\w+\}?")
+#: What looks up a scalar or a matrix by its name.
+_SCALAR = re.compile(r"\b(?:scalar|el)\s*\(")
+_OF_MACRO = re.compile(r"\b(?:local|global)\s+(\w+)")
+_QUOTED = re.compile(r"\"[^\"]*\"?")
+_BLANK = re.compile(r"\S")
+
+
+class Held(NamedTuple):
+    """What a piece of a command holds: how bad it is, and what it is."""
+
+    rank: int
+    what: str = ""
+
+    @property
+    def action(self) -> Action:
+        """What becomes of a command that shows it."""
+        return (Action.ALLOWED, Action.REVIEW, Action.REFUSED)[self.rank]
+
+    def at_most(self, rank: int) -> Held:
+        """The same, but not worse than `rank`."""
+        return self if self.rank <= rank else Held(rank, self.what)
+
+
+CLEAN = Held(0)
+DOUBT = 1
+BAD = 2
+#: What options put into macros and matrices.
+GIVEN_BY_OPTION = {
+    "levelsof": Held(DOUBT, "the distinct values of a variable"),
+    "mkmat": Held(BAD, "values of records"),
+    "tabulate": Held(DOUBT, "the cells of a table"),
+    "fdztabulate": Held(DOUBT, "the cells of a table"),
+    "glevelsof": Held(DOUBT, "the distinct values of a variable"),
+}
+_RANKS = {Action.ALLOWED: 0, Action.WRAPPED: 0, Action.REVIEW: DOUBT, Action.REFUSED: BAD}
+
+
+@dataclass
+class HeldNames:
+    """Names of one kind with what they hold, such as all local macros."""
+
+    held: dict[str, Held] = field(default_factory=dict)
+    #: Beginnings and ends of names with a macro in them: ``max`i'`` and ```v'_max``.
+    begun: dict[tuple[str, str], Held] = field(default_factory=dict)
+
+    def give(self, name: str, held: Held) -> bool:
+        """Note what a name holds; whether that is news."""
+        if held.rank == 0:
+            return False
+        ends = name_ends(name)
+        if ends is None:
+            return note(self.held, name, held)
+        return note(self.begun, ends, held if any(ends) else held.at_most(DOUBT))
+
+    def give_temporary(self, macro: str, held: Held) -> None:
+        """Note what the name holds that stands in a macro, ```m'``; no word is that name."""
+        note(self.held, macro, held)
+
+    @property
+    def any(self) -> bool:
+        """Whether any name holds something."""
+        return bool(self.held or self.begun)
+
+    def all(self) -> list[Held]:
+        """What all names hold."""
+        return [*self.held.values(), *self.begun.values()]
+
+    def of(self, name: str) -> Held:
+        """What a name holds."""
+        found = self.held.get(name, CLEAN)
+        if not self.begun:
+            return found
+        for (head, tail), held in self.begun.items():
+            if held.rank <= found.rank or not name.startswith(head) or not name.endswith(tail):
+                continue
+            if len(name) >= len(head) + len(tail):
+                found = held
+        return found
+
+    def of_begun(self, head: str) -> Held:
+        """What a name with this beginning may hold; without any beginning it is a doubt."""
+        found = CLEAN
+        for name, held in self.held.items():
+            if held.rank > found.rank and name.startswith(head):
+                found = held
+        for (name, _), held in self.begun.items():
+            if held.rank > found.rank and (name.startswith(head) or head.startswith(name)):
+                found = held
+        return found if head else found.at_most(DOUBT)
+
+
+def note(table: dict[_Key, Held], key: _Key, held: Held) -> bool:
+    """Note what a name holds, unless worse is known; whether that is news."""
+    if table.get(key, CLEAN).rank >= held.rank:
+        return False
+    table[key] = held
+    return True
+
+
+def name_ends(name: str) -> tuple[str, str] | None:
+    """What stands before and behind the macros of a name; None if it has none."""
+    head = re.split("[`$]", name, maxsplit=1)[0]
+    if head == name:
+        return None
+    tail = name.rpartition("'")[2] if "`" in name else ""
+    return head, "" if "$" in tail else tail
+
+
+@dataclass
+class Taints:
+    """All names that hold figures which must not be shown, across the files of a run."""
+
+    local: HeldNames = field(default_factory=HeldNames)
+    globals: HeldNames = field(default_factory=HeldNames)
+    scalars: HeldNames = field(default_factory=HeldNames)
+    matrices: HeldNames = field(default_factory=HeldNames)
+    variables: HeldNames = field(default_factory=HeldNames)
+    results: dict[tuple[str, str], Held] = field(default_factory=dict)
+    #: Stored results that programs of the run give.
+    returned: set[tuple[str, str]] = field(default_factory=set)
+    #: What names hold of which nothing is known, in this file: scalars, matrices, variables.
+    unnamed: dict[str, Held] = field(default_factory=dict)
+    #: Names that the files give to scalars and matrices at all.
+    known_scalars: set[str] = field(default_factory=set)
+    known_matrices: set[str] = field(default_factory=set)
+
+    def beginning(self, local: HeldNames) -> Taints:
+        """What another file of the same run may know.
+
+        Args:
+            local: The local macros of the files that `include` each other, which share them.
+        """
+        return Taints(
+            local=local,
+            globals=self.globals,
+            scalars=self.scalars,
+            matrices=self.matrices,
+            variables=self.variables,
+            results=self.results,
+            returned=self.returned,
+            known_scalars=self.known_scalars,
+            known_matrices=self.known_matrices,
+        )
+
+    def size(self) -> int:
+        """How much is noted; it only grows."""
+        names = (self.local, self.globals, self.scalars, self.matrices, self.variables)
+        noted = [*self.results.values(), *self.unnamed.values()]
+        for each in names:
+            noted += each.all()
+        known = len(self.known_scalars) + len(self.known_matrices) + len(self.returned)
+        return sum(held.rank for held in noted) + known
+
+    def without_name(self, kind: str) -> Held:
+        """What any name of a kind may hold, since some are named in ways that are not known."""
+        return self.unnamed.get(kind, CLEAN)
+
+    def held(self, outside: str, inside: str, policy: Policy) -> Held:
+        """What a piece of code holds, and what is expanded in its strings."""
+        held = self.within(outside, policy)
+        return max(held, self.within(inside, policy)) if inside else held
+
+    def within(self, code: str, policy: Policy, *, words: bool = True) -> Held:
+        """What a piece of code holds.
+
+        Args:
+            code: Text outside strings, or what is expanded inside them.
+            policy: Says which stored results may be shown.
+            words: Whether a word by itself may be a scalar or a matrix.
+        """
+        best = CLEAN
+        # Hardly any code has these signs, and to look for a sign is quick.
+        expands = "`" in code or "$" in code
+        if expands or "[" in code or "(" in code:
+            found = [*self._values(code, policy)] if _VALUES.search(code) else []
+            if expands:
+                found += [*self._macros(code), *self._inline(code)]
+            best = max([best, *found])
+        if words and (self.scalars.any or self.matrices.any or self.unnamed):
+            found_words = set(_NAME.findall(code))
+            if self.unnamed and (bare_words(without_macros(code)) or _SCALAR.search(code)):
+                best = max(best, self.without_name("scalars"), self.without_name("matrices"))
+            for word, goes_on in found_words:
+                best = max(best, self.scalars.of(word), self.matrices.of(word))
+                if goes_on:
+                    begun = max(self.scalars.of_begun(word), self.matrices.of_begun(word))
+                    best = max(best, begun.at_most(DOUBT))
+        return best
+
+    def _macros(self, code: str) -> Iterator[Held]:
+        for name, close in _LOCAL.findall(code):
+            yield self.local.of_begun(name) if close in "`$" else self.local.of(name)
+        for braced, close, plain, more in _GLOBAL.findall(code):
+            name = braced or plain
+            begun = more == "`" or close in ("`", "$")
+            yield self.globals.of_begun(name) if begun else self.globals.of(name)
+
+        for function in _CALLED.findall(code):
+            yield self.named(function)
+
+    def named(self, function: str) -> Held:
+        """What the macros hold that a macro function names without quotes.
+
+        Args:
+            function: What stands behind the colon: ``list uniq levels``, ``copy local top``.
+        """
+        is_list = function.lstrip().startswith("list")
+        names = re.findall(r"\w+", function) if is_list else _OF_MACRO.findall(function)
+        return max([CLEAN, *(max(self.local.of(one), self.globals.of(one)) for one in names)])
+
+    def _inline(self, code: str) -> Iterator[Held]:
+        """Names in expressions that are worked out on the spot: ```=income'``."""
+        for expression in _INLINE.findall(code):
+            for _, word in bare_words(_QUOTED.sub(" ", expression)):
+                if word in self.known_scalars:
+                    yield Held(DOUBT, f"{word}, which a variable of that name would replace")
+                elif word not in self.known_matrices:
+                    yield Held(BAD, f"the first value of {word}")
+
+    def _values(self, code: str, policy: Policy) -> Iterator[Held]:
+        for kind, name, close in _RESULT.findall(code) if "(" in code else ():
+            if close != ")":
+                yield Held(DOUBT, f"a stored result {kind}(…) whose name is a macro")
+                continue
+            yield self.results.get((kind, name), CLEAN)
+            if (kind, name) in self.returned and not policy.names_stored(kind, name):
+                continue  # what a program of the run returns is followed
+            yield Held(_RANKS[policy.stored(kind, name)], f"the stored result {kind}({name})")
+        for kind, name in _OWN_RESULT.findall(code):  # what the program itself gave so far
+            yield self.results.get((kind or "r", name), CLEAN)
+        if _OLD_RESULT.search(code):
+            yield Held(BAD, "a stored result")
+        for name, inside in _SUBSCRIPT.findall(code) if "[" in code else ():
+            if _ESTIMATES.match(name):
+                yield self.results.get(("e", "b"), CLEAN)
+                continue
+            if _WEIGHT.match(inside) or name == ")":
+                continue
+            if "," not in inside:
+                yield Held(BAD, "the value of one record")
+            elif name not in self.known_matrices and name.isidentifier():
+                yield Held(DOUBT, "an element of a matrix that is not made here")
+
+
+#: Words that are no names of macros themselves.
+_NAME = re.compile(r"(?<![`$\w])(?<!\$\{)([A-Za-z_]\w*)([`$]?)")
+
+
+def among(word: str, names: Iterable[str], *, begun: bool = False) -> bool:
+    """Whether a word is one of the names; names that hold macros are known by their beginning.
+
+    Args:
+        word: A name, or the beginning of one.
+        names: Names as a program gives them: ``mean`i'``.
+        begun: Whether the word is only a beginning.
+
+    >>> among("mean2", ["mean`i'"]), among("me", ["mean"]), among("me", ["mean"], begun=True)
+    (True, False, True)
+    >>> among("age_mean", ["`v'_mean"]), among("age", ["`v'"])
+    (True, False)
+    """
+    for name in names:
+        head, tail = name_ends(name) or (name, "")
+        if word == name or (begun and head.startswith(word)):
+            return True
+        if head != name and (head or tail) and word.startswith(head) and word.endswith(tail):
+            return True
+    return False
+
+
+def bare_words(code: str) -> list[tuple[int, str]]:
+    """Names in an expression of `display` that are neither functions nor directives.
+
+    Each is a scalar, or a variable, whose first value would be shown.
+
+    >>> bare_words("as text %9.2f income + sqrt(wage) _n")
+    [(14, 'income'), (28, 'wage')]
+    """
+    for sign, hidden in _HIDDEN:
+        if sign in code:
+            code = hidden.sub(lambda found: _BLANK.sub(" ", found.group()), code)
+    # Names of stored results and of scalars stand in brackets of their own.
+    if "(" in code:
+        code = _OF_RESULTS.sub(lambda found: " " * len(found.group()), code)
+    return [(found.start(), found.group()) for found in _WORD.finditer(code)]
+
+
+def without_macros(code: str) -> str:
+    r"""The code with blanks in place of its macros.
+
+    >>> without_macros("x + `max' * $y")
+    'x +        *   '
+    """
+    # Behind the last closing quote no local macro ends: not to look for one there takes out
+    # what would grow as the square of the length.
+    last = code.rfind("'") + 1
+    return _MACROS.sub(_blank, code[:last]) + _GLOBALS.sub(_blank, code[last:])
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found.group())
+
+
+def expansions(text: str) -> str:
+    r"""What Stata expands inside a string: its macros, with blanks between.
+
+    >>> expansions('"up to `max' + "' and $x\"")
+    "`max' $x"
+    """
+    if "`" not in text and "$" not in text:
+        return ""
+    found = []
+    depth = start = 0
+    for sign in _SIGNS.finditer(text):
+        mark = sign.group()
+        if mark == "`":
+            if depth == 0:
+                start = sign.start()
+            depth += 1
+        elif mark == "'":
+            if depth == 1:
+                found.append(text[start : sign.end()])
+            depth = max(depth - 1, 0)
+        elif depth == 0:
+            found.append(mark)
+    if depth:
+        found.append(text[start:])
+    return " ".join(found)
+
+
+_SIGNS = re.compile(r"`(?!\")|'|\$\{?\w*[`}]?")
+
+
+#: Readings that stay as they are: what they may run is told, and not changed.
+UNTOUCHED = frozenset((
+    Why.IN_STRING, Why.AFTER_SEMICOLON, Why.CONTINUED_STRING, Why.BLOCK_IN_COMMENT,
+    Why.COMMENT_TO_SEMICOLON, Why.DOCUMENT_TEXT,
+))  # fmt: skip
+
+#: A condition: figures in it are used, and not shown.
+CONDITION = re.compile(r"\b(?:if|in)\b(?:[^,()]|\((?:[^()]|\([^()]*+\))*+\))*+")
+_FIRST = re.compile(r"\s*([\w`'$]+)")
+
+
+def pieces(statement: DoStatement, start: int, end: int) -> tuple[str, str]:
+    """The code of a part of a statement, strings and comments blanked, and what is expanded
+    inside the strings.
+    """
+    text = statement.source
+    if not statement.spans:
+        return text[start:end], ""
+    outside = []
+    inside = []
+    at = start
+    for kind, first, last in statement.spans:
+        if first < at or last > end or kind == "macro":
+            continue
+        outside += [text[at:first], " " * (last - first)]
+        if kind == "string":
+            inside.append(expansions(text[first:last]))
+        at = last
+    outside.append(text[at:end])
+    return "".join(outside), " ".join(inside)
+
+
+def statements_of(dofile: DoFile) -> Iterator[DoStatement]:
+    """The commands of a do-file, and those of its other readings."""
+    for statement in dofile.statements:
+        if statement.readings:
+            yield from _with_readings(statement)
+        elif statement.kind is Kind.COMMAND:
+            yield statement
+
+
+def _with_readings(statement: DoStatement) -> Iterator[DoStatement]:
+    if statement.kind is Kind.COMMAND:
+        yield statement
+    for reading in statement.readings:
+        if reading.why not in UNTOUCHED:
+            yield from _with_readings(reading.statement)
+
+
+class StatementParts:
+    """What a statement says after its command word; worked out when someone asks.
+
+    Args:
+        statement: The statement.
+    """
+
+    __slots__ = ("_pieces", "name", "start", "statement")
+
+    def __init__(self, statement: DoStatement) -> None:
+        command = statement.command
+        self.statement = statement
+        self.name = (command.canonical or command.text) if command is not None else ""
+        #: Where it starts.
+        self.start = command.end if command is not None else statement.start
+        self._pieces: tuple[str, str] | None = None
+
+    def _split(self) -> tuple[str, str]:
+        if self._pieces is None:
+            self._pieces = pieces(self.statement, self.start, self.statement.end)
+        return self._pieces
+
+    @property
+    def by_macro(self) -> bool:
+        """Whether the command word has a macro."""
+        return self.statement.command is not None and self.statement.command.has_macro
+
+    @property
+    def outside(self) -> str:
+        """The code, strings and comments blanked."""
+        return self._split()[0]
+
+    @property
+    def inside(self) -> str:
+        """What the strings expand."""
+        return self._split()[1]
+
+    def inside_without(self, left_out: re.Pattern[str]) -> str:
+        """What the strings expand, but for those within some parts of the code.
+
+        Args:
+            left_out: What to leave out of the code, such as conditions.
+        """
+        if not self.inside:
+            return ""
+        gone = [found.span() for found in left_out.finditer(self.outside)]
+        source = self.statement.source
+        return " ".join(
+            expansions(source[first:last])
+            for kind, first, last in self.statement.spans
+            if kind == "string" and first >= self.start
+            if not any(start <= first - self.start < end for start, end in gone)
+        )
+
+    @property
+    def word(self) -> str:
+        """The second word of the command."""
+        word = _FIRST.match(self.outside)
+        return word.group(1) if word else ""
+
+    def expands(self) -> bool:
+        """Whether there is any macro in it."""
+        text, start, end = self.statement.source, self.start, self.statement.end
+        return text.find("`", start, end) >= 0 or text.find("$", start, end) >= 0

@@ -1,0 +1,507 @@
+"""Conflicts: universes whose difference from released ones tells about a few units.
+
+In: universes of a submission and all released ones (CONFIDENTIAL). Out: `Conflict`s, in words
+that may be shown; how many units are concerned is never said but as "fewer than the minimum".
+
+Two universes are held against each other by their power sums. Unions of three and more tables are
+searched as covers: each mark of a set lies in one part, but for fewer units than the minimum, so
+the first mark that is not covered yet is taken, and one part after the other that has it. Sets
+are many and ways more, so the effort is bounded: what is found is true, what is not found may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import IntArray
+from discreet_fire.ledger.marks import MOST_MARKS, MarkIndex, Marks, Relation
+from discreet_fire.ledger.power_sums import PRIMES, added, few_members, hankel_ranks
+from discreet_fire.ledger.universes import LedgerUniverse
+
+__all__ = [
+    "Conflict",
+    "CoverEffort",
+    "ReleasedUniverses",
+    "conflicts_with",
+    "conflicts_within",
+    "covers",
+]
+
+
+#: Steps of one search and of all for one submission, wholes that are looked at, ways given.
+_STEPS, _ALL_STEPS, _WHOLES, _WAYS = 100, 1_000, 20, 50
+#: Parts too small to have a mark that are tried for what is left.
+_SMALL = 50
+
+
+@dataclass(kw_only=True, repr=False)
+class CoverEffort:
+    """How much may still be tried for one submission."""
+
+    steps: int = _ALL_STEPS
+    wholes: int = _WHOLES
+
+    def begin(self) -> bool:
+        """Whether another released whole may be looked at."""
+        self.wholes -= 1
+        return self.wholes >= 0 and self.steps > 0
+
+
+@dataclass(kw_only=True, repr=False)
+class _Search:
+    """A search on its way.
+
+    Args:
+        parts: The marks of the parts.
+        bits: Which marks of the set each part has.
+        with_mark: The parts that have each mark.
+        counts: How many units each part has.
+        extras: Marks of each part that the set has not.
+        small: Parts without a mark of the set.
+        size: The minimum.
+        least: How many parts a way must have.
+        steps: How many are left.
+    """
+
+    parts: MarkIndex
+    bits: list[int]
+    with_mark: list[IntArray]
+    counts: IntArray
+    extras: IntArray
+    small: IntArray
+    size: int
+    least: int
+    steps: int = 0
+    ways: list[tuple[int, ...]] = field(default_factory=list)
+    known: dict[int, IntArray] = field(default_factory=dict)
+
+    def go(self, open_marks: int, left: int, slack: int, burden: IntArray, *chosen: int) -> None:
+        """Cover the first open mark by each part that has it, or leave it out.
+
+        Args:
+            open_marks: Those that are not covered.
+            left: How many units are not.
+            slack: How many more units may be too many or missing.
+            burden: How many marks each part shares with those chosen.
+            chosen: The parts so far.
+        """
+        self.steps -= 1
+        if self.steps < 0 or len(self.ways) >= _WAYS:
+            return
+        if not open_marks:
+            self._end(left, chosen)
+            return
+        lowest = open_marks & -open_marks
+        fitting = self.with_mark[lowest.bit_length() - 1]
+        cost = burden[fitting] + self.extras[fitting]
+        possible = (cost <= slack) & (self.counts[fitting] < left + self.size)
+        for at in np.flatnonzero(possible)[np.argsort(cost[possible], kind="stable")].tolist():
+            part = int(fitting[at])
+            rest, still = left - int(self.counts[part]), open_marks & ~self.bits[part]
+            more = burden + self._shared(part)
+            self.go(still, rest, slack - int(cost[at]), more, *chosen, part)
+        if slack:
+            self.go(open_marks ^ lowest, left, slack - 1, burden, *chosen)
+
+    def _shared(self, part: int) -> IntArray:
+        """How many marks each part shares with one; with itself, so many that it is done."""
+        if part not in self.known:
+            found = self.parts.shared(self.parts.at(part))
+            found[part] += self.size
+            self.known[part] = found
+        return self.known[part]
+
+    def _end(self, left: int, chosen: tuple[int, ...]) -> None:
+        if abs(left) < self.size:
+            if len(chosen) >= self.least:
+                self.ways.append(chosen)
+        elif left > 0 and len(chosen) + 1 >= self.least:
+            fitting = self.small[np.abs(left - self.counts[self.small]) < self.size]
+            self.ways += [(*chosen, int(one)) for one in fitting[:_SMALL]]
+
+
+def covers(
+    marks: Marks,
+    count: int,
+    counts: IntArray,
+    index: MarkIndex,
+    relation: Relation,
+    size: int,
+    effort: CoverEffort,
+    given: tuple[Marks, int] | None = None,
+) -> list[tuple[int, ...]]:
+    """Ways to cover a set by three or more others, up to fewer units than the minimum.
+
+    Args:
+        marks: Of the set.
+        count: How many units it has.
+        counts: Those of the others.
+        index: The marks of the others.
+        relation: How the set lies beside them.
+        size: The minimum.
+        effort: How much may be tried.
+        given: Marks and count of a part that is one of them for sure.
+    """
+    # so few marks that no part of the set ends before the last of them
+    reach = marks if len(marks) < MOST_MARKS else marks[: MOST_MARKS - size + 1]
+    extras = relation.other - relation.shared
+    fits = (extras < size) & (counts >= size) & (counts <= count - size)
+    if given is not None:
+        fits &= index.shared(given[0]) < size
+    places = np.flatnonzero(fits)
+    if len(places) < 2:
+        return []
+    places = places[np.argsort(-counts[places], kind="stable")]
+    parts = index.taken(places)
+    every = np.arange(len(places))
+    table = parts.bits(reach, every)
+    search = _Search(
+        parts=parts,
+        bits=[_packed(row) for row in table],
+        with_mark=[np.flatnonzero(column) for column in table.T],
+        counts=counts[places],
+        extras=extras[places],
+        small=np.flatnonzero(~table.any(axis=1)),
+        size=size,
+        least=3 if given is None else 2,
+    )
+    left, burden = count, np.zeros(len(places), dtype=np.int64)
+    open_marks = (1 << len(reach)) - 1
+    if given is not None:
+        left, burden = left - given[1], parts.shared(given[0])
+        open_marks &= ~_packed(np.isin(reach, given[0]))
+    for slack in sorted({0, min(2, size - 1), size - 1}):  # first what fits well
+        search.steps = before = min(_STEPS, effort.steps)
+        search.go(open_marks, left, slack, burden)
+        effort.steps -= before - max(search.steps, 0)
+        if search.ways:
+            break
+    ways = dict.fromkeys(tuple(sorted(way)) for way in search.ways)
+    return [tuple(places[list(way)].tolist()) for way in ways]
+
+
+def _packed(row: NDArray[np.bool_]) -> int:
+    return int.from_bytes(np.packbits(row, bitorder="little").tobytes(), "little")
+
+
+#: Most pairs of released universes that are looked at for one new universe.
+_MOST_PAIRS = 200_000
+#: Most pairs whose counts fit.
+_MOST_JOINED = 2_000_000
+#: Universes of a submission, the largest ones, that are held against unions.
+_MOST_UNIONS = 500
+#: Differences whose ranks are found at once; more need more memory.
+_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Conflict:
+    """Two figures whose difference is about fewer units than the minimum.
+
+    Args:
+        kind: ``difference``, ``sum`` (of earlier ones), ``rest`` (of the first, without the
+            others) or ``pairs`` (too many to look at).
+        universe: The new one.
+        earlier: Those that it stands against.
+        releases: The submissions that these are of; empty if it is the same one.
+    """
+
+    kind: str
+    universe: str
+    earlier: tuple[str, ...]
+    releases: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        if self.kind == "pairs":
+            return f"{self.universe}: too many pairs of released tables to look at all of them"
+        meant = " and ".join(self.earlier)
+        if self.kind == "sum":
+            meant = f"{meant} together"
+        elif self.kind == "rest":
+            meant = f"{self.earlier[0]} without {' and '.join(self.earlier[1:])}"
+        place = f", released as {' and '.join(map(str, self.releases))}" if self.releases else ""
+        return f"{self.universe} differs from {meant} by fewer units than the minimum{place}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ReleasedUniverses:
+    """All released universes side by side (confidential).
+
+    Args:
+        names: Their tables and categories.
+        releases: The submission of each.
+        counts: How many units each has.
+        sums: Their power sums.
+        marks: Their marks.
+    """
+
+    names: Sequence[str]
+    releases: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    sums: IntArray
+    marks: MarkIndex
+
+    @classmethod
+    def of(
+        cls, universes: Sequence[LedgerUniverse], releases: Sequence[int] = ()
+    ) -> ReleasedUniverses:
+        """Universes side by side.
+
+        Args:
+            universes: One at least.
+            releases: The submission of each.
+        """
+        return cls(
+            names=[one.name for one in universes],
+            releases=np.array(releases or [0] * len(universes), dtype=np.int64),
+            counts=np.array([one.count for one in universes], dtype=np.int64),
+            sums=np.stack([one.sums for one in universes]),
+            marks=MarkIndex.of([one.marks for one in universes]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def distinct(self) -> ReleasedUniverses:
+        """The same shelf with each set of units once."""
+        flat = np.ascontiguousarray(self.sums).reshape(len(self), -1)
+        rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))).ravel()
+        places = np.sort(np.unique(rows, return_index=True)[1])
+        if len(places) == len(self):
+            return self
+        return ReleasedUniverses(
+            names=[self.names[int(at)] for at in places],
+            releases=self.releases[places],
+            counts=self.counts[places],
+            sums=self.sums[places],
+            marks=self.marks.taken(places),
+        )
+
+    def conflict(self, kind: str, new: LedgerUniverse, *places: int) -> Conflict:
+        """A conflict with some of them."""
+        return Conflict(
+            kind=kind,
+            universe=new.name,
+            earlier=tuple(self.names[at] for at in places),
+            releases=tuple(sorted({int(self.releases[at]) for at in places})),
+        )
+
+
+def conflicts_with(
+    new: Sequence[LedgerUniverse], shelf: ReleasedUniverses, *, size: int, unions: bool = True
+) -> list[Conflict]:
+    """Conflicts of new universes with released ones.
+
+    Args:
+        new: The universes of a submission.
+        shelf: The released ones.
+        size: The minimum.
+        unions: Whether unions of released ones are looked at, too.
+    """
+    found: list[Conflict] = []
+    if len(shelf) == 0:
+        return found
+    effort = CoverEffort()
+    once = list(_each_once(new))
+    largest = {id(one) for one in sorted(once, key=lambda one: -one.count)[:_MOST_UNIONS]}
+    for one in once:
+        places = _near_places(one, shelf, size)
+        found += [shelf.conflict("difference", one, int(at)) for at in places]
+        if unions and id(one) in largest:
+            relation = shelf.distinct.marks.relation(one.marks)
+            sums = list(_pair_conflicts(one, shelf.distinct, relation, size))
+            found += sums
+            if not sums and not len(places):  # else it is known already
+                found += _cover_conflicts(one, shelf.distinct, relation, size, effort)
+    return found
+
+
+def _near_places(one: LedgerUniverse, shelf: ReleasedUniverses, size: int) -> NDArray[np.int64]:
+    """Released universes that differ by some, but fewer units than the minimum.
+
+    Such sets have counts that differ by fewer, and share all marks but fewer.
+    """
+    close = np.flatnonzero(np.abs(shelf.counts - one.count) < size)
+    least = np.minimum(shelf.marks.sizes[close], len(one.marks)) - size + 1
+    near = close[shelf.marks.shared(one.marks, close) >= least]
+    near = _once_each_release(near, shelf)
+    return near[_few(added((1, shelf.sums[near]), (-1, one.sums)), size)]
+
+
+def _once_each_release(places: NDArray[np.int64], shelf: ReleasedUniverses) -> NDArray[np.int64]:
+    """Places without those of the same units in the same release as one before."""
+    first: dict[tuple[int, bytes], int] = {}
+    for at in places.tolist():
+        first.setdefault((int(shelf.releases[at]), shelf.sums[at].tobytes()), at)
+    return np.array(list(first.values()), dtype=np.int64)
+
+
+def conflicts_within(new: Sequence[LedgerUniverse], *, size: int) -> list[Conflict]:
+    """Conflicts between the universes of one submission.
+
+    Args:
+        new: The universes of a submission.
+        size: The minimum.
+    """
+    if not new:
+        return []
+    once = list(_each_once(new))
+    shelf = ReleasedUniverses.of(once)
+    found = set()
+    for at, one in enumerate(once):
+        places = _near_places(one, shelf, size)
+        found |= {_within(one, once[int(other)]) for other in places if other > at}
+    return sorted(found)
+
+
+def _each_once(new: Sequence[LedgerUniverse]) -> Iterator[LedgerUniverse]:
+    """Universes without those of the same units as one before; their names go with the first."""
+    seen: set[bytes] = set()
+    for one in new:
+        if (sketch := one.sums.tobytes()) not in seen:
+            seen.add(sketch)
+            yield one
+
+
+def _within(one: LedgerUniverse, other: LedgerUniverse) -> Conflict:
+    first, second = sorted((one.name, other.name))
+    return Conflict(kind="difference", universe=first, earlier=(second,))
+
+
+def _few(sums: IntArray, size: int) -> NDArray[np.bool_]:
+    """Which differences are about some units, but fewer than the minimum.
+
+    Nobody differs if all sums are zero: the same units in another table are no matter.
+    """
+    few = np.asarray(sums.any(axis=(1, 2)), dtype=np.bool_)
+    for row, prime in enumerate(PRIMES):
+        open_ones = np.flatnonzero(few)
+        for start in range(0, len(open_ones), _AT_ONCE):
+            some = open_ones[start : start + _AT_ONCE]
+            maybe = some[few_members(sums[some, row], prime)]
+            few[some] = False
+            few[maybe] = hankel_ranks(sums[maybe, row], prime) < size
+    return few
+
+
+def _pair_conflicts(
+    one: LedgerUniverse, shelf: ReleasedUniverses, relation: Relation, size: int
+) -> Iterator[Conflict]:
+    """New = B + C, or B = new + C, up to fewer units than the minimum.
+
+    Parts have few marks that the whole has not, and parts of one whole share few.
+    """
+    parts = np.flatnonzero(relation.other - relation.shared < size)
+    wholes = np.flatnonzero(relation.own - relation.shared < size)
+    others = np.flatnonzero(relation.shared < size)
+    for kind, sign, left, right in (("sum", 1, parts, parts), ("rest", -1, wholes, others)):
+        pairs = _by_counts(one.count, sign, shelf.counts, left, right, size)
+        if pairs is not None:
+            fits = _fitting(one, sign, shelf, *pairs) < size
+            pairs = pairs[0][fits], pairs[1][fits]
+        if pairs is None or len(pairs[0]) > _MOST_PAIRS:
+            yield Conflict(kind="pairs", universe=one.name, earlier=())
+            continue
+        first, second = pairs
+        terms = ((1, shelf.sums[first]), (sign, shelf.sums[second]), (-1, one.sums))
+        for at in np.flatnonzero(_few(added(*terms), size)):
+            yield shelf.conflict(kind, one, int(first[at]), int(second[at]))
+
+
+def _fitting(
+    one: LedgerUniverse,
+    sign: int,
+    shelf: ReleasedUniverses,
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """By how many marks of a sample of all units the pairs do not fit."""
+    bits = shelf.marks.sample[1]
+    new, known = shelf.marks.sampled(one.marks)
+    parts = [(bits[first], bits[second], new), (new, bits[second], bits[first])][sign < 0]
+    left, right, whole = parts
+    wrong = ((left & right) | ((left | right) ^ whole)) & known
+    found: NDArray[np.int64] = np.bitwise_count(wrong).sum(axis=1, dtype=np.int64)
+    return found
+
+
+def _by_counts(
+    count: int,
+    sign: int,
+    counts: NDArray[np.int64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    size: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Pairs whose counts fit: the sum, or the difference, is near a count; None if too many."""
+    right = right[np.argsort(counts[right], kind="stable")]
+    ordered = counts[right]
+    # sign +1: the partner has new - B units; sign -1: it has B - new
+    wanted = sign * (count - counts[left])
+    low = np.searchsorted(ordered, np.maximum(wanted - size + 1, 1), side="left")
+    high = np.searchsorted(ordered, wanted + size - 1, side="right")
+    width = np.where(wanted >= size, high - low, 0)  # partners of fewer units are no partners
+    total = int(width.sum())
+    if total > _MOST_JOINED:
+        return None
+    first = np.repeat(left, width)
+    start = np.repeat(low - (np.cumsum(width) - width), width)
+    second = right[start + np.arange(total)]
+    once = first < second if sign == 1 else first != second
+    return first[once], second[once]
+
+
+def _cover_conflicts(
+    one: LedgerUniverse,
+    shelf: ReleasedUniverses,
+    relation: Relation,
+    size: int,
+    effort: CoverEffort,
+) -> Iterator[Conflict]:
+    """Unions of three and more: new = B + C + D + …, or B = new + C + D + …"""
+    ways = covers(one.marks, one.count, shelf.counts, shelf.marks, relation, size, effort)
+    yield from _sound("sum", one, shelf, [(-1, way) for way in ways], size)
+    wholes = np.flatnonzero(
+        (relation.own - relation.shared < size) & (shelf.counts >= one.count + 2 * size)
+    )
+    for at in wholes[np.argsort(shelf.counts[wholes], kind="stable")].tolist():
+        if not effort.begin():
+            return
+        marks = shelf.marks.at(at)
+        rest = covers(
+            marks,
+            int(shelf.counts[at]),
+            shelf.counts,
+            shelf.marks,
+            shelf.marks.relation(marks),
+            size,
+            effort,
+            given=(one.marks, one.count),
+        )
+        yield from _sound("rest", one, shelf, [(at, way) for way in rest], size)
+
+
+def _sound(
+    kind: str,
+    one: LedgerUniverse,
+    shelf: ReleasedUniverses,
+    ways: list[tuple[int, tuple[int, ...]]],
+    size: int,
+) -> Iterator[Conflict]:
+    """Those unions that differ indeed by some, but few units."""
+    modulus = np.array(PRIMES, dtype=np.int64)[:, None]
+    totals = []
+    for whole, way in ways:
+        total = shelf.sums[list(way)].sum(axis=0)
+        totals.append(total + one.sums - shelf.sums[whole] if whole >= 0 else total - one.sums)
+    if not totals:
+        return
+    for at in np.flatnonzero(_few(np.stack(totals) % modulus, size)).tolist():
+        whole, way = ways[at]
+        yield shelf.conflict(kind, one, *([whole] if whole >= 0 else []), *way)

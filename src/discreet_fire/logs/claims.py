@@ -1,0 +1,178 @@
+"""What a reader of one kind of output says about it: the lines it knows, and what must go.
+
+In: lines of output. Out: a `Claim` on some of them with `LogCut`s: stretches of shown text
+that are withheld. A figure in a column is replaced together with the blanks before it, so
+that nothing tells how many digits it had.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, overload
+
+from discreet_fire.logs.lines import LogLine
+from discreet_fire.logs.rules import CleaningRules
+
+__all__ = [
+    "HIDDEN",
+    "NUMBER",
+    "Claim",
+    "LogCut",
+    "LogFigure",
+    "Reader",
+    "Window",
+    "figures",
+    "is_rule",
+    "numeric",
+]
+
+Align = Literal["right", "left", "none"]
+
+#: What stands in place of a figure.
+HIDDEN = "#"
+
+_NUMBER = r"[-+]?(?:\d[\d,]{0,25}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,3})?"
+NUMBER = re.compile(_NUMBER)
+#: A figure of a table: a number, a missing value, or one that is withheld already.
+_FIGURE = re.compile(rf"(?<!\S)(?:{_NUMBER}%?\*?|\.[a-z]?|#)(?!\S)")
+_RULE = re.compile(r"\s*[-+|]{3,}\s*")
+
+
+class LogCut(NamedTuple):
+    """A stretch of the shown text of one line that is replaced.
+
+    Args:
+        line: Which of the lines of the passage, counted from 0.
+        start: Where it starts in the shown text.
+        end: Where it ends.
+        rule: Why it is replaced.
+        put: What is put there.
+        align: On which side a column holds it: blanks on the other side are replaced too.
+    """
+
+    line: int
+    start: int
+    end: int
+    rule: str
+    put: str = HIDDEN
+    align: Align = "right"
+
+
+class LogFigure(NamedTuple):
+    """A figure of a table, and where it stands in the shown text of its line."""
+
+    text: str
+    line: int
+    start: int
+    end: int
+
+    def __repr__(self) -> str:
+        return "<Figure: confidential>"
+
+    @property
+    def value(self) -> float | None:
+        """The number; None if it is missing or withheld."""
+        return numeric(self.text)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it is withheld already."""
+        return self.text == HIDDEN
+
+    def cut(self, rule: str) -> LogCut:
+        """The order to withhold it."""
+        return LogCut(self.line, self.start, self.end, rule)
+
+
+@dataclass(slots=True)
+class Claim:
+    """Lines that are known, with what must go.
+
+    Args:
+        count: How many lines, from the first.
+        kind: Name of the kind of output.
+        cuts: What is withheld.
+        review: What a person must look at; nothing if empty.
+        held: What goes as well if a result that follows in the same block is withheld.
+        gone: Whether this result is withheld as a whole.
+    """
+
+    count: int
+    kind: str
+    cuts: list[LogCut] = field(default_factory=list)
+    review: str = ""
+    held: list[LogCut] = field(default_factory=list)
+    gone: bool = False
+
+
+#: Looks at the beginning of some lines; None if it does not know them.
+Reader = Callable[[Sequence[LogLine], CleaningRules], Claim | None]
+
+
+def numeric(text: str) -> float | None:
+    """The number that a text shows; None for what is none, or too large for one.
+
+    >>> numeric("1,234"), numeric("."), numeric("2.5%")
+    (1234.0, None, 2.5)
+    """
+    try:
+        value = float(text.strip("%*").replace(",", ""))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def figures(text: str, line: int, start: int = 0) -> list[LogFigure] | None:
+    """All figures of a line from a place on; None if there is anything else.
+
+    >>> [figure.text for figure in figures("  74   6165.2  .", 0)]
+    ['74', '6165.2', '.']
+    >>> figures("74 cases", 0) is None
+    True
+    """
+    found = [
+        LogFigure(match[0], line, match.start(), match.end())
+        for match in _FIGURE.finditer(text, start)
+    ]
+    length = sum(figure.end - figure.start for figure in found)
+    return found if length == len("".join(text[start:].split())) else None
+
+
+def is_rule(text: str) -> bool:
+    """Whether a line is drawn: dashes, with crossings."""
+    return bool(_RULE.fullmatch(text))
+
+
+class Window(Sequence[LogLine]):
+    """Some neighbouring lines of a list, without a copy of it.
+
+    Args:
+        lines: The list.
+        start: The first of them.
+        end: Behind the last of them.
+    """
+
+    __slots__ = ("end", "lines", "start")
+
+    def __init__(self, lines: Sequence[LogLine], start: int, end: int) -> None:
+        self.lines, self.start, self.end = lines, start, end
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    @overload
+    def __getitem__(self, at: int) -> LogLine: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[LogLine]: ...
+
+    def __getitem__(self, at: int | slice) -> LogLine | Sequence[LogLine]:
+        if isinstance(at, slice):
+            first, last, _ = at.indices(len(self))
+            return Window(self.lines, self.start + first, self.start + max(first, last))
+        if not 0 <= at < len(self):
+            raise IndexError(at)
+        return self.lines[self.start + at]

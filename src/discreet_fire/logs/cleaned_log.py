@@ -1,0 +1,453 @@
+"""A log made safe to hand out, with a list of what was changed.
+
+In: the text of a log (CONFIDENTIAL). Out: `CleanedLog`: the text without what leaks, the
+places of all changes, findings for a person. Nothing outside the listed places is changed;
+a cleaned log that is cleaned again stays the same.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from discreet_fire.findings import Finding, Severity
+from discreet_fire.logs.claims import HIDDEN, LogCut
+from discreet_fire.logs.lines import LogLine, ShownPiece, log_lines
+from discreet_fire.logs.outputs import (
+    WITHHELD,
+    BlockJudgement,
+    EchoBlock,
+    Passages,
+    blocks_of,
+    judged,
+    observation_numbers,
+)
+from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.texts import Lines, uncollected
+
+__all__ = [
+    "CleanedLog",
+    "Correction",
+    "PlaceMoves",
+    "SourceChange",
+    "applied",
+    "changes_of",
+    "clean_log",
+    "is_smcl",
+]
+
+
+class SourceChange(NamedTuple):
+    """One stretch of the source that is replaced.
+
+    Args:
+        start: Where it starts, in characters.
+        end: Where it ends.
+        put: What is put there.
+        rule: Why.
+    """
+
+    start: int
+    end: int
+    put: str
+    rule: str
+
+
+class PlaceMoves:
+    """Where places of a text are after some changes.
+
+    Args:
+        changes: The changes, in order and apart.
+
+    >>> PlaceMoves([SourceChange(2, 6, "#", "rule")]).place(8)
+    5
+    """
+
+    __slots__ = ("changes", "ends", "shifts")
+
+    def __init__(self, changes: Sequence[SourceChange]) -> None:
+        self.changes = changes
+        self.ends = [change.end for change in changes]
+        longer = (len(change.put) - (change.end - change.start) for change in changes)
+        self.shifts = list(accumulate(longer, initial=0))
+
+    def place(self, place: int) -> int:
+        """The new place; inside a change, where what is put starts."""
+        done = bisect_right(self.ends, place)
+        if done < len(self.changes) and self.changes[done].start < place:
+            place = self.changes[done].start
+        return place + self.shifts[done]
+
+
+def changes_of(lines: Sequence[LogLine], cuts: Iterable[LogCut]) -> list[SourceChange]:
+    """The changes of the source that carry out some cuts."""
+    by_line: dict[int, list[LogCut]] = {}
+    for cut in cuts:
+        by_line.setdefault(cut.line, []).append(cut)
+    found: list[SourceChange] = []
+    for number in sorted(by_line):
+        line = lines[number]
+        for cut in _without_overlaps(line, by_line[number]):
+            found += _carried_out(line, cut)
+    return found
+
+
+def applied(source: str, changes: Sequence[SourceChange]) -> str:
+    """The source with changes, which are in order and apart."""
+    parts: list[str] = []
+    at = 0
+    for change in changes:
+        parts += [source[at : change.start], change.put]
+        at = change.end
+    return "".join([*parts, source[at:]])
+
+
+def _without_overlaps(line: LogLine, cuts: list[LogCut]) -> list[LogCut]:
+    """Cuts that do not touch: those that overlap become one."""
+    widened = sorted((_widened(line, cut) for cut in cuts), key=lambda cut: (cut.start, -cut.end))
+    apart: list[LogCut] = []
+    for cut in widened:
+        if apart and cut.start < apart[-1].end:
+            before = apart[-1]
+            if cut.end > before.end:
+                apart[-1] = before._replace(end=cut.end, put=HIDDEN, align="none")
+        else:
+            apart.append(cut)
+    return apart
+
+
+def _widened(line: LogLine, cut: LogCut) -> LogCut:
+    """A cut with the blanks of its column, so that nothing tells how wide a figure was."""
+    if cut.align == "none":
+        return cut
+    plain = len(line.pieces) == 1
+    if cut.align == "right":
+        start = len(line.text[: cut.start].rstrip(" ")) if plain else cut.start
+        while (
+            not plain and start > 0 and line.text[start - 1] == " " and not _fixed(line, start - 1)
+        ):
+            start -= 1
+        return cut._replace(start=start, put=cut.put.rjust(cut.end - start))
+    end = cut.end
+    while end < len(line.text) and line.text[end] == " " and not _fixed(line, end):
+        end += 1
+    if end == len(line.text) or _fixed(line, end):
+        return cut._replace(end=end)
+    return cut._replace(end=end, put=cut.put.ljust(end - cut.start))
+
+
+def _fixed(line: LogLine, at: int) -> bool:
+    """Whether a blank comes from a column position, which says nothing about a figure."""
+    for piece in line.covering(at, at + 1):
+        return not piece.literal and piece.fixed
+    return False
+
+
+def _trimmed(line: LogLine, cut: LogCut) -> LogCut:
+    """A cut over markup without what it would put back: the markup there stays in its place.
+
+    Not where a line goes on: from where it was broken one could tell how long it was before.
+    """
+    if cut.align != "none" or line.wraps or len(list(line.covering(cut.start, cut.end))) < 2:
+        return cut
+    before = line.text[cut.start : cut.end]
+    head = _alike(before, cut.put)
+    tail = _alike(before[:head:-1], cut.put[:head:-1])
+    put = cut.put[head : len(cut.put) - tail]
+    return cut._replace(start=cut.start + head, end=cut.end - tail, put=put)
+
+
+def _alike(one: str, other: str) -> int:
+    """How many letters at the beginning of two texts are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _carried_out(line: LogLine, cut: LogCut) -> list[SourceChange]:
+    """Put the new text where the figure stood; what else belongs to the cut goes."""
+    cut = _trimmed(line, cut)
+    touched = [piece for piece in line.covering(cut.start, cut.end) if _replaceable(piece)]
+    spans: list[tuple[int, int]] = []
+    for piece in touched:
+        if piece.literal:
+            start = piece.start + max(cut.start - piece.at, 0)
+            end = piece.start + min(cut.end - piece.at, piece.width)
+        else:
+            start, end = piece.start, piece.end
+        if end > start:
+            spans.append((start, end))
+    if not spans:
+        return []
+    # The last stretch holds the figure if it is right-aligned, the first if it starts here.
+    chosen = len(spans) - 1 if cut.align == "right" else 0
+    return [
+        SourceChange(start, end, cut.put if at == chosen else "", cut.rule)
+        for at, (start, end) in enumerate(spans)
+    ]
+
+
+def _replaceable(piece: ShownPiece) -> bool:
+    return piece.literal or not piece.fixed
+
+
+_SMCL_START = "{smcl}"
+_MOST_ROUNDS = 6
+_SHOWN_NAMES = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Correction:
+    """One change, without what stood there before.
+
+    Args:
+        rule: Name of the rule.
+        line: Line of the cleaned log, counted from 1.
+        start: Where it started, in characters from 0. CONFIDENTIAL, as it tells lengths.
+        end: Where it ended. CONFIDENTIAL.
+        put: What stands there now.
+        round: 1 for places of the original; a later round looks at the result of the one
+            before.
+    """
+
+    rule: str
+    line: int
+    start: int = field(repr=False)
+    end: int = field(repr=False)
+    put: str
+    round: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The change as plain values; not how long the text was that stood there."""
+        return {"rule": self.rule, "line": self.line, "put": self.put.strip()}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CleanedLog:
+    """A cleaned log and what was done.
+
+    Args:
+        text: The log as it may be looked at further; review findings first.
+        smcl: Whether it is written in SMCL.
+        corrections: All changes, in order.
+        removed: What stood there, one for each change. CONFIDENTIAL.
+        findings: What a person must look at; lines are those of the cleaned log.
+        blocks: How many blocks of output are safe, cleaned, withheld or for review.
+    """
+
+    text: str = field(repr=False)
+    smcl: bool
+    corrections: tuple[Correction, ...]
+    removed: tuple[str, ...] = field(repr=False)
+    findings: tuple[Finding, ...]
+    blocks: dict[str, int]
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether a person must look at something."""
+        return any(finding.severity.rank >= Severity.REVIEW.rank for finding in self.findings)
+
+
+def is_smcl(text: str, suffix: str = "") -> bool:
+    r"""Whether a log is written in SMCL: it says so in its first line.
+
+    >>> is_smcl("{smcl}\n{com}. su x"), is_smcl(". su x")
+    (True, False)
+    """
+    return text.lstrip().startswith(_SMCL_START) or suffix.lower() == ".smcl"
+
+
+@uncollected()
+def clean_log(
+    text: str, rules: CleaningRules | None = None, *, smcl: bool | None = None
+) -> CleanedLog:
+    r"""Take out of a log what tells about single cases.
+
+    Args:
+        text: The log. CONFIDENTIAL.
+        rules: What to take out; the rules of the package by default.
+        smcl: Whether it is written in SMCL; by default it says so itself.
+
+    >>> cleaned = clean_log(". replace x = 1 if id == 7\n(1 real change made)\n")
+    >>> print(cleaned.text)
+    . replace x = 1 if id == 7
+    (# real changes made)
+    >>> [correction.rule for correction in cleaned.corrections]
+    ['changes']
+    """
+    passages = Passages(rules or CleaningRules.default())
+    in_smcl = is_smcl(text) if smcl is None else smcl
+    rounds: list[_Round] = []
+    texts = [text]
+    while len(rounds) < _MOST_ROUNDS:
+        rounds.append(_round(texts[-1], passages, smcl=in_smcl))
+        if not rounds[-1].changes:
+            break
+        texts.append(applied(texts[-1], rounds[-1].changes))
+    findings = rounds[0].findings
+    if rounds[-1].changes:
+        findings.append(_restless(text))
+    places = Lines(texts[-1])
+    moves = [PlaceMoves(one.changes) for one in rounds]
+    return CleanedLog(
+        text=texts[-1],
+        smcl=in_smcl,
+        corrections=tuple(_corrections(rounds, moves, places)),
+        removed=tuple(
+            before[change.start : change.end]
+            for before, one in zip(texts, rounds, strict=False)
+            for change in one.changes
+        ),
+        findings=tuple(_moved(finding, moves, places) for finding in findings),
+        blocks=rounds[0].blocks,
+    )
+
+
+def _corrections(
+    rounds: Sequence[_Round], moves: Sequence[PlaceMoves], places: Lines
+) -> Iterator[Correction]:
+    for number, one in enumerate(rounds):
+        for change in one.changes:
+            line, _ = places.place(_end_place(change.start, moves[number:]))
+            yield Correction(
+                rule=change.rule,
+                line=line,
+                start=change.start,
+                end=change.end,
+                put=change.put,
+                round=number + 1,
+            )
+
+
+def _moved(finding: Finding, moves: Sequence[PlaceMoves], places: Lines) -> Finding:
+    """A finding with its place in the cleaned log, which tells no length of what is gone."""
+    start, end = (_end_place(place, moves) for place in (finding.start, finding.end))
+    line, column = places.place(start)
+    return replace(finding, line=line, column=column, start=start, end=end)
+
+
+def _end_place(place: int, moves: Sequence[PlaceMoves]) -> int:
+    for move in moves:
+        place = move.place(place)
+    return place
+
+
+@dataclass(slots=True)
+class _Round:
+    """What one look at a log finds."""
+
+    changes: list[SourceChange]
+    findings: list[Finding]
+    blocks: dict[str, int]
+
+
+def _round(text: str, passages: Passages, *, smcl: bool) -> _Round:
+    lines = log_lines(text, smcl=smcl)
+    places = Lines(text)
+    cuts: list[LogCut] = []
+    withheld: list[tuple[int, int]] = []
+    findings: list[Finding] = []
+    blocks = dict.fromkeys(("silent", "safe", "cleaned", "withheld", "review"), 0)
+    for block in blocks_of(lines):
+        found = judged(lines, block, passages)
+        more = list(_known_passages(lines, block, found, passages))
+        cuts += found.cuts + more
+        withheld += found.withheld
+        notes = list(_findings(lines, block, found, passages, places))
+        findings += notes
+        blocks[_state(lines, block, found, more, notes)] += 1
+    findings += _hidden(lines, places)
+    gone = [_withheld(lines, *span, smcl=smcl) for span in withheld]
+    return _Round(_merged(gone, changes_of(lines, cuts)), findings, blocks)
+
+
+def _known_passages(
+    lines: Sequence[LogLine], block: EchoBlock, found: BlockJudgement, passages: Passages
+) -> Iterator[LogCut]:
+    """Messages, paths and texts of the centre's own list."""
+    for at in block.echo:
+        yield from passages.in_command(lines[at].text, at)
+        yield from observation_numbers(lines[at].text, at)
+    for at in range(block.start, block.end):
+        if at in found.tabled:
+            yield from passages.everywhere(lines[at].text, at)
+        else:
+            yield from passages.in_output(lines[at].text, at)
+
+
+def _withheld(lines: Sequence[LogLine], first: int, last: int, *, smcl: bool) -> SourceChange:
+    put = f"{{txt}}{WITHHELD}" if smcl else WITHHELD
+    return SourceChange(lines[first].start, lines[last].end, put, "withheld")
+
+
+def _merged(whole: list[SourceChange], single: list[SourceChange]) -> list[SourceChange]:
+    """All changes in order; inside what goes as a whole there are no others."""
+    found: list[SourceChange] = []
+    end = -1
+    for change in sorted([*whole, *single], key=lambda one: (one.start, -one.end)):
+        if change.start >= end:
+            found.append(change)
+            end = change.end
+    return found
+
+
+def _state(
+    lines: Sequence[LogLine],
+    block: EchoBlock,
+    found: BlockJudgement,
+    cuts: Sequence[LogCut],
+    notes: Sequence[Finding],
+) -> str:
+    if notes:
+        return "review"
+    if found.withheld:
+        return "withheld"
+    if found.cuts or cuts:
+        return "cleaned"
+    shown = any(lines[at].text.strip() for at in range(block.start, block.end))
+    return "safe" if shown else "silent"
+
+
+def _findings(
+    lines: Sequence[LogLine],
+    block: EchoBlock,
+    found: BlockJudgement,
+    passages: Passages,
+    places: Lines,
+) -> Iterator[Finding]:
+    """What a person must look at in one block."""
+    if found.unknown:
+        names = ", ".join(block.names[:_SHOWN_NAMES]) or "no command"
+        count = len(found.unknown)
+        some = "a line" if count == 1 else f"{count} lines"
+        what = f"{some} of output that no rule knows, after: {names}"
+        yield _note(lines, found.unknown[0], places, "unknown-output", what)
+    for at, why in found.reasons:
+        yield _note(lines, at, places, "doubtful-output", why)
+    for at in range(block.start, block.end):
+        if at in found.tabled:
+            continue
+        for name, why in passages.reviews(lines[at].text):
+            yield _note(lines, at, places, name, why)
+
+
+def _hidden(lines: Sequence[LogLine], places: Lines) -> Iterator[Finding]:
+    """SMCL that carries figures nobody sees."""
+    for at, line in enumerate(lines):
+        if line.hidden:
+            what = "SMCL with figures that are not shown to a reader"
+            yield _note(lines, at, places, "hidden-text", what)
+
+
+def _note(lines: Sequence[LogLine], at: int, places: Lines, rule: str, what: str) -> Finding:
+    hint = "look at it before the log is released"
+    start, end = lines[at].start, lines[at].end
+    return places.finding(rule, Severity.REVIEW, what, start, end, hint)
+
+
+def _restless(text: str) -> Finding:
+    what = "the centre's list finds again what it has put itself"
+    hint = "look for a text to put that holds another text to find"
+    return Lines("").finding("own-list", Severity.REVIEW, what, 0, len(text), hint)

@@ -1,0 +1,461 @@
+"""Counts in logs: tabulate, tab1, tab2, duplicates, merge, describe, count, reshape, correlate.
+
+In: lines of output (CONFIDENTIAL). Out: a claim that withholds small counts and what would give
+them back: a second count, cumulated shares, the inside of a two-way table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from discreet_fire.logs.claims import NUMBER, Claim, LogCut, LogFigure, figures, is_rule, numeric
+from discreet_fire.logs.lines import LogLine
+from discreet_fire.logs.rules import CleaningRules
+
+__all__ = [
+    "hidden_rows",
+    "read_correlations",
+    "read_count",
+    "read_crosstab",
+    "read_describe",
+    "read_group_heading",
+    "read_merge",
+    "read_one_way",
+    "read_reshape",
+]
+
+_ONE_WAY = re.compile(r"[^|]{0,60}\|\s+Freq\.\s+Percent\s+Cum\.\s*")
+_COPIES = re.compile(r"\s*[Cc]opies \| [Oo]bservations\s+[Ss]urplus\s*")
+_KEY = re.compile(r"\s*\|\s*Key\s*\|\s*")
+_KEY_WORD = re.compile(r"\s*\|\s*(?P<word>[a-z][a-z -]{2,40})\s*\|\s*")
+_TOTALS = ("Total", "Gesamt")
+_STATISTIC = re.compile(
+    r"\s*(?:Pearson chi2|likelihood-ratio chi2|Cram[ée]r's V|gamma|Kendall's tau-b|"
+    r"Fisher's exact|1-sided Fisher's exact)[^=]{0,30}=.{0,80}"
+)
+_VALUE = re.compile(r"=\s*(?P<value>-?[\d.,]+)")
+
+
+@dataclass(slots=True)
+class _Row:
+    stub: str
+    line: int
+    figures: list[LogFigure]
+
+    @property
+    def count(self) -> LogFigure:
+        return self.figures[0]
+
+
+def read_one_way(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """A list of counts with shares and cumulated shares, or of copies."""
+    copies = bool(_COPIES.fullmatch(lines[0].text))
+    if not copies and not _ONE_WAY.fullmatch(lines[0].text):
+        return None
+    rows, count = _rows(lines, 1)
+    if not rows:
+        return None
+    values = [row for row in rows if row.stub not in _TOTALS]
+    totals = [row for row in rows if row.stub in _TOTALS]
+    total = totals[0].count.value if totals else None
+    counts = [row.count.value for row in values]
+    hidden = hidden_rows(counts, [row.count.hidden for row in values], total, rules)
+    cuts: list[LogCut] = []
+    for at, row in enumerate(values):
+        if at in hidden:
+            cuts += [figure.cut(hidden[at]) for figure in row.figures if not figure.hidden]
+        elif hidden and not copies and len(row.figures) > 2 and not row.figures[2].hidden:
+            cuts.append(row.figures[2].cut("secondary"))
+    if rules.few(total):
+        for row in (*values, *totals):
+            cuts += [figure.cut("few-cases") for figure in row.figures if not figure.hidden]
+    return Claim(count, "frequencies", list(dict.fromkeys(cuts)))
+
+
+def hidden_rows(
+    counts: Sequence[float | None],
+    closed: Sequence[bool],
+    total: float | None,
+    rules: CleaningRules,
+) -> dict[int, str]:
+    """Which of some counts with a known total are withheld, and why.
+
+    Args:
+        counts: The counts; None where one cannot be read.
+        closed: Which are withheld already.
+        total: Their total, if it is shown.
+        rules: The rules.
+
+    >>> hidden_rows([2, 30, 8], [False] * 3, 40, CleaningRules.default())
+    {0: 'few-cases', 2: 'secondary'}
+    >>> hidden_rows([20, 30, 8], [False] * 3, 58, CleaningRules.default())
+    {}
+    """
+    hidden = {at: "few-cases" for at, count in enumerate(counts) if rules.few(count) or closed[at]}
+    if not hidden:
+        return hidden
+    others = sorted(
+        (at for at, count in enumerate(counts) if at not in hidden and count),
+        key=lambda at: (counts[at] or 0, at),
+    )
+    shown = sum(counts[at] or 0 for at in others)
+    whole = total if total is not None else sum(count or 0 for count in counts)
+    while others and (len(hidden) < 2 or whole - shown < rules.minimum):
+        if total is None and any(closed):
+            break  # without a total nothing says how much is withheld already
+        taken = others.pop(0)
+        hidden[taken] = "secondary"
+        shown -= counts[taken] or 0
+    return hidden
+
+
+def _rows(lines: Sequence[LogLine], start: int) -> tuple[list[_Row], int]:
+    rows: list[_Row] = []
+    count = start
+    for at, line in enumerate(lines[start:], start):
+        if is_rule(line.text):
+            count = at + 1
+            continue
+        stub, bar, _ = line.text.rpartition("|")
+        found = figures(line.text, at, len(stub) + 1) if bar else None
+        if not found:
+            break
+        rows.append(_Row(stub.strip(), at, found))
+        count = at + 1
+    return rows, count
+
+
+@dataclass(slots=True)
+class _Crosstab:
+    """A two-way table: each row has as many lines as the key names."""
+
+    rows: list[_Row]
+    per_row: int
+    has_total_column: bool
+    end: int
+
+    @property
+    def counted(self) -> list[_Row]:
+        return self.rows[:: self.per_row]
+
+    @property
+    def inner(self) -> list[_Row]:
+        return [row for row in self.counted if row.stub not in _TOTALS]
+
+    @property
+    def total(self) -> _Row | None:
+        found = [row for row in self.counted if row.stub in _TOTALS]
+        return found[-1] if found else None
+
+
+def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """Counts by two variables, with or without shares."""
+    start, words = _key(lines)
+    table = _table(lines, start, max(len(words), 1))
+    if table is None or not (words or table.total or table.has_total_column):
+        return None
+    if words and words[0] != "frequency":
+        end = _statistics_end(lines, table.end)
+        return Claim(end, "crosstab", [], "shares without the counts they rest on")
+    inner = [
+        figure
+        for row in table.inner
+        for figure in (row.figures[:-1] if table.has_total_column else row.figures)
+    ]
+    small = any(rules.few(figure.value) or figure.hidden for figure in inner)
+    cuts = _margins(table, rules)
+    if small or cuts:
+        cuts += _inside(table)
+    end = _statistics_end(lines, table.end)
+    if small or cuts:
+        cuts += _statistics(lines, table.end, end)
+    review = "" if table.has_total_column and table.total else "part of a wide table"
+    return Claim(end, "crosstab", list(dict.fromkeys(cuts)), review)
+
+
+def _key(lines: Sequence[LogLine]) -> tuple[int, list[str]]:
+    """Where the table starts behind the box that says what its lines are."""
+    if len(lines) < 4 or not is_rule(lines[0].text) or not _KEY.fullmatch(lines[1].text):
+        return 0, []
+    words: list[str] = []
+    for at, line in enumerate(lines[2:12], 2):
+        found = _KEY_WORD.fullmatch(line.text)
+        if found:
+            words.append(found["word"].strip())
+        elif words and is_rule(line.text):
+            after = at + 1
+            while after < len(lines) and not lines[after].text.strip():
+                after += 1
+            return after, words
+    return 0, []
+
+
+def _table(lines: Sequence[LogLine], start: int, per_row: int) -> _Crosstab | None:
+    head = start
+    while head < len(lines) and "|" in lines[head].text and head - start < 6:
+        if is_rule(lines[head].text):
+            break
+        head += 1
+    if head == start or head >= len(lines) or not is_rule(lines[head].text):
+        return None
+    rule, heading = lines[head].text, lines[head - 1].text
+    if rule.count("+") not in (1, 2) or rule.count("+") != heading.count("|"):
+        return None
+    rows: list[_Row] = []
+    end = head + 1
+    for at, line in enumerate(lines[head + 1 :], head + 1):
+        if is_rule(line.text):
+            end = at + 1
+            continue
+        stub, bar, _ = line.text.partition("|")
+        found = figures(line.text.replace("|", " "), at, len(stub) + 1) if bar else None
+        if not found:
+            break
+        rows.append(_Row(stub.strip(), at, found))
+        end = at + 1
+    widths = {len(row.figures) for row in rows[::per_row]}
+    if not rows or len(rows) % per_row or len(widths) != 1:
+        return None
+    total_column = heading.rstrip().endswith(_TOTALS) and rule.count("+") == 2
+    whole = all(_whole(figure) for row in rows[::per_row] for figure in row.figures)
+    return _Crosstab(rows, per_row, total_column, end) if whole else None
+
+
+def _whole(figure: LogFigure) -> bool:
+    value = figure.value
+    if value is None:
+        return figure.hidden or figure.text.startswith(".")
+    return value == int(value)
+
+
+def _margins(table: _Crosstab, rules: CleaningRules) -> list[LogCut]:
+    """Small totals of rows and columns, and a second one beside each single one."""
+    cuts: list[LogCut] = []
+    total = table.total
+    whole = total.figures[-1] if total and table.has_total_column else None
+    if table.has_total_column:
+        cuts += _margin([row.figures[-1] for row in table.inner], whole, rules)
+    if total:
+        columns = total.figures[:-1] if table.has_total_column else total.figures
+        cuts += _margin(columns, whole, rules)
+    if whole and rules.few(whole.value):
+        cuts.append(whole.cut("few-cases"))
+    return cuts
+
+
+def _margin(margin: list[LogFigure], whole: LogFigure | None, rules: CleaningRules) -> list[LogCut]:
+    counts = [figure.value for figure in margin]
+    closed = [figure.hidden for figure in margin]
+    hidden = hidden_rows(counts, closed, whole.value if whole else None, rules)
+    return [margin[at].cut(reason) for at, reason in hidden.items() if not margin[at].hidden]
+
+
+def _inside(table: _Crosstab) -> list[LogCut]:
+    """All counts inside, and every share: shares with totals give counts back."""
+    cuts: list[LogCut] = []
+    for at, row in enumerate(table.rows):
+        stub = table.rows[at - at % table.per_row].stub
+        if at % table.per_row:
+            some = row.figures
+        elif stub in _TOTALS:
+            some = []
+        else:
+            some = row.figures[:-1] if table.has_total_column else row.figures
+        cuts += [figure.cut("small-cells") for figure in some if not figure.hidden]
+    return cuts
+
+
+def _statistics_end(lines: Sequence[LogLine], start: int) -> int:
+    """Where test statistics below a table end."""
+    end = start
+    for at in range(start, min(len(lines), start + 12)):
+        if _STATISTIC.fullmatch(lines[at].text):
+            end = at + 1
+        elif lines[at].text.strip():
+            break
+    return end
+
+
+def _statistics(lines: Sequence[LogLine], start: int, end: int) -> list[LogCut]:
+    """Statistics with the totals give back a table of two by two."""
+    return [
+        LogCut(at, found.start("value"), found.end("value"), "small-cells", align="none")
+        for at in range(start, end)
+        for found in _VALUE.finditer(lines[at].text)
+    ]
+
+
+_MERGE_HEAD = re.compile(r"\s*Result\s+(?:# of obs\.|Number of obs)\s*")
+_MERGE_ROW = re.compile(
+    r"\s*(?P<name>[Nn]ot matched|from master|from using|[Mm]atched|not updated|missing updated|"
+    r"nonmissing conflict)\s+(?P<count>[\d,]{1,15}|#)(?:\s+\(_merge==\d\))?\s*"
+)
+_DESCRIBED = re.compile(
+    r"\s*(?P<kind>obs|Observations|vars|Variables|size):\s+(?P<count>[\d,]{1,15}|#)(?P<label>.{0,120})"
+)
+_CONTAINS = re.compile(r"Contains data.{0,200}")
+_DESCRIBE_HEAD = re.compile(r"\s*(?:storage|Variable\s+Storage|variable name|name)\s+.{1,80}")
+_DESCRIBE_ROW = re.compile(
+    r"\S{1,32}\s+(?:byte|int|long|float|double|str\w{1,6})\s+%\S{1,12}.{0,160}"
+)
+_SORTED = re.compile(r"Sorted by:.{0,200}|\s*Note: [Dd]ataset has changed.{0,60}")
+_COUNT = re.compile(r"\s{0,20}(?P<count>[\d,]{1,15}|#)")
+_RESHAPE_HEAD = re.compile(r"Data\s+(?:wide|long|Wide|Long)\s+->\s+(?:wide|long|Wide|Long)\s*")
+_RESHAPE = re.compile(
+    r"Number of obs(?:ervations|\.)?\s+(?P<a>[\d,]{1,15}|#)\s+->\s+(?P<b>[\d,]{1,15}|#)\s*"
+)
+_RESHAPE_ROW = re.compile(r"(?:Number of variables|[ij] variable|xij variables|\s).{0,120}")
+_GROUP = re.compile(
+    r"->(?: tabulation of)? [A-Za-z_]\w{0,31}(?: = .{1,80})?(?:, \w{1,32} = .{1,80}){0,5}\s*"
+)
+_OBSERVED = re.compile(r"\(obs=(?P<count>[\d,]{1,15}|#)\)")
+_CORRELATION_HEAD = re.compile(r"\s*\|(?:\s+[A-Za-z_~][\w~.]{0,31})+\s*")
+
+
+def read_merge(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The result of ``merge``."""
+    if not _MERGE_HEAD.fullmatch(lines[0].text):
+        return None
+    found: list[LogFigure] = []
+    names: list[str] = []
+    end = 1
+    for at, line in enumerate(lines[1:], 1):
+        row = _MERGE_ROW.fullmatch(line.text)
+        if row is not None:
+            found.append(LogFigure(row["count"], at, *row.span("count")))
+            names.append(row["name"].lower())
+        elif line.text.strip() and not is_rule(line.text):
+            break
+        if line.text.strip():
+            end = at + 1
+    parts = [at for at, name in enumerate(names) if name.startswith("from ")]
+    others = [at for at in range(len(names)) if at not in parts]
+    cuts: list[LogCut] = []
+    for some in (parts, others):
+        counts = [found[at].value for at in some]
+        closed = [found[at].hidden for at in some]
+        for place, reason in hidden_rows(counts, closed, None, rules).items():
+            if not found[some[place]].hidden:
+                cuts.append(found[some[place]].cut(reason))
+    return Claim(end, "merge", cuts)
+
+
+def read_describe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The list of variables of ``describe``."""
+    if not _CONTAINS.fullmatch(lines[0].text):
+        return None
+    cuts: list[LogCut] = []
+    end = 1
+    for at, line in enumerate(lines[1:], 1):
+        counted = _DESCRIBED.fullmatch(line.text)
+        if counted is not None and rules.few(numeric(counted["count"])):
+            cuts.append(LogCut(at, *counted.span("count"), "few-cases"))
+        if counted is not None and counted["kind"] in ("obs", "Observations"):
+            label = counted["label"].strip()
+            if label not in ("", "#"):
+                start = line.text.index(label, counted.start("label"))
+                cuts.append(LogCut(at, start, start + len(label), "data-label", align="left"))
+        known = counted or is_rule(line.text) or _DESCRIBE_HEAD.fullmatch(line.text)
+        if not (known or _DESCRIBE_ROW.fullmatch(line.text) or _SORTED.fullmatch(line.text)):
+            break
+        end = at + 1
+    return Claim(end, "describe", cuts) if end > 2 else None
+
+
+def read_count(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The single number of ``count``."""
+    found = _COUNT.fullmatch(lines[0].text)
+    if found is None:
+        return None
+    few = rules.few(numeric(found["count"]))
+    cuts = [LogCut(0, *found.span("count"), "few-cases")] if few else []
+    return Claim(1, "count", cuts)
+
+
+def read_reshape(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The result of ``reshape``."""
+    if not _RESHAPE_HEAD.fullmatch(lines[0].text):
+        return None
+    cuts: list[LogCut] = []
+    end = 1
+    for at, line in enumerate(lines[1:], 1):
+        if (found := _RESHAPE.fullmatch(line.text)) is not None:
+            few = [name for name in ("a", "b") if rules.few(numeric(found[name]))]
+            cuts += [LogCut(at, *found.span(name), "few-cases") for name in few]
+        elif not is_rule(line.text) and not _RESHAPE_ROW.fullmatch(line.text):
+            break
+        end = at + 1
+    return Claim(end, "reshape", cuts)
+
+
+def read_group_heading(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The heading of a group: the lines drawn above it, and its values."""
+    del rules
+    start = 1 if is_rule(lines[0].text) and len(lines) > 1 else 0
+    return Claim(start + 1, "group") if _GROUP.fullmatch(lines[start].text) else None
+
+
+def read_correlations(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The triangle of ``correlate`` and ``pwcorr``."""
+    start, count = 0, None
+    if (found := _OBSERVED.fullmatch(lines[0].text)) is not None:
+        count, start = numeric(found["count"]), 1
+        while start < len(lines) and not lines[start].text.strip():
+            start += 1
+    head = lines[start].text if start < len(lines) else ""
+    if not _CORRELATION_HEAD.fullmatch(head) or not is_rule(
+        lines[start + 1].text if start + 1 < len(lines) else ""
+    ):
+        return None
+    rows: list[list[LogFigure]] = []
+    end = start + 2
+    for at, line in enumerate(lines[end:], end):
+        stub, bar, rest = line.text.partition("|")
+        if is_rule(line.text) or (bar and not rest.strip() and not stub.strip()):
+            end = at + 1
+            continue
+        shown = figures(line.text, at, len(stub) + 1) if bar else None
+        if not shown:
+            break
+        rows.append(shown)
+        end = at + 1
+    cuts = _correlation_cuts(lines, rows, count, rules, known=found is not None)
+    review = "" if found is not None else "correlations without their number of cases"
+    return Claim(end, "correlations", cuts, review)
+
+
+def _correlation_cuts(
+    lines: Sequence[LogLine],
+    rows: list[list[LogFigure]],
+    count: float | None,
+    rules: CleaningRules,
+    *,
+    known: bool,
+) -> list[LogCut]:
+    few = known and (count is None or rules.few(count))
+    cuts: list[LogCut] = []
+    for at, row in enumerate(rows):
+        for place, figure in enumerate(row):
+            small = _is_count(figure) and rules.few(figure.value)
+            if (few or small) and not figure.hidden:
+                cuts.append(figure.cut("few-cases"))
+            if small:  # the coefficient, and its significance, stand above their count
+                cuts += _above(rows[:at], place)
+    if few and (found := NUMBER.search(lines[0].text)) is not None:
+        cuts.append(LogCut(0, *found.span(), "few-cases", align="none"))
+    return cuts
+
+
+def _above(rows: list[list[LogFigure]], place: int) -> Iterator[LogCut]:
+    """The coefficient of a pair, and what stands between it and its count."""
+    for row in reversed(rows[-2:]):
+        if place >= len(row) or _is_count(row[place]):
+            break
+        if not row[place].hidden:
+            yield row[place].cut("few-cases")
+
+
+def _is_count(figure: LogFigure) -> bool:
+    return figure.text.replace(",", "").isdecimal()

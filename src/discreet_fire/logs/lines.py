@@ -1,0 +1,345 @@
+"""Lines of a log as a reader sees them, each tied to the characters it is made of.
+
+In: the text of a log (CONFIDENTIAL). Out: `LogLine`s: lines that Stata wrapped are whole again,
+SMCL, the markup of Stata's logs, is shown as text, every stretch of a line knows its place in
+the source, and directives with text that is not shown are named.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+__all__ = ["HiddenDirective", "LogLine", "ShownPiece", "log_lines", "shown"]
+
+_HEAD = re.compile(
+    r"""\{(?P<name>\.\.\.|\.-|\*|[A-Za-z_][\w]*)?
+        (?P<rest>(?:"[^"\r\n{}]{0,500}"|[^:"{}\r\n]){0,300})
+        (?P<close>[:}])""",
+    re.VERBOSE,
+)
+_OPENING = re.compile(r"\{(?=[A-Za-z_.*])")
+_BRACE = re.compile(r"\{(?=[A-Za-z_.*])|\}")
+_RULE_WIDTH = 79
+_WIDEST = 300
+_DEEPEST = 40
+_BOX = {"|": "|", "-": "-", "-(": "{", ")-": "}", "S|": "$", "'g": "`", "'-": "'"}
+_CORNERS = frozenset(("+", "TT", "BT", "LT", "RT", "TLC", "TRC", "BLC", "BRC"))
+_ALIGNED = frozenset(("ralign", "lalign", "center", "centre", "rcenter", "rcentre", "right"))
+#: Directives whose argument is layout: small numbers.
+_LAYOUT = frozenset(("c", "char", "col", "dup", "hline", "p", "p2colset", "p2line", "space"))
+_LAYOUT_NUMBER = re.compile(r"\d{4,}")
+_DIGIT = re.compile(r"\d")
+
+
+class ShownPiece(NamedTuple):
+    """A stretch of the shown text and its source.
+
+    Args:
+        at: Where it starts in the shown text.
+        start: Where its source starts.
+        end: Where its source ends.
+        width: Length of what is shown.
+        literal: Whether source and shown text are the same characters.
+        fixed: Whether it is layout that does not depend on a figure.
+    """
+
+    at: int
+    start: int
+    end: int
+    width: int
+    literal: bool
+    fixed: bool = False
+
+
+class HiddenDirective(NamedTuple):
+    """A directive with text that is not shown."""
+
+    start: int
+    end: int
+
+
+class _Open(NamedTuple):
+    name: str
+    argument: str
+    at: int
+    piece: int
+
+
+@dataclass(slots=True)
+class _Shown:
+    """The text of a line while it is put together."""
+
+    parts: list[str] = field(default_factory=list)
+    width: int = 0
+    pieces: list[ShownPiece] = field(default_factory=list)
+    hidden: list[HiddenDirective] = field(default_factory=list)
+    joins: bool = False
+
+    @property
+    def text(self) -> str:
+        """What a reader sees."""
+        return "".join(self.parts)
+
+    def put(
+        self, text: str, start: int, end: int, *, literal: bool = False, fixed: bool = False
+    ) -> None:
+        """Add text to the end of the line."""
+        if text:
+            self.pieces.append(ShownPiece(self.width, start, end, len(text), literal, fixed))
+            self.parts.append(text)
+            self.width += len(text)
+
+
+def shown(source: str, start: int, end: int) -> _Shown:
+    """The text of one line.
+
+    Args:
+        source: The whole source.
+        start: Where the line starts.
+        end: Where it ends, without line end.
+
+    >>> shown("{ralign 6:mpg} {c |}{res}{space 2}74", 0, 36).text
+    '   mpg |  74'
+    """
+    seen = _Shown()
+    opened: list[_Open] = []
+    at = start
+    while at < end:
+        found = (_BRACE if opened else _OPENING).search(source, at, end)
+        brace = end if found is None else found.start()
+        if brace > at:
+            seen.put(source[at:brace], at, brace, literal=True)
+        if brace >= end:
+            break
+        at = _directive(source, brace, end, seen, opened)
+    return seen
+
+
+def _directive(source: str, at: int, end: int, seen: _Shown, opened: list[_Open]) -> int:
+    """Take one directive, or a brace that is none; where to go on."""
+    if source[at] == "}":
+        if opened:
+            _close(opened.pop(), seen, at)
+        else:
+            seen.put("}", at, at + 1, literal=True)
+        return at + 1
+    head = _HEAD.match(source, at, end)
+    if head is None or len(opened) > _DEEPEST:
+        seen.put("{", at, at + 1, literal=True)
+        return at + 1
+    name, argument = head["name"] or "", head["rest"].strip()
+    if _hides(name, argument):
+        seen.hidden.append(HiddenDirective(at, head.end()))
+    if head["close"] == ":":
+        opened.append(_Open(name, argument, seen.width, len(seen.pieces)))
+    elif name == "...":
+        seen.joins = True
+    else:
+        drawn = _drawn(name, argument, seen.width)
+        fixed = name != "space" and not drawn.isalnum()
+        seen.put(drawn, at, head.end(), fixed=fixed)
+    return head.end()
+
+
+def _hides(name: str, argument: str) -> bool:
+    """Whether a number could be read in the source that no reader of the text sees."""
+    if name in _LAYOUT or name in _ALIGNED:
+        return bool(_LAYOUT_NUMBER.search(argument))
+    if name == "search":  # error numbers: {search r(111), local:r(111);}
+        return not argument.startswith("r(")
+    return name == "*" or bool(_DIGIT.search(argument))
+
+
+def _drawn(name: str, argument: str, at: int) -> str:
+    """What a directive without text of its own puts on the screen."""
+    if name == "space":
+        return " " * _number(argument, 1)
+    if name == "col":
+        return " " * max(_number(argument, 1) - 1 - at, 0)
+    if name in ("hline", ".-"):
+        return "-" * (_number(argument, 1) if argument else _RULE_WIDTH)
+    if name in ("c", "char"):
+        return _character(argument)
+    return ""
+
+
+def _character(argument: str) -> str:
+    if argument in _CORNERS:
+        return "+"
+    if argument in _BOX:
+        return _BOX[argument]
+    try:
+        code = int(argument, 0)
+    except ValueError:
+        return ""
+    return chr(code) if 32 <= code < 0xD800 else ""
+
+
+def _number(argument: str, otherwise: int) -> int:
+    digits = argument.strip()
+    if not digits.isdecimal() or len(digits) > 6:
+        return otherwise
+    return min(int(digits), _WIDEST)
+
+
+def _close(opened: _Open, seen: _Shown, at: int) -> None:
+    """Line up the text of a directive that ends here, or repeat it."""
+    width = seen.width - opened.at
+    if opened.name == "dup":
+        again = min(max(_number(opened.argument, 1) - 1, 0), _WIDEST // max(width, 1))
+        inner = "".join(seen.parts[opened.piece :])
+        seen.put(inner * again, at, at)
+        return
+    if opened.name not in _ALIGNED:
+        return
+    room = max(_number(opened.argument, width) - width, 0)
+    if opened.name == "lalign":
+        left = 0
+    elif opened.name in ("ralign", "right"):
+        left = room
+    else:
+        left = room // 2
+    _pad_left(opened, seen, left, at)
+    seen.put(" " * (room - left), at, at)
+
+
+def _pad_left(opened: _Open, seen: _Shown, room: int, at: int) -> None:
+    if not room:
+        return
+    inside = seen.pieces[opened.piece :]
+    place = inside[0].start if inside else at
+    moved = [piece._replace(at=piece.at + room) for piece in inside]
+    seen.pieces[opened.piece :] = [ShownPiece(opened.at, place, place, room, literal=False), *moved]
+    seen.parts.insert(opened.piece, " " * room)
+    seen.width += room
+
+
+_PHYSICAL = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+_ENDS = "\r\n"
+_WRAPPED = "> "
+
+
+@dataclass(slots=True, repr=False)
+class LogLine:
+    """One line of a log, without wraps. CONFIDENTIAL.
+
+    Args:
+        text: What a reader sees.
+        start: Where it starts in the source.
+        end: Where it ends, without its line end.
+        pieces: Which source characters stand behind which stretch of the text.
+        echo_breaks: Places of the text where the program had a line end of its own.
+        hidden: SMCL directives that carry text nobody sees.
+    """
+
+    text: str
+    start: int
+    end: int
+    pieces: list[ShownPiece]
+    echo_breaks: tuple[int, ...] = ()
+    hidden: tuple[HiddenDirective, ...] = ()
+    #: Whether it was put together from several lines of the source.
+    wraps: bool = False
+
+    def covering(self, start: int, end: int) -> Iterator[ShownPiece]:
+        """The pieces that show a stretch of the text."""
+        first = max(bisect_right(self.pieces, start, key=lambda piece: piece.at) - 1, 0)
+        for piece in self.pieces[first:]:
+            if piece.at >= end:
+                break
+            if piece.at + piece.width > start:
+                yield piece
+
+    def source_of(self, at: int) -> int:
+        """The place in the source of one character of the text."""
+        for piece in self.covering(at, at + 1):
+            return piece.start + (at - piece.at if piece.literal else 0)
+        return self.end
+
+
+class _Physical(NamedTuple):
+    """A line of the source, and how many of its first characters only say that it goes on."""
+
+    line: LogLine
+    skip: int
+
+
+def log_lines(text: str, *, smcl: bool) -> list[LogLine]:
+    r"""The lines of a log.
+
+    Args:
+        text: The source.
+        smcl: Whether it is written in SMCL.
+
+    >>> [line.text for line in log_lines("{com}. count{txt}\n{space 2}{res}74\n", smcl=True)]
+    ['. count', '  74']
+    """
+    groups: list[list[_Physical]] = []
+    joined = False
+    for found in _PHYSICAL.finditer(text):
+        if found.start() == found.end():
+            break
+        start = found.start()
+        end = start + len(found[0].rstrip(_ENDS))
+        line, joins = _line(text, start, end, smcl=smcl)
+        if joined:
+            groups[-1].append(_Physical(line, 0))
+        elif groups and line.text.startswith(_WRAPPED) and groups[-1][-1].line.text:
+            groups[-1].append(_Physical(line, len(_WRAPPED)))
+        else:
+            groups.append([_Physical(line, 0)])
+        joined = joins
+    width = _line_size(groups)
+    return [_whole(group, width) for group in groups]
+
+
+def _line(text: str, start: int, end: int, *, smcl: bool) -> tuple[LogLine, bool]:
+    if not smcl:
+        return _plain(text, start, end), False
+    seen = shown(text, start, end)
+    return LogLine(seen.text, start, end, seen.pieces, (), tuple(seen.hidden)), seen.joins
+
+
+def _plain(text: str, start: int, end: int) -> LogLine:
+    """A line without markup: one piece."""
+    pieces = [ShownPiece(0, start, end, end - start, True)] if end > start else []
+    return LogLine(text[start:end], start, end, pieces)
+
+
+def _line_size(groups: list[list[_Physical]]) -> int:
+    """The length at which Stata wrapped lines: the longest of those that go on."""
+    lengths = [len(part.line.text) for group in groups for part in group[:-1]]
+    return max(lengths, default=0)
+
+
+def _whole(group: list[_Physical], width: int) -> LogLine:
+    """Put continuations behind their beginning, without the signs that they are such."""
+    if len(group) == 1:
+        return group[0].line
+    whole = LogLine("", group[0].line.start, group[-1].line.end, [], wraps=True)
+    parts: list[str] = []
+    length = 0
+    before = ""
+    for line, skip in group:
+        if skip and (before.endswith("///") or len(before) < width):
+            whole.echo_breaks += (length,)
+        whole.pieces.extend(_moved(line.pieces, skip, length))
+        whole.hidden += line.hidden
+        parts.append(line.text[skip:])
+        length += len(line.text) - skip
+        before = line.text
+    whole.text = "".join(parts)
+    return whole
+
+
+def _moved(pieces: list[ShownPiece], skip: int, length: int) -> Iterator[ShownPiece]:
+    for piece in pieces:
+        cut = max(skip - piece.at, 0)
+        if cut < piece.width:
+            start = piece.start + (cut if piece.literal else 0)
+            at = piece.at + cut - skip + length
+            yield ShownPiece(at, start, piece.end, piece.width - cut, piece.literal, piece.fixed)

@@ -1,0 +1,324 @@
+"""Logs on disk: the original stays, a clean copy and a report are put beside it.
+
+In: the path of a log (CONFIDENTIAL). Out: ``NAME_FiRe.log`` and ``NAME_FiRe.log.json``; if
+asked for, a CONFIDENTIAL list of what was removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet._version import __version__
+from discreet.errors import OutputCheckError
+from discreet.files import atomic_path, check_writable, write_text
+from discreet_fire.findings import Finding, Severity
+from discreet_fire.logs.cleaned_log import CleanedLog, clean_log, is_smcl
+from discreet_fire.logs.rules import CleaningRules
+from discreet_fire.texts import SourceText, read_source
+
+__all__ = ["CleanedFile", "clean_log_file", "clean_log_files"]
+
+_MARK = "_FiRe"
+_MADE_BY = "discreet fire post"
+_SUFFIXES = (".log", ".smcl")
+_CONFIDENTIAL = "CONFIDENTIAL: what was removed from a log; not to leave the research data centre"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CleanedFile:
+    """What was written, and what a person must look at.
+
+    Args:
+        source: The log, which is as it was.
+        out: The cleaned log; None if `source` is one already.
+        report: The report; None if `source` is a cleaned log.
+        cleaned: The text and the changes; None if there was nothing to do.
+        described: The report as plain values.
+    """
+
+    source: Path
+    out: Path | None
+    report: Path | None
+    cleaned: CleanedLog | None = field(repr=False)
+    described: dict[str, Any] = field(repr=False)
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether a person must look at something."""
+        return any(entry["severity"] != "info" for entry in self.described["findings"])
+
+    @property
+    def text(self) -> str:
+        """A summary for people."""
+        name = self.source.name
+        count = len(self.described["changes"])
+        rules = ", ".join(f"{rule} {some}" for rule, some in self.described["rules"].items())
+        lines = [f"{name}: cleaned already, nothing to do"]
+        if self.out is not None:
+            told = f"{count} change{'' if count == 1 else 's'}" + (f" ({rules})" if rules else "")
+            lines = [f"{name} → {self.out.name}: {told}"]
+        findings = self.described["findings"]
+        lines += [
+            f"  line {entry['line']}: {entry['severity']} [{entry['rule']}] {entry['what']}"
+            for entry in findings
+        ]
+        if self.needs_review:
+            lines.append("  Look at these places before the log is released.")
+        return "\n".join(lines)
+
+
+def clean_log_file(
+    path: str | os.PathLike[str],
+    *,
+    rules: CleaningRules | None = None,
+    out: str | os.PathLike[str] | None = None,
+    confidential: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> CleanedFile:
+    r"""Clean a log and put the result beside it, with a report.
+
+    Args:
+        path: The log: ``.log``, ``.smcl`` or another text.
+        rules: What is taken out; the rules of the package by default.
+        out: Where the cleaned log goes; ``NAME_FiRe.log`` beside the original by default.
+        confidential: Where a list of what was removed goes. CONFIDENTIAL.
+        overwrite: Replace files that this did not make.
+
+    >>> import tempfile
+    >>> log = Path(tempfile.mkdtemp()) / "run.log"
+    >>> _ = log.write_text(". drop if x == 1\n(2 observations deleted)\n")
+    >>> done = clean_log_file(log)
+    >>> print(done.text)
+    run.log → run_FiRe.log: 1 change (observations-changed 1)
+    >>> print(done.out.read_text().splitlines()[1])
+    (# observations deleted)
+    """
+    prepared = _prepared(path, rules, out, confidential, overwrite=overwrite)
+    prepared.write()
+    return prepared.done
+
+
+def clean_log_files(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    rules: CleaningRules | None = None,
+    overwrite: bool = False,
+) -> list[CleanedFile]:
+    """Clean several logs; nothing is written unless all of them can be read and written.
+
+    Args:
+        paths: Logs, or folders: of these all ``.log`` and ``.smcl`` files not made here.
+        rules: What is taken out; the rules of the package by default.
+        overwrite: Replace files that this did not make.
+    """
+    prepared = [_prepared(path, rules, None, None, overwrite=overwrite) for path in _logs(paths)]
+    places = [one.done.out for one in prepared if one.done.out is not None]
+    for place in places:
+        if places.count(place) > 1:
+            raise _error("two logs would be cleaned to the same place", place.name)
+    for one in prepared:
+        one.write()
+    return [one.done for one in prepared]
+
+
+def _logs(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
+    """The logs that are named, and those in folders that are named; each once."""
+    seen: set[Path] = set()
+    for path in map(Path, paths):
+        found = [path]
+        if path.is_dir():
+            files = [one for one in sorted(path.iterdir()) if one.is_file()]
+            copies = {_name(one) for one in files}
+            logs = [one for one in files if one.suffix.lower() in _SUFFIXES]
+            found = [one for one in logs if one.name not in copies or not _is_cleaned(one)]
+            if not found:
+                raise _error("there is no log in this folder", path.name, "logs: .log, .smcl")
+        for one in found:
+            if one.resolve() not in seen:
+                seen.add(one.resolve())
+                yield one
+
+
+def _is_cleaned(path: Path) -> bool:
+    return _made_here(path, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A cleaned log that is not written yet."""
+
+    done: CleanedFile
+    data: bytes = field(repr=False)
+    secret: Path | None
+    removed: str = field(repr=False)
+
+    def write(self) -> None:
+        """Write the log, its report, and the list of what was removed."""
+        if self.done.out is None or self.done.report is None:
+            return
+        with atomic_path(self.done.out) as temporary:
+            temporary.write_bytes(self.data)
+        described = json.dumps(self.done.described, ensure_ascii=False, indent=1)
+        write_text(self.done.report, f"{described}\n")
+        if self.secret is not None:
+            write_text(self.secret, self.removed, private=True)
+
+
+def _prepared(
+    path: str | os.PathLike[str],
+    rules: CleaningRules | None,
+    out: str | os.PathLike[str] | None,
+    confidential: str | os.PathLike[str] | None,
+    *,
+    overwrite: bool,
+) -> _Prepared:
+    source = read_source(path)
+    place = source.path
+    made = out is None and _made_here(place, source.sha256)
+    target = Path(out) if out is not None else place.with_name(_name(place))
+    report = target.with_name(f"{target.name}.json")
+    secret = None if confidential is None else Path(confidential)
+    if not made:
+        _check_targets(place, target, report, secret, overwrite=overwrite)
+    cleaned = clean_log(source.text, rules, smcl=is_smcl(source.text, place.suffix))
+    if made:  # the report may be made up: nothing is to do only if nothing is to be cleaned
+        if not cleaned.corrections:
+            return _unchanged(source, cleaned)
+        _check_targets(place, target, report, secret, overwrite=overwrite)
+    data = source.encoded(cleaned.text)
+    described = _described(source, target, data, cleaned, rules)
+    done = CleanedFile(
+        source=place, out=target, report=report, cleaned=cleaned, described=described
+    )
+    return _Prepared(done, data, secret, _removed(source, cleaned))
+
+
+def _unchanged(source: SourceText, cleaned: CleanedLog) -> _Prepared:
+    """A log that was cleaned before, with what a person must look at in it."""
+    findings = [_shareable(finding) for finding in (*source.findings, *cleaned.findings)]
+    described = {"source": source.path.name, "changes": [], "findings": findings, "rules": {}}
+    done = CleanedFile(source=source.path, out=None, report=None, cleaned=None, described=described)
+    return _Prepared(done, b"", None, "")
+
+
+def _name(place: Path) -> str:
+    suffix = place.suffix if place.suffix.lower() in _SUFFIXES else f"{place.suffix}.log"
+    return f"{place.stem}{_MARK}{suffix}"
+
+
+def _made_here(path: Path, sha256: str) -> bool:
+    """Whether a file is a cleaned log and unchanged since: its report says so."""
+    report = path.with_name(f"{path.name}.json")
+    try:
+        described = json.loads(report.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return (
+        isinstance(described, dict)
+        and described.get("made_by") == _MADE_BY
+        and described.get("output_sha256") == sha256
+    )
+
+
+def _check_targets(
+    place: Path, target: Path, report: Path, secret: Path | None, *, overwrite: bool
+) -> None:
+    """Refuse to lose anything: the original, or files made by others."""
+    places = [target, report, *([] if secret is None else [secret])]
+    if len({path.resolve() for path in (place, *places)}) <= len(places):
+        raise _error("two files would have the same place", target.name)
+    for path in places:
+        check_writable(path.parent)
+        if path.is_dir():
+            raise _error("a folder has this name", path.name)
+    if overwrite:
+        return
+    digest = hashlib.sha256(target.read_bytes()).hexdigest() if target.exists() else ""
+    others = [target] if digest and not _made_here(target, digest) else []
+    others += [report] if report.exists() and not (digest and not others) else []
+    others += [secret] if secret is not None and secret.exists() and not _is_ours(secret) else []
+    if others:
+        raise _error(
+            "a file of this name exists and was not made here, or was changed since",
+            others[0].name,
+            "move it away, name another place, or replace it with --overwrite",
+        )
+
+
+def _is_ours(secret: Path) -> bool:
+    with secret.open("rb") as opened:
+        return opened.read(200).decode("utf-8", "replace").find(_CONFIDENTIAL) >= 0
+
+
+def _described(
+    source: SourceText,
+    target: Path,
+    data: bytes,
+    cleaned: CleanedLog,
+    rules: CleaningRules | None,
+) -> dict[str, Any]:
+    """The report: what was changed and where, never what stood there."""
+    counted = Counter(correction.rule for correction in cleaned.corrections)
+    used = rules or CleaningRules.default()
+    findings = [*source.findings, *_kind_findings(source, cleaned), *cleaned.findings]
+    return {
+        "made_by": _MADE_BY,
+        "version": __version__,
+        "source": source.path.name,
+        "output": target.name,
+        "output_sha256": hashlib.sha256(data).hexdigest(),
+        "encoding": source.encoding,
+        "format": "smcl" if cleaned.smcl else "text",
+        "minimum": used.minimum,
+        "own_replacements": len(used.replacements),
+        "blocks": cleaned.blocks,
+        "rules": dict(sorted(counted.items())),
+        "changes": [correction.to_dict() for correction in cleaned.corrections],
+        "findings": [_shareable(finding) for finding in findings],
+    }
+
+
+def _kind_findings(source: SourceText, cleaned: CleanedLog) -> list[Finding]:
+    """A doubt about the form of the log."""
+    says = is_smcl(source.text)
+    if says == cleaned.smcl and says == (source.path.suffix.lower() == ".smcl"):
+        return []
+    what = "the name of the log and its content disagree on whether it is SMCL"
+    return [source.finding("log-format", Severity.REVIEW, what, 0, 0)]
+
+
+def _shareable(finding: Finding) -> dict[str, Any]:
+    """A finding without offsets, which tell how long withheld texts are."""
+    described = finding.to_dict()
+    return {name: described[name] for name in ("rule", "severity", "what", "line", "hint")}
+
+
+def _removed(source: SourceText, cleaned: CleanedLog) -> str:
+    changes = [
+        {
+            **correction.to_dict(),
+            "start": correction.start,
+            "end": correction.end,
+            "put": correction.put,
+            "removed": text,
+        }
+        for correction, text in zip(cleaned.corrections, cleaned.removed, strict=True)
+    ]
+    whole = {
+        "warning": _CONFIDENTIAL,
+        "source": source.path.name,
+        "source_sha256": source.sha256,
+        "changes": changes,
+    }
+    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+
+
+def _error(what: str, where: str, hint: str = "") -> OutputCheckError:
+    return OutputCheckError(what, code="output-exists", where=where, hint=hint)

@@ -1,0 +1,562 @@
+"""The output of commands, judged: what is known to be safe, what goes, what needs a person.
+
+In: the lines of a log (CONFIDENTIAL). Out: blocks, commands that were echoed together with what
+they printed; for each block cuts, lines that are withheld as a whole, and lines that nobody
+knows. Messages, paths and a centre's own list are known by their words wherever they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from discreet_fire.logs.claims import HIDDEN, Claim, LogCut, Reader, Window, is_rule, numeric
+from discreet_fire.logs.estimates import read_model
+from discreet_fire.logs.frequencies import (
+    read_correlations,
+    read_count,
+    read_crosstab,
+    read_describe,
+    read_group_heading,
+    read_merge,
+    read_one_way,
+    read_reshape,
+)
+from discreet_fire.logs.lines import LogLine
+from discreet_fire.logs.rules import CleaningRules, Message, Replacement
+from discreet_fire.logs.safe_outputs import SAFE, read_safe
+from discreet_fire.logs.statistics import (
+    read_codebook,
+    read_columns,
+    read_detail,
+    read_statistics_down,
+    read_xtdescribe,
+    read_xtsum,
+)
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import DoFile, DoStatement, Kind
+
+__all__ = [
+    "WITHHELD",
+    "BlockJudgement",
+    "EchoBlock",
+    "Passages",
+    "blocks_of",
+    "judged",
+    "observation_numbers",
+]
+
+#: How a line can go on behind a prompt. What starts like no command is output that looks like
+#: an echo: ``display ". " x[17]``.
+_COMMAND = r"(?=\s*(?:[^\W\d]|[*/#{}`$!]|\.\s*[^\W\d]|$))"
+_PROMPT = re.compile(rf"\.(?: {_COMMAND}|$)")
+_NUMBERED = re.compile(rf"\s{{0,4}}\d{{1,4}}\. ?{_COMMAND}")
+_MATA = re.compile(r":(?: (?!\s*[-+.(]*\d)|$)")
+_MATA_STARTS = re.compile(r"\. mata:?\s*$")
+_MATA_ENDS = re.compile(r": end\s*$")
+
+
+@dataclass(slots=True)
+class EchoBlock:
+    """Commands that were echoed together, and the output below them.
+
+    Args:
+        echo: Places of the lines with commands.
+        start: Place of the first line of output.
+        end: Behind the last line of output.
+        statements: The commands.
+        mata: Whether they belong to Mata.
+    """
+
+    echo: list[int]
+    start: int
+    end: int
+    statements: list[DoStatement] = field(default_factory=list)
+    mata: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The full names of the commands, as far as they are known; each once."""
+        names = (name for one in self.statements for name in _names(one))
+        return tuple(dict.fromkeys(names))
+
+
+def _names(statement: DoStatement) -> Iterator[str]:
+    if statement.command is not None:
+        yield statement.command.canonical or statement.command.text
+    for reading in statement.readings:
+        yield from _names(reading.statement)
+
+
+def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
+    r"""The blocks of a log, in order.
+
+    >>> from discreet_fire.logs.lines import log_lines
+    >>> text = ". qui su x\n\n. count if x > 3\n   12\n\n. di 5\n5\n"
+    >>> [(block.names, block.start, block.end) for block in blocks_of(log_lines(text, smcl=False))]
+    [(('summarize',), 1, 2), (('count',), 3, 5), (('display',), 6, 7)]
+    """
+    blocks = [EchoBlock([], 0, 0)]
+    mata = False
+    for at, line in enumerate(lines):
+        block = blocks[-1]
+        follows = bool(block.echo) and block.end == at and block.start == at
+        if _is_echo(line.text, mata=mata, follows=follows):
+            if not follows:
+                block = EchoBlock([], at, at)
+                blocks.append(block)
+            block.echo.append(at)
+            block.start = block.end = at + 1
+            mata = not _MATA_ENDS.match(line.text) if mata else bool(_MATA_STARTS.match(line.text))
+            block.mata = block.mata or mata
+        else:
+            block.end = at + 1
+    _add_statements(lines, blocks)
+    return [block for block in blocks if block.echo or block.end > block.start]
+
+
+def _is_echo(text: str, *, mata: bool, follows: bool) -> bool:
+    if _PROMPT.match(text):
+        return True
+    if mata and _MATA.match(text):
+        return True
+    return follows and bool(_NUMBERED.match(text))
+
+
+def _program(line: LogLine) -> str:
+    """An echoed line as it stood in the program."""
+    text = line.text
+    prompt = _PROMPT.match(text) or _MATA.match(text) or _NUMBERED.match(text)
+    start = prompt.end() if prompt else 0
+    places = [start, *(place for place in line.echo_breaks if place > start), len(text)]
+    parts = [text[a:b] for a, b in pairwise(places)]
+    return "\n".join(parts)
+
+
+def _add_statements(lines: Sequence[LogLine], blocks: list[EchoBlock]) -> None:
+    """Parse all commands at once; block by block if together they are not balanced."""
+    own = [block for block in blocks if block.echo]
+    texts = ["".join(f"{_program(lines[at])}\n" for at in block.echo) for block in own]
+    whole = parse_do("".join(texts))
+    if whole.findings:
+        for block, text in zip(own, texts, strict=True):
+            block.statements = _commands(parse_do(text))
+        return
+    starts = [0]
+    for text in texts:
+        starts.append(starts[-1] + len(text))
+    for statement in _commands(whole):
+        own[bisect_right(starts, statement.start) - 1].statements.append(statement)
+
+
+def _commands(program: DoFile) -> list[DoStatement]:
+    """Commands, and what can be read as one."""
+    return [one for one in program.statements if one.kind is Kind.COMMAND or one.readings]
+
+
+_DRIVE = r"[A-Za-z]:[\\/]|\\\\[\w.$-]{1,64}\\"
+_PATH_END = r"""[^\\/"'`:*?<>|\r\n]{1,80}"""
+_QUALIFIER = re.compile(
+    r"(?<![\w.$`'])in\s{1,9}(?P<range>-?(?:\d{1,15}|[fFlL])(?:\s?/\s?-?(?:\d{1,15}|[fFlL]))?)"
+    r"(?![\w.(]|\s+[\d.])"
+)
+_LOOPS = re.compile(r"\b(foreach|forvalues|forv\w*)\b")
+_LONGEST = 2_000
+_FEW_WORDS = 12
+_QUOTED = re.compile(r'"[^"\n]*"')
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Looks for known passages in lines.
+
+    Args:
+        rules: What to look for.
+    """
+
+    rules: CleaningRules
+
+    def in_output(self, text: str, line: int) -> Iterator[LogCut]:
+        """Passages in a line of output."""
+        if self._near.search(text):
+            yield from self._messages(text, line, self.rules.messages)
+        yield from self.everywhere(text, line)
+
+    def in_command(self, text: str, line: int) -> Iterator[LogCut]:
+        """Passages in an echoed command."""
+        if self._near.search(text):
+            own = tuple(message for message in self.rules.messages if message.everywhere)
+            yield from self._messages(text, line, own)
+        yield from self.everywhere(text, line)
+
+    def reviews(self, text: str) -> Iterator[tuple[str, str]]:
+        """Names of rules by which a person must look at a line, with the reason."""
+        for message in self._reviewing:
+            if message.may_be_in(text) and message.find.search(text):
+                yield message.name, message.review
+
+    def knows(self, text: str) -> bool:
+        """Whether a line consists of known messages and harmless words only."""
+        if len(text) > _LONGEST:
+            return False
+        if self._safe.fullmatch(text) is not None:
+            return True
+        if not self._near.search(text):
+            return False
+        spans = [
+            found.span()
+            for message in self.rules.messages
+            if message.may_be_in(text)
+            for found in message.find.finditer(text)
+        ]
+        if not spans:
+            return False
+        left = "".join(
+            letter for at, letter in enumerate(text) if not any(a <= at < b for a, b in spans)
+        )
+        return not any(map(str.isdigit, left)) and len(left.split()) <= _FEW_WORDS
+
+    @cached_property
+    def _near(self) -> re.Pattern[str]:
+        """One pattern for the words near any message; it finds the place to start looking."""
+        if any(not message.near for message in self.rules.messages):
+            return re.compile("")
+        words = {word for message in self.rules.messages for word in message.near}
+        return re.compile("|".join(map(re.escape, sorted(words))))
+
+    @cached_property
+    def _reviewing(self) -> tuple[Message, ...]:
+        return tuple(message for message in self.rules.messages if message.review)
+
+    @cached_property
+    def _safe(self) -> re.Pattern[str]:
+        return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in self.rules.safe))
+
+    @cached_property
+    def _paths(self) -> re.Pattern[str]:
+        roots = "|".join(re.escape(root) for root in self.rules.roots)
+        return re.compile(
+            rf"(?<![\w.])(?P<folder>(?:{_DRIVE}|(?:{roots}))(?:{_PATH_END}[\\/]){{0,30}})"
+        )
+
+    def everywhere(self, text: str, line: int) -> Iterator[LogCut]:
+        """Texts of the centre's own list, and paths."""
+        for replacement in self.rules.replacements:
+            yield from _replaced(text, line, replacement)
+        if "/" in text or "\\" in text:
+            for found in self._paths.finditer(text):
+                yield LogCut(line, *found.span("folder"), "path", put="<path>/", align="none")
+
+    def _messages(self, text: str, line: int, some: tuple[Message, ...]) -> Iterator[LogCut]:
+        for message in some:
+            if not (message.put and message.may_be_in(text)):
+                continue
+            for found in message.find.finditer(text):
+                put = self._put(message, found)
+                if put is not None and put != found[0]:
+                    yield LogCut(line, *found.span(), message.name, put=put, align="none")
+
+    def _put(self, message: Message, found: re.Match[str]) -> str | None:
+        """The message without its small numbers; None if it may stay."""
+        words = {name: value or "" for name, value in found.groupdict().items()}
+        counts = [name for name in words if name[0] == "n" and name[1:].isdecimal() | (name == "n")]
+        few = [name for name in counts if self.rules.few(numeric(words[name]))]
+        if not few and not message.always:
+            return None
+        return message.put.format(**(words | dict.fromkeys(few, HIDDEN)))
+
+
+def _replaced(text: str, line: int, replacement: Replacement) -> Iterator[LogCut]:
+    """Every place of a text; not where what is put there contains it and stands already."""
+    find, put = replacement.find, replacement.put
+    inside = put.find(find)
+    at = text.find(find)
+    while at >= 0:
+        done = inside >= 0 and at >= inside and text.startswith(put, at - inside)
+        if not done:
+            rule = f"own-list-{replacement.line}"
+            yield LogCut(line, at, at + len(find), rule, put=put, align="none")
+        at = text.find(find, at + len(find))
+
+
+def observation_numbers(text: str, line: int) -> Iterator[LogCut]:
+    """Numbers of observations in a command: ``in 17``, ``in 5/9``.
+
+    >>> [cut.rule for cut in observation_numbers("replace x = 5 in 17", 0)]
+    ['observation-number']
+    >>> list(observation_numbers('foreach n in 1 2 { // "in 2010"', 0))
+    []
+    """
+    if " in " not in text or _LOOPS.search(text):
+        return
+    strings = [found.span() for found in _QUOTED.finditer(text)]
+    for found in _QUALIFIER.finditer(text):
+        if not any(start < found.start() < end for start, end in strings):
+            yield LogCut(line, *found.span("range"), "observation-number", align="none")
+
+
+#: What stands in place of output that is withheld as a whole.
+WITHHELD = "(output withheld)"
+
+#: Readers of output that starts with a drawn line, with a bar, with words.
+_BELOW_RULES: tuple[Reader, ...] = (
+    read_detail,
+    read_codebook,
+    read_model,
+    read_crosstab,
+    read_group_heading,
+)
+_WITH_BARS: tuple[Reader, ...] = (
+    read_one_way,
+    read_xtsum,
+    read_model,
+    read_columns,
+    read_statistics_down,
+    read_correlations,
+    read_crosstab,
+)
+_WITH_WORDS: tuple[Reader, ...] = (
+    read_detail,
+    read_xtdescribe,
+    read_merge,
+    read_describe,
+    read_reshape,
+    read_model,
+    read_statistics_down,
+    read_correlations,
+    read_group_heading,
+)
+_RULE_START = re.compile(r"\s*[-+]{3}")
+_WORDS = re.compile(
+    r"Iteration|Fitting|Refining|Rescale|Alternative|Number of obs|Percentiles|\bResult\b|"
+    r"Contains data|^Data\s|Summary statistics|\(obs=|^->|\bn =|Smallest"
+)
+#: What a display must not show: results that are values of single records.
+_RECORD_VALUES = re.compile(
+    r"[er]\((?:min|max|p1|p5|p95|p99|sum|range|N_unique|r)\w{0,12}\)|"
+    r"(?<![\w`])[A-Za-z_]\w{0,31}\[\s{0,3}(?:[\d`_]|[-+\w]{1,40})"
+)
+_OBSERVATION_ROW = re.compile(r"\s{0,10}\d{1,9}\. (?:\||\s*\S).{0,400}")
+#: Commands that load data and print their label.
+_LOADING = frozenset(("use", "sysuse", "webuse", "import", "append", "merge"))
+_LABEL = re.compile(r"\(([^()]{1,120})\)")
+_ERROR_CODE = re.compile(r"r\(\d{1,4}\);")
+_STRING = re.compile(r'"([^"]{1,300})"')
+_EXTREME = re.compile(
+    r"(?<![\w.])(?:[Mm]in|[Mm]ax|Unique|[Mm]inimum|[Mm]aximum|[Ss]mallest|[Ll]argest)\b"
+)
+#: A figure behind a sign: this is no heading.
+_GIVEN = re.compile(r"=\s{0,20}[-\d]")
+_FIGURE = re.compile(r"(?<![\w.,])[-+]?[\d.,]{1,25}(?:e[-+]?\d{1,3})?(?![\w.,])")
+
+
+@dataclass(slots=True)
+class BlockJudgement:
+    """What becomes of one block.
+
+    Args:
+        cuts: Stretches that go; their lines are places in the whole log.
+        withheld: First and last line of stretches that go as a whole.
+        unknown: Lines that nobody knows.
+        kinds: Kinds of output that were known.
+        reasons: What else a person must look at: a line and why.
+        tabled: Lines of tables that are known; no message can stand there.
+    """
+
+    cuts: list[LogCut] = field(default_factory=list)
+    withheld: list[tuple[int, int]] = field(default_factory=list)
+    unknown: list[int] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    reasons: list[tuple[int, str]] = field(default_factory=list)
+    tabled: set[int] = field(default_factory=set)
+
+
+def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:
+    """Look at the output of a block.
+
+    Args:
+        lines: All lines of the log.
+        block: The block.
+        passages: Known passages, with the rules.
+    """
+    found = BlockJudgement()
+    names = set(block.names)
+    forbidden = names & passages.rules.withheld
+    if block.mata or (forbidden and len(names) == 1):
+        found.withheld += _whole(lines, block)
+        return found
+    held: list[LogCut] = []
+    # No reader looks at very long lines, for which patterns could take long.
+    long = [at for at in range(block.start, block.end) if len(lines[at].text) > _LONGEST]
+    long.append(block.end)
+    at = block.start
+    while at < block.end:
+        text = lines[at].text
+        window = Window(lines, at, long[bisect_right(long, at)])
+        claim = _claim(window, passages, names) if text.strip() else Claim(1, "")
+        if claim is None:
+            if not passages.knows(text) and not _is_error(lines, at, block):
+                found.unknown.append(at)
+            at += 1
+            continue
+        found.cuts += [cut._replace(line=cut.line + at) for cut in claim.cuts]
+        held += [cut._replace(line=cut.line + at) for cut in claim.held]
+        if claim.kind in ("model", "coefficients"):
+            found.cuts += held if claim.gone else []
+            held = []
+        if claim.kind:
+            found.kinds.append(claim.kind)
+            found.tabled.update(
+                place for place in range(at, at + claim.count) if "|" in lines[place].text
+            )
+        if claim.review:
+            found.reasons.append((at, claim.review))
+        at += max(claim.count, 1)
+    _unknown(lines, block, found, withhold=bool(forbidden) or _shows_records(block))
+    return found
+
+
+def _claim(window: Window, passages: Passages, names: set[str]) -> Claim | None:
+    """What a reader says about the first of some lines."""
+    text = window[0].text
+    if len(text) > _LONGEST:
+        return None
+    if "count" in names and (claim := read_count(window, passages.rules)) is not None:
+        return claim
+    if any(name.startswith(SAFE) for name in names):
+        claim = read_safe(window, passages.rules, names)
+        if claim is not None:
+            return claim
+    readers = _readers(text)
+    if not readers and len(window) > 1 and _RULE_START.match(window[1].text):
+        readers = (read_detail,)  # the label of a variable stands above the line
+    for reader in readers:
+        if (claim := reader(window, passages.rules)) is not None:
+            return claim
+    return None
+
+
+def _readers(text: str) -> tuple[Reader, ...]:
+    """The readers of output that can start with a line like this."""
+    if _RULE_START.match(text):
+        return _BELOW_RULES
+    if "|" in text:
+        return _WITH_BARS
+    return _WITH_WORDS if _WORDS.search(text) else ()
+
+
+def _whole(lines: Sequence[LogLine], block: EchoBlock) -> Iterator[tuple[int, int]]:
+    shown = [at for at in range(block.start, block.end) if lines[at].text.strip()]
+    shown = [at for at in shown if lines[at].text.strip() != WITHHELD]
+    if shown:
+        yield shown[0], shown[-1]
+
+
+def _shows_records(block: EchoBlock) -> bool:
+    """Whether a command displays a result that is the value of a single record."""
+    return any(
+        one.command is not None
+        and one.command.canonical in ("display", "scalar", "matrix")
+        and _RECORD_VALUES.search(one.text)
+        for one in block.statements
+    )
+
+
+def _is_error(lines: Sequence[LogLine], at: int, block: EchoBlock) -> bool:
+    """Whether a line is the words of an error: an error number follows, no figures in it."""
+    if any(map(str.isdigit, lines[at].text)):
+        return False
+    after = at + 1
+    while after < block.end and not lines[after].text.strip():
+        after += 1
+    return after < block.end and bool(_ERROR_CODE.fullmatch(lines[after].text))
+
+
+def _unknown(
+    lines: Sequence[LogLine], block: EchoBlock, found: BlockJudgement, *, withhold: bool
+) -> None:
+    """Lines that nobody knows: some go, some were written in the program, others stay."""
+    literals = {
+        text.strip()
+        for one in block.statements
+        if one.command is not None and one.command.canonical == "display"
+        for text in _STRING.findall(one.text)
+    }
+    loads = bool(_LOADING & set(block.names))
+    left: list[int] = []
+    for at in found.unknown:
+        text = lines[at].text
+        if text.strip() in literals:
+            continue
+        if loads and (label := _LABEL.fullmatch(text)) is not None:
+            if label[1] != HIDDEN:
+                found.cuts.append(LogCut(at, *label.span(1), "data-label", align="none"))
+            continue
+        if withhold or _OBSERVATION_ROW.fullmatch(text):
+            found.withheld.append((at, at))
+        else:
+            left.append(at)
+    found.unknown = left
+    found.withheld = _joined(found.withheld)
+    found.cuts += _below_extremes(lines, left)
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches of lines that follow each other as one."""
+    joined: list[tuple[int, int]] = []
+    for first, last in spans:
+        if joined and first == joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _below_extremes(lines: Sequence[LogLine], unknown: Sequence[int]) -> Iterator[LogCut]:
+    """In tables that nobody knows, figures below the words Min and Max go all the same."""
+    heads: list[tuple[int, int]] = []
+    before = -2
+    for at in unknown:
+        text = lines[at].text
+        if len(text) > _LONGEST:
+            continue
+        words = _extremes(text)
+        if words:
+            heads = words
+        elif at != before + 1 and (above := _above(lines, at)) is not None:
+            heads = above
+        if heads and not words:
+            yield from _under(text, at, heads)
+        before = at
+
+
+def _above(lines: Sequence[LogLine], at: int) -> list[tuple[int, int]] | None:
+    """The words of extremes in the heading above a line; None if only a rule is between."""
+    if is_rule(lines[at - 1].text) and not any(
+        _extremes(lines[place].text) for place in range(max(at - 4, 0), at)
+    ):
+        return None
+    for place in range(at - 1, max(at - 5, -1), -1):
+        text = lines[place].text
+        if not text.strip():
+            break
+        if words := _extremes(text):
+            return words
+    return []
+
+
+def _extremes(text: str) -> list[tuple[int, int]]:
+    """Where words such as Min stand in a heading."""
+    if len(text) > _LONGEST or _GIVEN.search(text):
+        return []
+    return [word.span() for word in _EXTREME.finditer(text)]
+
+
+def _under(text: str, at: int, heads: list[tuple[int, int]]) -> Iterator[LogCut]:
+    for figure in _FIGURE.finditer(text):
+        if any(figure.start() < end + 3 and start < figure.end() + 3 for start, end in heads):
+            yield LogCut(at, *figure.span(), "extremes")

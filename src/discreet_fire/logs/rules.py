@@ -1,0 +1,281 @@
+"""The rules by which logs are cleaned: limits, messages, the centre's own replacements.
+
+In: the TOML file of the package, a centre's file that extends it, a legacy list
+(``postFire.txt``). Out: frozen `CleaningRules`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import OutputCheckError, Problem
+from discreet_fire.texts import read_source
+
+__all__ = ["CleaningRules", "Message", "Replacement"]
+
+#: A whole number in a pattern; it is bounded, so that no line takes long.
+_COUNT = r"(?<![\d.,])\d(?:[\d,]{0,14}\d)?(?![\d]|[.,]\d)"
+_LIMITS = {
+    "minimum": (1, 10**6),
+    "percentile_cases": (1, 10**6),
+    "residual_df": (0, 10**6),
+    "moment_cases": (1, 10**6),
+}
+_LISTS = ("withheld", "safe", "roots")
+_MESSAGE_KEYS = {"name", "near", "find", "put", "always", "everywhere", "review"}
+_LEGACY = "##"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A message of Stata that tells a number of cases.
+
+    Args:
+        name: Name of the rule.
+        near: Words of which a line holds at least one, if it holds the message.
+        find: The message; groups whose names start with n are the numbers.
+        put: What is put if a number is too small; ``{n}`` is the number or its sign.
+        always: Withhold it whatever the numbers are.
+        everywhere: Look for it in commands too.
+        review: What a person must look at, if the message is left.
+    """
+
+    name: str
+    near: tuple[str, ...]
+    find: re.Pattern[str]
+    put: str
+    always: bool = False
+    everywhere: bool = False
+    review: str = ""
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a line holds one of the words near the message."""
+        for word in self.near:
+            if word in text:
+                return True
+        return not self.near
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replacement:
+    """A text of the centre's list and what is put in its place."""
+
+    find: str
+    put: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleaningRules:
+    """What is withheld from a log.
+
+    Args:
+        minimum: Fewest cases behind a number.
+        percentile_cases: A percentile q needs n·min(q, 1 − q) of at least this.
+        residual_df: Fewest residual degrees of freedom of a model.
+        moment_cases: Fewest cases behind skewness and kurtosis.
+        messages: Messages with numbers of cases.
+        withheld: Commands whose output is withheld as a whole.
+        safe: Lines that are known to tell nothing about the data.
+        roots: Beginnings of paths of servers.
+        replacements: The centre's own list.
+
+    >>> CleaningRules.default().minimum
+    3
+    """
+
+    minimum: int
+    percentile_cases: int
+    residual_df: int
+    moment_cases: int
+    messages: tuple[Message, ...]
+    withheld: frozenset[str]
+    safe: tuple[re.Pattern[str], ...]
+    roots: tuple[str, ...]
+    replacements: tuple[Replacement, ...] = ()
+
+    @classmethod
+    def default(cls) -> CleaningRules:
+        """The rules of the package."""
+        return _default()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> CleaningRules:
+        """The rules of the package, changed and extended by a file of the centre.
+
+        Args:
+            path: A TOML file, or a list of replacements in the form of ``postFire.txt``.
+        """
+        return cls.default().extended(path)
+
+    def extended(self, path: str | os.PathLike[str]) -> CleaningRules:
+        """These rules, changed and extended by a file of the centre.
+
+        Args:
+            path: A TOML file, or a list of replacements in the form of ``postFire.txt``.
+        """
+        place = Path(path)
+        source = read_source(place)
+        if place.suffix.lower() == ".toml":
+            return _extended(self, _parsed(source.text, place.name), place.name)
+        more = tuple(_legacy(source.text, place.name))
+        return replace(self, replacements=self.replacements + more)
+
+    def few(self, count: float | None) -> bool:
+        """Whether a number of cases is too small to be shown; none at all is not."""
+        return count is not None and 0 < count < self.minimum
+
+
+@cache
+def _default() -> CleaningRules:
+    name = "rules.toml"
+    text = (files(__package__) / name).read_text(encoding="utf-8")
+    empty = CleaningRules(
+        minimum=3,
+        percentile_cases=3,
+        residual_df=10,
+        moment_cases=10,
+        messages=(),
+        withheld=frozenset(),
+        safe=(),
+        roots=(),
+    )
+    return _extended(empty, _parsed(text, name), name)
+
+
+def _parsed(text: str, name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _error("this is not a TOML file", name, str(error)) from None
+
+
+def _extended(rules: CleaningRules, document: dict[str, Any], name: str) -> CleaningRules:
+    problems = _unknown(document)
+    if problems:
+        raise _error("the rules cannot be used", name, problems=problems)
+    limits: dict[str, Any] = document.get("limits", {})
+    own = [_message(entry, name) for entry in document.get("message", [])]
+    names = {message.name for message in own}
+    kept = tuple(message for message in rules.messages if message.name not in names)
+    return replace(
+        rules,
+        **limits,
+        messages=kept + tuple(own),
+        withheld=rules.withheld | set(document.get("withheld", [])),
+        safe=rules.safe + tuple(_pattern(text, name) for text in document.get("safe", [])),
+        roots=rules.roots + tuple(document.get("roots", [])),
+    )
+
+
+def _unknown(document: dict[str, Any]) -> list[Problem]:
+    """What does not belong into a file of rules."""
+    found = [
+        Problem("there is no such part", key, f"parts: limits, message, {', '.join(_LISTS)}")
+        for key in document
+        if key not in ("limits", "message", *_LISTS)
+    ]
+    limits = document.get("limits", {})
+    if not isinstance(limits, dict):
+        return [*found, Problem("is a table: [limits]", "limits")]
+    for key, value in limits.items():
+        low, high = _LIMITS.get(key, (0, -1))
+        if high < 0:
+            found.append(Problem("there is no such limit", key, f"limits: {', '.join(_LIMITS)}"))
+        elif type(value) is not int or not low <= value <= high:
+            found.append(Problem(f"is a whole number from {low} to {high}", key))
+    for key in _LISTS:
+        value = document.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            found.append(Problem("is a list of texts", key))
+    messages = document.get("message", [])
+    if not isinstance(messages, list) or not all(isinstance(entry, dict) for entry in messages):
+        return [*found, Problem("is a list of tables: [[message]]", "message")]
+    for number, entry in enumerate(messages, 1):
+        found.extend(_unknown_message(entry, f"message {number}"))
+    return found
+
+
+def _unknown_message(entry: dict[str, Any], where: str) -> list[Problem]:
+    found = [
+        Problem(f"there is no {key!r} in a message", where, f"keys: {', '.join(_MESSAGE_KEYS)}")
+        for key in sorted(set(entry) - _MESSAGE_KEYS)
+    ]
+    found += [
+        Problem(f"{key!r} is missing or no text", where)
+        for key in ("name", "find")
+        if not isinstance(entry.get(key), str) or not entry[key]
+    ]
+    for key, kind in (("put", str), ("review", str), ("always", bool), ("everywhere", bool)):
+        if not isinstance(entry.get(key, kind()), kind):
+            found.append(Problem(f"{key!r} is of the wrong kind", where))
+    near = entry.get("near", [])
+    if not isinstance(near, list) or not all(isinstance(word, str) and word for word in near):
+        found.append(Problem("'near' is a list of words", where))
+    if not found and not (entry.get("put") or entry.get("review")):
+        found.append(Problem("says neither what to put nor what to review", where))
+    return found
+
+
+def _message(entry: dict[str, Any], name: str) -> Message:
+    pattern = _pattern(entry["find"], name)
+    put = entry.get("put", "")
+    try:
+        put.format(**dict.fromkeys(pattern.groupindex, ""))
+    except (KeyError, IndexError, ValueError):
+        what = f"message {entry['name']}: 'put' names a group that 'find' does not have"
+        raise _error(what, name) from None
+    return Message(
+        name=entry["name"],
+        near=tuple(entry.get("near", ())),
+        find=pattern,
+        put=put,
+        always=entry.get("always", False),
+        everywhere=entry.get("everywhere", False),
+        review=entry.get("review", ""),
+    )
+
+
+def _pattern(text: str, name: str) -> re.Pattern[str]:
+    """A pattern in which ``<n>`` stands for a number of cases."""
+    named = re.sub(r"<(n\d?)>", lambda found: f"(?P<{found[1]}>{_COUNT})", text)
+    try:
+        return re.compile(named.replace("<NUM>", _COUNT))
+    except re.error as error:
+        raise _error(f"a pattern is wrong: {error}", name, text) from None
+
+
+def _legacy(text: str, name: str) -> list[Replacement]:
+    """Pairs of lines that start with ``##``: what to find, what to put."""
+    marked: list[tuple[int, str]] = []
+    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
+        if line.startswith(_LEGACY):
+            marked.append((number, line[len(_LEGACY) :]))
+        elif line.strip():
+            raise _error(f"a line does not start with {_LEGACY}", f"{name}, line {number}")
+    if len(marked) % 2:
+        what = "the last text to find has no text to put"
+        raise _error(
+            what, f"{name}, line {marked[-1][0]}", f"add a line that starts with {_LEGACY}"
+        )
+    found = []
+    for (number, find), (_, put) in zip(marked[::2], marked[1::2], strict=True):
+        if not find.strip():
+            raise _error("the text to find is empty", f"{name}, line {number}")
+        found.append(Replacement(find=find, put=put, line=number))
+    return found
+
+
+def _error(
+    what: str, where: str, hint: str = "", problems: list[Problem] | None = None
+) -> OutputCheckError:
+    return OutputCheckError(
+        what, code="cleaning-rules", where=where, hint=hint, problems=problems or ()
+    )

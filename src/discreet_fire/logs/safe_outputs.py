@@ -1,0 +1,155 @@
+"""Output of the safe commands in Stata (`fdz…`), as they print it.
+
+In: lines below such a command. Out: a claim on those that have its form. A safe command shows
+no small counts and no percentiles of too few cases; where a log does, they go, and a person looks
+at it, since a log does not say what ran.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from discreet_fire.logs.claims import NUMBER, Claim, LogCut, is_rule, numeric
+from discreet_fire.logs.lines import LogLine
+from discreet_fire.logs.rules import CleaningRules
+
+__all__ = ["SAFE", "read_safe"]
+
+#: What the names of safe commands start with.
+SAFE = "fdz"
+
+_FIGURE = rf"\s{{1,40}}(?:{NUMBER.pattern}|\.|#)"
+_COUNT = r"\s{1,40}(?P<n>\d[\d,]{0,14}|\.|#)"
+
+
+def _form(text: str) -> re.Pattern[str]:
+    """A form of line: ``<n>`` is a number of cases, ``<f>`` any figure."""
+    return re.compile(text.replace("<n>", _COUNT).replace("<f>", _FIGURE))
+
+
+_ONE_WAY = (
+    _form(r"\s{20,23}\|\s{6}Freq\.\s{5}Percent"),
+    _form(r".{20} \|<n><f>"),
+    _form(r".{20} \|(?P<counts>(?:\s{1,20}[\d,]{1,11}){1,60} \|\s{1,20}[\d,]{1,11})"),
+    _form(r".{20} \|.{11,700} \|\s{6}Total"),
+    _form(r"Totals of \w{1,32}"),
+)
+#: The forms of the lines of each command.
+_FORMS: dict[str, tuple[re.Pattern[str], ...]] = {
+    "fdzsummarize": (
+        _form(r"\s{4}Variable \|\s{8}Obs\s{8}Mean\s{4}Std\. Dev\."),
+        _form(r"[ \w~]{12} \|<n>(<f>(<f>)?)?"),
+        _form(r"\s{9,10}(?P<q>\d{1,2})% \|(?P<value><f>)"),
+    ),
+    "fdztabulate": _ONE_WAY,
+    "fdzxtsum": (
+        _form(r"Variable\s{9}\|\s{6}Mean\s{3}Std\. Dev\. \|\s{4}Observations"),
+        _form(r"[ \w~]{8} overall \|<f><f> \|\s{5}N =<n>"),
+        _form(r"\s{9}between \|<f> \|\s{5}n =<n>"),
+        _form(r"\s{9}within  \|<f> \|"),
+        _form(r"[ \w~]{16} \|\s{9}\.\s{11}\. \|"),
+    ),
+    "fdzxtdescribe": (
+        _form(r"entities:<n>"),
+        _form(r"\s{4}Freq\.\s{3}Percent \| Periods"),
+        _form(r"<n>\s{1,12}[\d.]{1,6} \| (?:\(other patterns\)|\d{1,6}(?: \d{1,6}){0,60})"),
+    ),
+    "fdzutest": (
+        _form(r"Extreme point:<f>"),
+        _form(r"Test for a U shape:\s{1,10}(?:p < 0\.\d\d|not significant)"),
+    ),
+}
+
+
+_TABSTAT = re.compile(
+    r"\s{0,11}[\w~]{1,12}(?P<words>(?:\s{1,11}(?:n|count|mean|sd|variance|sum|cv|p\d{1,2})){1,20})"
+)
+_ROW = re.compile(rf".{{12}}(?P<figures>(?:{_FIGURE}){{1,20}})")
+_WITHHELD = re.compile(r"\s{1,3}\(withheld\) \.")
+_DOUBT = "figures that a safe command does not show; look at where they come from"
+
+
+def read_safe(
+    window: Sequence[LogLine], rules: CleaningRules, names: Collection[str]
+) -> Claim | None:
+    """Lines that a safe command printed.
+
+    Args:
+        window: Lines of output.
+        rules: The limits.
+        names: The commands they stand below.
+    """
+    lines = _Lines(names=names, rules=rules)
+    count = 0
+    while count < len(window) and lines.knows(window[count].text, count):
+        count += 1
+    if not count:
+        return None
+    return Claim(count, "safe", lines.cuts, _DOUBT if lines.cuts else "")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Lines:
+    """The lines of one output, one after the other."""
+
+    names: Collection[str]
+    rules: CleaningRules
+    cuts: list[LogCut] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    cases: float = 0.0
+
+    def knows(self, text: str, at: int) -> bool:
+        """Whether the next line has a form of the command; what must go is noted."""
+        if at and is_rule(text):
+            return True
+        forms = (form for name in sorted(self.names) for form in _FORMS.get(name, ()))
+        found = next((found for form in forms if (found := form.fullmatch(text))), None)
+        if found is None:
+            return "fdztabstat" in self.names and self._tabstat(text, at)
+        told = found.groupdict()
+        for name in ("n", "counts"):
+            if told.get(name) is not None:
+                counts = [numeric(word) or 0.0 for word in told[name].split() if word != "|"]
+                self.cases = counts[0]
+                self._check(text, at, found.start(name), any(map(self._is_small, counts)))
+        if told.get("q") is not None:
+            self._check(text, at, found.start("value"), self._is_thin(int(told["q"])))
+        return True
+
+    def _tabstat(self, text: str, at: int) -> bool:
+        if (head := _TABSTAT.fullmatch(text)) is not None:
+            self.words = head["words"].split()
+            return True
+        if _WITHHELD.fullmatch(text):
+            return bool(self.words)
+        row = _ROW.fullmatch(text)
+        values = row["figures"].split() if row is not None else []
+        if row is None or len(values) != len(self.words):
+            return False
+        shown = dict(zip(self.words, map(numeric, values), strict=True))
+        cases = shown.get("n", shown.get("count"))
+        small = cases is not None and self._is_small(cases)
+        if cases is not None:
+            self.cases = cases
+            shares = [
+                int(word[1:]) for word, x in shown.items() if word[0] == "p" and x is not None
+            ]
+            small = small or any(map(self._is_thin, shares))
+        self._check(text, at, row.start("figures"), small)
+        return True
+
+    def _is_small(self, count: float) -> bool:
+        return 0 < count < self.rules.minimum
+
+    def _is_thin(self, share: int) -> bool:
+        return self.cases * min(share, 100 - share) < 100 * self.rules.percentile_cases
+
+    def _check(self, text: str, at: int, start: int, broken: bool) -> None:
+        """All figures of a line from a place on go if it breaks a rule."""
+        if broken:
+            self.cuts += [
+                LogCut(at, found.start(), found.end(), "safe-command")
+                for found in NUMBER.finditer(text, start)
+            ]

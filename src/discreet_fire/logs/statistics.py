@@ -1,0 +1,607 @@
+"""Statistics in logs: summarize, tabstat, centile, ttest, ci, codebook, xtsum, xtdescribe.
+
+In: lines with named columns or rows, or a description of one variable (CONFIDENTIAL). Out: a
+claim that withholds smallest and largest values, ranges, examples, identifiers, statistics of too
+few cases, percentiles too far out, values that are all the same, patterns of participation that
+few entities have, and what a total would give back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from discreet_fire.logs.claims import NUMBER, Claim, LogCut, LogFigure, figures, is_rule, numeric
+from discreet_fire.logs.frequencies import hidden_rows
+from discreet_fire.logs.lines import LogLine
+from discreet_fire.logs.rules import CleaningRules
+
+__all__ = [
+    "read_codebook",
+    "read_columns",
+    "read_detail",
+    "read_statistics_down",
+    "read_xtdescribe",
+    "read_xtsum",
+]
+
+#: Words of headers, with the kind of what stands below.
+_KINDS = {
+    "count": r"Obs\.?|N|Freq\.|Number of obs|n",
+    "weight": r"Weight|Sum of [Ww]gt\.",
+    "mean": r"[Mm]ean|Proportion",
+    "spread": r"Std\. [Dd]ev\.|[Ss][Dd]|S\.D\.|[Vv]ariance|cv|CV",
+    "error": r"Std\. [Ee]rr\.|se\(mean\)|SE\(mean\)|se\(mean~\)",
+    "sum": r"[Ss]um|Total",
+    "shape": r"[Ss]kewness|[Kk]urtosis|skewn~s|kurto~s",
+    "extreme": r"[Mm]in|[Mm]ax|[Rr]ange|Smallest|Largest",
+    "distinct": r"Unique(?: values)?",
+    "percentile": r"p\d{1,2}|[Mm]edian|Mdn",
+    "spread_of_percentiles": r"iqr|IQR",
+    "at": r"Percentile",
+    "centile": r"Centile",
+    "interval": r"\[\d{2}(?:\.\d+)?% [Cc]onf\. [Ii]nterval\]",
+}
+_WORD = re.compile(
+    "|".join(f"(?P<{kind}>(?<!\\S)(?:{words})(?!\\S))" for kind, words in _KINDS.items())
+)
+_NEEDED = {"mean", "extreme", "centile", "percentile", "spread", "distinct", "sum"}
+_STUBS = re.compile(r"\s*(stats|Stats|statistics|Statistics)\s*")
+_SHORT_ROWS = ("diff", "combined", "Combined")
+_TOTALS = ("Total", "Gesamt")
+_SUMMARY = re.compile(r"\s*Summary statistics: (?P<names>.{1,200})")
+
+
+@dataclass(slots=True)
+class _Record:
+    """The statistics of one group or variable."""
+
+    stub: str
+    kinds: dict[str, list[LogFigure]] = field(default_factory=dict)
+    names: dict[str, LogFigure] = field(default_factory=dict)
+    count: float | None = None
+    closed: bool = False
+
+    def add(self, kind: str, name: str, figure: LogFigure) -> None:
+        self.kinds.setdefault(kind, []).append(figure)
+        self.names[name] = figure
+        if kind == "count":
+            self.count, self.closed = figure.value, figure.hidden
+
+    def figures(self) -> Iterator[LogFigure]:
+        for some in self.kinds.values():
+            yield from some
+
+    def value(self, kind: str) -> float | None:
+        some = self.kinds.get(kind)
+        return some[0].value if some else None
+
+
+def read_columns(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """A table with one statistic in each column."""
+    stub, bar, heads = lines[0].text.partition("|")
+    names = _header(heads) if bar else None
+    if names is None or _STUBS.fullmatch(stub) or not _NEEDED & {kind for kind, _ in names}:
+        return None
+    if len(lines) < 2 or not is_rule(lines[1].text):
+        return None
+    records: list[_Record] = []
+    count = 2
+    for at, line in enumerate(lines[2:], 2):
+        if is_rule(line.text):
+            count = at + 1
+            continue
+        record = _row(line.text, at, names, records[-1] if records else None)
+        if record is None:
+            break
+        records.append(record)
+        count = at + 1
+    if not records:
+        return None
+    return _claimed(count, "statistics", records, rules)
+
+
+def read_statistics_down(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """A table with one statistic in each row: tabstat without or with groups."""
+    given = _SUMMARY.fullmatch(lines[0].text)
+    cycle = None if given is None else _cycle(given["names"])
+    head = 0
+    while head < len(lines) and "|" not in lines[head].text and head < 4:
+        head += 1
+    if head + 1 >= len(lines) or not is_rule(lines[head + 1].text):
+        return None
+    stub = lines[head].text.partition("|")[0]
+    if cycle is None and not _STUBS.fullmatch(stub):
+        return None
+    if cycle is None and head:
+        return None
+    found = _down(lines, head + 2, cycle)
+    if found is None:
+        return None
+    count, records = found
+    return _claimed(count, "statistics", records, rules) if records else None
+
+
+def _header(heads: str) -> list[tuple[str, str]] | None:
+    """Kind and name of each column; None if a word is not known."""
+    names: list[tuple[str, str]] = []
+    length = 0
+    for found in _WORD.finditer(heads):
+        kind = str(found.lastgroup)
+        length += len(found[0].replace(" ", ""))
+        names += [(kind, found[0])] * (2 if kind == "interval" else 1)
+    return names if names and length == len(heads.replace(" ", "")) else None
+
+
+def _row(
+    text: str, at: int, names: list[tuple[str, str]], before: _Record | None
+) -> _Record | None:
+    stub, bar, _ = text.partition("|")
+    found = figures(text, at, len(stub) + 1) if bar else None
+    if not found:
+        return None
+    record = _Record(stub.strip())
+    counted = bool(names) and names[0][0] == "count"
+    if len(found) == len(names):
+        columns: Iterable[tuple[str, str]] = names
+    elif len(found) == 1 and counted and found[0].value == 0:
+        columns = names[:1]
+    elif counted and not record.stub and before and len(found) == len(names) - 1:
+        columns = names[1:]  # centile: further percentiles of the same variable
+        record.count, record.closed = before.count, before.closed
+    elif record.stub in _SHORT_ROWS and len(found) < len(names):
+        columns = [("error", "")] * len(found)
+    else:
+        return None
+    for (kind, name), figure in zip(columns, found, strict=False):
+        record.add(kind, name, figure)
+    return record
+
+
+def _cycle(text: str) -> list[tuple[str, str]] | None:
+    return _header(" ".join(text.replace(",", " ").split()))
+
+
+def _down(
+    lines: Sequence[LogLine], start: int, cycle: list[tuple[str, str]] | None
+) -> tuple[int, list[_Record]] | None:
+    """Records of a table whose rows are statistics, one for each group and column."""
+    records: list[_Record] = []
+    current: list[_Record] = []
+    step = 0
+    count = start
+    for at, line in enumerate(lines[start:], start):
+        if is_rule(line.text):
+            count = at + 1
+            continue
+        stub, bar, _ = line.text.partition("|")
+        found = figures(line.text, at, len(stub) + 1) if bar else None
+        if not found:
+            break
+        if not current or len(found) != len(current) or (cycle and step % len(cycle) == 0):
+            current = [_Record(stub.strip()) for _ in found]
+            records += current
+        named = _header(stub) if cycle is None else [cycle[step % len(cycle)]]
+        if named is None or len(named) != 1:
+            break
+        for record, figure in zip(current, found, strict=True):
+            record.add(*named[0], figure)
+        step += 1
+        count = at + 1
+    return count, records
+
+
+def _claimed(count: int, kind: str, records: list[_Record], rules: CleaningRules) -> Claim:
+    cuts: list[LogCut] = []
+    closed: list[bool] = []
+    for record in records:
+        reason = _closing_reason(record, rules)
+        closed.append(bool(reason))
+        cuts += _all(record, reason) if reason else _some(record, rules)
+    if any(closed) and any(record.stub in _SHORT_ROWS for record in records):
+        # The difference of two groups and both together give the withheld one back.
+        open_ones = (one for one, shut in zip(records, closed, strict=True) if not shut)
+        cuts = [*cuts, *(cut for one in open_ones for cut in _all(one, "secondary"))]
+    cuts += _beside_totals(records, closed, rules)
+    blind = any(
+        record.count is None and not record.closed and record.stub not in _SHORT_ROWS
+        for record in records
+    )
+    cuts = list(dict.fromkeys(cuts))
+    return Claim(count, kind, cuts, "statistics without their number of cases" if blind else "")
+
+
+def _closing_reason(record: _Record, rules: CleaningRules) -> str:
+    """Why nothing of a record may be shown; empty if some may."""
+    if record.closed or rules.few(record.count):
+        return "few-cases"
+    spread = record.value("spread")
+    if spread == 0 and record.count != 0:
+        return "all-same"
+    extremes = [figure.value for figure in record.kinds.get("extreme", [])]
+    mean = record.value("mean")
+    if sorted(extremes, key=str) == [0, 1] and record.count and mean is not None:
+        ones = record.count * mean
+        if rules.few(round(ones, 3)) or rules.few(round(record.count - ones, 3)):
+            return "few-cases"
+    return ""
+
+
+def _all(record: _Record, reason: str) -> list[LogCut]:
+    return [figure.cut(reason) for figure in record.figures() if not figure.hidden]
+
+
+def _some(record: _Record, rules: CleaningRules) -> list[LogCut]:
+    """What must go of a record with enough cases."""
+    cuts = [
+        figure.cut("extremes")
+        for kind in ("extreme", "distinct")
+        for figure in record.kinds.get(kind, [])
+        if not figure.hidden
+    ]
+    # A star marks limits of an interval that are the smallest or the largest value.
+    cuts += [one.cut("extremes") for one in record.figures() if one.text.endswith("*")]
+    count = record.count
+    if "shape" in record.kinds and count is not None and count < rules.moment_cases:
+        cuts += [one.cut("moments") for one in record.kinds["shape"] if not one.hidden]
+    for name, figure in record.names.items():
+        share = 50.0 if name.lower() in ("median", "mdn", "iqr") else _share(name)
+        if share is not None and not figure.hidden and _far_out(share, count, rules):
+            cuts.append(figure.cut("percentiles"))
+    at = record.value("at")
+    if at is not None and _far_out(at, count, rules):
+        inner = ("centile", "interval")
+        beyond = [one for kind in inner for one in record.kinds.get(kind, [])]
+        cuts += [one.cut("percentiles") for one in beyond if not one.hidden]
+    return cuts
+
+
+def _share(name: str) -> float | None:
+    return float(name[1:]) if name[:1] == "p" and name[1:].isdecimal() else None
+
+
+def _far_out(share: float, count: float | None, rules: CleaningRules) -> bool:
+    """Whether a percentile, from 0 to 100, rests on too few cases beyond it."""
+    if count is None:
+        return not 10 <= share <= 90
+    return count * min(share, 100 - share) < 100 * rules.percentile_cases
+
+
+def _beside_totals(
+    records: list[_Record], closed: list[bool], rules: CleaningRules
+) -> list[LogCut]:
+    """With a total, withheld groups together could be worked out: others go until they are many."""
+    totals = [at for at, record in enumerate(records) if record.stub in _TOTALS]
+    cuts: list[LogCut] = []
+    for place, total in enumerate(totals):
+        groups = [
+            at
+            for at, record in enumerate(records)
+            if record.stub not in _TOTALS and at % len(totals) == place
+        ]
+        hidden = sum(closed[at] for at in groups)
+        if not hidden:
+            continue
+        # A group without a case hides nothing.
+        left = [at for at in groups if not closed[at] and records[at].count != 0]
+        left.sort(key=lambda at: records[at].count or 0)
+        while left and (hidden < 2 or _few_besides(records, left, total, rules)):
+            cuts += _all(records[left.pop(0)], "secondary")
+            hidden += 1
+        if hidden < 2 and not closed[total]:
+            cuts += _all(records[total], "secondary")
+    return cuts
+
+
+def _few_besides(
+    records: list[_Record], shown: list[int], total: int, rules: CleaningRules
+) -> bool:
+    """Whether too few cases are left when groups that are shown are taken off the total."""
+    counts = [records[at].count for at in (total, *shown)]
+    if any(count is None for count in counts):
+        return False
+    whole, *parts = (count or 0 for count in counts)
+    return rules.few(whole - sum(parts))
+
+
+_DETAIL_HEAD = re.compile(r"\s*Percentiles\s+Smallest\s*")
+_PERCENTILE = re.compile(rf"\s{{0,3}}(?P<share>\d{{1,2}})%\s+(?P<value>{NUMBER.pattern}|\.|#)")
+_SIDE = re.compile(
+    r"(Obs|Sum of [Ww]gt\.|Mean|Std\. [Dd]ev\.|Variance|Skewness|Kurtosis)\s+(\S+)\s*$"
+)
+_MIDDLE = re.compile(rf"(?P<value>{NUMBER.pattern}|\.|#)")
+_DETAIL_LINES = 14
+
+_CODEBOOK_HEAD = re.compile(r"[A-Za-z_~][\w~.]{0,31}\s+\S.{0,200}")
+_FIELD = re.compile(
+    r"\s*(?P<name>type|label|range|unique values|missing \.\*?|mean|std\. dev|percentiles|"
+    r"tabulation|examples|warning|unique mv codes|units|miss\. values):\s{0,40}(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"\[[^\]]{0,80}\]")
+_MISSING = re.compile(r"(?P<missing>[\d,]{1,15}|#)/(?P<all>[\d,]{1,15})")
+_COUNT = re.compile(r"\s{0,20}(?P<count>[\d,]{1,15})")
+_COUNTED = re.compile(r"\s*(?P<count>[\d,]{1,15})\s+\S")
+_SHARES = re.compile(r"(\d{1,2})%")
+
+
+def read_detail(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The block of ``summarize, detail``."""
+    start = next(
+        (at for at, line in enumerate(lines[:3]) if _DETAIL_HEAD.fullmatch(line.text)), None
+    )
+    if start is None or (start and not is_rule(lines[start - 1].text)):
+        return None
+    block = lines[start : start + _DETAIL_LINES]
+    sides = {
+        found[1]: (at, found)
+        for at, line in enumerate(block)
+        if (found := _SIDE.search(line.text)) is not None
+    }
+    last = max((at for at, _ in sides.values()), default=0)
+    count = numeric(sides["Obs"][1][2]) if "Obs" in sides else None
+    spread = next((found[2] for name, (_, found) in sides.items() if name.startswith("Std")), "")
+    everything = count is None or rules.few(count) or numeric(spread) == 0
+    reason = "all-same" if numeric(spread) == 0 else "few-cases"
+    cuts: list[LogCut] = []
+    for name, (at, found) in sides.items():
+        shape = name in ("Skewness", "Kurtosis") and (count or 0) < rules.moment_cases
+        if (everything and not name.startswith("Sum")) or shape:
+            cuts += _cut(at, found.start(2), found[2], "moments" if shape else reason)
+    for at, line in enumerate(block[: last + 1]):
+        side = _SIDE.search(line.text)
+        limit = side.start() if side else len(line.text)
+        cuts += _left_side(at, line.text[:limit], count, everything, rules)
+    moved = [cut._replace(line=cut.line + start) for cut in cuts]
+    return Claim(start + last + 1, "detail", moved)
+
+
+def _left_side(
+    at: int, text: str, count: float | None, everything: bool, rules: CleaningRules
+) -> Iterator[LogCut]:
+    """Percentiles and the smallest or largest values beside them."""
+    found = _PERCENTILE.match(text)
+    if found is None:
+        return
+    share = int(found["share"])
+    few = everything or (count or 0) * min(share, 100 - share) < 100 * rules.percentile_cases
+    if few:
+        yield from _cut(at, found.start("value"), found["value"], "percentiles")
+    for more in _MIDDLE.finditer(text, found.end()):
+        yield from _cut(at, more.start(), more[0], "extremes")
+
+
+def _cut(at: int, start: int, text: str, rule: str) -> Iterator[LogCut]:
+    if text not in ("#", "."):
+        yield LogCut(at, start, start + len(text), rule)
+
+
+def read_codebook(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The description of one variable by ``codebook``."""
+    if len(lines) < 5 or not is_rule(lines[0].text) or not is_rule(lines[2].text):
+        return None
+    if not _CODEBOOK_HEAD.fullmatch(lines[1].text):
+        return None
+    end = 3
+    while end < len(lines) and not is_rule(lines[end].text):
+        end += 1
+    while end > 3 and not lines[end - 1].text.strip():
+        end -= 1
+    fields = _fields(lines[3:end])
+    if "type" not in fields:
+        return None
+    cases = _cases(lines[:end])
+    cuts: list[LogCut] = []
+    for name, places in fields.items():
+        for place in places:
+            cuts += _codebook_cuts(name, lines, place + 3, cases, rules)
+    return Claim(end, "codebook", cuts)
+
+
+def _fields(lines: Sequence[LogLine]) -> dict[str, list[int]]:
+    """The lines of each field; a field goes on until the next one."""
+    fields: dict[str, list[int]] = {}
+    name = ""
+    for at, line in enumerate(lines):
+        if (found := _FIELD.match(line.text)) is not None:
+            name = found["name"].lower()
+        if name and line.text.strip():
+            fields.setdefault(name, []).append(at)
+    return fields
+
+
+def _cases(lines: Sequence[LogLine]) -> float | None:
+    """Cases with a value; None if nothing says how many."""
+    for line in lines[3:]:
+        if (found := _MISSING.search(line.text)) is not None and "issing" in line.text:
+            missing, cases = numeric(found["missing"]), numeric(found["all"])
+            return None if cases is None else cases - (missing or 0)
+    return None
+
+
+def _codebook_cuts(
+    name: str, lines: Sequence[LogLine], at: int, cases: float | None, rules: CleaningRules
+) -> Iterator[LogCut]:
+    text = lines[at].text
+    few = cases is None or rules.few(cases)
+    if (found := _MISSING.search(text)) is not None and rules.few(numeric(found["missing"])):
+        yield LogCut(at, *found.span("missing"), "few-cases", align="none")
+    if name == "range" and (found := _RANGE.search(text)) is not None and found[0] != "[#,#]":
+        yield LogCut(at, *found.span(), "extremes", put="[#,#]", align="left")
+    elif name == "unique values":
+        rest = text.find(":") + 1
+        if (found := _COUNT.match(text, rest)) is not None:
+            yield LogCut(at, *found.span("count"), "distinct-values", align="left")
+    elif name == "examples":
+        rest = text.find(":") + 1 if _FIELD.match(text) else 0
+        shown = text[rest:].strip()
+        if shown and shown != "#":
+            start = text.index(shown, rest)
+            yield LogCut(at, start, start + len(shown), "examples", align="left")
+    elif name in ("mean", "std. dev") and few:
+        for found in NUMBER.finditer(text, text.find(":") + 1):
+            yield LogCut(at, *found.span(), "few-cases")
+    elif name == "percentiles":
+        yield from _percentiles(lines, at, cases, rules)
+    elif name == "tabulation":
+        yield from _tabulation(text, at, rules)
+
+
+def _percentiles(
+    lines: Sequence[LogLine], at: int, cases: float | None, rules: CleaningRules
+) -> Iterator[LogCut]:
+    """The values of percentiles, in the line below the one that names them."""
+    shares = [int(share) for share in _SHARES.findall(lines[at - 1].text)]
+    found = figures(lines[at].text, at)
+    if not shares or not found or len(shares) != len(found):
+        return
+    for share, figure in zip(shares, found, strict=True):
+        few = cases is None or cases * min(share, 100 - share) < 100 * rules.percentile_cases
+        if few and not figure.hidden:
+            yield figure.cut("percentiles")
+
+
+def _tabulation(text: str, at: int, rules: CleaningRules) -> Iterator[LogCut]:
+    rest = text.find(":") + 1 if _FIELD.match(text) else 0
+    found = _COUNTED.match(text, rest)
+    if found is not None and rules.few(numeric(found["count"])):
+        yield LogCut(at, *found.span("count"), "few-cases")
+        shown = text[found.end("count") :]
+        start = found.end("count") + len(shown) - len(shown.lstrip())
+        yield LogCut(at, start, len(text.rstrip()), "few-cases", align="left")
+
+
+_XTSUM_HEAD = re.compile(
+    r"\s*Variable\s+\|\s+Mean\s+Std\. [Dd]ev\.\s+Min\s+Max\s+\|\s+Observations\s*"
+)
+_XTSUM_ROW = re.compile(
+    r"(?P<stub>[^|]{0,40}\b(?P<part>overall|between|within)\s{0,9})\|(?P<values>[^|]{1,60})\|"
+    r"\s*(?P<name>N|n|T|T-bar)\s*=\s*(?P<count>[\d.,]{1,15}|#)\s*"
+)
+_XTSUM_GAP = re.compile(r"[^|\d]{0,40}\|\s*\|\s*")
+
+_ENTITIES = re.compile(
+    r"\s*(?P<name>\S{1,40}):\s+(?P<values>\S.{0,120}?)\s+n =\s+(?P<count>[\d,]{1,15}|#)\s*"
+)
+_TIMES = re.compile(r"\s*\S{1,40}:\s+(?P<values>\S.{0,120}?)\s+T =\s+[\d,]{1,15}\s*")
+_SPAN = re.compile(r"\s*Span\(.{1,50}\)\s+=\s+(?P<span>\S{1,15}) periods?\s*")
+_NOTES = re.compile(
+    r"\s*(?:Delta\(.{1,60}|Span\(.{1,60}|\(\S{1,80} uniquely identif\w+ each observation\))\s*"
+)
+_LENGTHS = re.compile(r"\s*Distribution of T_i:\s+min\s+5%\s+25%\s+50%\s+75%\s+95%\s+max\s*")
+_LENGTH_SHARES = (0, 5, 25, 50, 75, 95, 100)
+_PATTERN_HEAD = re.compile(r"\s*Freq\.\s+Percent\s+Cum\. \|\s+Pattern\*?\s*")
+_PATTERN = re.compile(r"(?P<figures>[^|]{1,60})\|\s+(?P<pattern>\S.{0,400}?)\s*")
+
+
+def read_xtsum(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The table of ``xtsum``."""
+    if not _XTSUM_HEAD.fullmatch(lines[0].text):
+        return None
+    cuts: list[LogCut] = []
+    end, few = 1, False
+    for at, line in enumerate(lines[1:], 1):
+        if is_rule(line.text) or _XTSUM_GAP.fullmatch(line.text):
+            end = at + 1
+            continue
+        found = _XTSUM_ROW.fullmatch(line.text)
+        if found is None:
+            break
+        shown = figures(line.text[: found.end("values")], at, found.start("values"))
+        if shown is None or len(shown) < 2:
+            break
+        count = numeric(found["count"])
+        if found["part"] == "overall":
+            few = count is None or rules.few(count) or numeric(shown[1].text) == 0
+        little = found["name"] in ("N", "n") and rules.few(count)
+        keep = 0 if few or little else len(shown) - 2
+        reason = "few-cases" if few or little else "extremes"
+        cuts += [figure.cut(reason) for figure in shown[keep:] if not figure.hidden]
+        if little:
+            cuts.append(LogCut(at, *found.span("count"), "few-cases"))
+        end = at + 1
+    return Claim(end, "xtsum", cuts)
+
+
+def read_xtdescribe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
+    """The lists of ``xtdescribe``."""
+    first = _ENTITIES.fullmatch(lines[0].text)
+    times = _TIMES.fullmatch(lines[1].text) if len(lines) > 1 else None
+    if first is None or times is None:
+        return None
+    cuts: list[LogCut] = []
+    entities = numeric(first["count"])
+    values = first["values"].rstrip()
+    if values != "#":
+        cuts.append(LogCut(0, *first.span("values"), "identifiers", align="left"))
+    if times["values"] != "#":
+        cuts.append(LogCut(1, *times.span("values"), "extremes", align="left"))
+    if rules.few(entities):
+        cuts.append(LogCut(0, *first.span("count"), "few-cases"))
+    at = 2
+    while at < len(lines) and (not lines[at].text.strip() or _NOTES.fullmatch(lines[at].text)):
+        span = _SPAN.fullmatch(lines[at].text)
+        if span is not None and span["span"] != "#":
+            cuts.append(LogCut(at, *span.span("span"), "extremes", align="none"))
+        at += 1
+    if at < len(lines) and _LENGTHS.fullmatch(lines[at].text):
+        cuts += _lengths(lines, at + 1, entities, rules)
+        at += 2
+    after = at
+    while after < len(lines) and not lines[after].text.strip():
+        after += 1
+    if after < len(lines) and _PATTERN_HEAD.fullmatch(lines[after].text):
+        at, more = _patterns(lines, after + 1, rules)
+        cuts += more
+    return Claim(min(at, len(lines)), "xtdescribe", cuts)
+
+
+def _lengths(
+    lines: Sequence[LogLine], at: int, entities: float | None, rules: CleaningRules
+) -> Iterator[LogCut]:
+    found = figures(lines[at].text, at) if at < len(lines) else None
+    if not found or len(found) != len(_LENGTH_SHARES):
+        return
+    for share, figure in zip(_LENGTH_SHARES, found, strict=True):
+        few = (entities or 0) * min(share, 100 - share) < 100 * rules.percentile_cases
+        if few and not figure.hidden:
+            yield figure.cut("extremes" if share in (0, 100) else "percentiles")
+
+
+def _patterns(
+    lines: Sequence[LogLine], start: int, rules: CleaningRules
+) -> tuple[int, list[LogCut]]:
+    """Patterns with too few entities; also a second one where one could be worked out."""
+    rows: list[tuple[int, re.Match[str]]] = []
+    total: float | None = None
+    end = start
+    for at, line in enumerate(lines[start:], start):
+        if is_rule(line.text):
+            end = at + 1
+            continue
+        found = _PATTERN.fullmatch(line.text)
+        shown = figures(found["figures"], at) if found else None
+        if found is None or not shown:
+            break
+        if len(shown) < 3:
+            total = shown[0].value
+        else:
+            rows.append((at, found))
+        end = at + 1
+    return end, list(_pattern_cuts(rows, total, rules))
+
+
+def _pattern_cuts(
+    rows: list[tuple[int, re.Match[str]]], total: float | None, rules: CleaningRules
+) -> Iterator[LogCut]:
+    shown = [figures(found["figures"], at) or [] for at, found in rows]
+    counts = [some[0].value for some in shown]
+    hidden = hidden_rows(counts, [some[0].hidden for some in shown], total, rules)
+    for place, (at, found) in enumerate(rows):
+        if place in hidden:
+            yield from (one.cut(hidden[place]) for one in shown[place] if not one.hidden)
+            if found["pattern"] not in ("#", "(other patterns)"):
+                yield LogCut(at, *found.span("pattern"), hidden[place], align="left")
+        elif hidden and not shown[place][2].hidden:
+            yield shown[place][2].cut("secondary")

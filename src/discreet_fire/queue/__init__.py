@@ -1,0 +1,44 @@
+"""The review queue: submissions, findings, decisions, releases.
+
+In: do-files and logs of researchers (CONFIDENTIAL). Out: folders of approved outputs, and a
+sealed record of who decided what and why.
+"""
+
+from discreet_fire.queue.decisions import approve, ask_for_change, reject
+from discreet_fire.queue.folder import Queue
+from discreet_fire.queue.record import Standing, State
+from discreet_fire.queue.releases import head_of, open_queue, release, verify
+from discreet_fire.queue.settings import QueueSettings
+from discreet_fire.queue.stages import (
+    STAGES,
+    StageFinding,
+    Submission,
+    SubmissionOutcome,
+    SubmissionWork,
+    process,
+)
+from discreet_fire.queue.submissions import submit
+from discreet_fire.queue.views import listed, view
+
+__all__ = [
+    "STAGES",
+    "Queue",
+    "QueueSettings",
+    "StageFinding",
+    "Standing",
+    "State",
+    "Submission",
+    "SubmissionOutcome",
+    "SubmissionWork",
+    "approve",
+    "ask_for_change",
+    "head_of",
+    "listed",
+    "open_queue",
+    "process",
+    "reject",
+    "release",
+    "submit",
+    "verify",
+    "view",
+]

@@ -1,0 +1,207 @@
+"""What belongs to a submission: its files as they were handed in, and its universes.
+
+In: a queue and the number of a submission (CONFIDENTIAL). Out: digests, what is wrong in words,
+and conflicts with what is released, or being released, at this moment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from discreet_fire.ledger import Conflict, LedgerUniverse, ReleasedUniverses, conflicts_with
+from discreet_fire.ledger.marks import MarkIndex, Marks
+from discreet_fire.queue.database import intact, queue_error
+from discreet_fire.queue.folder import Queue
+from discreet_fire.queue.record import Event, events, seal
+
+__all__ = [
+    "check_contents",
+    "conflicts_now",
+    "content_digest",
+    "content_problems",
+    "digest_of",
+    "put_universes",
+    "released_universes",
+    "universes_in",
+]
+
+#: All that belongs to a submission.
+_CONTENT = {
+    "submissions": "SELECT * FROM submissions WHERE id = ?",
+    "files": "SELECT * FROM files WHERE submission = ? ORDER BY rowid",
+    "findings": "SELECT * FROM findings WHERE submission = ? ORDER BY rowid",
+    "universes": "SELECT * FROM universes WHERE submission = ? ORDER BY rowid",
+}
+
+
+def content_digest(connection: sqlite3.Connection, number: int) -> str:
+    """The digest of all that belongs to a submission, which its entry in the record seals.
+
+    Args:
+        connection: To the database.
+        number: Of the submission.
+    """
+    found = hashlib.sha256()
+    for table, query in _CONTENT.items():
+        rows = connection.execute(query, (number,))
+        for row in rows:
+            plain = [value.hex() if isinstance(value, bytes) else value for value in row]
+            found.update(json.dumps([table, *plain]).encode())
+    return found.hexdigest()
+
+
+def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
+    """What of a submission is not what was handed in.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        own: Its entries in the record.
+    """
+    if not own or own[0].kind != "submitted":
+        return ["the record does not say that it was handed in"]
+    found = []
+    if own[0].facts.get("content") != content_digest(queue.connection, number):
+        found.append("what belongs to it was changed")
+    row = queue.connection.execute(
+        "SELECT token FROM submissions WHERE id = ?", (number,)
+    ).fetchone()
+    rows = queue.connection.execute(
+        "SELECT role, name, sha256 FROM files WHERE submission = ?", (number,)
+    )
+    for role, name, digest in rows.fetchall() if row is not None else ():
+        path = queue.store(row[0]) / ("program" if role == "program" else "outputs") / name
+        if not path.is_file():
+            found.append(f"{name} is missing")
+        elif digest_of(path) != digest:
+            found.append(f"{name} was changed")
+    return found
+
+
+def check_contents(queue: Queue, number: int) -> None:
+    """Refuse to go on with a submission that is not what was handed in and decided on.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+    """
+    where = f"submission {number}"
+    with intact(where):
+        own = list(events(queue.connection, number))
+        found = content_problems(queue, number, own)
+        if any(seal(queue.record_key, event) != event.digest for event in own):
+            found.append("an entry of the record was changed or added")
+    if found:
+        what = f"it is not what was handed in: {'; '.join(found[:5])}"
+        hint = "do not decide on it; look at: discreet fire queue verify"
+        raise queue_error(what, "queue-damaged", where, hint)
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+#: Universes that are released, or about to be: of an intent that was not withdrawn.
+_OUT = """
+SELECT submission, name, label, count, sums, marks FROM universes
+WHERE submission IS NOT ? AND submission IN (
+    SELECT submission FROM events WHERE kind IN ('intent', 'withdrawn') GROUP BY submission
+    HAVING sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END) > 0
+)
+ORDER BY submission, rowid
+"""
+
+
+def put_universes(queue: Queue, number: int, universes: Sequence[LedgerUniverse]) -> None:
+    """Take down whom a submission is about, within a transaction.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        universes: Whom its outputs are about.
+    """
+    queue.connection.executemany(
+        "INSERT INTO universes VALUES (?,?,?,?,?,?)",
+        [
+            (
+                number,
+                one.table,
+                one.label,
+                one.count,
+                one.sums.astype("<i8").tobytes(),
+                one.marks.astype("<u4").tobytes(),
+            )
+            for one in universes
+        ],
+    )
+
+
+def universes_in(queue: Queue, number: int) -> list[LedgerUniverse]:
+    """Whom a submission is about.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+    """
+    rows = queue.connection.execute(
+        "SELECT name, label, count, sums, marks FROM universes WHERE submission = ? ORDER BY rowid",
+        (number,),
+    )
+    with intact(f"submission {number}"):
+        return [_universe(*row) for row in rows]
+
+
+def released_universes(queue: Queue, without: int | None = None) -> ReleasedUniverses:
+    """All universes that were released, or are about to be.
+
+    Args:
+        queue: The queue.
+        without: A submission that does not count.
+    """
+    rows = queue.connection.execute(_OUT, (without,)).fetchall()
+    size = queue.settings.minimum
+    data = b"".join(row[4] for row in rows)
+    return ReleasedUniverses(
+        names=[f"{row[1]}: {row[2]}" if row[2] else row[1] for row in rows],
+        releases=np.array([row[0] for row in rows], dtype=np.int64),
+        counts=np.array([row[3] for row in rows], dtype=np.int64),
+        sums=np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(-1, 2, 2 * size - 1),
+        marks=MarkIndex.of([_marks(row[5]) for row in rows]),
+    )
+
+
+def conflicts_now(
+    queue: Queue, universes: Sequence[LedgerUniverse], without: int | None = None
+) -> list[Conflict]:
+    """Conflicts of universes with all that is released at this moment.
+
+    Args:
+        queue: The queue.
+        universes: Of a submission.
+        without: The submission itself.
+    """
+    with intact(str(queue.folder)):
+        shelf = released_universes(queue, without)
+    return sorted(set(conflicts_with(universes, shelf, size=queue.settings.minimum)))
+
+
+def _universe(table: str, label: str, count: int, sums: bytes, marks: bytes) -> LedgerUniverse:
+    return LedgerUniverse(
+        table=table,
+        label=label,
+        count=count,
+        sums=np.frombuffer(sums, dtype="<i8").astype(np.int64).reshape(2, -1),
+        marks=_marks(marks),
+    )
+
+
+def _marks(data: bytes) -> Marks:
+    return np.frombuffer(data, dtype="<u4").astype(np.uint32)

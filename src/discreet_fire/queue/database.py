@@ -1,0 +1,221 @@
+"""The database of the queue: an append-only record that survives any interruption.
+
+In: a folder (CONFIDENTIAL). Out: connections, transactions, a lock that ends with its process,
+and errors in words of the officers with a code.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from discreet.errors import OutputCheckError
+
+__all__ = [
+    "VERSION",
+    "connect",
+    "intact",
+    "lay_out",
+    "queue_error",
+    "shared_lock",
+    "sole_lock",
+    "transaction",
+    "translated",
+]
+
+
+def queue_error(
+    what: str, code: str = "queue", where: str = "", hint: str = ""
+) -> OutputCheckError:
+    """An error of the queue."""
+    return OutputCheckError(what, code=code, where=where, hint=hint)
+
+
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Say errors of the database and the disk in plain words.
+
+    Args:
+        where: The file or folder concerned.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _database_error(error, where) from None
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _full(where) from None
+        what = f"the queue cannot be read or written ({error.strerror})"
+        raise queue_error(what, "queue-folder", where, "check the permissions") from None
+
+
+@contextmanager
+def intact(where: str) -> Iterator[None]:
+    """Say in plain words that what was read is not what was written.
+
+    Args:
+        where: What is concerned.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, KeyError):
+        hint = "look at: discreet fire queue verify"
+        raise queue_error("the record was changed", "queue-damaged", where, hint) from None
+
+
+def _database_error(error: sqlite3.Error, where: str) -> OutputCheckError:
+    text = str(error)
+    if "full" in text:
+        return _full(where)
+    if "locked" in text or "busy" in text:
+        hint = "try again; nothing was changed"
+        return queue_error("others are writing to the queue just now", "queue-busy", where, hint)
+    if "readonly" in text or "unable to open" in text:
+        hint = "check the permissions of the folder and its files"
+        return queue_error("the queue cannot be written", "queue-folder", where, hint)
+    if "never changed" in text:
+        return queue_error("the record of the queue is never changed", "queue-record", where)
+    if isinstance(error, sqlite3.IntegrityError):
+        return queue_error("the record of the queue does not fit", "queue-record", where)
+    hint = "keep the file as it is, and restore the last backup beside it"
+    return queue_error("the database of the queue is damaged", "queue-damaged", where, hint)
+
+
+def _full(where: str) -> OutputCheckError:
+    hint = "make room, and do it again; nothing was decided"
+    return queue_error("the disk is full", "disk-full", where, hint)
+
+
+VERSION = 2
+#: What tells a queue from other databases: the letters "DiQu".
+_APPLICATION = 0x44695175
+#: Seconds that one waits for others; looking through a large ledger takes some.
+_PATIENCE = 120.0
+
+_TABLES = {
+    "events": "seq INTEGER PRIMARY KEY, submission INTEGER, kind TEXT NOT NULL, "
+    "person TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL, payload TEXT NOT NULL, "
+    "previous TEXT NOT NULL, digest TEXT NOT NULL UNIQUE",
+    "submissions": "id INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE, "
+    "researcher TEXT NOT NULL, project TEXT NOT NULL, program TEXT NOT NULL, "
+    "fingerprint TEXT NOT NULL",
+    "files": "submission INTEGER NOT NULL REFERENCES submissions, role TEXT NOT NULL, "
+    "name TEXT NOT NULL, sha256 TEXT NOT NULL, size INTEGER NOT NULL, "
+    "UNIQUE (submission, role, name)",
+    "findings": "submission INTEGER NOT NULL REFERENCES submissions, stage TEXT NOT NULL, "
+    "file TEXT NOT NULL, line INTEGER NOT NULL, severity TEXT NOT NULL, rule TEXT NOT NULL, "
+    "what TEXT NOT NULL, hint TEXT NOT NULL",
+    "universes": "submission INTEGER NOT NULL REFERENCES submissions, name TEXT NOT NULL, "
+    "label TEXT NOT NULL, count INTEGER NOT NULL, sums BLOB NOT NULL, marks BLOB NOT NULL",
+}
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the database of a queue.
+
+    Args:
+        path: Its file; it must exist.
+    """
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
+    )
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if application != _APPLICATION:
+            hint = "make a queue with: discreet fire queue init"
+            raise queue_error("this is no queue", "queue-damaged", str(path), hint)
+        if version != VERSION:
+            hint = "use the version of discreet that made it"
+            what = f"the queue has form {version}; this program knows form {VERSION}"
+            raise queue_error(what, "queue-version", str(path), hint)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def lay_out(path: Path) -> None:
+    """Make the database of a new queue.
+
+    Args:
+        path: Its file, which is empty or missing.
+    """
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        path.chmod(0o600)
+        connection.execute("PRAGMA journal_mode = WAL")
+        with transaction(connection):
+            for name, columns in _TABLES.items():
+                connection.execute(f"CREATE TABLE {name} ({columns}) STRICT")
+                for change in ("UPDATE", "DELETE"):
+                    connection.execute(
+                        f"CREATE TRIGGER {name}_{change.lower()} BEFORE {change} ON {name} "
+                        "BEGIN SELECT RAISE(ABORT, 'the record is never changed'); END"
+                    )
+            connection.execute("CREATE INDEX events_of ON events (submission)")
+            connection.execute("CREATE INDEX files_of ON files (submission)")
+            connection.execute("CREATE INDEX findings_of ON findings (submission)")
+            connection.execute("CREATE INDEX universes_of ON universes (submission)")
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+    finally:
+        connection.close()
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of the block, or nothing; others wait until it ends."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def shared_lock(path: Path) -> Iterator[None]:
+    """Hold a lock that several processes may hold; it ends with the process, however that ends.
+
+    Args:
+        path: The file of the lock.
+    """
+    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    try:
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        yield
+    finally:
+        connection.close()
+
+
+@contextmanager
+def sole_lock(path: Path) -> Iterator[bool]:
+    """Hold the lock alone, if nobody holds it.
+
+    Args:
+        path: The file of the lock.
+
+    Yields:
+        Whether it is held.
+    """
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            yield False
+            return
+        yield True
+    finally:
+        connection.close()

@@ -1,0 +1,269 @@
+"""A queue: a folder that only the centre can read.
+
+In: the path of the folder. Out: `Queue`, which the other modules work on. CONFIDENTIAL.
+
+    queue.sqlite   the record          queue.key   what it is sealed with
+    queue.lock     who is at work      store/      the files of submissions
+    released/      what was released, unless another place is named
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from discreet.files import TEMPORARY_SUFFIX
+from discreet.microdata.secret import Secret
+from discreet_fire.ledger.universes import UnitKey
+from discreet_fire.queue import database
+from discreet_fire.queue.database import intact, queue_error, translated
+from discreet_fire.queue.record import append, last_settings, seal
+from discreet_fire.queue.settings import QueueSettings, plain_name, plain_text, same_person
+
+__all__ = ["MANIFEST", "RESERVED", "SUMS", "Queue", "kept_on_disk", "left_over"]
+
+#: Files of a release beside the outputs.
+MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+RESERVED = frozenset((MANIFEST.casefold(), SUMS.casefold()))
+
+
+class Queue:
+    """An open queue (confidential).
+
+    >>> import tempfile
+    >>> queue = Queue.create(Path(tempfile.mkdtemp()) / "q", QueueSettings(persons=("Anna",)))
+    >>> queue.settings.persons
+    ('Anna',)
+    >>> queue.close()
+    """
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection, secret: Secret) -> None:
+        self.folder = folder
+        self.connection = connection
+        self.record_key = secret.derive("discreet: record of a review queue")
+        self.units = UnitKey(secret)
+        self._draw_key = secret.derive("discreet: drawing outputs for control")
+
+    @classmethod
+    def create(cls, folder: str | os.PathLike[str], settings: QueueSettings) -> Queue:
+        """Make a new queue.
+
+        Args:
+            folder: Where; it does not exist, or is empty.
+            settings: How it works.
+        """
+        place = Path(folder)
+        with translated(str(place)):
+            if place.is_symlink() or (
+                place.exists() and (not place.is_dir() or any(place.iterdir()))
+            ):
+                hint = "name a new folder"
+                raise queue_error("there is something here", "queue-exists", str(place), hint)
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.chmod(0o700)
+            for name in ("store", "released"):
+                (place / name).mkdir(mode=0o700)
+            secret = Secret.generate()
+            secret.write(place / "queue.key")
+            database.lay_out(place / "queue.sqlite")
+            queue = cls(place, database.connect(place / "queue.sqlite"), secret)
+        with queue.writing():
+            first = settings.persons[0]
+            facts = settings.to_dict()
+            queue.append("settings", person=first, reason="the queue was made", payload=facts)
+        return queue
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Queue:
+        """Open a queue as it is; `open_queue` also puts right what an interruption left.
+
+        Args:
+            folder: Where it is.
+        """
+        place = Path(folder)
+        path = place / "queue.sqlite"
+        if not path.is_file():
+            hint = "make one with: discreet fire queue init"
+            raise queue_error("there is no queue here", "queue-missing", str(place), hint)
+        with translated(str(path)), intact(str(path)):
+            secret = Secret.from_file(place / "queue.key")
+            queue = cls(place, database.connect(path), secret)
+            try:
+                _ = queue.settings
+            except BaseException:
+                queue.close()
+                raise
+        return queue
+
+    def close(self) -> None:
+        """Close the database."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "<Queue (confidential)>"
+
+    # --- settings ------------------------------------------------------------------
+
+    @property
+    def settings(self) -> QueueSettings:
+        """How the queue works now."""
+        found = None
+        with translated(str(self.folder)):
+            last = last_settings(self.connection)
+        if last is not None and seal(self.record_key, last) == last.digest:
+            try:
+                found = QueueSettings.from_dict(last.facts)
+            except (ValueError, TypeError, KeyError):
+                found = None
+        if found is None:
+            what = "the settings of the queue cannot be read"
+            hint = "is queue.key the key that the queue was made with?"
+            raise queue_error(what, "queue-damaged", str(self.folder), hint)
+        return found
+
+    def add_person(self, name: str, *, by: str, reason: str) -> None:
+        """Let another person decide.
+
+        Args:
+            name: Who.
+            by: A person who decides already.
+            reason: Why.
+        """
+        with self.writing():
+            now = self.settings
+            person = now.person(by)
+            if any(same_person(name, other) for other in now.persons):
+                what = "there is a person whose name is the same or looks so"
+                raise queue_error(what, "queue-settings", plain_name(name))
+            facts = {**now.to_dict(), "persons": [*now.persons, plain_name(name)]}
+            self.append("settings", person=person, reason=reason, payload=facts)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One state of the queue, whatever others write meanwhile."""
+        where = str(self.folder)
+        with translated(where), intact(where):
+            self.connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                with suppress(sqlite3.Error):
+                    self.connection.execute("ROLLBACK")
+
+    # --- writing -------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A transaction: all or nothing, and on the disk when it ends."""
+        where = str(self.folder)
+        with translated(where), intact(where), database.transaction(self.connection):
+            yield
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Tell others that files of the queue are being written."""
+        with translated(str(self.folder)), database.shared_lock(self.folder / "queue.lock"):
+            yield
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether nobody writes files, and nobody else will until the block ends."""
+        with translated(str(self.folder)), database.sole_lock(self.folder / "queue.lock") as held:
+            yield held
+
+    def append(
+        self,
+        kind: str,
+        *,
+        person: str,
+        reason: str,
+        submission: int | None = None,
+        payload: dict[str, object] | None = None,
+    ) -> str:
+        """Add an entry to the record, within `writing`; its digest."""
+        event = append(
+            self.connection,
+            self.record_key,
+            kind,
+            submission=submission,
+            person=person,
+            reason=_reason(reason),
+            payload=payload,
+        )
+        return event.digest
+
+    def drawn(self, fingerprint: str, rate: float) -> bool:
+        """Whether an output is drawn for control: keyed, and the same each time.
+
+        Args:
+            fingerprint: Digest of the output.
+            rate: Share of outputs.
+        """
+        digest = hmac.new(self._draw_key, fingerprint.encode(), hashlib.sha256).digest()
+        return int.from_bytes(digest[:8], "big") < rate * 2.0**64
+
+    def store(self, token: str) -> Path:
+        """The folder of the files of a submission."""
+        return self.folder / "store" / token
+
+    def sweep(self) -> None:
+        """Remove folders that an interruption left; nobody is at work."""
+        known = {row[0] for row in self.connection.execute("SELECT token FROM submissions")}
+        for path in (self.folder / "store").iterdir():
+            if path.name not in known:
+                shutil.rmtree(path)
+
+    def interrupted(self) -> bool:
+        """Whether there may be something to put right."""
+        (open_ones,) = self.connection.execute(
+            "SELECT coalesce(sum(CASE kind WHEN 'intent' THEN 1 ELSE -1 END), 0) FROM events "
+            "WHERE kind IN ('intent', 'released', 'withdrawn')"
+        ).fetchone()
+        (count,) = self.connection.execute("SELECT count(*) FROM submissions").fetchone()
+        more = len(list((self.folder / "store").iterdir())) > count
+        return int(open_ones) > 0 or more or bool(left_over(self.folder / "released"))
+
+
+def left_over(folder: Path) -> list[Path]:
+    """Folders of releases that were begun and never appeared."""
+    return sorted(folder.glob(f".release-*{TEMPORARY_SUFFIX}"))
+
+
+def _reason(text: str) -> str:
+    if not text.strip():
+        raise queue_error("a reason is needed", "reason", "", "say why, with --reason")
+    return plain_text(text, "reason")
+
+
+def kept_on_disk(path: Path) -> None:
+    """Make sure that what was written to a file or folder survives a power cut.
+
+    Args:
+        path: The file or folder.
+    """
+    if path.is_dir() and os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,369 @@
+"""Releases: approved outputs in a folder of their own, with checksums, all or none.
+
+In: an approved submission. Out: a folder with the outputs, ``manifest.json`` and
+``SHA256SUMS``; nothing in it is confidential. First the record says what will be released,
+then the folder appears under its name in one step, then the record says that it did. A queue
+that is opened after an interruption completes or takes back what was begun; `verify` says
+whether record, files and released folders are what they were.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import defaultdict
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from discreet import __version__
+from discreet.errors import OutputCheckError
+from discreet.files import TEMPORARY_SUFFIX, check_writable
+from discreet_fire.queue.contents import (
+    check_contents,
+    conflicts_now,
+    content_problems,
+    digest_of,
+    universes_in,
+)
+from discreet_fire.queue.database import intact, queue_error, translated
+from discreet_fire.queue.decisions import check_not_own, check_version, conflict_ids, standing_of
+from discreet_fire.queue.folder import MANIFEST, SUMS, Queue, kept_on_disk, left_over
+from discreet_fire.queue.record import START, Event, Standing, State, events, head, seal, standing
+
+__all__ = [
+    "clear",
+    "folder_problem",
+    "head_of",
+    "open_queue",
+    "pending_folder",
+    "recover",
+    "release",
+    "target_of",
+    "verify",
+]
+
+
+def release(
+    queue: Queue,
+    number: int,
+    *,
+    person: str,
+    reason: str,
+    version: int,
+    out: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Release an approved submission.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+        person: Who releases it.
+        reason: Why.
+        version: Of the submission, as it was seen.
+        out: The folder in which the new folder appears; that of the queue if None.
+
+    Returns:
+        The new folder.
+    """
+    parent = queue.folder / "released" if out is None else Path(out)
+    check_writable(parent)
+    if parent.resolve().is_relative_to((queue.folder / "store").resolve()):
+        raise queue_error("nothing is released into the store", "release-folder", str(parent))
+    target = parent.resolve() / f"release-{number:06d}"
+    with queue.at_work():
+        with queue.writing():
+            record = _intend(queue, number, person, reason, version, target)
+            _begin(target)
+        try:
+            _make(queue, number, record, target)
+        except BaseException:
+            _withdraw(queue, number, target)
+            raise
+        _complete(queue, number, reason, target)
+    return target
+
+
+def _complete(queue: Queue, number: int, reason: str, target: Path) -> None:
+    """Say in the record that the folder is there."""
+    try:
+        with queue.writing():
+            found = standing_of(queue, number)
+            queue.append("released", person=found.releaser, reason=reason, submission=number)
+    except OutputCheckError as error:
+        what = f"the folder is released, but the record is not complete yet ({error.what})"
+        hint = "the next command completes it; make room, or wait for others"
+        raise queue_error(what, error.code, str(target), hint) from None
+
+
+def _intend(queue: Queue, number: int, person: str, reason: str, version: int, target: Path) -> str:
+    """Take down what will be released, within a transaction; the digest of the entry."""
+    who = queue.settings.person(person)
+    found = standing_of(queue, number)
+    check_version(found, number, version)
+    check_not_own(queue, number, who)
+    where = f"submission {number}"
+    if found.state is not State.approved:
+        what = f"only approved submissions are released; this one is {found.state.value}"
+        count = f"{len(found.approvals)} of {found.needed} persons approved"
+        raise queue_error(what, "not-approved", where, count)
+    outputs = _outputs(queue, number)
+    if not outputs:
+        raise queue_error("there is no output to release", "no-output", where)
+    if target.exists():
+        raise queue_error("there is something here", "release-folder", str(target))
+    check_contents(queue, number)
+    _check_conflicts(queue, number, found)
+    # a place within the queue is found again when the queue was moved
+    home = queue.folder.resolve()
+    folder = target.relative_to(home) if target.is_relative_to(home) else target
+    payload: dict[str, object] = {"folder": str(folder), "outputs": outputs}
+    return queue.append("intent", person=who, reason=reason, submission=number, payload=payload)
+
+
+def _check_conflicts(queue: Queue, number: int, found: Standing) -> None:
+    """Refuse conflicts that arose after the approvals, such as by another release."""
+    now = conflict_ids(conflicts_now(queue, universes_in(queue, number), without=number))
+    accepting = [set(accepted) for accepted in found.approvals.values()]
+    new = [one for one in now if sum(one in each for each in accepting) < max(found.needed, 1)]
+    if new:
+        hint = "approve it again with --despite-conflicts, or reject it"
+        raise queue_error("; ".join(new[:5]), "conflict", f"submission {number}", hint)
+
+
+def _outputs(queue: Queue, number: int) -> dict[str, str]:
+    rows = queue.connection.execute(
+        "SELECT name, sha256 FROM files WHERE submission = ? AND role = 'output' ORDER BY name",
+        (number,),
+    )
+    return {str(name): str(digest) for name, digest in rows}
+
+
+def pending_folder(target: Path) -> Path:
+    """Where a release is made before it appears."""
+    return target.with_name(f".{target.name}{TEMPORARY_SUFFIX}")
+
+
+def target_of(queue: Queue, found: Standing) -> Path:
+    """The folder of a release that was begun or done."""
+    return queue.folder.resolve() / str(found.intent["folder"])
+
+
+def _begin(target: Path) -> None:
+    """Make the pending folder before the record says so: it is gone only if it was moved."""
+    pending = pending_folder(target)
+    if pending.exists():
+        shutil.rmtree(pending)
+    pending.mkdir()
+    kept_on_disk(target.parent)
+
+
+def clear(target: Path) -> None:
+    """Take all files out of a pending folder; the folder stays until the record says so."""
+    pending = pending_folder(target)
+    for path in pending.iterdir() if pending.is_dir() else ():
+        path.unlink()
+
+
+def _make(queue: Queue, number: int, record: str, target: Path) -> None:
+    """Fill the folder beside its place, and move it there in one step."""
+    pending = pending_folder(target)
+    token, program = queue.connection.execute(
+        "SELECT token, program FROM submissions WHERE id = ?", (number,)
+    ).fetchone()
+    outputs = _outputs(queue, number)
+    for name, digest in outputs.items():
+        copy = pending / name
+        shutil.copyfile(queue.store(token) / "outputs" / name, copy)
+        if digest_of(copy) != digest:
+            what = "an output is not what was approved"
+            raise queue_error(what, "queue-damaged", f"submission {number}: {name}")
+    manifest = {
+        "made_by": f"discreet {__version__}",
+        "submission": number,
+        "program": program,
+        "outputs": outputs,
+        "record": record,
+    }
+    text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
+    (pending / MANIFEST).write_bytes(text.encode())
+    names = [*outputs, MANIFEST]
+    sums = "".join(f"{digest_of(pending / name)}  {name}\n" for name in names)
+    (pending / SUMS).write_bytes(sums.encode())
+    for path in (*pending.iterdir(), pending):
+        kept_on_disk(path)
+    pending.rename(target)
+    kept_on_disk(target.parent)
+
+
+def _withdraw(queue: Queue, number: int, target: Path) -> None:
+    """Take back a release that failed before its folder appeared.
+
+    Once the folder is there nothing is taken back: the next start completes the record.
+    """
+    if target.exists():
+        return
+    with suppress(OSError):
+        clear(target)
+    with queue.writing():
+        found = standing_of(queue, number)
+        reason = "the release failed; nothing was released"
+        queue.append("withdrawn", person=found.releaser, reason=reason, submission=number)
+    shutil.rmtree(pending_folder(target), ignore_errors=True)
+
+
+def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:
+    """What is wrong with a released folder; empty if nothing is.
+
+    Args:
+        target: The folder.
+        intent: What the record says about it.
+        record: The digest of that entry.
+    """
+    try:
+        manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
+        lines = (target / SUMS).read_text(encoding="utf-8").splitlines()
+        sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        found = {path.name: digest_of(path) for path in target.iterdir() if path.name != SUMS}
+    except (OSError, ValueError):
+        return "files are missing or cannot be read"
+    if not isinstance(manifest, dict) or manifest.get("record") != record:
+        return "the manifest is not that of the record"
+    if found != sums:
+        return "files and checksums differ"
+    outputs = {name: digest for name, digest in found.items() if name != MANIFEST}
+    return "" if outputs == intent["outputs"] else "the outputs are not those that were approved"
+
+
+def open_queue(folder: str | os.PathLike[str]) -> Queue:
+    """Open a queue, and put right what an interruption left.
+
+    Args:
+        folder: Where it is.
+    """
+    queue = Queue.open(folder)
+    try:
+        with translated(str(folder)), intact(str(folder)):
+            recover(queue)
+    except BaseException:
+        queue.close()
+        raise
+    return queue
+
+
+def recover(queue: Queue) -> list[int]:
+    """Complete or take back interrupted releases, unless somebody is at work.
+
+    Args:
+        queue: The queue.
+
+    Returns:
+        The submissions concerned.
+    """
+    if not queue.interrupted():
+        return []
+    with queue.alone() as alone:
+        if not alone:
+            return []
+        queue.sweep()
+        rows = queue.connection.execute(
+            "SELECT DISTINCT submission FROM events WHERE kind = 'intent' ORDER BY submission"
+        ).fetchall()
+        found = [number for (number,) in rows if _settled(queue, number)]
+        for path in left_over(queue.folder / "released"):
+            shutil.rmtree(path)
+        return found
+
+
+def _settled(queue: Queue, number: int) -> bool:
+    """Whether there was a release to settle."""
+    with queue.writing():
+        found = standing_of(queue, number)
+        if found.state is not State.releasing:
+            return False
+        target = target_of(queue, found)
+        pending = pending_folder(target)
+        if not target.parent.is_dir():
+            return False  # the place is not there just now, such as a drive
+        if target.exists() and folder_problem(target, found.intent, found.record):
+            return False  # somebody changed it: `verify` tells, and a person decides
+        if target.exists():
+            kind, reason = "released", "completed after an interruption"
+        elif pending.exists():
+            clear(target)
+            kind, reason = "withdrawn", "interrupted; nothing was released"
+        else:
+            kind, reason = "released", "interrupted; the folder was there, and was taken away"
+        queue.append(kind, person=found.releaser, reason=reason, submission=number)
+    shutil.rmtree(pending, ignore_errors=True)
+    return True
+
+
+def verify(queue: Queue, *, known_head: str | None = None) -> list[str]:
+    """All that is wrong with a queue.
+
+    Args:
+        queue: The queue.
+        known_head: A digest that was noted elsewhere; the record must still hold it.
+
+    Returns:
+        One sentence for each thing; empty if there is none.
+    """
+    with queue.reading():
+        (sound,) = queue.connection.execute("PRAGMA quick_check(1)").fetchone()
+        found = [] if sound == "ok" else ["the database is damaged"]
+        entries = list(events(queue.connection))
+        record = _record_problems(queue, entries, known_head)
+        found += record
+        of_each = defaultdict(list)
+        for event in entries:
+            if event.submission is not None:
+                of_each[event.submission].append(event)
+        for number in [] if record else _numbers(queue):  # else nothing that it says counts
+            found += _submission_problems(queue, number, of_each[number])
+    return found
+
+
+def head_of(queue: Queue) -> str:
+    """The digest of the last entry, to be noted elsewhere."""
+    return head(queue.connection)[1]
+
+
+def _numbers(queue: Queue) -> list[int]:
+    rows = queue.connection.execute(
+        "SELECT id FROM submissions UNION SELECT submission FROM events "
+        "WHERE submission IS NOT NULL ORDER BY 1"
+    )
+    return [int(row[0]) for row in rows]
+
+
+def _record_problems(queue: Queue, entries: list[Event], known_head: str | None) -> list[str]:
+    found, previous = [], START
+    for at, event in enumerate(entries, 1):
+        if event.seq != at or event.previous != previous:
+            found.append(f"record: entries before number {event.seq} are missing or were added")
+            break
+        if seal(queue.record_key, event) != event.digest:
+            found.append(f"record: entry {event.seq} was changed")
+            break
+        previous = event.digest
+    if known_head is not None and all(event.digest != known_head for event in entries):
+        found.append("record: it does not hold the entry that was noted")
+    return found
+
+
+def _submission_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
+    where = f"submission {number}"
+    problems = content_problems(queue, number, own)
+    found = [f"{where}: {one}" for one in problems]
+    if not own or own[0].kind != "submitted":
+        return found
+    now = standing(own)
+    if now.state is State.released:
+        problem = folder_problem(target_of(queue, now), now.intent, now.record)
+        if problem:
+            found.append(f"{where}: released folder: {problem}")
+    elif now.state is State.releasing:
+        found.append(f"{where}: a release was begun and not ended")
+    return found

@@ -1,0 +1,494 @@
+"""Stages that a submission goes through: copy, rewrite, run, clean, record universes.
+
+In: a do-file or a folder from a researcher, and a folder to work in (CONFIDENTIAL). Out: a
+`SubmissionOutcome` with outputs for release and everything an officer must know. Links, special
+files, names that hide something and files too large for programs are refused. A stage is a
+function; others can be put in their place.
+
+Whom the statistics of a run are about goes to the ledger: a statistic of one variable is about
+those who have a value of it, a model about those who have one of each variable, a correlation of
+pairs about those who have both.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from discreet.errors import OutputCheckError, Problem
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.findings import Finding, Severity
+from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, universes_of
+from discreet_fire.logs import CleaningRules, clean_log_file
+from discreet_fire.queue.database import queue_error
+from discreet_fire.rewriting.submission import rewrite_files
+from discreet_fire.statistics.limits import SafeLimits
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.protocol import StatisticShown
+
+__all__ = [
+    "STAGES",
+    "Stage",
+    "StageFinding",
+    "Submission",
+    "SubmissionOutcome",
+    "SubmissionWork",
+    "file_copy",
+    "process",
+    "program_copy",
+    "record_universes",
+]
+
+#: Programs and logs are small; what is larger is data.
+LARGEST_FILE = 50_000_000
+MOST_FILES = 500
+_PIECE = 1 << 20
+
+
+def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
+    """Copy a do-file, or a folder with one, into the queue.
+
+    Args:
+        source: What was handed in.
+        target: A new folder.
+        main: Which do-file of a folder is to be run.
+
+    Returns:
+        The copy of the do-file.
+    """
+    if source.is_symlink():
+        raise _refused([_problem(source, source, "links are not taken")])
+    if not source.exists():
+        raise queue_error("the file does not exist", "submission", str(source))
+    target.mkdir(mode=0o700)
+    if source.is_dir():
+        return _folder(source, target, main)
+    if source.suffix.lower() != ".do":
+        hint = "hand in a file that ends in .do, or a folder"
+        raise queue_error("this is not a do-file", "submission", str(source), hint)
+    return file_copy(source, target / source.name)
+
+
+def file_copy(source: Path, target: Path) -> Path:
+    """Copy one ordinary file; an error if it is none, or too large.
+
+    Args:
+        source: What was handed in.
+        target: The copy.
+    """
+    if (problem := _wrong(source, source.parent)) is not None:
+        raise _refused([problem])
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        handle = os.open(source, flags)
+    except OSError as error:
+        what = f"the file cannot be read ({error.strerror})"
+        raise queue_error(what, "submission", source.name) from None
+    with os.fdopen(handle, "rb") as opened, target.open("xb") as copy:
+        status, left = os.fstat(opened.fileno()), LARGEST_FILE  # it may be another one by now
+        while stat.S_ISREG(status.st_mode) and left >= 0 and (data := opened.read(_PIECE)):
+            left -= copy.write(data)
+        if not stat.S_ISREG(status.st_mode) or left < 0:
+            what = "the file was changed while it was taken"
+            raise queue_error(what, "submission", source.name, "hand it in again")
+        copy.flush()
+        os.fsync(copy.fileno())
+    return target
+
+
+def _folder(source: Path, target: Path, main: str | None) -> Path:
+    files, problems, seen = [], [], 0
+    for place, folders, names in os.walk(source):
+        folders.sort()
+        here = Path(place)
+        inside = [here / name for name in sorted([*names, *folders])]
+        problems += [one for path in inside if (one := _wrong(path, source)) is not None]
+        files += [here / name for name in sorted(names)]
+        seen += len(inside)
+        if seen > MOST_FILES:
+            what = f"the folder holds more than {MOST_FILES} files"
+            raise queue_error(what, "submission", str(source), "hand in programs only")
+    if problems:
+        raise _refused(problems)
+    programs = [path.relative_to(source) for path in files if path.suffix.lower() == ".do"]
+    if main is not None and Path(main) not in programs:
+        raise queue_error("there is no such do-file in the folder", "submission", main)
+    if main is None and len(programs) != 1:
+        what = "the folder holds several do-files" if programs else "the folder holds no do-file"
+        hint = "say which is to be run, with --main" if programs else ""
+        raise queue_error(what, "submission", str(source), hint)
+    for path in files:
+        copy = target / path.relative_to(source)
+        copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file_copy(path, copy)
+    return target / (programs[0] if main is None else main)
+
+
+def _wrong(path: Path, root: Path) -> Problem | None:
+    """What speaks against taking a file or folder."""
+    if not path.name.isprintable() or "\\" in path.name:
+        return Problem("the name holds characters that hide or mislead", path.name.__repr__())
+    try:
+        status = path.lstat()
+    except OSError as error:
+        return _problem(path, root, f"the file cannot be read ({error.strerror})")
+    if stat.S_ISLNK(status.st_mode):
+        return _problem(path, root, "links are not taken")
+    if stat.S_ISDIR(status.st_mode):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return _problem(path, root, "this is not an ordinary file")
+    if status.st_size > LARGEST_FILE:
+        return _problem(path, root, "the file is too large for a program or a log")
+    return None
+
+
+def _problem(path: Path, root: Path, what: str) -> Problem:
+    name = path.name if path == root else str(path.relative_to(root))
+    return Problem(what, name, "hand in ordinary files, and data with --data")
+
+
+def _refused(problems: list[Problem]) -> OutputCheckError:
+    if len(problems) == 1:
+        one = problems[0]
+        return queue_error(one.what, "submission", one.where, one.hint)
+    return OutputCheckError("files that are not taken", code="submission", problems=problems)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """What a researcher hands in, and how it is to be processed.
+
+    Args:
+        program: A do-file, or a folder with one.
+        researcher: Who hands it in.
+        project: What for.
+        main: Which do-file of the folder is to be run.
+        data: Microdata that it runs on. CONFIDENTIAL.
+        log: The log, if the program ran elsewhere. CONFIDENTIAL.
+        universes: Files of the units that outputs are about. CONFIDENTIAL.
+        unit: The variable that says which person or firm a record is about.
+        policy: What becomes of commands; the rules of the package if None.
+        limits: The rules of output checking.
+        rules: What is taken out of logs; the rules of the package if None.
+        seconds: How long the program may run.
+    """
+
+    program: Path
+    researcher: str
+    project: str = ""
+    main: str | None = None
+    data: tuple[Path, ...] = ()
+    log: Path | None = None
+    universes: tuple[Path, ...] = ()
+    unit: str | None = None
+    policy: Policy | None = None
+    limits: SafeLimits | None = field(default=None, repr=False)
+    rules: CleaningRules | None = field(default=None, repr=False)
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.log is not None and self.data:
+            hint = "give the data to run it here, or the log of a run elsewhere"
+            raise queue_error("both a log and data were named", "submission", "", hint)
+        if self.log is None and not self.data:
+            hint = "name the data with --data, or the log of a run elsewhere with --log"
+            raise queue_error("neither data nor a log were named", "submission", "", hint)
+        for path in (*self.data, *self.universes, *([] if self.log is None else [self.log])):
+            if not path.is_file():
+                raise queue_error("there is no such file", "submission", str(path))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageFinding:
+    """A finding of a stage, about a file. It never quotes a figure of the data."""
+
+    stage: str
+    file: str
+    line: int
+    severity: Severity
+    rule: str
+    what: str
+    hint: str = ""
+
+    @classmethod
+    def of(cls, stage: str, file: str, finding: Finding | Mapping[str, Any]) -> StageFinding:
+        """A finding of the rewriter, the runner or the log cleaner."""
+        plain = finding.to_dict() if isinstance(finding, Finding) else finding
+        return cls(
+            stage=stage,
+            file=file,
+            line=int(plain["line"]),
+            severity=Severity(plain["severity"]),
+            rule=str(plain["rule"]),
+            what=_printable(str(plain["what"])),
+            hint=_printable(str(plain.get("hint", ""))),
+        )
+
+
+def _printable(text: str) -> str:
+    """A text that cannot command the officer's screen, whatever a program holds."""
+    return "".join(one if one.isprintable() else "?" for one in text)
+
+
+@dataclass(kw_only=True, repr=False)
+class SubmissionWork:
+    """A submission on its way (confidential).
+
+    Args:
+        submission: What was handed in.
+        folder: Where its files are; ``program`` holds the copy of what was handed in.
+        program: The do-file, its rewritten form once there is one.
+        key: What digests of units are made with.
+        size: The minimum of the ledger.
+        log: The log, once there is one.
+        outputs: What may be released, once it is approved.
+        findings: What an officer must know.
+        universes: Whom outputs are about.
+        stopped: Whether later stages have nothing to work on.
+    """
+
+    submission: Submission
+    folder: Path
+    program: Path
+    key: UnitKey
+    size: int
+    log: Path | None = None
+    outputs: list[Path] = field(default_factory=list)
+    findings: list[StageFinding] = field(default_factory=list)
+    universes: list[LedgerUniverse] = field(default_factory=list)
+    stopped: bool = False
+
+    def note(self, stage: str, rule: str, severity: Severity, what: str, hint: str = "") -> None:
+        """Note something about the whole submission."""
+        self.findings.append(
+            StageFinding(
+                stage=stage,
+                file=self.program.name,
+                line=0,
+                severity=severity,
+                rule=rule,
+                what=_printable(what),
+                hint=hint,
+            )
+        )
+
+
+Stage = Callable[[SubmissionWork], None]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SubmissionOutcome:
+    """What the stages gave (confidential until it is released).
+
+    Args:
+        program: The copy of the do-file as it was handed in.
+        outputs: Files for release.
+        findings: What an officer must know.
+        universes: Whom outputs are about.
+    """
+
+    program: Path
+    outputs: tuple[Path, ...]
+    findings: tuple[StageFinding, ...]
+    universes: tuple[LedgerUniverse, ...]
+
+
+def rewrite(work: SubmissionWork) -> None:
+    """Put safe commands in place of unsafe ones."""
+    done = rewrite_files([work.program], policy=work.submission.policy)
+    for one in done:
+        name = os.path.relpath(one.source, work.folder / "program")
+        work.findings += [StageFinding.of("rewrite", name, finding) for finding in one.findings]
+    main = done[0]  # the one that was named, or the original of a result that was named
+    if main.output is None:
+        work.stopped = True
+    else:
+        work.program = main.output
+
+
+def run(work: SubmissionWork) -> None:
+    """Run the rewritten program on the data, or take the log of a run elsewhere."""
+    submission = work.submission
+    target = work.folder / "log"
+    target.mkdir(mode=0o700)
+    if submission.log is not None:
+        work.log = file_copy(submission.log, target / submission.log.name)
+        return
+    from discreet_fire.runners.builtin.runner import run_do, write_run
+
+    result = run_do(
+        work.program,
+        data=submission.data,
+        limits=submission.limits,
+        entity=submission.unit,
+        seconds=submission.seconds,
+        witness=lambda told: record_universes(work, told),
+    )
+    work.findings += [StageFinding.of("run", work.program.name, one) for one in result.findings]
+    work.log = write_run(result, target)["log"]
+
+
+def clean(work: SubmissionWork) -> None:
+    """Take out of the log what tells about single cases."""
+    if work.log is None:
+        return
+    target = work.folder / "outputs"
+    target.mkdir(mode=0o700)
+    name = work.log.with_stem(work.log.stem.removesuffix("_FiRe") or work.log.stem).name
+    done = clean_log_file(work.log, rules=work.submission.rules, out=target / name)
+    found = done.described["findings"]
+    work.findings += [
+        StageFinding.of("clean", name, finding)
+        for finding in found
+        if not (work.submission.log is None and _is_head(work.log, finding))
+    ]
+    if done.out is not None:
+        work.outputs.append(done.out)
+
+
+def _is_head(log: Path, finding: Mapping[str, Any]) -> bool:
+    """Whether a doubt is about the lines that the runner puts above its log."""
+    rule = "-" * 79
+    lines = log.read_text(encoding="utf-8").split("\n")[1:60]
+    end = lines.index(rule) + 2 if rule in lines else 0
+    return finding["rule"] == "unknown-output" and int(finding["line"]) <= end
+
+
+def note_universes(work: SubmissionWork) -> None:
+    """Take down whom the outputs are about."""
+    submission = work.submission
+    for path in submission.universes:
+        work.universes.append(
+            read_universe(path, unit=submission.unit, key=work.key, size=work.size)
+        )
+    if work.outputs and not work.universes:
+        what = "whom the outputs are about is not known; differences to others are not checked"
+        hint = "hand in the identifiers of the units with --universe"
+        work.note("ledger", "no-universe", Severity.REVIEW, what, hint)
+
+
+#: What a submission goes through, in order.
+STAGES: tuple[Stage, ...] = (rewrite, run, clean, note_universes)
+
+
+def process(
+    submission: Submission,
+    folder: Path,
+    *,
+    key: UnitKey,
+    size: int = 10,
+    stages: Sequence[Stage] = STAGES,
+) -> SubmissionOutcome:
+    """Let a submission go through all stages.
+
+    Args:
+        submission: What was handed in.
+        folder: An empty private folder to work in.
+        key: What digests of units are made with.
+        size: The smallest number of units by which universes may differ.
+        stages: What it goes through; a stage that finds nothing to work on ends it.
+    """
+    copy = program_copy(submission.program, folder / "program", submission.main)
+    work = SubmissionWork(submission=submission, folder=folder, program=copy, key=key, size=size)
+    for stage in stages:
+        if not work.stopped:
+            stage(work)
+    if not work.outputs:
+        what = "there is no output that could be released"
+        work.note("queue", "no-output", Severity.ERROR, what, "look at the other findings")
+    return SubmissionOutcome(
+        program=copy,
+        outputs=tuple(work.outputs),
+        findings=tuple(work.findings),
+        universes=tuple(work.universes),
+    )
+
+
+#: Column of whom a record is about; no variable can be called that.
+_UNIT = "who is it"
+#: Tables with more cells are told by their categories only.
+_MOST_CELLS = 100_000
+#: Commands that show all their variables together, in cells.
+_CROSSING = frozenset(("tabulate", "table", "count"))
+#: Commands that show each variable by itself.
+_SINGLE = frozenset(
+    ("summarize", "tabstat", "mean", "centile", "codebook", "ttest", "histogram", "xtsum")
+)
+
+
+def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
+    """Take down whom one statistic is about: all its records, and each category it may show.
+
+    Args:
+        work: The submission on its way.
+        told: The statistic.
+    """
+    words = told.command.split(",")[0].rpartition(": ")[2].split()
+    table = f"line {told.line}, {words[0]}"
+    if told.units is None or None in told.units:
+        whom = "whom it is about" if told.units is None else "whom some records are about"
+        what = f"{table}: {whom} is not known; differences to others are not checked"
+        work.note("ledger", "no-universe", Severity.REVIEW, what, "name the variable with --entity")
+    if told.units is None:
+        return
+    column = pl.Series(_UNIT, told.units, strict=False)
+    whole = told.frame.with_columns(column) if told.frame.width else pl.DataFrame([column])
+    whole = whole.filter(pl.col(_UNIT).is_not_null())
+    known: dict[tuple[bytes, str], list[LedgerUniverse]] = {}
+    for about, spans, cells in _parts(words, told, whole):
+        present = [*about, *([] if told.missing else spans)]
+        mask = whole.select(pl.all_horizontal(pl.lit(True), pl.col(present).is_not_null()))
+        few = cells and whole.select(spans).n_unique() <= _MOST_CELLS if spans else False
+        same = (mask.to_series().to_numpy().tobytes(), " ".join(spans))
+        if same not in known:  # variables that the same records have are many
+            known[same] = universes_of(
+                whole.filter(mask.to_series()),
+                unit=_UNIT,
+                by=spans,
+                key=work.key,
+                size=work.size,
+                table=table,
+                cells=few,
+            )
+        # a table of one variable needs no more of a name than its command
+        name = " ".join([table, *about]) if told.frame.width > 1 else table
+        work.universes += [replace(one, table=name) for one in known[same]]
+
+
+_Part = tuple[list[str], list[str], bool]
+
+
+def _parts(words: Sequence[str], told: StatisticShown, whole: pl.DataFrame) -> Iterator[_Part]:
+    """Variables that have values together, those that span the output, whether in cells."""
+    names, spans = told.frame.columns, list(told.groups)
+    if words[0] == "tabulate":
+        spans = names  # also those whose values have no labels
+    about = [name for name in names if name not in spans]
+    if words[0] == "pwcorr":
+        pairs = itertools.combinations(names, 2)
+        yield from (([*one], [], False) for one in itertools.chain([[n] for n in names], pairs))
+    elif words[0] in _CROSSING | _SINGLE and (spans or words[0] != "ttest"):
+        for each in about:
+            yield [each], spans, True
+        if not about:
+            yield [], spans, True
+    else:
+        shown = words[0] not in ("correlate", "ttest")
+        yield names, list(_factors(words, names, whole)) if shown else [], False
+
+
+def _factors(words: Sequence[str], names: Sequence[str], whole: pl.DataFrame) -> Iterator[str]:
+    """Variables of a model whose categories have coefficients of their own."""
+    marked = {part.partition(".")[2] for word in words for part in word.split("#") if "." in part}
+    for name in names:
+        if name in marked or whole[name].drop_nulls().n_unique() == 2:
+            yield name

@@ -1,0 +1,198 @@
+"""Submissions enter the queue: processed first, then recorded in one step.
+
+In: a `Submission` (CONFIDENTIAL). Out: its number. An interruption leaves either nothing or all
+of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from discreet_fire.findings import Severity
+from discreet_fire.ledger import conflicts_within
+from discreet_fire.queue.contents import conflicts_now, content_digest, digest_of, put_universes
+from discreet_fire.queue.database import queue_error
+from discreet_fire.queue.decisions import standing_of
+from discreet_fire.queue.folder import RESERVED, Queue, kept_on_disk
+from discreet_fire.queue.record import State
+from discreet_fire.queue.settings import plain_name, plain_text
+from discreet_fire.queue.stages import (
+    STAGES,
+    Stage,
+    StageFinding,
+    Submission,
+    SubmissionOutcome,
+    process,
+)
+
+__all__ = ["submit"]
+
+#: Lines of a log that repeat the program or name it.
+_ECHO = re.compile(rb"(?:\{com\})?[.>](?: |$)|\s+(?:\{txt\})?(?:name|log|log type|opened on):")
+
+
+def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] = STAGES) -> int:
+    """Process a submission and put it into the queue.
+
+    Args:
+        queue: The queue.
+        submission: What was handed in.
+        stages: What it goes through.
+
+    Returns:
+        Its number.
+    """
+    researcher = plain_name(submission.researcher)
+    project = plain_text(submission.project, "project") if submission.project else ""
+    submission = replace(submission, researcher=researcher, project=project)
+    token = secrets.token_hex(16)
+    folder = queue.store(token)
+    size = queue.settings.minimum
+    with queue.at_work():
+        folder.mkdir(mode=0o700)
+        try:
+            outcome = process(submission, folder, key=queue.units, size=size, stages=stages)
+            within = conflicts_within(outcome.universes, size=size)
+            notes = [*outcome.findings, *_conflict_notes(outcome, [str(one) for one in within])]
+            _keep(folder)
+            with queue.writing():
+                return _enter(queue, submission, token, outcome, notes)
+        except BaseException:
+            known = "SELECT count(*) FROM submissions WHERE token = ?"
+            try:
+                entered = queue.connection.execute(known, (token,)).fetchone()[0]
+            except sqlite3.Error:
+                entered = 1  # not known: what is kept too long is removed at the next start
+            if not entered:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _enter(
+    queue: Queue,
+    submission: Submission,
+    token: str,
+    outcome: SubmissionOutcome,
+    notes: list[StageFinding],
+) -> int:
+    """Take the submission down, within a transaction."""
+    connection, researcher = queue.connection, submission.researcher
+    folder = queue.store(token)
+    _check_names(outcome.outputs)
+    files = [
+        ("program", str(path.relative_to(folder / "program")), path)
+        for path in sorted((folder / "program").rglob("*"))
+        if path.is_file()
+    ]
+    files += [("output", path.name, path) for path in outcome.outputs]
+    rows = [(role, name, digest_of(path), path.stat().st_size) for role, name, path in files]
+    fingerprint = _fingerprint(researcher, submission.project, rows)
+    _check_new(queue, fingerprint)
+    settings = queue.settings
+    conflicts = conflicts_now(queue, outcome.universes)
+    notes = [*notes, *_conflict_notes(outcome, [str(one) for one in conflicts])]
+    clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
+    drawn = clean and queue.drawn(_figures(outcome.outputs), settings.rate)
+    needed = settings.clean_approvals if clean and not drawn else settings.approvals
+    number = connection.execute(
+        "INSERT INTO submissions (token, researcher, project, program, fingerprint) "
+        "VALUES (?,?,?,?,?)",
+        (token, researcher, submission.project, outcome.program.name, fingerprint),
+    ).lastrowid
+    assert number is not None
+    connection.executemany("INSERT INTO files VALUES (?,?,?,?,?)", [(number, *row) for row in rows])
+    connection.executemany(
+        "INSERT INTO findings VALUES (?,?,?,?,?,?,?,?)",
+        [
+            (
+                number,
+                one.stage,
+                one.file,
+                one.line,
+                one.severity.value,
+                one.rule,
+                one.what,
+                one.hint,
+            )
+            for one in notes
+        ],
+    )
+    put_universes(queue, number, outcome.universes)
+    facts: dict[str, object] = {"needed": needed, "drawn": drawn, "clean": clean}
+    facts["content"] = content_digest(connection, number)
+    queue.append(
+        "submitted", person=researcher, reason="handed in", submission=number, payload=facts
+    )
+    return int(number)
+
+
+def _conflict_notes(outcome: SubmissionOutcome, texts: Iterable[str]) -> list[StageFinding]:
+    return [
+        StageFinding(
+            stage="ledger",
+            file=outcome.program.name,
+            line=0,
+            severity=Severity.REVIEW,
+            rule="difference",
+            what=text,
+            hint="one of the two is not released, or both for the same units",
+        )
+        for text in texts
+    ]
+
+
+def _check_names(outputs: Sequence[Path]) -> None:
+    """Refuse names that a release cannot hold beside its own files and list in one line."""
+    for path in outputs:
+        name = path.name
+        if name.casefold() in RESERVED or name.startswith(".") or not _plain(name):
+            hint = "rename the log, and hand it in again"
+            what = "an output of this name cannot be released"
+            raise queue_error(what, "submission", ascii(name), hint)
+
+
+def _plain(name: str) -> bool:
+    return name.isprintable() and "\\" not in name and name == name.strip()
+
+
+def _check_new(queue: Queue, fingerprint: str) -> None:
+    rows = queue.connection.execute(
+        "SELECT id FROM submissions WHERE fingerprint = ?", (fingerprint,)
+    )
+    for (number,) in rows.fetchall():
+        state = standing_of(queue, number).state
+        if state not in (State.rejected, State.change):
+            raise queue_error(
+                "the same was handed in before", "duplicate", f"submission {number}", "see there"
+            )
+
+
+def _figures(outputs: Sequence[Path]) -> str:
+    """Of results alone: a remark, a name or another researcher is no second draw."""
+    lines = [line for path in outputs for line in path.read_bytes().splitlines()]
+    return _digest([line.hex() for line in lines if not _ECHO.match(line)])
+
+
+def _fingerprint(researcher: str, project: str, rows: Iterable[tuple[str, str, str, int]]) -> str:
+    return _digest([researcher.casefold(), project, *rows])
+
+
+def _digest(plain: list[object]) -> str:
+    text = json.dumps(plain)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _keep(folder: Path) -> None:
+    """Make sure that all files are on the disk before the record says so."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        kept_on_disk(path)
+    kept_on_disk(folder)
+    kept_on_disk(folder.parent)

@@ -1,0 +1,197 @@
+"""What officers see: the queue with the riskiest first, and one submission in full.
+
+In: a queue. Out: `QueueRow`s for a list and `QueueView`s. No figure of the data is in them but the
+outputs themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet_fire.findings import Severity
+from discreet_fire.queue.contents import conflicts_now, universes_in
+from discreet_fire.queue.decisions import standing_of
+from discreet_fire.queue.folder import Queue
+from discreet_fire.queue.record import Event, Standing, State, events
+from discreet_fire.queue.stages import StageFinding
+
+__all__ = ["QueueRow", "QueueView", "listed", "view"]
+
+#: What makes a submission risky, the gravest first. What was refused did not run.
+_ORDER = ("difference", Severity.ERROR, Severity.REVIEW, Severity.REFUSED, Severity.INFO)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueRow:
+    """A submission in the list.
+
+    Args:
+        number: Its number.
+        researcher: Who handed it in.
+        project: What for.
+        program: The do-file.
+        risk: How many findings of each kind there are, the gravest kind first.
+        standing: Where it stands.
+    """
+
+    number: int
+    researcher: str
+    project: str
+    program: str
+    risk: tuple[int, ...]
+    standing: Standing
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        names = ("differences", "errors", "review", "refused", "info")
+        return {
+            "submission": self.number,
+            "researcher": self.researcher,
+            "project": self.project,
+            "program": self.program,
+            "state": self.standing.state.value,
+            "version": self.standing.version,
+            "approvals": sorted(self.standing.approvals),
+            "needed": self.standing.needed,
+            "drawn": self.standing.drawn,
+            "risk": dict(zip(names, self.risk, strict=True)),
+        }
+
+    def __str__(self) -> str:
+        risk = "/".join(map(str, self.risk))
+        drawn = ", drawn for control" if self.standing.drawn else ""
+        count = f"{len(self.standing.approvals)} of {self.standing.needed}"
+        project = f" [{self.project}]" if self.project else ""
+        return (
+            f"{self.number:>6}  {self.standing.state.value:<9} {risk:<12} "
+            f"{self.program}, {self.researcher}{project}, {count} approvals{drawn}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueView:
+    """A submission in full.
+
+    Args:
+        row: As in the list.
+        findings: What was found, the gravest first.
+        conflicts: Conflicts with what is released at this moment.
+        outputs: Where the outputs are, to be looked at. CONFIDENTIAL until released.
+        history: Its entries in the record.
+    """
+
+    row: QueueRow
+    findings: tuple[StageFinding, ...]
+    conflicts: tuple[str, ...]
+    outputs: tuple[Path, ...]
+    history: tuple[Event, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            **self.row.to_dict(),
+            "findings": [{**vars(one), "severity": one.severity.value} for one in self.findings],
+            "conflicts": list(self.conflicts),
+            "outputs": [str(path) for path in self.outputs],
+            "history": [
+                {"kind": one.kind, "person": one.person, "reason": one.reason, "at": one.at}
+                for one in self.history
+            ],
+        }
+
+
+def listed(queue: Queue, *, every: bool = False, drawn: bool = False) -> list[QueueRow]:
+    """Submissions, the riskiest first, then the oldest.
+
+    Args:
+        queue: The queue.
+        every: Also those that are closed.
+        drawn: Only those drawn for control by hand.
+    """
+    with queue.reading():
+        rows = [_row(queue, *found) for found in queue.connection.execute(_ROWS).fetchall()]
+    shown = [
+        row
+        for row in rows
+        if (every or row.standing.state.open or row.standing.state is State.releasing)
+        and (not drawn or row.standing.drawn)
+    ]
+    return sorted(shown, key=lambda row: ([-count for count in row.risk], row.number))
+
+
+def view(queue: Queue, number: int) -> QueueView:
+    """One submission in full.
+
+    Args:
+        queue: The queue.
+        number: The submission.
+    """
+    with queue.reading():
+        found = standing_of(queue, number)
+        row = queue.connection.execute(f"{_ROWS} WHERE id = ?", (number,)).fetchone()
+        (token,) = queue.connection.execute(
+            "SELECT token FROM submissions WHERE id = ?", (number,)
+        ).fetchone()
+        conflicts = (
+            conflicts_now(queue, universes_in(queue, number), without=number)
+            if found.state.open
+            else []
+        )
+        names = queue.connection.execute(
+            "SELECT name FROM files WHERE submission = ? AND role = 'output' ORDER BY name",
+            (number,),
+        ).fetchall()
+        return QueueView(
+            row=_row(queue, *row),
+            findings=tuple(sorted(_noted(queue, number), key=_gravity)),
+            conflicts=tuple(str(one) for one in conflicts),
+            outputs=tuple(queue.store(token) / "outputs" / os.fspath(name) for (name,) in names),
+            history=tuple(events(queue.connection, number)),
+        )
+
+
+_ROWS = "SELECT id, researcher, project, program FROM submissions"
+
+
+def _row(queue: Queue, number: int, researcher: str, project: str, program: str) -> QueueRow:
+    counted = Counter(_kind(one) for one in _noted(queue, number))
+    return QueueRow(
+        number=number,
+        researcher=researcher,
+        project=project,
+        program=program,
+        risk=tuple(counted[kind] for kind in _ORDER),
+        standing=standing_of(queue, number),
+    )
+
+
+def _kind(one: StageFinding) -> str:
+    return one.rule if one.rule == "difference" else one.severity
+
+
+def _gravity(one: StageFinding) -> tuple[int, str, int]:
+    return _ORDER.index(_kind(one)), one.file, one.line
+
+
+def _noted(queue: Queue, number: int) -> list[StageFinding]:
+    rows = queue.connection.execute(
+        "SELECT stage, file, line, severity, rule, what, hint FROM findings "
+        "WHERE submission = ? ORDER BY rowid",
+        (number,),
+    )
+    return [
+        StageFinding(
+            stage=stage,
+            file=file,
+            line=line,
+            severity=Severity(severity),
+            rule=rule,
+            what=what,
+            hint=hint,
+        )
+        for stage, file, line, severity, rule, what, hint in rows.fetchall()
+    ]

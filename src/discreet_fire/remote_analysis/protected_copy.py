@@ -1,0 +1,161 @@
+"""Protected copies of microdata, made by exchanging values between records.
+
+In: records (confidential), a secret, which variable is what. Out: the same records, with
+numbers exchanged between neighbours in rank and categories exchanged between a share of
+the records. Each variable keeps its values and missing values; what goes together changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from discreet.arrays import IntArray
+from discreet.errors import OutputCheckError, Problem
+from discreet.microdata import with_record_keys
+from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
+from discreet.microdata.secret import Secret
+
+__all__ = ["protect"]
+
+
+#: Fewest records among which a number is exchanged.
+_NEIGHBOURS = 5
+_KEY = "\0key"
+_GRID = 10**15
+
+
+def protect(
+    frame: Any,
+    *,
+    id: str | Sequence[str],  # noqa: A002 - the word users know
+    secret: Secret,
+    numeric: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    distance: float = 0.02,
+    share: float = 0.15,
+) -> pl.DataFrame:
+    """A protected copy of microdata. Every column is named in exactly one role.
+
+    The same records and secret give the same copy in any order of rows.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        id: Column, or columns, that identify a record; they stay.
+        secret: What makes the exchange unpredictable.
+        numeric: Numbers, exchanged between neighbours in rank.
+        categorical: Categories, exchanged between some of the records.
+        keep: Columns that stay as they are: weights, times.
+        distance: How far neighbours lie apart at most, as a share of the records; at least
+            five records, at both ends of the ranks up to four more.
+        share: The share of records that give their category to another one.
+
+    >>> people = pl.DataFrame({"pid": range(100), "pay": range(100)})
+    >>> copy = protect(people, id="pid", secret=Secret(bytes(16)), numeric=["pay"])
+    >>> moved = (copy["pay"] - people["pay"]).abs()
+    >>> bool(moved.max() < 9), sorted(copy["pay"].to_list()) == people["pay"].to_list()
+    (True, True)
+    """
+    records = open_frame(frame)
+    whole = records.collect() if isinstance(records, nw.LazyFrame) else records
+    data = eager_columns(whole, whole.columns)
+    ids = name_list(id, "id")
+    require_columns(whole, ids)
+    _check_roles(data, ids, {"numeric": numeric, "categorical": categorical, "keep": keep})
+    for name, value in (("distance", distance), ("share", share)):
+        if not 0 < value <= 1:
+            what = "is a share above 0 and at most 1"
+            raise OutputCheckError(what, code="protect", where=name)
+    made = []
+    for name in (*numeric, *categorical):
+        column = data.get_column(name)
+        present = np.flatnonzero(_present(column).to_numpy())
+        first = _keys(data, ids, secret, f"order of {name}")[present]
+        second = _keys(data, ids, secret, f"exchange of {name}")[present]
+        values = column.gather(present)
+        if name in numeric:
+            source = _neighbours(values, first, second, distance)
+        else:
+            source = _some(first, second, share)
+        gathered = np.arange(data.height)
+        gathered[present] = present[source]
+        made.append(column.gather(gathered).alias(name))
+    return data.with_columns(made)
+
+
+def _check_roles(data: pl.DataFrame, ids: list[str], roles: dict[str, Sequence[str]]) -> None:
+    problems = []
+    named = [*ids]
+    for role, names in roles.items():
+        if isinstance(names, str):
+            raise OutputCheckError("is a list of names", code="protect", where=role)
+        named += names
+    for name in dict.fromkeys(named):
+        if name not in data.columns:
+            problems.append(Problem("there is no such column", name))
+        elif named.count(name) > 1:
+            problems.append(Problem("the column is named twice", name))
+    for name in data.columns:
+        if name not in named:
+            hint = "name it as numeric, as categorical or to keep"
+            problems.append(Problem("nothing is said about the column", name, hint))
+    problems += [
+        Problem("the column does not hold numbers", name)
+        for name in roles["numeric"]
+        if name in data.columns and not data.schema[name].is_numeric()
+    ]
+    if problems:
+        what = "columns and their roles do not fit"
+        raise OutputCheckError(what, code="protect", problems=problems)
+
+
+def _present(column: pl.Series) -> pl.Series:
+    present = column.is_not_null()
+    return present & column.is_not_nan().fill_null(False) if column.dtype.is_float() else present
+
+
+def _keys(data: pl.DataFrame, ids: list[str], secret: Secret, purpose: str) -> IntArray:
+    derived = Secret(secret.derive(f"discreet: protected microdata, {purpose}"))
+    keyed = with_record_keys(data.select(ids), id=ids, secret=derived, column=_KEY, grid=_GRID)
+    keys: IntArray = keyed.get_column(_KEY).cast(pl.Int64).to_numpy()
+    return keys
+
+
+def _neighbours(values: pl.Series, first: IntArray, second: IntArray, distance: float) -> IntArray:
+    """For each record, from which one it gets its number: one of the same window of ranks."""
+    count = len(values)
+    width = max(_NEIGHBOURS, int(count * distance))
+    order = np.lexsort((first, values.rank("min").to_numpy()))
+    shift = int(first.sum() % width) if count else 0  # nobody knows where windows begin
+    window = (np.arange(count) + shift) // width
+    if count:
+        window = _merged(window)
+    given = order[np.lexsort((second[order], window))]
+    source = np.empty(count, dtype=np.int64)
+    source[order] = given
+    return source
+
+
+def _merged(window: IntArray) -> IntArray:
+    """Windows of too few at both ends join their neighbours."""
+    sizes = np.bincount(window)
+    window = window.copy()
+    if len(sizes) > 1 and sizes[0] < _NEIGHBOURS:
+        window[window == 0] = 1
+    if len(sizes) > 2 and sizes[-1] < _NEIGHBOURS:
+        window[window == len(sizes) - 1] = len(sizes) - 2
+    return window
+
+
+def _some(first: IntArray, second: IntArray, share: float) -> IntArray:
+    """A share of the records pass their category round; the others keep theirs."""
+    chosen = np.flatnonzero(first < share * _GRID)
+    ring = chosen[np.argsort(second[chosen], kind="stable")]
+    source = np.arange(len(first))
+    source[ring] = np.roll(ring, 1)
+    return source

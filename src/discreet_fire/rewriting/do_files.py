@@ -1,0 +1,521 @@
+"""Do-files rewritten: safe commands in, commands that may not run out.
+
+In: the text of a do-file and a policy. Out: the new text, every edit with its place in the
+old one, and findings for the officer. Strings and comments stay as they are; so does all
+that no edit names. A statement that goes is commented out such that the rest keeps its
+meaning. Findings behind the last ``exit`` are milder: notes often follow there.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.findings import Finding, Severity
+from discreet_fire.flow.stata_names import FigureFlow
+from discreet_fire.flow.stata_values import Taints, statements_of
+from discreet_fire.rewriting.called_files import CALLERS, CalledFile, called_files, pointed_call
+from discreet_fire.rewriting.decisions import Decider, Decision, StatementNote, WordChange
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import DoFile, DoStatement
+from discreet_fire.texts import Lines, uncollected
+
+__all__ = [
+    "WORDING",
+    "Edit",
+    "Language",
+    "Rewriting",
+    "commented",
+    "harmless",
+    "last_exit",
+    "milder_behind",
+    "newline_of",
+    "rewrite",
+    "rewrite_parsed",
+]
+
+#: What is written in front of a command that may not run, by language.
+WORDING: Mapping[str, str] = {
+    "en": "*FDZ: command not permitted in remote execution",
+    "de": "*FDZ: Befehl in der Datenfernverarbeitung nicht erlaubt",
+}
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_BETWEEN_SIGNS = re.compile(r"(?<=[/*])(?=[/*])")
+_NO_SIGNS = str.maketrans(
+    {"`": "'", '"': "'", ";": ",", "{": "(", "}": ")", "\f": " ", "\x1a": " "}
+)
+_BLANKS = " \t\f\u00a0\ufeff\u200b"
+
+
+@lru_cache(maxsize=4096)
+def harmless(line: str) -> str:
+    r"""A line of a program as words of a comment: no macro, comment, brace or end of command.
+
+    >>> harmless('list x /* all */ if y == "`z\'"; ')
+    "list x / * all * / if y == ''z'',"
+    """
+    plain = line.translate(_NO_SIGNS).replace("$", "$ ")
+    return _BETWEEN_SIGNS.sub(" ", plain).strip()
+
+
+def commented(
+    text: str,
+    start: int,
+    end: int,
+    *,
+    wording: str,
+    newline: str,
+    semicolons: bool = False,
+    body: bool = False,
+    opens: bool = False,
+    joins: int | None = None,
+) -> str:
+    r"""What stands in place of a statement that may not run.
+
+    Args:
+        text: The whole program.
+        start: Where the statement starts; behind ``if`` or ``else``, if it is their body.
+        end: Where it ends.
+        wording: The comment that takes its place, with its star.
+        newline: The line end of the program.
+        semicolons: Whether ``;`` ends commands here.
+        body: Whether it is the whole body of an ``if`` or ``else`` in one line.
+        opens: Whether it ends with the brace of a block; the block then never runs.
+        joins: Where the ``///`` is by which it joins the next line, if it ends so: a line of a
+            comment, whose other lines must stay one.
+
+    >>> commented("if x list y", 5, 11, wording="*FDZ: no", newline="\n", body=True)
+    '{\n*FDZ: no: list y\n}'
+    """
+    lines = _LINE_END.split(text[start : end - 1 if opens else joins or end])
+    words = [harmless(line) for line in lines]
+    first = f"{wording}: {words[0]}" if words[0] else wording
+    # In Stata a line of a comment may be read as a command of its own; the star prevents it.
+    comment = newline.join([first, *(f"*FDZ: {word}" for word in words[1:])])
+    if joins:
+        comment += " ///"
+    if semicolons:
+        return _between_semicolons(text, start, end, comment, body=body, opens=opens)
+    if body:
+        comment = f"{{{newline}{comment}{newline}}}"
+        return f"{comment} else if 0 {{" if opens else comment
+    if opens:
+        comment = f"{comment}{newline}if 0 {{"
+    before = text[_line_start(text, start) : start].strip(_BLANKS)
+    return (newline if before else "") + comment + _line_after(text, end, newline)
+
+
+def _line_after(text: str, end: int, newline: str) -> str:
+    """A line end, if anything follows the statement on its line."""
+    rest = _LINE_END.search(text, end)
+    return newline if text[end : rest.start() if rest else len(text)].strip(_BLANKS) else ""
+
+
+def _line_start(text: str, at: int) -> int:
+    # Where lines end with one sign, the other is nowhere: it is not looked for far back.
+    after = text.rfind("\n", 0, at) + 1
+    return max(after, text.rfind("\r", after, at) + 1)
+
+
+def _between_semicolons(
+    text: str, start: int, end: int, comment: str, *, body: bool, opens: bool
+) -> str:
+    """The same where ``;`` ends commands, and line ends do not."""
+    if body:
+        return f"{{ ; {comment} ; }}"
+    before = text[:start].rstrip()[-1:] if start < 200 else text[start - 200 : start].rstrip()[-1:]
+    lead = "" if before in ("", ";") else "; "
+    if opens:
+        return f"{lead}{comment} ; if 0 {{"
+    after = re.compile(r"\s*(;?)").match(text, end)
+    closed = after is not None and after.group(1)
+    return lead + comment + ("" if closed else " ;")
+
+
+#: Findings that say how a text can be read.
+_OF_READING = frozenset((
+    "unknown-command", "no-command", "stray-end", "stray-brace", "open-quote", "open-comment",
+    "open-brace", "open-block", "open-program", "open-macro", "continued-string", "command-in-text",
+))  # fmt: skip
+
+
+def last_exit(dofile: DoFile) -> int:
+    """Where a do-file ends before its text does: at an ``exit`` under no condition."""
+    for one in dofile.statements:
+        if one.canonical == "exit" and not (
+            one.prefixes or one.depth or one.in_program or one.joined or one.block
+        ):
+            return one.end
+    return len(dofile.text)
+
+
+def milder_behind(findings: Iterable[Finding], end: int) -> Iterator[Finding]:
+    """Findings of reading matter less in notes that no program comes to."""
+    for one in findings:
+        milder = one.start > end and one.rule in _OF_READING
+        yield replace(one, severity=Severity.INFO) if milder else one
+
+
+Language = Literal["en", "de"]
+
+_CHAINED = re.compile(r"[ \t]*;[ \t]*(?=[^\s;])")
+_CONDITIONS = ("if", "else", "while")
+
+
+class Edit(NamedTuple):
+    """One place where the text was changed.
+
+    Args:
+        start: Where it starts in the old text, in characters from 0.
+        end: Where it ends.
+        before: What stood there.
+        after: What stands there now.
+        rule: Short name of the rule.
+        command: The command concerned, in full.
+        action: Whether it was wrapped or refused.
+        reason: Why.
+        line: Line of the old text, from 1.
+    """
+
+    start: int
+    end: int
+    before: str
+    after: str
+    rule: str
+    command: str
+    action: Action
+    reason: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewriting:
+    """What became of a do-file.
+
+    Args:
+        text: The new text, without any header.
+        edits: Every change, in the order of the text.
+        findings: What an officer must know.
+        calls: The do-files that it runs.
+    """
+
+    text: str = field(repr=False)
+    edits: tuple[Edit, ...]
+    findings: tuple[Finding, ...]
+    calls: tuple[CalledFile, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        """Whether a finding forbids running the program at all."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether an officer must look at it."""
+        return any(finding.severity is Severity.REVIEW for finding in self.findings)
+
+
+@uncollected()
+def rewrite(
+    text: str,
+    policy: Policy | None = None,
+    *,
+    language: Language = "en",
+) -> Rewriting:
+    r"""Rewrite the text of one do-file.
+
+    Args:
+        text: The program; line ends of every kind.
+        policy: The rules; those that come with discreet if None.
+        language: Of the wording for commands that may not run.
+
+    >>> print(rewrite("su wage\nby id: list wage\n").text, end="")
+    fdzsummarize wage
+    *FDZ: command not permitted in remote execution: by id: list wage
+    """
+    rules = policy or Policy.default()
+    dofile = parse_do(text)
+    following = FigureFlow(dofile, rules, Taints())
+    following.learn()
+    return rewrite_parsed(dofile, rules, following=following, language=language)
+
+
+def rewrite_parsed(
+    dofile: DoFile,
+    policy: Policy,
+    *,
+    following: FigureFlow,
+    language: Language = "en",
+    programs: frozenset[str] = frozenset(),
+    place_call: Callable[[CalledFile], CalledFile] | None = None,
+    decider: Decider | None = None,
+) -> Rewriting:
+    """Rewrite a do-file that is one of several.
+
+    Args:
+        dofile: The program, taken apart.
+        policy: The rules.
+        following: What names hold, from all files of the run.
+        language: Of the wording for commands that may not run.
+        programs: Names of the programs that other files of the run define.
+        place_call: Says of a do-file that is run whether it may be.
+        decider: Applies the policy; one that knows the programs of all files, if there is one.
+    """
+    decider = decider or Decider(policy, dofile.programs | programs)
+    decisions = [one for statement in dofile.statements for one in decider.decide(statement)]
+    by_start: dict[tuple[int, int], Decision] = {}
+    for one in decisions:
+        by_start.setdefault((one.statement.start, one.statement.end), one)
+    _stop_shown(dofile, following, by_start)
+    calls = _point_calls(dofile, by_start, place_call)
+    lines = Lines(dofile.text)
+    edits = _edits(dofile, decisions, WORDING[language], lines)
+    findings = [*dofile.findings, *_findings(decisions, lines)]
+    findings = list(milder_behind(findings, last_exit(dofile)))
+    if not following.settled:
+        what = "names hold each other in so many steps that values cannot be followed"
+        note = StatementNote(rule="entangled", severity=Severity.ERROR, what=what, start=0, end=0)
+        findings.append(_finding(note, lines))
+    return Rewriting(
+        text=applied(dofile.text, edits),
+        edits=tuple(edits),
+        findings=tuple(sorted(findings, key=lambda one: (one.start, -one.severity.rank, one.rule))),
+        calls=tuple(calls),
+    )
+
+
+def _stop_shown(
+    dofile: DoFile, following: FigureFlow, decisions: dict[tuple[int, int], Decision]
+) -> None:
+    """Add what following stored results has found to the decisions."""
+    for shown in following.shown():
+        statement = shown.statement
+        decision = decisions.get((statement.start, statement.end))
+        if decision is None:
+            continue
+        name = statement.canonical or (statement.command.text if statement.command else "command")
+        if shown.action is Action.REFUSED:
+            decision.refuse("shown", name, f"it shows {shown.what}")
+        elif shown.action is Action.REVIEW:
+            what = f"{name}: it may show {shown.what}"
+            decision.note("shown", Severity.REVIEW, what)
+        for start, end in shown.scalars:
+            after = f"scalar({dofile.text[start:end]})"
+            reason = "a variable of the same name would show its first value"
+            decision.changes.append(
+                WordChange(
+                    start=start, end=end, after=after, rule="scalar", command=name, reason=reason
+                )
+            )
+
+
+def _point_calls(
+    dofile: DoFile,
+    decisions: dict[tuple[int, int], Decision],
+    place_call: Callable[[CalledFile], CalledFile] | None,
+) -> list[CalledFile]:
+    """Have `do`, `run` and `include` run the rewritten files."""
+    calls = []
+    for statement in statements_of(dofile):
+        if statement.canonical not in CALLERS:
+            continue
+        call = called_files(statement, dofile)
+        decision = decisions.get((statement.start, statement.end))
+        if call is None or decision is None:
+            continue
+        if place_call is not None and call.action is not Action.REFUSED:
+            call = place_call(call)
+        calls.append(call)
+        if call.action is Action.REFUSED:
+            decision.refuse("path", call.command, call.reason)
+            continue
+        if call.action is Action.REVIEW:
+            decision.note("path", Severity.REVIEW, f"{call.command}: {call.reason}")
+        if (change := pointed_call(call)) is not None:
+            decision.changes.append(change)
+    return calls
+
+
+def _edits(dofile: DoFile, decisions: Iterable[Decision], wording: str, lines: Lines) -> list[Edit]:
+    """All edits, none inside another, in the order of the text."""
+    newline = newline_of(dofile.text)
+    out: list[tuple[int, int, Decision]] = []
+    single: dict[tuple[int, int], WordChange] = {}
+    covered = 0
+    for decision in sorted(decisions, key=lambda one: one.statement.start):
+        if decision.refused is not None and decision.statement.end > covered:
+            start, end = _refused_span(dofile, decision.statement)
+            out.append((start, end, decision))
+            covered = max(covered, end)
+        for change in decision.changes:
+            single.setdefault((change.start, change.end), change)
+    edits = [_comment(dofile, span, newline, wording, lines) for span in _merged(out)]
+    starts = [edit.start for edit in edits]
+    for (start, end), change in single.items():
+        at = bisect_left(starts, start + 1) - 1
+        if at >= 0 and edits[at].end > start:
+            continue
+        edits_at = Edit(
+            start=start,
+            end=end,
+            before=dofile.text[start:end],
+            after=change.after,
+            rule=change.rule,
+            command=change.command,
+            action=Action.WRAPPED,
+            reason=change.reason,
+            line=lines.place(start)[0],
+        )
+        edits.append(edits_at)
+    return sorted(edits, key=lambda edit: (edit.start, edit.end))
+
+
+def _refused_span(dofile: DoFile, statement: DoStatement) -> tuple[int, int]:
+    """What is commented out: all but a condition in front and a comment at the end."""
+    start = statement.start
+    for at, prefix in enumerate(statement.prefixes):
+        if prefix.canonical in _CONDITIONS:
+            words = [*statement.prefixes[at + 1 :], statement.command]
+            start = next((word.start for word in words if word is not None), start)
+    end = _without_comment(dofile.text, statement, start)
+    if not statement.semicolons:
+        start, end = _with_chain(dofile, statement, start, end)
+    return _with_block(dofile, statement, start, end)
+
+
+def _without_comment(text: str, statement: DoStatement, start: int) -> int:
+    """The end of a statement, comments behind it left out."""
+    end = statement.end
+    for span in reversed(statement.spans):
+        if span.kind == "comment" and span.end == end and span.start > start:
+            end = start + len(text[start : span.start].rstrip())
+    return end
+
+
+def _with_chain(dofile: DoFile, statement: DoStatement, start: int, end: int) -> tuple[int, int]:
+    """With what follows behind ``;`` after ``mi xeq:``, and the ``;`` in front."""
+    text = dofile.text
+    if statement.joined and text[max(start - 50, 0) : start].rstrip().endswith(";"):
+        start = text.rindex(";", 0, start)
+    following = _CHAINED.match(text, end)
+    while following is not None:
+        at = bisect_left(dofile.statements, following.end(), key=lambda one: one.start)
+        if at >= len(dofile.statements) or dofile.statements[at].start != following.end():
+            break
+        end = _without_comment(dofile.text, dofile.statements[at], end)
+        following = _CHAINED.match(text, end)
+    return start, end
+
+
+def _with_block(dofile: DoFile, statement: DoStatement, start: int, end: int) -> tuple[int, int]:
+    """With the lines of another language that the statement opens."""
+    if statement.canonical not in ("mata", "python", "java", "putdocx"):
+        return start, end
+    at = bisect_left(dofile.statements, statement.start, key=lambda one: one.start) + 1
+    while at < len(dofile.statements) and dofile.statements[at].block:
+        end = dofile.statements[at].end
+        at += 1
+    return start, end
+
+
+def _merged(
+    spans: Sequence[tuple[int, int, Decision]],
+) -> list[tuple[int, int, Decision]]:
+    """Spans without overlaps."""
+    merged: list[tuple[int, int, Decision]] = []
+    for start, end, decision in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if merged and start < merged[-1][1]:
+            first, last, kept = merged[-1]
+            merged[-1] = (first, max(last, end), kept)
+        else:
+            merged.append((start, end, decision))
+    return merged
+
+
+def _comment(
+    dofile: DoFile,
+    span: tuple[int, int, Decision],
+    newline: str,
+    wording: str,
+    lines: Lines,
+) -> Edit:
+    start, end, decision = span
+    assert decision.refused is not None
+    rule, command, reason = decision.refused
+    statement = decision.statement
+    body = start > statement.start
+    after = commented(
+        dofile.text,
+        start,
+        end,
+        wording=wording,
+        newline=newline,
+        semicolons=statement.semicolons,
+        body=body,
+        opens=statement.opens and end == statement.end,
+        joins=None if body or statement.semicolons else _join(statement, start, end),
+    )
+    return Edit(
+        start=start,
+        end=end,
+        before=dofile.text[start:end],
+        after=after,
+        rule=rule,
+        command=command,
+        action=Action.REFUSED,
+        reason=reason,
+        line=lines.place(start)[0],
+    )
+
+
+def _join(statement: DoStatement, start: int, end: int) -> int | None:
+    """Where the ``///`` is with which a statement ends."""
+    last = statement.spans[-1] if statement.spans else None
+    if last is None or last.kind != "continuation" or last.end < end or last.start <= start:
+        return None
+    return last.start
+
+
+def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:
+    found = {}
+    for decision in decisions:
+        for note in decision.notes:
+            found[note.rule, note.start, note.end, note.what] = note
+        if decision.refused:
+            rule, command, reason = decision.refused
+            place = decision.statement
+            note = StatementNote(rule=rule, severity=Severity.REFUSED, what=f"{command}: {reason}",
+                        start=place.start, end=place.end)  # fmt: skip
+            found[note.rule, note.start, note.end, note.what] = note
+    return [_finding(note, lines) for note in found.values()]
+
+
+def _finding(note: StatementNote, lines: Lines) -> Finding:
+    return lines.finding(note.rule, note.severity, note.what, note.start, note.end, hint=note.hint)
+
+
+def applied(text: str, edits: Iterable[Edit]) -> str:
+    """The text with all edits made."""
+    parts = []
+    at = 0
+    for edit in edits:
+        parts += [text[at : edit.start], edit.after]
+        at = edit.end
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def newline_of(text: str) -> str:
+    r"""The line end that the text uses first.
+
+    >>> newline_of("a\r\nb")
+    '\r\n'
+    """
+    found = re.search(r"\r\n|\n|\r", text)
+    return found.group() if found else "\n"

@@ -1,0 +1,622 @@
+"""What each statement of a Python script calls, shows and hands over.
+
+In: the tree and what its names stand for. Out: edits and findings, among them reviews where
+it depends on data whether something is shown, and how often.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from discreet_fire.catalogue.script_policy import ScriptRule
+from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.findings import Severity
+from discreet_fire.flow.python_names import failing
+from discreet_fire.flow.python_single_values import PythonPicks
+from discreet_fire.rewriting.do_files import newline_of
+from discreet_fire.rewriting.python_replacements import PythonTexts
+from discreet_fire.scripts.python_bindings import attribute_of, roots_of
+
+__all__ = ["PythonControl", "PythonWalker"]
+
+# ruff: noqa: N802, N815
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class PythonControl(PythonTexts):
+    """Visits what branches."""
+
+    def prepare(self) -> None:
+        """Find the functions of the script that show something, also by others they call."""
+        self.picks = PythonPicks(self.names)
+        self.spreads: list[ast.AST] = []
+        self.named: list[ast.AST] = []
+        self.shows_figures = False
+        shows: set[str] = set()
+        calls: dict[str, set[str]] = {}
+        for node in ast.walk(self.tree):
+            if not isinstance(node, _FUNCTIONS):
+                continue
+            for each in ast.walk(node):
+                if isinstance(each, ast.Call):
+                    calls.setdefault(node.name, set()).add(_word(each.func))
+                    rules = self.names.rules(each.func)
+                    if any(rule.role == "shows" for rule in rules):
+                        shows.add(node.name)
+        size = -1
+        while size != (size := len(shows)):
+            shows |= {name for name, inside in calls.items() if inside & shows}
+        self.speaking = shows
+
+    def judge_speaking(self, node: ast.Call) -> None:
+        """A function of the script that shows something, called as often as data say.
+
+        Args:
+            node: The call.
+        """
+        word = _word(node.func)
+        if word in self.speaking and self.names.is_own(node.func):
+            self.branching(node, word)
+
+    def judge_safe(self, node: ast.Call) -> None:
+        """Safe functions keep to the rules of the centre; names they get are constants.
+
+        Args:
+            node: The call of a safe function.
+        """
+        self.shows_figures = True
+        if any(each.arg in (None, "limits") for each in node.keywords):
+            what = "the rules are those of the centre, and options are written out"
+            self.refuse(node, "limits", "limits", what)
+        elif any(isinstance(each, ast.Starred) for each in node.args):
+            self.refuse(node, "limits", "arguments", "arguments are written out")
+        others = [*node.args[1:], *(each.value for each in node.keywords if each.arg != "frame")]
+        if not all(map(self.names.clean, others)):
+            self.review(node, "label", "what it is asked for derives from data, or may")
+        if any(map(self.picks.picks, node.args)):
+            self.spreads.append(node)
+
+    def judge_columns(self, node: ast.Assign | ast.AugAssign | ast.Call) -> None:
+        """Single values that become a column, and labels that are made of data.
+
+        Args:
+            node: An assignment or a call.
+        """
+        if self.picks.spreads(node):
+            self.spreads.append(node)
+        if self.picks.labels(node):
+            self.review(node, "label", "a label derives from data, and safe functions show labels")
+        if isinstance(node, ast.Call) and (attribute := attribute_of(node.func)) is not None:
+            wrapped = any(r.action is Action.WRAPPED for r in self.names.rules(node.func))
+            if wrapped and self.picks.picks(attribute[0]):
+                self.spreads.append(node)
+            if wrapped and any(map(self.picks.turns, [attribute[0], *node.args])):
+                self.named.append(node)
+
+    def judge_spreads(self) -> None:
+        """Note single values that are handed to many records, and names, if they are shown."""
+        if self.shows_figures or any(edit.rule == "command" for edit in self.notes.edits):
+            for node in self.spreads:
+                what = "a single value is handed to many records; a safe figure could show it"
+                self.review(node, "single", what)
+        shown = [(each.start, each.end) for each in self.notes.edits if each.rule == "command"]
+        for node in self.named:
+            start, end = self.spans.of(node)
+            if any(first <= start and end <= last for first, last in shown):
+                what = "columns are called by values of data, and safe functions show their names"
+                self.review(node, "label", what)
+
+    def branching(self, node: ast.AST, name: str) -> None:
+        """Review what is shown under a condition on data.
+
+        Args:
+            node: What is shown.
+            name: How it is called.
+        """
+        if self.deciding:
+            self.review(node, "branch", f"{name}: whether or how often it runs depends on data")
+
+    @contextmanager
+    def under(self, *conditions: ast.AST | None) -> Iterator[None]:
+        """Visit something that runs under conditions.
+
+        Args:
+            conditions: What decides; parts that are None do not.
+        """
+        depends = any(each is not None and not self.names.clean(each) for each in conditions)
+        self.deciding += depends
+        yield
+        self.deciding -= depends
+
+    def _all(self, nodes: Sequence[ast.AST]) -> None:
+        for each in nodes:
+            self.visit(each)
+
+    def visit_If(self, node: ast.If) -> None:
+        """What runs only under a condition tells that it holds."""
+        self.visit(node.test)
+        with self.under(node.test):
+            self._all([*node.body, *node.orelse])
+
+    def visit_While(self, node: ast.While) -> None:
+        """As a condition; where it is left early counts too."""
+        with self.under(*self.names.flows.jumps.get(node, ())):
+            self.visit(node.test)
+            with self.under(node.test):
+                self._all([*node.body, *node.orelse])
+
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
+        """How often it runs tells how many there are."""
+        self.judge_target(node, node.target)
+        self._all([node.target, node.iter])
+        with self.under(node.iter, *self.names.flows.jumps.get(node, ())):
+            self._all([*node.body, *node.orelse])
+
+    visit_AsyncFor = visit_For
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+        """What it names is assigned to."""
+        for each in node.items:
+            if each.optional_vars is not None:
+                self.judge_target(node, each.optional_vars)
+        self.generic_visit(node)
+
+    visit_AsyncWith = visit_With
+
+    def visit_Match(self, node: ast.Match) -> None:
+        """As a chain of conditions."""
+        self.visit(node.subject)
+        for case in node.cases:
+            self.in_pattern = True
+            self.visit(case.pattern)
+            self.in_pattern = False
+            with self.under(node.subject, case.guard):
+                if case.guard is not None:
+                    self.visit(case.guard)
+                self._all(case.body)
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        """As a condition."""
+        self.visit(node.test)
+        with self.under(node.test):
+            self._all([node.body, node.orelse])
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        """``a and b`` runs b only if a holds."""
+        self.visit(node.values[0])
+        with self.under(*node.values[:-1]):
+            self._all(node.values[1:])
+
+    def visit_ListComp(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+    ) -> None:
+        """As a loop."""
+        conditions: list[ast.AST] = []
+        for each in node.generators:
+            if self.statement is not None:
+                self.judge_target(self.statement, each.target)
+            self._all([each.target, each.iter])
+            conditions += [each.iter, *each.ifs]
+            with self.under(*conditions):
+                self._all(each.ifs)
+        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        with self.under(*conditions):
+            self._all(parts)
+
+    visit_SetComp = visit_ListComp
+    visit_GeneratorExp = visit_ListComp
+    visit_DictComp = visit_ListComp
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        """How often it runs is not known."""
+        self._all([*node.args.defaults, *(each for each in node.args.kw_defaults if each)])
+        self.deciding += 1
+        self.visit(node.body)
+        self.deciding -= 1
+
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
+        """Once something in its body may fail by data, all that follows is in question."""
+        depends = False
+        for each in node.body:
+            self.deciding += depends
+            self.visit(each)
+            self.deciding -= depends
+            one = ast.Try(body=[each], handlers=[], orelse=[], finalbody=[])
+            depends = depends or not all(map(self.names.clean, failing(one)))
+        self.deciding += depends
+        self._all(node.orelse)
+        self.deciding -= depends
+        self._all([*node.handlers, *node.finalbody])
+
+    visit_TryStar = visit_Try
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        """That an error occurred may tell of the data."""
+        self.deciding += 1
+        self.generic_visit(node)
+        self.deciding -= 1
+
+
+def _word(function: ast.AST) -> str:
+    attribute = attribute_of(function)
+    return str(attribute[1] if attribute else getattr(function, "id", ""))
+
+
+_RUNTIME = "import discreet_fire.scripts.runtime as fdz_safe"
+_OPEN_WORDS = frozenset(
+    ("__name__", "__file__", "__init__", "__version__", "__doc__", "__main__", "__all__")
+)
+_SHOWN_HINT = "use a safe function (describe, value_counts, crosstab, corr, summary of a model)"
+
+
+class PythonWalker(PythonControl):
+    """Visits one script."""
+
+    def run(self) -> None:
+        """Note all that is to be said and changed."""
+        for node in ast.walk(self.tree):
+            name = getattr(node, "asname", None) or getattr(node, "name", None)
+            bound = node.id if isinstance(node, ast.Name) else getattr(node, "arg", name)
+            if bound == "fdz_safe":
+                what = "the name fdz_safe belongs to the safe functions"
+                self.notes.find("own-name", Severity.ERROR, what, self.spans.of(node))
+        self.plain = _parts_of_more(self.tree)
+        self.prepare()
+        #: Statements in classes: their names are reached by objects, which are not followed.
+        classes = (each for each in ast.walk(self.tree) if isinstance(each, ast.ClassDef))
+        self.in_classes = {id(each) for node in classes for each in node.body}
+        #: Names of paths, perhaps.
+        self.paths = {
+            name
+            for name, value in self.names.bindings
+            if value is not None and any(map(self._is_path, ast.walk(value)))
+        }
+        self.visit(self.tree)
+        self.judge_spreads()
+        if any("fdz_safe" in edit.after for edit in self.notes.edits):
+            self._insert_import()
+
+    def _insert_import(self) -> None:
+        """Load the safe functions behind the docstring and imports from the future."""
+        body = list(self.tree.body)
+        first = body[0]
+        for position, node in enumerate(body):
+            is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+            first = node
+            if not (future or (position == 0 and is_text)):
+                break
+        start = self.spans.of(first)[0]
+        newline = newline_of(self.notes.text)
+        self.notes.replace(
+            (start, start),
+            _RUNTIME + newline,
+            "runtime",
+            "fdz_safe",
+            Action.WRAPPED,
+            "the safe functions are loaded",
+        )
+
+    # ------------------------------------------------------------ statements
+
+    def visit(self, node: ast.AST) -> None:
+        """Visit a node; the statement it belongs to is known meanwhile."""
+        if not isinstance(node, ast.stmt):
+            super().visit(node)
+            return
+        before, self.statement = self.statement, node
+        super().visit(node)
+        self.statement = before
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """A bare expression, which notebooks show."""
+        value = node.value
+        self.visit(value)
+        if self.names.clean(value) or isinstance(value, ast.Yield | ast.Await | ast.YieldFrom):
+            return
+        if isinstance(value, ast.Call) and self._says_nothing(value.func):
+            return
+        if self.functions:
+            return
+        safe = self.wrapper.wrapped(value)
+        if self.autoshow and safe is not None:
+            self.wrapper.note(value, f"print({safe})")
+        elif self.autoshow:
+            self.refuse(
+                node, "shown", "expression", "a bare expression shows what derives from data"
+            )
+        elif safe is not None and isinstance(value, ast.Call):
+            self.wrapper.note(value, f"print({safe})")
+        else:
+            what = "a bare expression on data; a notebook would show it"
+            self.notes.find("bare", Severity.INFO, what, self.spans.of(node))
+
+    def _says_nothing(self, function: ast.expr) -> bool:
+        rules = self.names.rules(function)
+        if isinstance(function, ast.Attribute) and function.attr == "info":
+            return True
+        quiet = all(rule.role in ("acts", "shows") for rule in rules if rule.known)
+        return (
+            self.names.is_own(function)
+            or (bool(rules) and quiet)
+            or any(rule.action in (Action.REFUSED, Action.REVIEW) for rule in rules)
+        )
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        """A message of an assertion is shown; that it fails tells something as well."""
+        self.generic_visit(node)
+        if not self.names.clean(node.test):
+            self.review(node, "branch", "whether it fails depends on data")
+        if node.msg is not None and not self.names.clean(node.msg):
+            self.withhold(node.msg, "assert", "its message derives from data")
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        """Exceptions are shown with their arguments."""
+        for value in (node.exc, node.cause):
+            if value is None:
+                continue
+            self.visit(value)
+            own = isinstance(value, ast.Name) and value.id in self.names.own
+            if not (self.names.is_plain_error if own else self.names.clean)(value):
+                self.withhold(value, "raise", "its message derives from data", "RuntimeError")
+        self.branching(node, "raise")
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """Modules and the environment must stay as they are."""
+        for target in node.targets:
+            self.judge_target(node, target, node.value)
+        self.judge_columns(node)
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        """As an assignment."""
+        self.judge_target(node, node.target)
+        self.judge_columns(node)
+        self.generic_visit(node)
+
+    def visit_Delete(self, node: ast.Delete) -> None:
+        """As an assignment."""
+        for target in node.targets:
+            self.judge_target(node, target)
+        self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """As an assignment; annotations are run as well."""
+        self.judge_target(node, node.target)
+        self.visit(node.target)
+        self.visit(node.annotation)
+        if node.value is not None:
+            self.visit(node.value)
+
+    # ------------------------------------------------------------ definitions
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """The body is read as code that any data may reach."""
+        self.functions += 1
+        left = self.names.flows.jumps.get(node, [])
+        special = node.name.startswith("__") and node.name.endswith("__")
+        if special and node.name not in _OPEN_WORDS | {"__call__", "__enter__", "__exit__"}:
+            self.review(node, "special", f"{node.name} runs without being called by name")
+        for each in node.decorator_list:
+            if not self.names.resolved(each) and not self.names.is_own(each):
+                self.review(each, "decorator", "a decorator that no rule knows")
+        with self.under(*left):
+            self.generic_visit(node)
+        self.functions -= 1
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    # ------------------------------------------------------------ expressions
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """A call: of which functions, and with what."""
+        attribute = attribute_of(node.func)
+        is_getattr = isinstance(node.func, ast.Name) and node.func.id == "getattr"
+        if is_getattr:
+            self._judge_getattr(node)
+        rules = self.names.rules(node.func)
+        worst = max(rules, key=lambda rule: rule.action.rank, default=None)
+        self.judge_texts(node)
+        self.judge_speaking(node)
+        self.judge_columns(node)
+        if self.names.is_safe(node):
+            worst = None
+            self.judge_safe(node)
+        elif self.names.is_own(node.func):
+            worst = None
+        elif worst is None and attribute is None:
+            self.review(node, "call", "calls what no name tells")
+        self._judge_reading(node)
+        if attribute is not None and attribute[1] is None:
+            what = "calls an attribute whose name cannot be read from the program"
+            self.refuse(node, "getattr", "getattr", what)
+        elif worst is not None:
+            self._judge_call(node, rules, worst)
+        if attribute is not None:
+            self.visit(attribute[0])
+        elif not isinstance(node.func, ast.Name):
+            self.visit(node.func)
+        self._judge_word(node.func)
+        for each in (*node.args, *node.keywords):
+            self.visit(each)
+
+    def _judge_getattr(self, node: ast.Call) -> None:
+        found = attribute_of(node)
+        if found is None or found[1] is None:
+            what = "takes an attribute whose name cannot be read from the program"
+            self.refuse(node, "getattr", "getattr", what)
+            return
+        for rule in self.names.rules(node):
+            if rule.action is Action.REFUSED:
+                self.refuse(node, "getattr", rule.name, rule.reason)
+        if found[1].startswith("__"):
+            self.refuse(node, "dunder", found[1], "reaches the inside of Python")
+
+    def _judge_call(self, node: ast.Call, rules: list[ScriptRule], worst: ScriptRule) -> None:
+        name = worst.name
+        arguments = [*node.args, *(each.value for each in node.keywords)]
+        if worst.action is Action.REFUSED:
+            self.refuse(node, "call", name, worst.reason)
+        elif any(rule.name in ("builtins.open", ".open") for rule in rules):
+            self._judge_open(node, rules)
+        elif self._renames_file(node):
+            self.refuse(node, "call", name, "renames or replaces a file, or may")
+        elif name == ".to_string" and (node.args or any(k.arg == "buf" for k in node.keywords)):
+            self.refuse(node, "call", name, "writes to a file, or may")
+        elif any(rule.role == "shows" for rule in rules) or (name == ".info" and arguments):
+            self._judge_shown(node, arguments, name)
+        elif worst.action is Action.REVIEW:
+            what = worst.reason if worst.known else f"no rule for {name}; it may show anything"
+            self.review(node, "call", f"{name}: {what}" if worst.known else what)
+        elif any(rule.safe in ("histogram", "info") for rule in rules):
+            safe = self.wrapper.wrapped(node)
+            if safe is None:
+                self.refuse(node, "call", name, worst.reason)
+            else:
+                self.wrapper.note(node, f"print({safe})")
+                self.branching(node, name)
+
+    def _judge_reading(self, node: ast.Call) -> None:
+        """A place that derives from data tells it to whoever serves the place."""
+        attribute = attribute_of(node.func)
+        name = (attribute[1] if attribute else getattr(node.func, "id", "")) or ""
+        arguments = [*node.args, *(each.value for each in node.keywords)]
+        reads = name.startswith(("read_", "scan_", "load", "genfromtxt", "fromfile", "open"))
+        if reads and not all(map(self.names.clean, arguments)):
+            self.review(node, "place", f"{name}: the place it reads derives from data, or may")
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        """Texts in parts."""
+        self.judge_template(node)
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """Addresses of the network, and templates."""
+        self.judge_template(node)
+        if isinstance(node.value, str) and "://" in node.value:
+            self.review(node, "address", "an address of the network")
+
+    def _renames_file(self, node: ast.Call) -> bool:
+        """Whether it is a path that is renamed, and not a column."""
+        attribute = attribute_of(node.func)
+        if attribute is None or attribute[1] not in ("rename", "replace") or len(node.args) != 1:
+            return False
+        if self.names.clean(attribute[0]):
+            return True
+        found = roots_of(attribute[0])
+        inside = (each for each in ast.walk(attribute[0]))
+        return bool(found & self.paths) or any(map(self._is_path, inside))
+
+    def _is_path(self, node: ast.AST) -> bool:
+        return any(name.startswith("pathlib.") for name in self.names.resolved(node))
+
+    def _judge_open(self, node: ast.Call, rules: list[ScriptRule]) -> None:
+        """Files may be read; whatever may write is refused."""
+        # A method of a path has the mode first; a function of a module may have it anywhere.
+        is_method = isinstance(node.func, ast.Attribute)
+        if is_method and self.names.resolved(node.func):
+            known = all(rule.name == "builtins.open" for rule in rules)
+            if not known and len(node.args) + len(node.keywords) > 1:
+                self.refuse(node, "call", "open", "opens a file for writing, or may")
+                return
+            is_method = False
+        modes = [each.value for each in node.keywords if each.arg == "mode"]
+        modes += node.args[0 if is_method else 1 :][:1]
+        starred = any(each.arg is None for each in node.keywords)
+        starred |= any(isinstance(each, ast.Starred) for each in node.args)
+        opener = any(each.arg == "opener" for each in node.keywords)
+        plain = all(
+            isinstance(each, ast.Constant) and each.value in ("r", "rt", "rb", "tr", "br")
+            for each in modes
+        )
+        if starred or opener or not plain:
+            self.refuse(node, "call", "open", "opens a file for writing, or may")
+
+    def _judge_shown(self, node: ast.Call, arguments: list[ast.expr], name: str) -> None:
+        """What is printed is clean, or becomes so by a safe function."""
+        wraps: list[tuple[ast.expr, str]] = []
+        for each in arguments:
+            if self.names.clean(each):
+                continue
+            safe = self.wrapper.wrapped(each)
+            parts = self.wrapper.split(each) if name == "builtins.print" else None
+            if parts is not None and each in node.args:
+                wraps += [(each, parts[0]), *((held, held.id) for held in parts[1])]
+                continue
+            if safe is None:
+                what = "shows what derives from data, or may"
+                self.refuse(node, "shown", name, what, hint=_SHOWN_HINT)
+                return
+            wraps.append((each, safe))
+        for each, safe in wraps:
+            self.wrapper.note(each, safe)
+        self.branching(node, name)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        """A function handed over instead of called."""
+        self._judge_word(node)
+        if isinstance(node.ctx, ast.Load) and not self._is_alias(node):
+            self._judge_value(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        """An attribute that is taken, not called."""
+        self._judge_word(node)
+        followed = self._is_alias(node) and bool(self.names.resolved(node))
+        if isinstance(node.ctx, ast.Load) and not followed:
+            self._judge_value(node)
+        if not isinstance(node.value, ast.Name):
+            self.visit(node.value)
+        else:
+            self._judge_word(node.value)
+
+    def _is_alias(self, node: ast.AST) -> bool:
+        """Whether a name is only given another name, which is followed."""
+        statement = self.statement
+        simple = isinstance(statement, ast.Assign) and statement.value is node
+        simple &= id(statement) not in self.in_classes
+        return simple and all(isinstance(each, ast.Name) for each in statement.targets)  # type: ignore[union-attr]
+
+    def _judge_value(self, node: ast.Name | ast.Attribute) -> None:
+        full = self.names.resolved(node)
+        rules = [rule for name in sorted(full) for rule in self.names.of_name(name)]
+        if isinstance(node, ast.Attribute) and not full:
+            if id(node) in self.plain and node.attr != "evidence":
+                # A column of that name: only functions that are handed over are of interest.
+                return
+            rules = [self.names.policy.rule(f".{node.attr}")]
+            if node.attr in self.names.methods:
+                rules = []
+        if isinstance(node, ast.Name) and node.id in self.speaking:
+            self.review(node, "value", "hands over a function that shows")
+        for rule in rules:
+            harmless = rule.name == "builtins.*" or not rule.known
+            shows = rule.role == "shows" or rule.name == ".info"
+            if rule.action is Action.REFUSED and not harmless:
+                self.refuse(node, "value", rule.name, rule.reason)
+            elif shows and (full or rule.name == ".write"):
+                self.refuse(node, "value", rule.name, "hands over a function that shows")
+            elif shows:
+                self.review(node, "value", f"{rule.name}: may hand over a function that shows")
+
+    def _judge_word(self, node: ast.AST) -> None:
+        word = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+        inside = word.startswith("__") and word.endswith("__") and word not in _OPEN_WORDS
+        if inside:
+            self.refuse(node, "dunder", word, "reaches the inside of Python")
+
+
+def _parts_of_more(tree: ast.AST) -> set[int]:
+    """Attributes that are operands or have parts taken of them, so that none is handed over."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            found.add(id(node.value))
+        elif isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp):
+            found |= {id(each) for each in ast.iter_child_nodes(node)}
+        elif isinstance(node, ast.For | ast.comprehension):
+            found.add(id(node.iter))
+    return found

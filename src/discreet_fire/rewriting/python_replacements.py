@@ -1,0 +1,497 @@
+"""What a Python script gets instead: safe calls, refusals, places to review.
+
+In: nodes of the tree, and what names stand for. Out: edits and findings: the text of a safe call
+where there is one for an expression that would be shown; refusals of modules and of code in
+texts (``df.query("…")``, ``df.agg("mean")``, ``smf.ols("y ~ x", df)``), reviews where a text
+cannot be read.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.findings import Severity
+from discreet_fire.flow.python_names import PythonNames
+from discreet_fire.rewriting.do_files import Language
+from discreet_fire.rewriting.script_changes import (
+    SCRIPT_WORDING,
+    PythonSpans,
+    ScriptNotes,
+    comment_words,
+)
+from discreet_fire.scripts.python_bindings import attribute_of, text_of
+
+__all__ = ["PythonNotes", "PythonTexts", "PythonWrapper"]
+
+_AROUND = frozenset(("builtins.round", "builtins.str", "builtins.float"))
+
+
+class PythonWrapper:
+    """Writes safe calls.
+
+    Args:
+        tree: The script.
+        names: What its names stand for.
+        notes: Where edits go.
+        spans: Places of nodes.
+    """
+
+    def __init__(
+        self, tree: ast.Module, names: PythonNames, notes: ScriptNotes, spans: PythonSpans
+    ) -> None:
+        self.names, self.notes, self.spans = names, notes, spans
+        inside = (n for n in ast.walk(tree) if isinstance(n, ast.JoinedStr))
+        self._in_texts = {id(part) for text in inside for part in ast.walk(text)}
+        loads = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
+        self._loads = Counter(n.id for n in loads if isinstance(n.ctx, ast.Load))
+        self._values: dict[str, list[ast.AST | None]] = {}
+        for name, value in names.bindings:
+            self._values.setdefault(name, []).append(value)
+        self._simple = {
+            node.targets[0].id: node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Name)
+        }
+
+    def wrapped(self, node: ast.AST) -> str | None:
+        """The safe call for an expression, as text; for a name, the name itself."""
+        if isinstance(node, ast.Name):
+            return node.id if self._held(node) is not None else None
+        if not isinstance(node, ast.Call):
+            return None
+        if (within := self._inner(node)) is not None:
+            return None if isinstance(within, ast.Name) else self.wrapped(within)
+        full = self.names.resolved(node.func)
+        rules = self.names.rules(node.func)
+        safe = {rule.safe for rule in rules if rule.action is Action.WRAPPED}
+        if len(safe) != 1 or any(rule.action is not Action.WRAPPED for rule in rules):
+            return None
+        if id(node) in self._in_texts:
+            return self._written(node, safe.pop())
+        start, end = self.spans.of(node)
+        function = self.spans.of(node.func)[1]
+        inner = self.notes.text[function:end].strip()
+        if not inner.startswith("(") or "#" in inner:
+            return None
+        inner = inner[1:-1].strip()
+        if full:
+            return f"fdz_safe.{safe.pop()}({inner})"
+        return self._method(node.func, start, function, safe.pop(), inner)
+
+    def split(self, node: ast.expr) -> tuple[str, list[ast.Name]] | None:
+        """The parts of a formatted text as arguments of `print`, with names whose values change.
+
+        Args:
+            node: What is printed; None comes back if a part of it has no safe form.
+        """
+        if not isinstance(node, ast.JoinedStr):
+            return None
+        parts: list[str] = []
+        held: list[ast.Name] = []
+        for each in node.values:
+            inner = each.value if isinstance(each, ast.FormattedValue) else None
+            if inner is None or self.names.clean(each):
+                parts.append(ast.unparse(ast.JoinedStr(values=[each])))
+            elif (safe := self.wrapped(inner)) is not None:
+                parts.append(safe)
+                held += [inner] if isinstance(inner, ast.Name) else []
+            else:
+                return None
+        return ", ".join(parts), held
+
+    def _inner(self, node: ast.Call) -> ast.expr | None:
+        """What `round` and `str` are put around."""
+        full = self.names.resolved(node.func)
+        plain = bool(full) and full <= _AROUND and bool(node.args) and not node.keywords
+        if not plain or not all(map(self.names.clean, node.args[1:])):
+            return None
+        return node.args[0]
+
+    def _written(self, node: ast.Call, safe: str) -> str | None:
+        """The safe call for a part of a formatted text, whose place in the text is not known."""
+        given = [ast.unparse(each) for each in node.args]
+        given += [ast.unparse(each) for each in node.keywords]
+        if not self.names.resolved(node.func):
+            if not isinstance(node.func, ast.Attribute):
+                return None
+            first = [ast.unparse(node.func.value)]
+            given = [*first, *([repr(node.func.attr)] if safe == "statistic" else []), *given]
+        return f"fdz_safe.{safe}({', '.join(given)})"
+
+    def _method(
+        self, function: ast.expr, start: int, end: int, safe: str, inner: str
+    ) -> str | None:
+        """The safe call for a method of an object."""
+        if not isinstance(function, ast.Attribute):
+            return None
+        text = self.notes.text[start:end]
+        before = text.removesuffix(function.attr).rstrip()
+        if before + function.attr == text or "#" in text or not before.endswith("."):
+            before = text[: -len(function.attr)].rstrip() if text.endswith(function.attr) else ""
+        if not before.endswith(".") or "#" in text:
+            return None
+        parts = [before.removesuffix(".").rstrip()]
+        if safe == "statistic":
+            parts.append(repr(function.attr))
+        return f"fdz_safe.{safe}({', '.join([*parts, *([inner] if inner else [])])})"
+
+    def _held(self, node: ast.Name) -> ast.expr | None:
+        """What a name holds, if it is bound once and used nowhere but here."""
+        value = self._simple.get(node.id)
+        once = len(self._values.get(node.id, ())) == 1 and self._loads[node.id] == 1
+        if value is None or not once or isinstance(value, ast.Name):
+            return None
+        return value if self.wrapped(value) is not None else None
+
+    def note(self, node: ast.AST, text: str) -> None:
+        """Note the edit that puts a safe call in place of an expression."""
+        target: ast.AST = node
+        if isinstance(node, ast.Name):
+            held = self._held(node)
+            assert held is not None
+            target, text = held, self.wrapped(held) or ""
+        name = text.partition("fdz_safe.")[2].partition("(")[0]
+        span = self.spans.of(target)
+        reason = "a safe function runs instead"
+        self.notes.find("wrapped", Severity.INFO, f"{name}: {reason}", span)
+        self.notes.replace(span, text, "command", name, Action.WRAPPED, reason)
+
+
+_SAFE = "discreet_fire.statistics"
+
+
+class PythonNotes(ast.NodeVisitor):
+    """A visitor that notes.
+
+    Args:
+        tree: The script.
+        names: What its names stand for.
+        notes: Where edits and findings go.
+        language: Of the wording.
+        autoshow: Whether a bare expression is shown, as in notebooks.
+    """
+
+    def __init__(
+        self,
+        tree: ast.Module,
+        names: PythonNames,
+        notes: ScriptNotes,
+        *,
+        language: Language,
+        autoshow: bool,
+    ) -> None:
+        self.tree, self.names, self.notes = tree, names, notes
+        self.wording = SCRIPT_WORDING[language]
+        self.autoshow = autoshow
+        self.spans = PythonSpans(notes.text, notes.lines)
+        self.wrapper = PythonWrapper(tree, names, notes, self.spans)
+        self.deciding = 0
+        self.statement: ast.stmt | None = None
+        self.functions = 0
+        self.in_pattern = False
+        #: What is taken out already.
+        self.taken: set[tuple[int, int]] = set()
+        #: Statements of the bodies of classes.
+        self.in_classes: set[int] = set()
+        #: Functions of the script that show something.
+        self.speaking: set[str] = set()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """Modules by their names."""
+        for each in node.names:
+            self._judge_module(node, each.name)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Names of modules."""
+        module = "." * node.level + (node.module or "")
+        for each in node.names:
+            rule = self.names.policy.rule(f"{module}.{each.name}")
+            if each.name == "*":
+                self.refuse(node, "import", module, "a star import hides which names there are")
+            elif rule.role == "shows" and id(node) in self.in_classes:
+                self.refuse(node, "import", rule.name, "hands over a function that shows")
+            else:
+                self._judge_module(node, module, each.name)
+
+    def _judge_module(self, node: ast.stmt, module: str, name: str = "") -> None:
+        rules = self.names.of_name(f"{module}.{name}") if name else []
+        rules.append(self.names.policy.rule(f"{module}.{name or '*'}"))
+        inner = self.names.policy.rule(f"{name.strip('_')}.*")
+        own = self.names.policy.rules.get(f"{module}.{name}.*")
+        if inner.action is Action.REFUSED and own is None and name:
+            # A module that another one has loaded: ``from platform import subprocess``.
+            rules.append(inner)
+        rule = max(rules, key=lambda each: (each.known, each.action.rank))
+        if module.startswith("discreet"):
+            if f"{module}.{name}" != _SAFE and module != _SAFE:
+                what = "only discreet_fire.statistics may be used"
+                self.refuse(node, "import", module, what)
+            elif rule.action is Action.REFUSED:
+                self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
+        elif rule.action is Action.REFUSED and module != "builtins":
+            self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
+        elif not rule.known and not self._some(module):
+            hint = "give its source to review, or add a rule for it"
+            what = f"no rule for the module {module}; what it does is not known"
+            self.notes.find("import", Severity.REVIEW, what, self.spans.of(node), hint)
+
+    def _some(self, module: str) -> bool:
+        """Whether rules name single functions of a module."""
+        return any(name.startswith(f"{module}.") for name in self.names.policy.rules)
+
+    # ------------------------------------------------------------ targets
+
+    def judge_target(self, node: ast.stmt, target: ast.AST, value: ast.AST | None = None) -> None:
+        """Modules and the environment must stay as they are, but for their settings.
+
+        Args:
+            node: The statement.
+            target: What is assigned to.
+            value: What is assigned, if it is written out.
+        """
+        if isinstance(target, ast.Tuple | ast.List):
+            for each in target.elts:
+                self.judge_target(node, each)
+        elif isinstance(target, ast.Starred):
+            self.judge_target(node, target.value)
+        elif isinstance(target, ast.Attribute | ast.Subscript):
+            full = self.names.resolved(target.value)
+            if not full & self._modules() and not any("." in name for name in full):
+                return
+            whole = self.names.resolved(target) or full
+            settings = all(self.names.policy.rule(name).role == "acts" for name in whole)
+            plain = value is not None and (
+                isinstance(value, ast.Attribute | ast.Lambda) or self.names.clean(value)
+            )
+            if not settings or not plain:
+                what = "changes a module, its functions or the environment"
+                self.refuse(node, "monkeypatch", "assignment", what)
+
+    def _modules(self) -> set[str]:
+        return {name for found in self.names.aliases.values() for name in found} | {"builtins"}
+
+    # ------------------------------------------------------------ what is noted
+
+    def review(self, node: ast.AST, rule: str, what: str) -> None:
+        """Note what an officer looks at."""
+        self.notes.find(rule, Severity.REVIEW, what, self.spans.of(node))
+
+    def withhold(self, node: ast.AST, rule: str, what: str, kind: str = "") -> None:
+        """Put a text without figures in place of a message."""
+        span = self.spans.of(node)
+        self.notes.find(rule, Severity.REFUSED, f"{rule}: {what}", span)
+        text = f'{kind}("{self.wording}")' if kind else f'"{self.wording}"'
+        self.notes.replace(span, text, rule, rule, Action.REFUSED, what)
+
+    def refuse(self, node: ast.AST, rule: str, name: str, what: str, hint: str = "") -> None:
+        """Take a whole statement out, or put an error in place of a part of one."""
+        self.notes.find(rule, Severity.REFUSED, f"{name}: {what}", self.spans.of(node), hint)
+        statement = self.statement
+        whole = isinstance(statement, ast.Expr | ast.Import | ast.ImportFrom | ast.Delete)
+        whole |= node is statement
+        # What is assigned to or matched cannot be a call, so the whole statement goes.
+        whole |= self.in_pattern
+        whole |= isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+        place: ast.AST = statement if whole and statement is not None else node
+        if not whole:
+            place = self.spans.outside_texts(node, statement)
+        span = self.spans.of(place)
+        if span in self.taken:
+            return
+        self.taken.add(span)
+        after = f"fdz_safe.refused({name!r})"
+        if whole:
+            after = "pass"
+            if self.notes.last_on_line(span[1]):
+                after = f"pass  # {self.wording}: {comment_words(self.notes.text[slice(*span)])}"
+        self.notes.replace(span, after, rule, name, Action.REFUSED, what)
+
+
+#: Methods that take the name of a function, or a function.
+_NAMED = frozenset(("apply", "agg", "aggregate", "transform", "pivot_table", "crosstab", "pipe"))
+_CODE = frozenset(("query", "eval"))
+_FORMULAS = ("statsmodels.formula.", "patsy.", "linearmodels.", "formulaic.")
+#: Functions of formulas and of queries that compute and show nothing.
+_PLAIN = frozenset(
+    (
+        *("C", "I", "Q", "bs", "cr", "cc", "te", "log", "log10", "log1p", "exp", "expm1", "sqrt"),
+        *("center", "scale", "standardize", "Treatment", "Sum", "Poly", "Diff", "Helmert", "abs"),
+        *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "and", "or"),
+        *("not", "in", "floor", "ceil", "pow", "min", "max"),
+    )
+)
+_CALLED = re.compile(r"([@\w.]+)\s*\(")
+_HIDDEN = re.compile(r"[\])]\s*\(|__")
+_EVIDENCE = re.compile(r"[{(][^{}()]*evidence")
+_DEEPEST = 6
+#: A name that is bound more often than this is not followed.
+_MOST = 50
+
+
+class PythonTexts(PythonNotes):
+    """Judges texts that are run."""
+
+    def judge_texts(self, node: ast.Call) -> None:
+        """Judge the texts that a call runs, if it runs any.
+
+        Args:
+            node: The call.
+        """
+        attribute = attribute_of(node.func)
+        word = attribute[1] if attribute else getattr(node.func, "id", None)
+        full = self.names.resolved(node.func)
+        if attribute is not None and word in _CODE:
+            for each in self._arguments(node, ("expr",)):
+                self._judge_code(node, each)
+        elif word == "from_formula" or any(name.startswith(_FORMULAS) for name in full):
+            for each in self._arguments(node, ("formula", "formula_like")):
+                self._judge_code(node, each)
+        elif word in _NAMED and (attribute is not None or full):
+            for each in self._arguments(
+                node, ("func", "aggfunc"), named=word in ("agg", "aggregate")
+            ):
+                self._judge_named(node, each)
+
+    @staticmethod
+    def _arguments(
+        node: ast.Call, keys: tuple[str, ...], *, named: bool = False
+    ) -> Iterator[ast.expr]:
+        """The argument that counts: the first, or one by its name."""
+        word = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if node.args and word not in ("pivot_table", "crosstab"):
+            yield node.args[0]
+        for each in node.keywords:
+            if each.arg is None or each.arg in keys:
+                yield each.value
+            elif named and isinstance(each.value, ast.Tuple) and len(each.value.elts) == 2:
+                yield each.value.elts[1]
+            elif named and isinstance(each.value, ast.Constant) and each.arg != "axis":
+                yield each.value
+
+    def _readable(self, node: ast.AST, depth: int = 0) -> Iterator[ast.AST | None]:
+        """What an expression may be, by the names it is bound to; None where it is not known."""
+        if isinstance(node, ast.Name) and not self.names.resolved(node):
+            values = self.names.values.get(node.id, [])
+            if node.id in self.names.own and not values:
+                yield node
+            elif not values or depth > _DEEPEST or len(values) > _MOST or None in values:
+                yield None
+            else:
+                for each in values:
+                    yield from self._readable(each or node, depth + 1)
+        elif isinstance(node, ast.List | ast.Tuple | ast.Set):
+            for each in node.elts:
+                yield from self._readable(each, depth)
+        elif isinstance(node, ast.Dict):
+            for each in node.values:
+                yield from self._readable(each, depth)
+        elif isinstance(node, ast.DictComp):
+            yield from self._readable(node.value, depth)
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            yield from self._readable(node.elt, depth)
+        elif isinstance(node, ast.IfExp):
+            yield from self._readable(node.body, depth)
+            yield from self._readable(node.orelse, depth)
+        else:
+            yield node
+
+    # ------------------------------------------------------------ names of functions
+
+    def _judge_named(self, node: ast.Call, argument: ast.expr) -> None:
+        for each in self._readable(argument):
+            text = None if each is None else text_of(each)
+            if text is not None:
+                rule = self.names.policy.rule(f".{text}")
+                if rule.action is Action.REFUSED or rule.role == "shows":
+                    self.refuse(node, "text", rule.name, rule.reason)
+                elif not rule.known:
+                    self.review(node, "text", f"no rule for the function that a text names: {text}")
+            elif each is None or not self._is_function(each):
+                self.review(node, "text", "which function runs cannot be read from the program")
+
+    def _is_function(self, node: ast.AST) -> bool:
+        """Whether an expression is a function that is judged where it stands."""
+        if isinstance(node, ast.Lambda | ast.Name | ast.Attribute):
+            return True
+        if isinstance(node, ast.Call):
+            full = self.names.resolved(node.func)
+            return bool(full) and full <= {"functools.partial"}
+        return isinstance(node, ast.Constant)
+
+    # ------------------------------------------------------------ code
+
+    def _judge_code(self, node: ast.Call, argument: ast.expr) -> None:
+        for each in self._readable(argument):
+            text = None if each is None else self._code_of(each)
+            if text is None:
+                self.review(node, "text", "code in a text that cannot be read from the program")
+            else:
+                self._judge_text(node, text)
+
+    def _code_of(self, node: ast.AST, depth: int = 0) -> str | None:
+        """Code that is written out, perhaps in parts; None where a part cannot be read."""
+        if isinstance(node, ast.Constant):
+            return str(node.value)
+        if depth > _DEEPEST:
+            return None
+        parts: list[ast.AST | None] = []
+        joint = ""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            parts = [node.left, node.right]
+        elif isinstance(node, ast.JoinedStr):
+            parts = list(node.values)
+        elif isinstance(node, ast.FormattedValue):
+            parts = [node.value]
+        elif isinstance(node, ast.Name | ast.List | ast.Tuple | ast.ListComp | ast.GeneratorExp):
+            joint, parts = " ", list(self._readable(node))
+            parts = [None] if parts == [node] else parts
+        elif isinstance(node, ast.Call) and (found := attribute_of(node.func)) is not None:
+            # Texts that are joined: what stands between them keeps names apart.
+            between = text_of(found[0])
+            if found[1] == "join" and between is not None and len(node.args) == 1:
+                joint, parts = between, list(self._readable(node.args[0]))
+        texts = [None if each is None else self._code_of(each, depth + 1) for each in parts]
+        found_all = [each for each in texts if each is not None]
+        return joint.join(found_all) if parts and len(found_all) == len(texts) else None
+
+    def _judge_text(self, node: ast.Call, text: str) -> None:
+        text = re.sub(r"`[^`]*`", "x", text)
+        if _HIDDEN.search(text):
+            self.review(node, "text", "code in a text calls what no name tells")
+        for found in _CALLED.finditer(text):
+            word = found.group(1).replace("@", "")
+            parts = word.split(".")
+            numpy = parts[0] not in self.names.bound or parts[0] in self.names.aliases
+            if word in _PLAIN or (numpy and parts[0] in ("np", "numpy") and parts[-1] in _PLAIN):
+                continue
+            self._judge_word_of_text(node, word)
+
+    def _judge_word_of_text(self, node: ast.Call, word: str) -> None:
+        """Judge a function that a text calls."""
+        try:
+            function = ast.parse(word.strip("."), mode="eval").body
+        except SyntaxError:
+            self.review(node, "text", "code in a text calls what no name tells")
+            return
+        rules = self.names.rules(function)
+        if word.startswith("."):
+            rules = [self.names.policy.rule(f".{word.rpartition('.')[2]}")]
+        worst = max(rules, key=lambda rule: rule.action.rank, default=None)
+        if worst is None or self.names.is_own(function):
+            self.review(node, "text", "code in a text calls a function of this script")
+        elif worst.action is Action.REFUSED or any(rule.role == "shows" for rule in rules):
+            self.refuse(node, "text", worst.name, worst.reason)
+        elif worst.action is Action.REVIEW:
+            self.review(node, "text", f"no rule for a function that a text calls: {worst.name}")
+
+    def judge_template(self, node: ast.AST) -> None:
+        """Templates that reach into a result: ``"{0.evidence}".format(result)``."""
+        text = text_of(node)
+        if text is not None and _EVIDENCE.search(text):
+            self.refuse(node, "text", "evidence", "true values stay inside the centre")

@@ -1,0 +1,465 @@
+"""Scripts in Python and R that are rewritten and written beside their originals.
+
+In: scripts, documents with chunks, or folders of them. Out: for each ``NAME_FiRe.py`` (``.R`` …)
+with ``NAME_FiRe.py.json``. What derives from data and reaches an output is stopped; a value that
+R would print by itself is made invisible, unless it tells nothing of the data or has a safe form;
+what no rule knows goes to review. Nothing is executed. Originals are never touched; nothing is
+written before all files were read.
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from discreet._version import __version__
+from discreet.errors import OutputCheckError, Problem
+from discreet.files import atomic_path, check_writable
+from discreet_fire.catalogue.script_policy import ScriptLanguage, ScriptPolicy
+from discreet_fire.findings import Finding, Severity
+from discreet_fire.flow.python_names import PythonNames
+from discreet_fire.flow.r_names import RNames
+from discreet_fire.rewriting.do_files import Language, Rewriting, newline_of
+from discreet_fire.rewriting.manifest import manifest, manifest_text, read_manifest, restored
+from discreet_fire.rewriting.python_outputs import PythonWalker
+from discreet_fire.rewriting.r_outputs import RWalker
+from discreet_fire.rewriting.script_changes import ScriptNotes
+from discreet_fire.rewriting.submission import RewrittenFile
+from discreet_fire.scripts.documents import chunks_of, code_of
+from discreet_fire.scripts.r_syntax import RSyntaxError, parse_r
+from discreet_fire.texts import Lines, SourceText, decode_source, read_source
+
+__all__ = [
+    "SUFFIXES",
+    "cookie_of",
+    "is_script",
+    "parted",
+    "policies_of",
+    "prepared_scripts",
+    "rewrite_python",
+    "rewrite_r",
+    "rewrite_scripts",
+    "undo_script",
+]
+
+_COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_CELL = re.compile(r"^[ \t]*#[ \t]*(?:%%|In\[|<(?:code)?cell>|COMMAND -)", re.MULTILINE)
+_MAGIC = re.compile(r"^[ \t]*[%!]", re.MULTILINE)
+
+
+def rewrite_python(
+    text: str,
+    policy: ScriptPolicy | None = None,
+    *,
+    language: Language = "en",
+    parts: Sequence[tuple[int, int]] | None = None,
+) -> Rewriting:
+    r"""Rewrite the text of one Python script.
+
+    Args:
+        text: The program.
+        policy: The rules; those that come with discreet if None.
+        language: Of the wording for code that may not run.
+        parts: Where the code is, if the text is a document with code chunks.
+
+    >>> done = rewrite_python("import pandas as pd\ndf = pd.read_csv('a')\nprint(df.describe())\n")
+    >>> print(done.text.splitlines()[-1])
+    print(fdz_safe.describe(df))
+    >>> print(rewrite_python("df.to_csv('a')").text)
+    pass  # FDZ: not permitted in remote execution: df.to_csv('a')
+    """
+    lines = Lines(text)
+    notes = ScriptNotes(text=text, lines=lines)
+    tree = _parsed(code_of(text, parts), notes)
+    if tree is not None:
+        try:
+            shown = parts is not None or _CELL.search(text) is not None
+            names = PythonNames(tree, policy or ScriptPolicy.default("python"))
+            PythonWalker(tree, names, notes, language=language, autoshow=shown).run()
+        except RecursionError:
+            notes.give_up_deep()
+    return notes.rewriting()
+
+
+def cookie_of(text: str) -> str | None:
+    r"""The encoding that a script names in its first two lines.
+
+    >>> cookie_of("#!/bin/python\n# -*- coding: latin-1 -*-\n")
+    'latin-1'
+    """
+    # Python ends lines here only, not at form feeds and the like.
+    for line in re.split(r"\r\n|\n|\r", text, maxsplit=2)[:2]:
+        if found := _COOKIE.match(line):
+            return found.group(1)
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+    return None
+
+
+def _parsed(code: str, notes: ScriptNotes) -> ast.Module | None:
+    """The syntax tree; None, with an error noted, if there is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(code)
+    except SyntaxError as error:
+        line = min(max(error.lineno or 1, 1), len(notes.lines.starts))
+        start = min(notes.lines.starts[line - 1] + max((error.offset or 1) - 1, 0), len(code))
+        hint = "magics of notebooks (%, !) are no Python" if _MAGIC.search(code) else ""
+        notes.give_up_syntax("this is not Python: the code cannot be parsed here", start, hint)
+    except (RecursionError, MemoryError, ValueError, OverflowError):
+        notes.give_up_deep()
+    return None
+
+
+def rewrite_r(
+    text: str,
+    policy: ScriptPolicy | None = None,
+    *,
+    language: Language = "en",
+    parts: Sequence[tuple[int, int]] | None = None,
+) -> Rewriting:
+    r"""Rewrite the text of one R script.
+
+    Args:
+        text: The program.
+        policy: The rules; those that come with discreet if None.
+        language: Of the wording for code that may not run.
+        parts: Where the code is, if the text is a document with code chunks.
+
+    >>> print(rewrite_r("d <- read.csv('a')\nsummary(d)\nd\n").text.split("\n", 1)[1], end="")
+    d <- read.csv('a')
+    fdz_summary(d)
+    invisible(d)
+    """
+    notes = ScriptNotes(text=text, lines=Lines(text))
+    try:
+        tree = parse_r(code_of(text, parts))
+        RWalker(RNames(tree, policy or ScriptPolicy.default("r")), notes, language).run(tree)
+    except RSyntaxError as error:
+        notes.give_up_syntax(f"this R cannot be parsed: {error.what}", error.at)
+    except RecursionError:
+        notes.give_up_deep()
+    return notes.rewriting()
+
+
+#: Languages by the ends of names; documents say theirs in their chunks.
+SUFFIXES: Mapping[str, str] = {".py": "python", ".r": "r", ".rmd": "", ".qmd": ""}
+_NOTEBOOK = ".ipynb"
+_MADE = "_FiRe"
+_MARK = "# FDZ: this file was made by discreet fire pre"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Read:
+    path: Path
+    source: SourceText
+    language: ScriptLanguage
+    rewriting: Rewriting
+    document: bool
+
+
+def policies_of(
+    python: str | os.PathLike[str] | None, r: str | os.PathLike[str] | None
+) -> dict[ScriptLanguage, ScriptPolicy]:
+    """The rules with a centre's files added.
+
+    Args:
+        python: A file of rules on Python; None for those that come with discreet.
+        r: A file of rules on R.
+
+    >>> policies_of(None, None)
+    {}
+    """
+    files: list[tuple[ScriptLanguage, str | os.PathLike[str] | None]] = [
+        ("python", python),
+        ("r", r),
+    ]
+    return {name: ScriptPolicy.read(name, file) for name, file in files if file is not None}
+
+
+def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """Scripts, also those in folders, and what is left for do-files.
+
+    Args:
+        paths: Files and folders. A folder is left if it has do-files, or no scripts.
+    """
+    scripts: dict[Path, None] = {}
+    others = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(each for each in path.rglob("*") if is_script(each))
+            own = [each for each in inside if each.is_file()]
+            # Results that lie there are not taken for originals.
+            scripts |= dict.fromkeys(each for each in own if not each.stem.endswith(_MADE))
+            if not own or any(each.suffix.lower() == ".do" for each in path.rglob("*")):
+                others.append(path)
+        elif is_script(path):
+            scripts[path] = None
+        else:
+            others.append(path)
+    return list(scripts), others
+
+
+def is_script(path: Path) -> bool:
+    """Whether a file is a script in R or Python, or a document of them.
+
+    >>> is_script(Path("a.R")), is_script(Path("a.do"))
+    (True, False)
+    """
+    return path.suffix.lower() in (*SUFFIXES, _NOTEBOOK)
+
+
+def rewrite_scripts(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    policies: Mapping[ScriptLanguage, ScriptPolicy] | None = None,
+    language: Language = "en",
+    overwrite: bool = False,
+) -> list[RewrittenFile]:
+    """Rewrite scripts and write the results beside them.
+
+    Args:
+        paths: Files that end in .py, .R, .Rmd or .qmd.
+        policies: The rules of each language; those that come with discreet if None.
+        language: Of the words that are written into scripts.
+        overwrite: Replace files named like results that this program did not make.
+    """
+    return prepared_scripts(paths, policies=policies, language=language, overwrite=overwrite)()
+
+
+def prepared_scripts(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    policies: Mapping[ScriptLanguage, ScriptPolicy] | None = None,
+    language: Language = "en",
+    overwrite: bool = False,
+) -> Callable[[], list[RewrittenFile]]:
+    """Do all of `rewrite_scripts` but write; what is given back writes."""
+    rules = dict(policies or {})
+    read: dict[Path, _Read] = {}
+    problems: list[Problem] = []
+    for path in map(Path, paths):
+        try:
+            original = _original(path)
+            read[original.resolve()] = _read(original, rules, language)
+        except OutputCheckError as error:
+            problems.extend(replace(each, where=each.where or str(path)) for each in error.problems)
+    for one in read.values():
+        check_writable(one.path.parent)
+        target = _target(one.path)
+        taken = target.exists() or _manifest_of(target).exists()
+        if taken and not overwrite and not _is_made(target):
+            what = "the file exists, and this program did not make it"
+            problems.append(Problem(what, str(target), "remove or rename it, or use --overwrite"))
+    if problems:
+        raise _errors(problems)
+    return lambda: [_write(one, rules, language) for one in read.values()]
+
+
+def undo_script(path: str | os.PathLike[str]) -> Path:
+    """Restore an original from its manifest, where the original is missing.
+
+    Args:
+        path: The manifest, ``NAME_FiRe.py.json``.
+    """
+    place = Path(path)
+    document = read_manifest(read_source(place).text, place.name)
+    output = place.with_suffix("")
+    if output.suffix.lower() not in SUFFIXES or not output.stem.endswith(_MADE):
+        raise _errors([Problem("this is not the manifest of a script", str(place))])
+    if not output.is_file():
+        raise _errors([Problem("the rewritten file is not beside its manifest", str(output))])
+    data = restored(document, output.read_bytes())
+    target = output.with_name(output.stem.removesuffix(_MADE) + output.suffix)
+    if target.exists() and target.read_bytes() != data:
+        raise _errors([Problem("the original is there, and differs; nothing was written",
+                               str(target))])  # fmt: skip
+    _replaced(target, data)
+    return target
+
+
+def _original(path: Path) -> Path:
+    """The original of a result, and any other file as it is."""
+    if path.suffix.lower() == _NOTEBOOK:
+        hint = "give the code as a script: jupyter nbconvert --to script"
+        raise _errors([Problem("notebooks hold outputs, which are not rewritten", str(path), hint)])
+    if path.suffix.lower() not in SUFFIXES:
+        hint = f"names end in {', '.join(SUFFIXES)}"
+        raise _errors([Problem("this is not a script", str(path), hint)])
+    if not path.stem.endswith(_MADE):
+        return path
+    original = path.with_name(path.stem.removesuffix(_MADE) + path.suffix)
+    if not original.is_file():
+        hint = "the name is kept for results; put the original beside it, or rename the file"
+        raise _errors([Problem("its original is not there", str(path), hint)])
+    return original
+
+
+def _read(path: Path, rules: dict[ScriptLanguage, ScriptPolicy], language: Language) -> _Read:
+    source = read_source(path)
+    kind = SUFFIXES[path.suffix.lower()]
+    parts = None
+    if not kind:
+        kind, parts = chunks_of(source.text, path.name)
+    script: ScriptLanguage = "python" if kind == "python" else "r"
+    policy = rules.setdefault(script, ScriptPolicy.default(script))
+    rewriter = rewrite_python if script == "python" else rewrite_r
+    rewriting = rewriter(source.text, policy, language=language, parts=parts)
+    found = _encoding(source, python=script == "python" and parts is None)
+    found += _beside(source, script, policy)
+    rewriting = replace(rewriting, findings=(*found, *rewriting.findings))
+    return _Read(
+        path=path,
+        source=source,
+        language=script,
+        rewriting=rewriting,
+        document=parts is not None,
+    )
+
+
+def _encoding(source: SourceText, *, python: bool) -> list[Finding]:
+    """What runs the script must read the same text as was read here."""
+    ours = codecs.lookup(source.encoding).name
+    what = ""
+    if ours.startswith("utf-16"):
+        what = "neither Python nor R reads UTF-16"
+    elif python:
+        cookie = cookie_of(source.text)
+        try:
+            named = codecs.lookup(cookie or "utf-8").name
+        except LookupError:
+            named = "unknown"
+        alike = source.text.isascii() and named in ("utf-8", "iso8859-1", "cp1252", "ascii")
+        if not alike and named != ours:
+            what = f"Python reads this file as {named}, and it was read here as {ours}"
+    if not what:
+        return []
+    hint = "save the script as UTF-8"
+    return [source.finding("encoding", Severity.ERROR, what, 0, 0, hint)]
+
+
+def _beside(source: SourceText, script: ScriptLanguage, policy: ScriptPolicy) -> list[Finding]:
+    """Files that run with a script, or in place of a module, without being named in it."""
+    if script == "r":
+        names = {".Rprofile", ".Renviron", ".RData"}
+    else:
+        roots = {name.partition(".")[0] for name in policy.rules} - {""}
+        own = {"sitecustomize", "usercustomize", "discreet", "discreet_fire", "discreet_service"}
+        modules = sorted(roots | own | set(sys.stdlib_module_names))
+        names = {f"{module}{end}" for module in modules for end in ("", ".py", ".pyc", ".so")}
+        names -= {"display", source.path.name}
+    try:
+        there = sorted(each.name for each in source.path.parent.iterdir() if each.name in names)
+    except OSError:
+        there = []
+    hint = "remove it, or run the script apart (python -I, Rscript --vanilla)"
+    return [
+        source.finding(
+            "beside",
+            Severity.REVIEW,
+            f"{name} beside the script runs with it, or in place of a module",
+            0,
+            0,
+            hint,
+        )
+        for name in there
+        if _loads(source.path.parent / name)
+    ]
+
+
+def _loads(path: Path) -> bool:
+    """Whether a file or folder can be loaded: a folder of data of that name cannot."""
+    return path.is_file() or any(path.glob("*.py"))
+
+
+def _write(
+    one: _Read, rules: dict[ScriptLanguage, ScriptPolicy], language: Language
+) -> RewrittenFile:
+    """Write one result with its manifest; none for a script that may not run at all."""
+    findings = (*one.source.findings, *one.rewriting.findings)
+    target = _target(one.path)
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        if target.exists() and _is_made(target):
+            # A result of an earlier version must not run in place of this one.
+            target.unlink()
+            _manifest_of(target).unlink()
+        return RewrittenFile(
+            source=one.path, output=None, rewriting=one.rewriting, findings=findings
+        )
+    policy = rules[one.language]
+    head = _header(one, policy)
+    data = one.source.encoded(head + one.rewriting.text)
+    made = manifest(one.source, data, target.name, head, one.rewriting, policy, language)
+    changed = _replaced(target, data)
+    text = manifest_text(made).encode("utf-8")
+    changed = _replaced(_manifest_of(target), text) or changed
+    return RewrittenFile(
+        source=one.path,
+        output=target,
+        rewriting=one.rewriting,
+        changed=changed,
+        findings=findings,
+    )
+
+
+def _header(one: _Read, policy: ScriptPolicy) -> str:
+    """The lines that go before a script; none before a document, whose first line counts."""
+    if one.document:
+        return ""
+    count = sum(finding.severity is Severity.REVIEW for finding in one.rewriting.findings)
+    name = one.path.name.encode("ascii", "replace").decode("ascii")
+    name = "".join(sign if sign.isprintable() else "?" for sign in name)
+    lines = [
+        f"{_MARK} (discreet {__version__})",
+        f"# FDZ: made from {name}, which was not changed; run this file instead",
+        f"# FDZ: policy {policy.digest[:16]}, edits {len(one.rewriting.edits)}, to review {count}",
+    ]
+    if one.language == "python" and (cookie := cookie_of(one.source.text)):
+        lines.insert(0, f"# -*- coding: {cookie} -*-")
+    newline = newline_of(one.source.text)
+    return newline.join(lines) + newline
+
+
+def _target(path: Path) -> Path:
+    return path.with_name(f"{path.stem}{_MADE}{path.suffix}")
+
+
+def _manifest_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.json")
+
+
+def _is_made(output: Path) -> bool:
+    """Whether this program made a file, and it was not changed since."""
+    try:
+        found = read_manifest(_manifest_of(output).read_text("utf-8"), output.name)
+        data = output.read_bytes()
+        restored(found, data)
+        decode_source(data, output)
+    except (OutputCheckError, OSError, UnicodeDecodeError):
+        return False
+    return bool(found["source"].get("name") == output.stem.removesuffix(_MADE) + output.suffix)
+
+
+def _replaced(path: Path, data: bytes) -> bool:
+    """Write a file, unless it holds the same already; whether it was written."""
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+    return True
+
+
+def _errors(problems: list[Problem]) -> OutputCheckError:
+    first = problems[0]
+    if len(problems) == 1:
+        return OutputCheckError(first.what, code="output-check", where=first.where, hint=first.hint)
+    what = f"{len(problems)} files cannot be taken"
+    return OutputCheckError(what, code="output-check", problems=problems)

@@ -1,0 +1,371 @@
+"""Statistics of groups as data: `collapse`, `contract`, `xtile`, `pctile`, `_pctile`. CONFIDENTIAL.
+
+In: calls. Out: the session's data replaced by statistics of groups, or classes by percentiles as
+new variables, or r(r1), r(r2), … for the program's own use. Nothing is shown here. Percentiles
+are single values of the data: what holds them is never shown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray
+from discreet_fire.runners.builtin.data.dataset import (
+    DataSet,
+    DataVariable,
+    check_room,
+    missing_values,
+)
+from discreet_fire.runners.builtin.data.true_statistics import percentile, statistic_of
+from discreet_fire.runners.builtin.disclosure.dependence import codes_of, rests_on_one_unit
+from discreet_fire.runners.builtin.disclosure.record_counts import nobody
+from discreet_fire.runners.builtin.disclosure.units import number_microdata
+from discreet_fire.runners.builtin.interpreter import numbers_of
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.expressions import evaluate, is_text, whole_column
+from discreet_fire.runners.builtin.language.values import (
+    MISSING,
+    WHOLE,
+    is_format,
+    limited,
+    smallest_type,
+)
+from discreet_fire.runners.builtin.registry import command
+from discreet_fire.runners.builtin.samples import selected, weights_of
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.state.session import Session
+
+_PART = re.compile(r"\(\s*([A-Za-z]\w*)\s*\)")
+#: Statistics that have no meaning with a kind of weights.
+_NOT_WITH = {
+    "pweight": ("sd", "semean", "sebinomial", "sepoisson"),
+    "iweight": ("semean", "sebinomial", "sepoisson"),
+    "aweight": ("sebinomial", "sepoisson"),
+}
+_ENDS = frozenset(("first", "last", "firstnm", "lastnm"))
+_SAME_KIND = _ENDS | {"min", "max"}
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A new variable: its name, the statistic, the variable it is of."""
+
+    name: str
+    statistic: str
+    source: str
+
+
+@dataclass
+class _CollapseGroups:
+    """Rows of each group, in order."""
+
+    rows: list[Any]
+    firsts: Any
+
+
+@command("collapse", summary="statistics of groups as the new data",
+         options="by() cw", idle="fast", weights="fweight aweight pweight iweight")  # fmt: skip
+def collapse(session: Session, call: CommandCall) -> None:
+    """`collapse [(stat)] [name=]varlist … [if] [in] [weight] [, by(varlist) cw]`."""
+    data = session.data
+    targets = _targets(session, call)
+    names = data.listed(call.argument("by") or "")
+    for target in targets:
+        if target.name in names:
+            raise DoError(f"variable {target.name} is also in by()", code=198)
+    mask = selected(session, call)
+    weights = weights_of(session, call, mask, default="aweight")
+    kind = "" if call.weight is None else call.weight.kind
+    kind = "aweight" if kind == "weight" else kind
+    if call.has("cw"):
+        for target in targets:
+            mask &= ~missing_values(data.variables[target.source])
+    if not mask.any():
+        raise nobody(session)
+    groups = _groups(session, names, mask)
+    result = DataSet(rows=len(groups.rows), label=data.label, sorted_by=tuple(names))
+    for name in names:
+        result.variables[name] = data.variables[name].taken(groups.firsts)
+    code = np.full(data.rows, -1, dtype=np.int64)
+    for number, rows in enumerate(groups.rows):
+        code[rows] = number
+    if any(target.statistic in _ENDS for target in targets):
+        session.trace.ordered()
+    for target in targets:
+        result.variables[target.name] = _made(session, target, groups, mask, weights, kind)
+        session.derive(target.name, [target.source, *names])
+        values = data.variables[target.source].values
+        if rests_on_one_unit(session, target.statistic, code, values.__array__):
+            session.trace.variables.add(target.name)
+    used = {one.value_label for one in result.variables.values()} - {""}
+    result.value_labels = {name: texts for name, texts in data.value_labels.items() if name in used}
+    session.data = result
+    _doubt(session, "collapse")
+
+
+def _doubt(session: Session, command_name: str) -> None:
+    """What is shown of the new data counts groups, not those whom the data are about."""
+    reason = "each observation is a group now; minimum cases are counted in groups"
+    check = Check(rule="groups", verdict=CheckVerdict.review, reason=reason)
+    number_microdata(session, session.data)
+    session.remember(SafeResult(command=command_name, shown="", checks=[check]))
+
+
+def _targets(session: Session, call: CommandCall) -> list[_Target]:
+    """What is to be worked out; the mean unless a statistic stands before."""
+    data = session.data
+    found: list[_Target] = []
+    pieces = _PART.split(call.head)
+    parts = [("mean", pieces[0]), *zip(pieces[1::2], pieces[2::2], strict=True)]
+    for statistic, text in parts:
+        for word in re.sub(r"\s*=\s*", "=", text).split():
+            target, sign, source = word.partition("=")
+            names = data.listed(source if sign else word)
+            found.extend(_Target(target if sign else name, statistic, name) for name in names)
+    if not found:
+        raise DoError("varlist required", code=100)
+    if len({one.name for one in found}) < len(found):
+        raise DoError("a name is used for several statistics", code=198)
+    for one in found:
+        text = data.variables[one.source].is_text
+        if text and one.statistic not in ("count", *_ENDS):
+            raise DoError("type mismatch", code=109)
+        if one.statistic not in ("first", "last", "percent") and not statistic_of(one.statistic):
+            raise UnsupportedError(f"collapse with ({one.statistic})")
+        if one.name not in data.variables:
+            data.check_new(one.name)
+    return found
+
+
+def _groups(session: Session, names: list[str], mask: BoolArray) -> _CollapseGroups:
+    codes, _ = codes_of(session, names)
+    rows = np.flatnonzero(mask)
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    cuts = np.flatnonzero(np.diff(codes[rows])) + 1
+    parts = np.split(rows, cuts)
+    return _CollapseGroups(parts, np.array([part[0] for part in parts], dtype=np.int64))
+
+
+def _made(
+    session: Session,
+    target: _Target,
+    groups: _CollapseGroups,
+    mask: BoolArray,
+    weights: FloatArray | None,
+    kind: str,
+) -> DataVariable:
+    variable = session.data.variables[target.source]
+    label = f"({target.statistic}) {variable.label or target.source}"
+    known = ~missing_values(variable)
+    if target.statistic in _ENDS:
+        return replace(variable, values=_ends(variable, target.statistic, groups), label=label)
+    if target.statistic == "percent":
+        counts = [_sized(part[known[part]], weights, kind) for part in groups.rows]
+        total = sum(counts)
+        shares = np.array([100 * count / total if total else 0.0 for count in counts])
+        return DataVariable(shares, "double", "", label)
+    if variable.is_text:
+        counts = [_sized(part[known[part]], weights, kind) for part in groups.rows]
+        return DataVariable(np.array(counts), smallest_type(np.array(counts)), "", label)
+    work = statistic_of(target.statistic)
+    if target.statistic in _NOT_WITH.get(kind, ()):
+        raise DoError(f"{kind}s not allowed with ({target.statistic})", code=135)
+    found = []
+    for part in groups.rows:
+        rows = part[known[part]]
+        given = None if weights is None else weights[rows]
+        found.append(work(variable.values[rows], given, kind))  # type: ignore[misc]
+    values = np.array(found, dtype=np.float64)
+    if target.statistic in _SAME_KIND:
+        return replace(variable, values=values, label=label)
+    if target.statistic == "count":
+        return DataVariable(values, "long" if kind != "pweight" else "double", "", label)
+    layout = variable.layout if target.statistic != "sum" else ""
+    return DataVariable(values, "double", layout, label)
+
+
+def _sized(rows: Any, weights: FloatArray | None, kind: str) -> float:
+    if weights is None or kind == "aweight":
+        return float(len(rows))
+    return float(weights[rows].sum())
+
+
+def _ends(variable: DataVariable, statistic: str, groups: _CollapseGroups) -> Any:
+    """The first or last value of each group; with `nm` the first or last known one."""
+    known = ~missing_values(variable)
+    places = []
+    for part in groups.rows:
+        rows = part[known[part]] if statistic.endswith("nm") else part
+        rows = rows if len(rows) else part
+        places.append(rows[0] if statistic.startswith("first") else rows[-1])
+    return variable.values[np.array(places, dtype=np.int64)]
+
+
+def _percent_layout(call: CommandCall) -> str:
+    """The display format of percentages."""
+    layout = (call.argument("format") or "%8.2f").strip('" ')
+    if not is_format(layout):
+        raise DoError("invalid display format", code=120)
+    return layout
+
+
+@command("contract", summary="each combination of values once, with its number",
+         options="Freq() CFreq() Percent() CPercent() Zero noMISS Format()",
+         weights="fweight")  # fmt: skip
+def contract(session: Session, call: CommandCall) -> None:
+    """`contract varlist [if] [in] [fweight] [, freq(name) zero nomiss]`."""
+    data = session.data
+    names = data.listed(call.head)
+    if not names:
+        raise DoError("varlist required", code=100)
+    mask = selected(session, call)
+    weights = weights_of(session, call, mask, default="fweight")
+    if call.has("nomiss"):
+        for name in names:
+            mask &= ~missing_values(data.variables[name])
+    if not mask.any():
+        raise nobody(session)
+    groups = _groups(session, names, mask)
+    counts = np.array([_sized(part, weights, "fweight") for part in groups.rows])
+    result = DataSet(rows=len(counts), sorted_by=tuple(names), label=data.label)
+    for name in names:
+        result.variables[name] = data.variables[name].taken(groups.firsts)
+    if call.has("zero"):
+        counts = _with_zeros(result, names, counts)
+    total = counts.sum()
+    columns = {"freq": counts, "cfreq": np.cumsum(counts), "percent": 100 * counts / total,
+               "cpercent": 100 * np.cumsum(counts) / total}  # fmt: skip
+    for option, values in columns.items():
+        given = call.argument(option)
+        name = (given or ("_freq" if option == "freq" else "")).strip()
+        if name:
+            result.check_new(name)
+            kind = smallest_type(values) if option.endswith("freq") else "float"
+            shown = "" if option.endswith("freq") else _percent_layout(call)
+            kept = limited(np.asarray(values, dtype=np.float64), kind)
+            result.variables[name] = DataVariable(kept, kind, shown)
+    result.value_labels = dict(data.value_labels)
+    session.data = result
+    _doubt(session, "contract")
+
+
+def _with_zeros(result: DataSet, names: list[str], counts: Any) -> Any:
+    """Also the combinations that do not occur."""
+    codes: list[Any] = [
+        np.unique(result.variables[name].values, return_inverse=True) for name in names
+    ]
+    sizes = [len(values) for values, _ in codes]
+    check_room(math.prod(sizes), len(names))
+    place = np.ravel_multi_index([found for _, found in codes], sizes)
+    every = np.zeros(int(np.prod(sizes)))
+    every[place] = counts
+    indices = np.unravel_index(np.arange(len(every)), sizes)
+    for name, (values, _), at in zip(names, codes, indices, strict=True):
+        result.variables[name] = replace(result.variables[name], values=values[at])
+    result.rows = len(every)
+    return every
+
+
+#: So many classes are made at most.
+_PARTS = 10_000
+
+
+def _known(session: Session, call: CommandCall, expression: str) -> tuple[Any, Any, Any]:
+    """All values, which of them count, and the weights."""
+    mask = selected(session, call)
+    weights = weights_of(session, call, mask, default="aweight")
+    value = evaluate(expression, session.scope())
+    if is_text(value):
+        raise DoError("type mismatch", code=109)
+    values = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)
+    return values, mask & (values < MISSING), weights
+
+
+def _shares(call: CommandCall) -> list[float]:
+    given = call.argument("percentiles")
+    if given is not None:
+        percents = numbers_of(given)
+        if not percents or not all(0 < one < 100 for one in percents):
+            raise DoError("percentiles() are between 0 and 100", code=198)
+        return [percent / 100 for percent in percents]
+    parts = call.whole("nquantiles", 2)
+    if not 2 <= parts <= _PARTS:
+        raise DoError(f"nquantiles() is from 2 to {_PARTS}", code=198)
+    return [at / parts for at in range(1, parts)]
+
+
+def _cuts(values: FloatArray, weights: FloatArray | None, shares: list[float]) -> FloatArray:
+    return np.array([percentile(values, share, weights) for share in shares])
+
+
+@command("xtile", summary="classes by percentiles", expression=True,
+         options="Nquantiles() Cutpoints()", weights="fweight aweight pweight")  # fmt: skip
+def xtile(session: Session, call: CommandCall) -> None:
+    """`xtile new = exp [if] [in] [weight] [, nquantiles(#) cutpoints(variable)]`."""
+    name = call.head.strip()
+    session.data.check_new(name)
+    values, known, weights = _known(session, call, call.expression or "")
+    cutpoints = call.argument("cutpoints")
+    if cutpoints is not None:
+        given = session.data.full(cutpoints.strip())
+        if session.data.variables[given].is_text:
+            raise DoError("type mismatch", code=109)
+        session.trace.touch(session.trace.rests([given]))
+        column = np.asarray(session.data.variables[given].values, dtype=np.float64)
+        cuts = np.sort(column[column < MISSING])
+    else:
+        chosen = None if weights is None else weights[known]
+        cuts = _cuts(values[known], chosen, _shares(call))
+    place = np.searchsorted(cuts, values, side="left") + 1.0
+    result = np.where(known, place, MISSING)
+    kind = smallest_type(result)
+    session.data.put(name, DataVariable(result, kind))
+    if session.trace.touched:
+        session.trace.variables.add(name)
+
+
+@command("pctile", summary="percentiles as a variable", expression=True,
+         options="Nquantiles() Genp()", weights="fweight aweight pweight")  # fmt: skip
+def pctile(session: Session, call: CommandCall) -> None:
+    """`pctile [type] new = exp [if] [in] [weight] [, nquantiles(#) genp(name)]`."""
+    *kind, name = call.head.split() or [""]
+    if kind not in ([], *([one] for one in (*WHOLE, "float", "double"))):
+        raise DoError("invalid syntax of pctile", code=198)
+    session.data.check_new(name)
+    values, known, weights = _known(session, call, call.expression or "")
+    shares = _shares(call)
+    if len(shares) > session.data.rows:
+        raise DoError("nquantiles() is larger than the number of observations", code=198)
+    cuts = _cuts(values[known], None if weights is None else weights[known], shares)
+    session.store("r", {f"r{at}": float(cut) for at, cut in enumerate(cuts, 1)})
+    stored = kind[0] if kind else "float"
+    _put(session, name, cuts, stored)
+    session.trace.variables.add(name)
+    shown = (call.argument("genp") or "").strip()
+    if shown:
+        session.data.check_new(shown)
+        _put(session, shown, np.array(shares) * 100, "float")
+
+
+def _put(session: Session, name: str, numbers: FloatArray, kind: str) -> None:
+    column = np.full(session.data.rows, MISSING)
+    column[: len(numbers)] = numbers
+    session.data.put(name, DataVariable(limited(column, kind), kind))
+
+
+@command("_pctile", summary="percentiles for the program's own use",
+         options="Nquantiles() Percentiles()", weights="fweight aweight pweight")  # fmt: skip
+def stored_percentiles(session: Session, call: CommandCall) -> None:
+    """`_pctile x [if] [in] [weight], percentiles(numlist)|nquantiles(#)`."""
+    values, known, weights = _known(session, call, call.head)
+    chosen = None if weights is None else weights[known]
+    cuts = _cuts(values[known], chosen, _shares(call))
+    session.store("r", {f"r{at}": float(cut) for at, cut in enumerate(cuts, 1)})

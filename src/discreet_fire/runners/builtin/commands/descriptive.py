@@ -1,0 +1,526 @@
+"""Statistics of variables: `summarize`, `tabstat`, `codebook`, `count`, `xtsum`, `correlate` …
+
+In: calls. Out: safe results in the log; true ones in `r()` for the program's own use. What is
+safe for a panel is safe for the panel unit; where others are protected too, an officer looks
+at it. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet_fire import statistics
+from discreet_fire.runners.builtin.data.true_statistics import true_summary
+from discreet_fire.runners.builtin.disclosure.units import cases
+from discreet_fire.runners.builtin.interpreter import numbers_of
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.values import MISSING
+from discreet_fire.runners.builtin.macro_expansion import words_of
+from discreet_fire.runners.builtin.names import macro_text
+from discreet_fire.runners.builtin.registry import command
+from discreet_fire.runners.builtin.samples import (
+    INSIDE,
+    ChosenRecords,
+    choose,
+    numeric,
+    quotes_single_values,
+    run_safely,
+    selected,
+    show,
+)
+from discreet_fire.statistics.layout import closed
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.state.session import Session
+
+__all__ = ["panel_of", "true_values", "variables"]
+
+_STATISTICS = {"N": "n", "Var": "variance", "v": "variance", "me": "mean", "range": "range"}
+
+
+def variables(session: Session, call: CommandCall, *, every: bool = False) -> list[str]:
+    """The variables of a call; all of them if none is named and that is meant."""
+    text = call.head or ("_all" if every else "")
+    if not text:
+        raise DoError("varlist required", code=100)
+    found = list(dict.fromkeys(session.data.listed(text)))
+    if not found:
+        raise DoError("no variables defined", code=111)
+    return found
+
+
+def true_values(session: Session, name: str, chosen: ChosenRecords) -> FloatArray:
+    """The values of a variable for the chosen observations."""
+    return np.asarray(session.data.variables[name].values[chosen.mask], dtype=np.float64)
+
+
+@command(
+    "summarize",
+    summary="number of cases, mean, standard deviation; with detail percentiles",
+    options="Detail Meanonly",
+    layout="Format SEParator()",
+    by=True,
+    weights="aweight fweight",
+    group="output",
+)
+def summarize(session: Session, call: CommandCall) -> None:
+    """`[by …:] summarize [varlist] [if] [in] [weight] [, detail meanonly]`."""
+    names = variables(session, call, every=True)
+    if not call.head:
+        names = [name for name in names if not session.data.variables[name].is_text]
+        if not names:
+            raise DoError("there are no numeric variables", code=111)
+    numeric(session, names)
+    by = list(call.by)
+    chosen = choose(session, call, [*names, *by], groups=by, default="aweight")
+    detail = call.has("detail")
+    result = None
+    if not call.has("meanonly"):
+        result = run_safely(
+            session,
+            "summarize",
+            lambda: statistics.summarize(
+                chosen.frame,
+                names,
+                limits=session.limits,
+                by=by or None,
+                detail=detail,
+                **chosen.options,
+            ),
+        )
+    if result is not None:
+        show(session, result, chosen, [*names, *by])
+    _store_summary(session, call, names[-1], chosen, result)
+
+
+def _store_summary(
+    session: Session, call: CommandCall, name: str, chosen: ChosenRecords, result: SafeResult | None
+) -> None:
+    values = true_values(session, name, chosen)
+    weights = chosen.weight
+    if call.groups is not None and session.data.rows:
+        last = np.zeros(session.data.rows, dtype=np.bool_)
+        last[call.groups.starts[-2] :] = True
+        inside = last[chosen.mask]
+        values, weights = values[inside], None if weights is None else weights[inside]
+    frequency = call.weight is not None and call.weight.kind == "fweight"
+    true = true_summary(values, weights, frequency=frequency, detail=call.has("detail"))
+    if call.has("meanonly"):
+        true = {
+            one: true[one] for one in ("N", "sum_w", "sum", "mean", "min", "max") if one in true
+        }
+    shown = result is not None and call.groups is None and name not in session.trace.variables
+    session.store("r", true, safe=result.stored if shown and result is not None else None)
+
+
+@command(
+    "tabstat",
+    summary="a table of statistics, by groups and in total",
+    options="Statistics() stats() by() Missing",
+    layout="Columns() LAbelwidth() VArwidth() noTotal Format()? LOngstub SAVE noSEParator",
+    weights="aweight fweight",
+    group="output",
+)
+def tabstat(session: Session, call: CommandCall) -> None:
+    """`tabstat varlist [, statistics(…) by(var)]`."""
+    names = numeric(session, variables(session, call))
+    by = session.data.listed(call.argument("by") or "")
+    if len(by) > 1:
+        raise DoError("too many variables in by()", code=103)
+    words = (call.argument("statistics") or call.argument("stats") or "mean").split()
+    chosen = choose(session, call, [*names, *by], groups=by, default="aweight")
+    result = run_safely(
+        session,
+        "tabstat",
+        lambda: statistics.tabstat(
+            chosen.frame,
+            names,
+            statistics=[_STATISTICS.get(word, word) for word in words],
+            by=by[0] if by else None,
+            limits=session.limits,
+            missing=call.has("missing"),
+            **chosen.options,
+        ),
+    )
+    if result is not None and show(session, result, chosen, [*names, *by]):
+        session.store("r", {}, safe=result.stored)
+
+
+@command(
+    "mean",
+    summary="means with standard errors, also over groups",
+    options="over()",
+    layout="Level()",
+    weights="aweight fweight",
+    group="output",
+)
+def mean(session: Session, call: CommandCall) -> None:
+    """`mean varlist [, over(var)]`: number of cases, mean, standard error, deviation."""
+    names = numeric(session, variables(session, call))
+    over = session.data.listed(call.argument("over") or "")
+    if len(over) > 1:
+        raise UnsupportedError("mean over several variables")
+    chosen = choose(session, call, [*names, *over], groups=over)
+    result = run_safely(
+        session,
+        "mean",
+        lambda: statistics.tabstat(
+            chosen.frame,
+            names,
+            statistics="n mean semean sd",
+            by=over[0] if over else None,
+            limits=session.limits,
+            **chosen.options,
+        ),
+    )
+    if result is not None:
+        show(session, replace(result, command=f"mean {' '.join(names)}"), chosen, [*names, *over])
+
+
+@command(
+    "centile",
+    summary="percentiles with confidence intervals",
+    options="Centile() Level() CCi",
+    group="output",
+)
+def centile(session: Session, call: CommandCall) -> None:
+    """Percentiles with intervals, which are always those of the option `cci`."""
+    names = numeric(session, variables(session, call))
+    if quotes_single_values(session, call, "centile", "level"):
+        return
+    wanted = numbers_of(call.argument("centile") or "50")
+    chosen = choose(session, call, names)
+    level = call.number("level", 95.0)
+    result = run_safely(
+        session,
+        "centile",
+        lambda: statistics.centile(
+            chosen.frame,
+            names,
+            centiles=wanted,
+            level=level,
+            limits=session.limits,
+            **chosen.options,
+        ),
+    )
+    shown = result is not None and show(session, result, chosen, names)
+    if shown and not call.has("cci"):
+        session.write("(intervals are conservative, as with the option cci)")
+    values = true_values(session, names[-1], chosen)
+    x = np.sort(values[values < MISSING])
+    true = {"N": float(len(x))}
+    if len(x):
+        for at, percent in enumerate(wanted, 1):
+            true[f"c_{at}"] = _centile(x, percent)
+    session.store("r", true, safe=result.stored if shown and result is not None else None)
+
+
+def _centile(ordered: FloatArray, percent: float) -> float:
+    place = (len(ordered) + 1) * percent / 100
+    below = int(place)
+    if below < 1 or below >= len(ordered):
+        return float(ordered[0 if below < 1 else -1])
+    low, high = float(ordered[below - 1]), float(ordered[below])
+    return low + (place - below) * (high - low)
+
+
+@command(
+    "codebook",
+    summary="kind of values, missing ones, frequencies or percentiles",
+    layout="Compact Notes Tabulate() Header Mv",
+    group="output",
+)
+def codebook(session: Session, call: CommandCall) -> None:
+    """`codebook [varlist]`; ranges, distinct values and examples are withheld."""
+    names = variables(session, call, every=True)
+    chosen = choose(session, call, names, groups=[])
+    result = run_safely(
+        session,
+        "codebook",
+        lambda: statistics.codebook(chosen.frame, names, limits=session.limits, **chosen.options),
+    )
+    if result is not None:
+        show(session, result, chosen, names)
+
+
+@command("count", summary="number of observations", by=True, group="output")
+def count(session: Session, call: CommandCall) -> None:
+    """`count [if] [in]`; withheld where few are counted, or all but few."""
+    if call.head:
+        raise DoError("varlist not allowed", code=101)
+    if call.by:
+        _count_groups(session, call)
+        return
+    rows = selected(session, call)
+    true = {"N": float(rows.sum())}
+    nobody = bool(session.data.variables) and not session.data.rows
+    chosen_few = not session.trace.plain and cases(session, rows) < session.limits.minimum
+    if nobody or chosen_few:
+        check = Check(rule="minimum", verdict=CheckVerdict.fail, reason="too few cases")
+        text = closed(["  ."], True, session.limits.language)
+        session.show(SafeResult(command="count", shown=text, checks=[check]))
+        session.store("r", true)
+        return
+    everyone = np.ones(session.data.rows, dtype=np.bool_)
+    flag = {INSIDE: rows.astype(np.float64)}
+    chosen = choose(session, call, [], more=flag, mask=everyone)
+    if not session.data.rows:
+        session.write("  0")
+        session.store("r", true, safe=true)
+        return
+    name = "counted"
+    frame = chosen.frame.rename({INSIDE: name})
+    result = run_safely(
+        session,
+        "count",
+        lambda: statistics.count(
+            frame,
+            where=f"{name} == 1" if call.condition or call.rows else None,
+            limits=session.limits,
+            **chosen.options,
+        ),
+    )
+    if result is None:
+        session.store("r", true)
+        return
+    result = replace(result, command="count if …" if call.condition else "count")
+    show(session, result, chosen, [])
+    session.store("r", true, safe=result.stored)
+
+
+def _count_groups(session: Session, call: CommandCall) -> None:
+    """`by …: count`: the groups together, so that one does not give another away."""
+    by = list(call.by)
+    chosen = choose(session, call, by, groups=by)
+    result = run_safely(
+        session,
+        "count",
+        lambda: statistics.table(chosen.frame, by, limits=session.limits, **chosen.options),
+    )
+    if result is not None:
+        show(session, result, chosen, by)
+    session.store("r", {"N": float(selected(session, call).sum())})
+
+
+@command(
+    "levelsof",
+    summary="values of a variable; the program's own list has all of them",
+    options="Clean Local() Separate() MIssing",
+    group="output",
+)
+def levelsof(session: Session, call: CommandCall) -> None:
+    """`levelsof var [, local(name) clean]`: shown are values of enough cases."""
+    names = variables(session, call)
+    if len(names) != 1:
+        raise DoError("levelsof takes one variable", code=103)
+    name = names[0]
+    variable = session.data.variables[name]
+    chosen = choose(session, call, names)
+    values = variable.values[chosen.mask]
+    if not call.has("missing"):
+        values = values[values != ""] if variable.is_text else values[values < MISSING]
+    sign = (call.argument("separate") or " ").removeprefix('"').removesuffix('"') or " "
+    if variable.is_text:
+        found = sorted(set(values), key=str.encode)
+        texts = found if call.has("clean") else [f'`"{text}"\'' for text in found]
+    else:
+        texts = [macro_text(float(one)) for one in np.unique(values)]
+    result = run_safely(
+        session,
+        "levelsof",
+        lambda: statistics.levelsof(chosen.frame, name, limits=session.limits, **chosen.options),
+    )
+    shown = result is not None and show(session, result, chosen, names)
+    full = shown and result is not None and result.verdict == "pass"
+    session.store("r", {"levels": sign.join(texts), "r": float(len(texts))})
+    target = call.argument("local")
+    if target:
+        before = session.trace.touched
+        session.trace.touched = before or not full
+        session.set_local(target, sign.join(texts))
+        session.trace.touched = before
+        if shown and not full and result is not None and result.frame is not None:
+            known = frozenset(words_of(" ".join(result.frame[name].to_list())))
+            session.trace.levels[len(session.locals), target] = known
+
+
+def panel_of(session: Session) -> tuple[str, str]:
+    """The panel and the time variable."""
+    panel, time = session.data.panel
+    if not panel:
+        raise DoError("panel variable not set; use xtset", code=459)
+    return panel, time
+
+
+@command(
+    "xtsum",
+    summary="deviations overall, between panel units, within them",
+    options="i()",
+    group="output",
+)
+def xtsum(session: Session, call: CommandCall) -> None:
+    """`xtsum varlist`."""
+    given = session.data.listed(call.argument("i") or "")
+    if len(given) > 1:
+        raise DoError("i() takes one variable", code=198)
+    panel = given[0] if given else panel_of(session)[0]
+    names = numeric(session, variables(session, call, every=True))
+    names = [name for name in names if name != panel]
+    chosen = choose(session, call, [panel, *names])
+    result = run_safely(
+        session,
+        "xtsum",
+        lambda: statistics.xtsum(chosen.frame, names, entity=panel, limits=session.limits),
+    )
+    if result is not None:
+        result = _other_units(session, panel, result)
+        shown = show(session, result, chosen, names)
+        session.store("r", {}, safe=result.stored if shown else None)
+
+
+@command(
+    "xtdescribe",
+    summary="patterns of participation in a panel",
+    options="Patterns()",
+    layout="Width()",
+    group="output",
+)
+def xtdescribe(session: Session, call: CommandCall) -> None:
+    """`xtdescribe [, patterns(#)]`."""
+    panel, time = panel_of(session)
+    chosen = choose(session, call, [panel, time])
+    result = run_safely(
+        session,
+        "xtdescribe",
+        lambda: statistics.xtdescribe(
+            chosen.frame,
+            entity=panel,
+            time=time,
+            patterns=call.whole("patterns", 9),
+            limits=session.limits,
+        ),
+    )
+    if result is not None:
+        show(session, _other_units(session, panel, result), chosen, [])
+
+
+def _other_units(session: Session, panel: str, result: SafeResult) -> SafeResult:
+    """The result, to be looked at where cases are not the units of the panel."""
+    kept = session.data.hidden.get("entity")
+    if session.entity is None or panel == session.entity:
+        return result
+    if kept is not None and np.array_equal(kept.values, session.data.variables[panel].values):
+        return result
+    reason = "cases are counted as units of the panel, which are not those that are protected"
+    check = Check(rule="entity", verdict=CheckVerdict.review, reason=reason, where=panel)
+    return replace(result, checks=[*result.checks, check])
+
+
+@command(
+    "correlate",
+    summary="correlations, or covariances, of complete observations",
+    options="Covariance",
+    layout="noFormat",
+    group="output",
+)
+def correlate(session: Session, call: CommandCall) -> None:
+    """`correlate varlist [, covariance]`."""
+    names = numeric(session, variables(session, call, every=True))
+    chosen = choose(session, call, names)
+    result = run_safely(
+        session,
+        "correlate",
+        lambda: statistics.correlate(
+            chosen.frame,
+            names,
+            covariance=call.has("covariance"),
+            limits=session.limits,
+            **chosen.options,
+        ),
+    )
+    _stored_correlation(session, names, chosen, result, covariance=call.has("covariance"))
+
+
+@command(
+    "pwcorr",
+    summary="correlations of each pair of variables",
+    options="Obs",
+    group="output",
+)
+def pwcorr(session: Session, call: CommandCall) -> None:
+    """`pwcorr varlist [, obs]`."""
+    names = numeric(session, variables(session, call, every=True))
+    chosen = choose(session, call, names)
+    result = run_safely(
+        session,
+        "pwcorr",
+        lambda: statistics.pwcorr(
+            chosen.frame, names, obs=call.has("obs"), limits=session.limits, **chosen.options
+        ),
+    )
+    _stored_correlation(session, names, chosen, result)
+
+
+def _stored_correlation(
+    session: Session,
+    names: Sequence[str],
+    chosen: ChosenRecords,
+    result: SafeResult | None,
+    *,
+    covariance: bool = False,
+) -> None:
+    shown = result is not None and show(session, result, chosen, names)
+    columns = [true_values(session, name, chosen) for name in names[:2]]
+    known = (columns[0] < MISSING) & (columns[1] < MISSING)
+    true = {"N": float(known.sum())}
+    if known.sum() > 1:
+        first, second = (column[known] for column in columns)
+        if first.std() and second.std():
+            true["rho"] = float(np.corrcoef(first, second)[0, 1])
+        if covariance:
+            (one, both), (_, other) = np.cov(first, second).tolist()
+            true |= {"cov_12": both, "Var_1": one, "Var_2": other}
+    session.store("r", true, safe=result.stored if shown and result is not None else None)
+
+
+@command(
+    "histogram kdensity",
+    summary="frequencies in classes of enough cases, as text; no picture is drawn",
+    options="Width() STart()",
+    layout="Bin() DISCrete DENsity FRACtion FREQuency percent normal n() BWidth() kernel() nograph "
+    "title() subtitle() note() caption() xtitle() ytitle() xlabel() ylabel() xline() yline() "
+    "legend() name() saving() scheme() graphregion() plotregion() color() fcolor() lcolor()",
+    weights="fweight",
+    group="output",
+)
+def histogram(session: Session, call: CommandCall) -> None:
+    """`histogram var [, width(#) start(#)]`."""
+    names = numeric(session, variables(session, call))
+    if len(names) != 1:
+        raise DoError(f"{call.name} takes one variable", code=103)
+    if quotes_single_values(session, call, "width", "start"):
+        return
+    chosen = choose(session, call, names)
+    width = call.number("width", 0.0) if call.has("width") else None
+    start = call.number("start", 0.0) if call.has("start") else None
+    result = run_safely(
+        session,
+        call.name,
+        lambda: statistics.histogram(
+            chosen.frame,
+            names[0],
+            width=width,
+            start=start,
+            limits=session.limits,
+            **chosen.options,
+        ),
+    )
+    if result is not None:
+        show(session, result, chosen, names)

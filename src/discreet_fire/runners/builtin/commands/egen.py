@@ -1,0 +1,548 @@
+"""`egen`: variables from whole groups and across variables. CONFIDENTIAL.
+
+In: a call: chosen observations and their groups, those of `by` or `by()`. Out: a new variable,
+one number or text per observation. Missing values are left out as each function asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray
+from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable, missing_values
+from discreet_fire.runners.builtin.data.true_statistics import percentile
+from discreet_fire.runners.builtin.disclosure.dependence import (
+    EgenInput,
+    EgenResult,
+    codes_of,
+    copies_one_value,
+    percent_of,
+    row_function_depends_on_few,
+)
+from discreet_fire.runners.builtin.disclosure.record_counts import missing_made
+from discreet_fire.runners.builtin.interpreter import numbers_of
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.expressions import evaluate, is_text, whole_column
+from discreet_fire.runners.builtin.language.values import MISSING, limited, shown_default, tidy
+from discreet_fire.runners.builtin.names import macro_text
+from discreet_fire.runners.builtin.registry import command
+from discreet_fire.runners.builtin.samples import selected
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.state.session import Session
+
+__all__ = ["EGEN_OPTIONS", "FUNCTIONS", "GROUP_FUNCTIONS", "NO_GROUPS", "ROW_FUNCTIONS"]
+
+#: So many classes `cut()` makes at most.
+_PARTS = 10_000
+
+
+def _reduced(reduce: Callable[[FloatArray], float]) -> Callable[[EgenInput], EgenResult]:
+    """A function of the known values of each group."""
+
+    def work(given: EgenInput) -> EgenResult:
+        values = given.values()
+        known = values < MISSING
+        order = np.argsort(given.group[known], kind="stable")
+        chosen, group = values[known][order], given.group[known][order]
+        found = np.full(given.groups, MISSING)
+        changed = np.r_[True, group[1:] != group[:-1]] if group.size else np.zeros(0, dtype=bool)
+        starts = np.flatnonzero(changed)
+        for start, end in zip(starts, np.r_[starts[1:], group.size][: starts.size], strict=True):
+            found[group[start]] = reduce(chosen[start:end])
+        return found[given.group], "float"
+
+    return work
+
+
+def _total(given: EgenInput) -> EgenResult:
+    values = given.values()
+    known = values < MISSING
+    sums = np.bincount(given.group[known], values[known], minlength=given.groups)
+    if given.call.has("missing"):
+        number = np.bincount(given.group[known], minlength=given.groups)
+        sums = np.where(number > 0, sums, MISSING)
+    return sums[given.group], "float"
+
+
+def _mean(given: EgenInput) -> EgenResult:
+    values = given.values()
+    known = values < MISSING
+    number = np.bincount(given.group[known], minlength=given.groups)
+    sums = np.bincount(given.group[known], values[known], minlength=given.groups)
+    with np.errstate(all="ignore"):
+        found = np.where(number > 0, sums / np.maximum(number, 1), MISSING)
+    return found[given.group], "float"
+
+
+def _count(given: EgenInput) -> EgenResult:
+    known = _nonmissing(given)
+    return np.bincount(given.group[known], minlength=given.groups)[given.group], "float"
+
+
+def _nonmissing(given: EgenInput) -> BoolArray:
+    value = evaluate(given.inside, given.session.scope(given.call.groups))
+    column = whole_column(value, given.session.data.rows)
+    known = column != "" if is_text(value) else np.asarray(column, dtype=np.float64) < MISSING
+    return np.asarray(known & given.mask, dtype=np.bool_)
+
+
+def _deviation(values: FloatArray) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else MISSING
+
+
+def _percentile(given: EgenInput) -> EgenResult:
+    share = percent_of(given)
+    return _reduced(lambda values: percentile(values, share))(given)
+
+
+def _rank(given: EgenInput) -> EgenResult:
+    """Mean ranks of equal values; `field` and `track` count those above or below, `unique` none."""
+    values = given.values()
+    if given.call.has("field"):
+        values = np.where(values < MISSING, -values, MISSING)
+    known = np.flatnonzero(values < MISSING)
+    order = known[np.lexsort((values[known], given.group[known]))]
+    found = np.full(len(values), MISSING)
+    group, sorted_values = given.group[order], values[order]
+    changed = np.r_[True, (group[1:] != group[:-1]) | (sorted_values[1:] != sorted_values[:-1])]
+    first_of_group = np.r_[True, group[1:] != group[:-1]]
+    if order.size:
+        place = np.arange(order.size) - np.maximum.accumulate(
+            np.where(first_of_group, np.arange(order.size), 0)
+        )
+        run = np.cumsum(changed) - 1
+        size = np.bincount(run)
+        start = place[changed][run]
+        if given.call.has("unique"):
+            found[order] = place + 1
+        elif given.call.has("field") or given.call.has("track"):
+            found[order] = start + 1
+        else:
+            found[order] = start + (size[run] + 1) / 2
+    return found, "float"
+
+
+def _group(given: EgenInput) -> EgenResult:
+    data = given.session.data
+    names = given.names()
+    known = given.mask.copy()
+    if not given.call.has("missing"):
+        for name in names:
+            values = data.variables[name].values
+            known &= values != "" if data.variables[name].is_text else values < MISSING
+    codes, _ = codes_of(given.session, names)
+    found = np.full(data.rows, MISSING)
+    _, first, number = np.unique(codes[known], return_index=True, return_inverse=True)
+    found[known] = number + 1
+    if given.call.has("label"):
+        rows = np.flatnonzero(known)[first]
+        return _labelled(given, names, found, rows), ""
+    return found, "float"
+
+
+def _labelled(given: EgenInput, names: list[str], numbers: FloatArray, rows: Any) -> DataVariable:
+    """Group numbers with the values of their groups as labels, which are never listed."""
+    data, label = given.session.data, given.target
+    data.value_labels[label] = {
+        float(at): " ".join(_said(data, name, row) for name in names)
+        for at, row in enumerate(rows, 1)
+    }
+    given.session.trace.labels.add(label)
+    return DataVariable(numbers, "float", "", "", label)
+
+
+def _said(data: DataSet, name: str, row: int) -> str:
+    variable = data.variables[name]
+    value = variable.values[row]
+    if isinstance(value, str):
+        return value
+    text = data.value_labels.get(variable.value_label, {}).get(float(value))
+    return text if text is not None else macro_text(float(value))
+
+
+def _tag(given: EgenInput) -> EgenResult:
+    data = given.session.data
+    group, _ = _group(given)
+    found = np.zeros(data.rows)
+    known = np.flatnonzero(group < MISSING)
+    first = known[np.unique(group[known], return_index=True)[1]]
+    found[first] = 1.0
+    return np.where(given.mask, found, 0.0), "byte"
+
+
+def _sequence(given: EgenInput) -> EgenResult:
+    """`seq(), from(#) to(#) block(#)`: a cycle of whole numbers within each group."""
+    start, block = given.number("from", 1.0), given.number("block", 1.0)
+    end = given.number("to", MISSING)
+    if block < 1:
+        raise DoError("block() is at least 1", code=198)
+    order = np.argsort(given.group[given.mask], kind="stable")
+    rows = np.flatnonzero(given.mask)[order]
+    group = given.group[rows]
+    first = np.r_[True, group[1:] != group[:-1]] if rows.size else np.zeros(0, dtype=np.bool_)
+    counted = np.arange(rows.size)
+    step = (counted - np.maximum.accumulate(np.where(first, counted, 0))) // block
+    if end < MISSING:
+        step = step % (abs(end - start) + 1) * (1 if end >= start else -1)
+    found = np.full(given.session.data.rows, MISSING)
+    found[rows] = start + step
+    return found, "float"
+
+
+def _cut(given: EgenInput) -> EgenResult:
+    """`cut(x), at(…)` or `group(#)`, also with icodes and label."""
+    options, values = given.call.options, given.values()
+    if (options.get("group") is None) == (options.get("at") is None):
+        raise DoError("give one of at() and group()", code=198)
+    known = values < MISSING
+    if options.get("group") is not None:
+        parts = int(given.number("group", 2.0))
+        if not 1 <= parts <= _PARTS:
+            raise DoError(f"group() is from 1 to {_PARTS}", code=198)
+        ordered = np.sort(values[known])
+        shares = [at / parts for at in range(1, parts)]
+        inner = [percentile(ordered, share) for share in shares]
+        cuts = np.array([ordered.min(initial=np.inf), *inner, np.inf])
+    else:
+        cuts = np.array(numbers_of(str(options["at"])))
+        if (np.diff(cuts) <= 0).any():
+            raise DoError("the numbers of at() must rise", code=198)
+    at = np.searchsorted(cuts, values, side="right") - 1
+    inside_cuts = (at >= 0) & (at < len(cuts) - 1) & known
+    codes = {"icodes", "label", "group"} & options.keys()
+    result = at.astype(np.float64) if codes else cuts[np.clip(at, 0, len(cuts) - 1)]
+    found = np.where(inside_cuts, result, MISSING)
+    if "label" in options:
+        return _named_classes(given, found, cuts), ""
+    return found, "float"
+
+
+def _named_classes(given: EgenInput, found: FloatArray, cuts: FloatArray) -> DataVariable:
+    """Classes with their lower ends as labels; percentiles are values of the data."""
+    texts = {float(at): f"{shown_default(float(cut), 9)}-" for at, cut in enumerate(cuts[:-1])}
+    given.session.data.value_labels[given.target] = texts
+    if given.call.has("group") or given.session.trace.touched:
+        given.session.trace.labels.add(given.target)
+    return DataVariable(found, "float", "", "", given.target)
+
+
+def _standard(given: EgenInput) -> EgenResult:
+    """`std(x), mean(#) std(#)`."""
+    mean, scale = given.number("mean", 0.0), given.number("sd", given.number("std", 1.0))
+
+    def scaled(values: FloatArray) -> Any:
+        deviation = _deviation(values)
+        if deviation >= MISSING or deviation == 0:
+            return np.full(len(values), MISSING)
+        return mean + scale * (values - values.mean()) / deviation
+
+    return _within(given, scaled), "float"
+
+
+def _share_of_total(given: EgenInput) -> EgenResult:
+    """`pc(x) [, prop]`."""
+    unit = 1.0 if given.call.has("prop") else 100.0
+    return _within(given, lambda values: unit * values / values.sum()), "float"
+
+
+def _within(given: EgenInput, change: Callable[[FloatArray], Any]) -> FloatArray:
+    """What becomes of the known values of each group."""
+    values = given.values()
+    found = np.full(len(values), MISSING)
+    known = np.flatnonzero(values < MISSING)
+    rows = known[np.argsort(given.group[known], kind="stable")]
+    cuts = np.flatnonzero(np.diff(given.group[rows])) + 1
+    for part in np.split(rows, cuts):
+        if len(part):
+            with np.errstate(all="ignore"):
+                found[part] = tidy(change(values[part]))
+    return found
+
+
+def _mode(given: EgenInput) -> EgenResult:
+    """`mode(x) [, minmode maxmode]`; missing where several values are as frequent."""
+
+    def most(values: FloatArray) -> float:
+        found, number = np.unique(values, return_counts=True)
+        best = found[number == number.max()]
+        if len(best) == 1 or given.call.has("minmode"):
+            return float(best[0])
+        return float(best[-1]) if given.call.has("maxmode") else MISSING
+
+    return _reduced(most)(given)
+
+
+def _moment(order: int) -> Callable[[FloatArray], float]:
+    """Skewness or kurtosis, as `summarize, detail` has them."""
+
+    def work(values: FloatArray) -> float:
+        off = values - values.mean()
+        spread = (off**2).mean()
+        return float((off**order).mean() / spread ** (order / 2)) if spread > 0 else MISSING
+
+    return work
+
+
+def _absolute(centre: Callable[[FloatArray], float], whole: Callable[[FloatArray], float]) -> Any:
+    return lambda values: float(whole(np.abs(values - centre(values))))
+
+
+GROUP_FUNCTIONS: dict[str, Callable[[EgenInput], EgenResult]] = {
+    "mean": _mean,
+    "total": _total,
+    "sum": _total,
+    "count": _count,
+    "sd": _reduced(_deviation),
+    "min": _reduced(lambda values: float(values.min())),
+    "max": _reduced(lambda values: float(values.max())),
+    "median": _reduced(lambda values: percentile(values, 0.5)),
+    "iqr": _reduced(lambda values: percentile(values, 0.75) - percentile(values, 0.25)),
+    "mad": _reduced(
+        _absolute(lambda values: percentile(values, 0.5), lambda off: percentile(off, 0.5))
+    ),
+    "mdev": _reduced(_absolute(lambda values: float(values.mean()), lambda off: float(off.mean()))),
+    "skew": _reduced(_moment(3)),
+    "kurt": _reduced(_moment(4)),
+    "mode": _mode,
+    "pctile": _percentile,
+    "pc": _share_of_total,
+    "rank": _rank,
+    "group": _group,
+    "tag": _tag,
+    "seq": _sequence,
+    "cut": _cut,
+    "std": _standard,
+}
+
+
+def _across(reduce: Callable[[Any, Any], Any]) -> Callable[[EgenInput], EgenResult]:
+    """A function across variables of one observation: of values and whether each is known."""
+
+    def work(given: EgenInput) -> EgenResult:
+        table = np.column_stack(given.columns())
+        known = table < MISSING
+        with np.errstate(all="ignore"):
+            return reduce(np.where(known, table, 0.0), known), "float"
+
+    return work
+
+
+def _row_extreme(choose: Any, nothing: float) -> Callable[[Any, Any], Any]:
+    def reduce(table: Any, known: Any) -> Any:
+        best = choose(np.where(known, table, nothing), axis=1)
+        return np.where(known.any(axis=1), best, MISSING)
+
+    return reduce
+
+
+def _row_mean(table: Any, known: Any) -> Any:
+    number = known.sum(axis=1)
+    return np.where(number > 0, table.sum(axis=1) / np.maximum(number, 1), MISSING)
+
+
+def _row_deviation(table: Any, known: Any) -> Any:
+    number = known.sum(axis=1)
+    mean = table.sum(axis=1) / np.maximum(number, 1)
+    squares = np.where(known, (table - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    return np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), MISSING)
+
+
+def _row_total(given: EgenInput) -> EgenResult:
+    table = np.column_stack(given.columns())
+    known = table < MISSING
+    total = np.where(known, table, 0.0).sum(axis=1)
+    if given.call.has("missing"):
+        total = np.where(known.any(axis=1), total, MISSING)
+    return total, "float"
+
+
+def _concat(given: EgenInput) -> EgenResult:
+    """Values one after the other; numbers as `string()` writes them."""
+    data, sign = given.session.data, (given.call.argument("punct") or "").strip('"')
+    columns = [data.variables[name] for name in given.names()]
+    texts = np.empty(data.rows, dtype=object)
+    texts[:] = [
+        sign.join(one if isinstance(one, str) else shown_default(float(one), 9) for one in row)
+        for row in zip(*(column.values for column in columns), strict=True)
+    ]
+    texts[~given.mask] = ""
+    width = max((len(one.encode()) for one in texts), default=1)
+    return DataVariable(texts, f"str{max(width, 1)}"), ""
+
+
+def _any_count(given: EgenInput) -> EgenResult:
+    wanted = np.array(numbers_of(given.call.argument("values") or ""))
+    table = np.column_stack(given.columns())
+    return np.isin(table, wanted).sum(axis=1).astype(np.float64), "byte"
+
+
+def _row_known(given: EgenInput) -> EgenResult:
+    """How many variables are known; texts count too with the option strok."""
+    known = _known_cells(given)
+    return known.sum(axis=1).astype(np.float64), "float"
+
+
+def _row_missing(given: EgenInput) -> EgenResult:
+    return (~_known_cells(given, texts=True)).sum(axis=1).astype(np.float64), "float"
+
+
+def _known_cells(given: EgenInput, *, texts: bool = False) -> Any:
+    variables = [given.session.data.variables[name] for name in given.names()]
+    if not variables:
+        raise DoError("varlist required", code=100)
+    texts = texts or given.call.has("strok")
+    if any(one.is_text for one in variables) and not texts:
+        raise DoError("type mismatch", code=109)
+    return np.column_stack([~missing_values(one) for one in variables])
+
+
+def _any_match(given: EgenInput) -> EgenResult:
+    count, kind = _any_count(given)
+    return (count > 0).astype(np.float64), kind
+
+
+def _any_value(given: EgenInput) -> EgenResult:
+    """Values of a variable that are in a list; others are missing."""
+    wanted = np.array(numbers_of(given.call.argument("values") or ""))
+    values = given.values()
+    return np.where(np.isin(values, wanted), values, MISSING), "float"
+
+
+def _differ(given: EgenInput) -> EgenResult:
+    """1 where the variables are not all equal."""
+    data = given.session.data
+    columns = [data.variables[name].values for name in given.names()]
+    different = np.zeros(data.rows, dtype=np.bool_)
+    for one in columns[1:]:
+        different |= np.asarray(one != columns[0], dtype=np.bool_)
+    return different.astype(np.float64), "byte"
+
+
+def _row_percentile(share: float | None) -> Callable[[EgenInput], EgenResult]:
+    def work(given: EgenInput) -> EgenResult:
+        wanted = percent_of(given) if share is None else share
+        table = np.column_stack(given.columns())
+        found = [percentile(row[row < MISSING], wanted) for row in table]
+        return np.array(found, dtype=np.float64), "float"
+
+    return work
+
+
+def _row_end(*, last: bool) -> Callable[[Any, Any], Any]:
+    def reduce(table: Any, known: Any) -> Any:
+        place = known[:, ::-1].argmax(axis=1) if last else known.argmax(axis=1)
+        place = known.shape[1] - 1 - place if last else place
+        return np.where(known.any(axis=1), table[np.arange(len(table)), place], MISSING)
+
+    return reduce
+
+
+ROW_FUNCTIONS: dict[str, Callable[[EgenInput], EgenResult]] = {
+    "rowmean": _across(_row_mean),
+    "rowsd": _across(_row_deviation),
+    "rowmin": _across(_row_extreme(np.min, np.inf)),
+    "rowmax": _across(_row_extreme(np.max, -np.inf)),
+    "rowmedian": _row_percentile(0.5),
+    "rowpctile": _row_percentile(None),
+    "rowfirst": _across(_row_end(last=False)),
+    "rowlast": _across(_row_end(last=True)),
+    "rownonmiss": _row_known,
+    "rowmiss": _row_missing,
+    "rowtotal": _row_total,
+    "concat": _concat,
+    "diff": _differ,
+    "anycount": _any_count,
+    "anymatch": _any_match,
+    "anyvalue": _any_value,
+}
+
+
+_HEAD = re.compile(r"(?:(?P<type>byte|int|long|float|double|str\d*)\s+)?(?P<name>\S+)\Z")
+FUNCTIONS = {**GROUP_FUNCTIONS, **ROW_FUNCTIONS}
+_CALLED = re.compile(r"(?P<function>\w+)\s*\((?P<inside>.*)\)\s*\Z", re.DOTALL)
+
+
+@command(
+    "egen",
+    summary="variables from groups and across variables",
+    by=True,
+    expression=True,
+    options="by() Missing Punct() p() at() icodes Values() Label field track "
+    "unique From() To() Block() mean() std() sd() prop minmode maxmode group() strok",
+)
+def egen(session: Session, call: CommandCall) -> None:
+    """`egen [type] name = function(…) [if] [in] [, by() …]`."""
+    found, called = _HEAD.match(call.head), _CALLED.match(call.expression or "")
+    if not found or not called:
+        raise DoError("invalid syntax of egen", code=198)
+    name, kind = found["name"], found["type"]
+    session.data.check_new(name)
+    function = FUNCTIONS.get(called["function"])
+    if function is None:
+        raise UnsupportedError(f"egen function {called['function']}()")
+    _check_options(called["function"], call)
+    mask = selected(session, call)
+    group, groups = _groups(session, call)
+    work = EgenInput(session, called["inside"].strip(), mask, group, groups, call, name)
+    session.trace.few = session.trace.rest = False
+    if called["function"] in ("seq", "tag") or call.has("unique"):
+        session.trace.ordered()
+    result, default = function(work)
+    session.trace.touch(session.trace.few or session.trace.rest)
+    if called["function"] in ROW_FUNCTIONS and not isinstance(result, DataVariable):
+        session.trace.touch(row_function_depends_on_few(session, work, function, result))
+    if copies_one_value(called["function"], work):
+        session.trace.touched = True
+    if isinstance(result, DataVariable):
+        session.data.put(name, result)
+        session.derive(name, ())
+        return
+    numbers = np.where(mask, result, MISSING)
+    kept = kind or (session.settings.get("type", "float") if default == "float" else default)
+    variable = DataVariable(limited(numbers, kept), kept)
+    session.data.put(name, variable)
+    session.derive(name, ())
+    missing_made(session, variable.values >= MISSING)
+
+
+#: Options of each function, where it has any.
+EGEN_OPTIONS = {
+    "anycount": {"values"}, "anymatch": {"values"}, "anyvalue": {"values"}, "concat": {"punct"},
+    "cut": {"at", "group", "icodes", "label"}, "group": {"missing", "label"}, "tag": {"missing"},
+    "mode": {"minmode", "maxmode"}, "pc": {"prop"}, "pctile": {"p"}, "rowpctile": {"p"},
+    "rank": {"field", "track", "unique"}, "rownonmiss": {"strok"}, "rowtotal": {"missing"},
+    "seq": {"from", "to", "block"}, "std": {"mean", "std", "sd"}, "total": {"missing"},
+    "sum": {"missing"},
+}  # fmt: skip
+#: Functions that look at one observation, or make groups of their own.
+NO_GROUPS = frozenset(ROW_FUNCTIONS) | {"cut", "group", "tag"}
+
+
+def _check_options(function: str, call: CommandCall) -> None:
+    """Stop at an option that the function does not have."""
+    if function == "concat" and "p" in call.options:
+        call.options["punct"] = call.options.pop("p")
+    for option in call.options:
+        if option != "by" and option not in EGEN_OPTIONS.get(function, ()):
+            raise UnsupportedError(f"option {option} of egen {function}()")
+    if function in NO_GROUPS and (call.by or call.has("by")):
+        raise DoError(f"egen {function}() may not be combined with by", code=190)
+    if len(call.options.keys() & {"field", "track", "unique"}) > 1:
+        raise DoError("give one of field, track and unique", code=198)
+
+
+def _groups(session: Session, call: CommandCall) -> tuple[Any, int]:
+    """The group of each observation: of the prefix, or of the option by()."""
+    data = session.data
+    option = call.argument("by")
+    if option is not None and call.by:
+        raise DoError("by and by() may not be combined", code=190)
+    names = list(call.by) or (data.listed(option) if option else [])
+    session.trace.touch(not session.trace.variables.isdisjoint(names))
+    return codes_of(session, names)

@@ -1,0 +1,332 @@
+"""Data in and out: `use`, `save`, `import delimited`, `input`, `preserve`, `restore`.
+
+In: calls. Out: the session's data. Files are read and written inside the do-file's folder
+only; temporary files never reach the disk. What would write data for elsewhere is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.files import atomic_path
+from discreet_fire.runners.builtin.data.data_files import (
+    dta_bytes,
+    marks_of,
+    note_marks,
+    numbers_or_texts,
+    read_data,
+    read_delimited,
+)
+from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
+from discreet_fire.runners.builtin.disclosure.units import few, number_microdata
+from discreet_fire.runners.builtin.interpreter import numbers_of
+from discreet_fire.runners.builtin.language.calls import read_call, split_outside
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.values import (
+    STR_MAX,
+    code_of,
+    limited,
+    number_of_text,
+    text_width,
+)
+from discreet_fire.runners.builtin.macro_expansion import words_of
+from discreet_fire.runners.builtin.registry import command, find, settle_options
+from discreet_fire.runners.builtin.samples import selected
+from discreet_fire.runners.builtin.state.session import SavedData, preserve, restore
+from discreet_fire.statistics.layout import refused_line
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.state.session import Session
+
+__all__ = ["file_name", "stored_data"]
+
+_TEMPORARY = re.compile(r"__\d{6}\Z")
+
+
+def file_name(text: str) -> str:
+    """The one file that a text names, without its quotes."""
+    words = words_of(text)
+    if len(words) != 1:
+        raise DoError("invalid file specification", code=198)
+    return words[0]
+
+
+def stored_data(session: Session, name: str, suffix: str = ".dta") -> SavedData:
+    """The data of a file: saved by this run, given to it, or in its folder."""
+    word = file_name(name)
+    source = session.sources.get(word.replace("\\", "/").rsplit("/", 1)[-1])
+    source = source or session.sources.get(word.replace("\\", "/").rsplit("/", 1)[-1] + suffix)
+    path = source if source is not None else session.path_of(word, suffix)
+    if path not in session.files:
+        data = read_data(path)
+        number_microdata(session, data)
+        session.files[path] = SavedData(data, *marks_of(path))
+    return session.files[path]
+
+
+def _check_unchanged(session: Session, call: CommandCall) -> None:
+    if session.data.variables and session.data.changed and not call.has("clear"):
+        raise DoError("no; data in memory would be lost", code=4)
+
+
+@command("use", summary="read Stata, CSV or Parquet data", options="clear noLabel")
+def use(session: Session, call: CommandCall) -> None:
+    """`use file [, clear]`, `use varlist [if] [in] using file`."""
+    _check_unchanged(session, call)
+    kept = stored_data(session, call.using or call.head)
+    before = session.data
+    session.take(kept)
+    try:
+        data = session.data
+        wanted = set(data.listed(call.head if call.using and call.head else "_all"))
+        if call.condition is not None or call.rows is not None:
+            data.take(selected(session, call))
+        data.drop([name for name in data.variables if name not in wanted])
+    except DoError:
+        session.data = before
+        raise
+    if call.has("nolabel"):
+        data.value_labels.clear()
+    data.settle()
+
+
+@command("save saveold", summary="save data in the do-file's folder",
+         options="replace noLabel orphans emptyok", layout="Version()")  # fmt: skip
+def save(session: Session, call: CommandCall) -> None:
+    """`save file [, replace]`; a person has to see that the file stays inside."""
+    path = session.path_of(file_name(call.head), ".dta")
+    if path in {one.resolve() for one in session.sources.values()}:
+        raise DoError("the data given to the run may not be overwritten", code=608)
+    if path.suffix.lower() != ".dta":
+        raise UnsupportedError("saving other files than .dta")
+    name = path.relative_to(session.folder.resolve()).as_posix()
+    if session.trace.touched:
+        session.trace.names.add(name)
+    inside = bool(_TEMPORARY.match(path.stem))
+    known = path in session.files or path.exists()
+    if known and not call.has("replace") and not inside:
+        raise DoError(f"file {name} already exists", code=602)
+    if not session.data.variables and not call.has("emptyok"):
+        raise DoError("no variables defined", code=111)
+    kept = session.kept()
+    if call.has("nolabel"):
+        kept.data.value_labels.clear()
+    elif not call.has("orphans"):
+        used = {one.value_label for one in kept.data.variables.values()}
+        for unused in kept.data.value_labels.keys() - used:
+            del kept.data.value_labels[unused]
+    if not inside:
+        _refuse_long(session, kept.data)
+        _write(path, kept)
+    session.data.settle()
+    kept.data.settle()
+    session.files[path] = kept
+    if not inside:
+        check = Check(
+            rule="microdata",
+            verdict=CheckVerdict.review,
+            reason="data are saved; the file may not leave the centre",
+            where=name,
+        )
+        session.show(SafeResult(command=call.name, shown=f"file {name} saved", checks=[check]))
+
+
+def _refuse_long(session: Session, data: DataSet) -> None:
+    """Texts of more than 2,045 bytes are not saved; that there are any may hang on one value."""
+    for one in data.variables.values():
+        if one.kind == "strL":
+            error = UnsupportedError("saving strL variables")
+            error.untold = few(session, [len(text.encode()) > STR_MAX for text in one.values])
+            raise error
+
+
+def _write(path: Path, kept: SavedData) -> None:
+    if not path.parent.is_dir():
+        raise DoError("the folder of the file does not exist", code=601)
+    content = dta_bytes(kept.data)
+    note_marks(path, content, kept.variables, kept.made)
+    with atomic_path(path, private=True) as place:
+        place.write_bytes(content)
+
+
+@command("import insheet", summary="read delimited text files", raw=True,
+         options="clear Delimiters() VARNames() case() ENCoding() STRINGcols() tab comma "
+                 "names nonames")  # fmt: skip
+def import_text(session: Session, call: CommandCall) -> None:
+    """`import delimited [using] file [, options]`, `insheet using file`."""
+    text = call.text
+    if call.name == "import":
+        kind, _, text = text.strip().partition(" ")
+        if not ("delimited".startswith(kind) and len(kind) >= 5):
+            raise UnsupportedError(f"import {kind}")
+    inner = read_call(call.name, text, call.line)
+    known = find(call.name)
+    if known is not None:
+        settle_options(known, inner)
+    _check_unchanged(session, inner)
+    if inner.using and inner.head:
+        raise UnsupportedError("import with a list of variables")
+    name = file_name(inner.using or inner.head)
+    path = session.sources.get(name.replace("\\", "/").rsplit("/", 1)[-1])
+    session.data = read_delimited(path or session.path_of(name, ".csv"), **_reading(inner))
+    number_microdata(session, session.data)
+    session.data.settle()
+
+
+def _reading(call: CommandCall) -> dict[str, Any]:
+    """What the options say, for `read_delimited`."""
+    given: dict[str, Any] = {}
+    sign = call.argument("delimiters")
+    if sign is not None:
+        word, *others = split_outside(sign, ",") if sign != "," else [sign]
+        if others:
+            raise UnsupportedError("options of delimiters()")
+        word = word.strip().strip('"')
+        given["delimiter"] = {"\\t": "\t", "tab": "\t", "comma": ","}.get(word, word)
+    if call.has("tab") or call.has("comma"):
+        given["delimiter"] = "\t" if call.has("tab") else ","
+    names = call.argument("varnames")
+    if names is not None:
+        if names not in ("1", "nonames"):
+            raise UnsupportedError("import with varnames() other than 1 and nonames")
+        given["header"] = names == "1"
+    if call.has("names") or call.has("nonames"):
+        given["header"] = call.has("names")
+    if call.argument("encoding"):
+        given["encoding"] = str(call.argument("encoding")).strip('"')
+    case = call.argument("case")
+    if case is not None:
+        given["case"] = case
+    texts = call.argument("stringcols")
+    if texts == "_all":
+        given["texts"] = range(1, 100_000)
+    elif texts:
+        given["texts"] = [int(one) for one in numbers_of(texts)]
+    return given
+
+
+@command("input", summary="data that stand in the do-file", raw=True)
+def typed_in(session: Session, call: CommandCall) -> None:
+    """`input [type] name … end`."""
+    before, *options = call.text.replace("\t", " ").split(",")
+    if "".join(options).strip():
+        raise UnsupportedError("an option of input")
+    columns: list[tuple[str, str]] = []
+    kind = ""
+    for word in before.split():
+        if re.fullmatch(r"byte|int|long|float|double|str\d+", word):
+            kind = word
+            continue
+        columns.append((word, kind))
+        kind = ""
+    if (session.data.variables and session.data.rows) or not columns:
+        raise UnsupportedError("input where there are data already")
+    lines = [line for line in (call.options.get("lines") or "").splitlines() if line.strip()]
+    table = [words_of(line.replace(",", " ")) for line in lines]
+    if any(len(row) != len(columns) for row in table):
+        raise DoError("a line of input has too few or too many values", code=198)
+    data = DataSet(rows=len(table))
+    for at, (name, stored) in enumerate(columns):
+        data.check_new(name)
+        data.variables[name] = _typed([row[at] for row in table], stored or "float")
+    session.data = data
+
+
+def _typed(words: list[str], kind: str) -> DataVariable:
+    width = text_width(kind)
+    if width is not None:
+        variable = numbers_or_texts(words, keep_text=True)
+        cut = [text.encode()[:width].decode("utf-8", "ignore") for text in words]
+        variable.values[:] = cut
+        return DataVariable(variable.values, kind)
+    numbers = [number_of_text(word) if code_of(word) is None else code_of(word) for word in words]
+    if None in numbers:
+        raise DoError("a value of input is no number", code=198)
+    return DataVariable(limited(np.array(numbers, dtype=np.float64), kind), kind)
+
+
+@command("preserve", summary="put the data aside")
+def put_aside(session: Session, call: CommandCall) -> None:
+    """`preserve`."""
+    preserve(session)
+
+
+@command("restore", summary="take back the data put aside", options="not preserve")
+def take_back(session: Session, call: CommandCall) -> None:
+    """`restore [, not preserve]`."""
+    restore(session, take=not call.has("not"), keep=call.has("preserve"))
+
+
+@command("clear", summary="forget data and results", raw=True)
+def clear(session: Session, call: CommandCall) -> None:
+    """`clear`, `clear all`, `clear mata`, `clear results` …"""
+    what = call.text.strip()
+    if what not in ("", "all", "*", "mata", "matrix", "results", "programs", "ado"):
+        raise UnsupportedError(f"clear {what}")
+    if what in ("", "all", "*"):
+        session.take(SavedData(DataSet(), frozenset()))
+    if what in ("all", "*", "matrix"):
+        session.matrices.clear()
+    if what in ("all", "*"):
+        session.scalars.clear()
+        session.estimates.clear()
+        session.model = None
+    if what in ("all", "*", "results"):
+        session.stored.update({"r": {}, "e": {}, "s": {}})
+    if what in ("all", "*", "programs"):
+        session.programs.clear()
+
+
+@command("export outsheet outfile xmlsave", summary="refused: writes data", raw=True)
+def export(session: Session, call: CommandCall) -> None:
+    """Not run: data do not leave the centre this way."""
+    session.note(f"{refused_line(session.limits.language)}: {call.name}")
+    check = Check(rule="refused", verdict=CheckVerdict.fail, reason="commands that write data")
+    session.remember(SafeResult(command=call.name, shown="", checks=[check]))
+
+
+@command("erase rm", summary="forget a file that this run has saved", raw=True)
+def erase(session: Session, call: CommandCall) -> None:
+    """`erase file`: only files that this run has saved are deleted."""
+    path = session.path_of(file_name(call.text), "")
+    if path not in session.files or path in {one.resolve() for one in session.sources.values()}:
+        raise DoError("only files that this run has saved may be erased", code=601)
+    del session.files[path]
+    path.unlink(missing_ok=True)
+
+
+@command("cd", summary="work in a folder inside the do-file's own", raw=True)
+def change_folder(session: Session, call: CommandCall) -> None:
+    """`cd folder`; with nothing it stays where it is."""
+    if not call.text.strip():
+        return
+    path = session.path_of(file_name(call.text))
+    if not path.is_dir():
+        raise DoError("unable to change to folder", code=170)
+    session.here = path.relative_to(session.folder.resolve()).as_posix()
+    if session.trace.touched:
+        session.trace.names.add(session.here)
+
+
+@command("pwd", summary="the folder, relative to the do-file's own")
+def folder(session: Session, call: CommandCall) -> None:
+    """`pwd`."""
+    session.write(session.here or ".")
+
+
+@command("mkdir", summary="make a folder inside the do-file's own", raw=True)
+def make_folder(session: Session, call: CommandCall) -> None:
+    """`mkdir folder`."""
+    path = session.path_of(file_name(call.text.split(",")[0]))
+    if path.exists():
+        raise DoError("could not create folder", code=693)
+    if not path.parent.is_dir():
+        raise DoError("could not create folder", code=693)
+    path.mkdir()

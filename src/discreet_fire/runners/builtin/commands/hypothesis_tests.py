@@ -1,0 +1,316 @@
+"""Tests: of coefficients (`test`, `testparm`, `lincom`) and of means (`ttest`).
+
+In: calls. Out: statistics worked out from numbers that may be shown themselves.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import FloatArray
+from discreet_fire import statistics
+from discreet_fire.runners.builtin.commands.models import noted
+from discreet_fire.runners.builtin.language.calls import split_outside
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.registry import command
+from discreet_fire.runners.builtin.samples import (
+    choose,
+    numeric,
+    quotes_single_values,
+    run_safely,
+    show,
+)
+from discreet_fire.statistics.layout import Grid, fixed, general
+from discreet_fire.statistics.models.distributions import (
+    chi2_tail,
+    f_tail,
+    normal_two_sided,
+    t_quantile,
+    t_two_sided,
+    z_quantile,
+)
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.fitted_models import FittedModel
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.state.session import Session
+
+_NUMBER = r"\d*\.?\d+(?:[eE][+-]?\d+)?"
+_LABEL = r"(?:_b\[)?(?P<label>[\w.#]*[A-Za-z_][\w.#]*)\]?"
+_TERM = re.compile(
+    rf"(?P<sign>[+-])\s*(?:(?P<factor>{_NUMBER})\s*\*\s*)?{_LABEL}"
+    rf"(?:\s*(?P<operator>[*/])\s*(?P<more>{_NUMBER}))?\s*(?=[+-]|\Z)"
+)
+_PLAIN = re.compile(rf"(?P<sign>[+-])\s*(?P<number>{_NUMBER})\s*(?=[+-]|\Z)")
+
+
+def last_model(session: Session) -> FittedModel:
+    """The last model."""
+    model: FittedModel | None = session.model
+    if model is None:
+        raise DoError("last estimates not found", code=301)
+    model.fitted()
+    return model
+
+
+def combination(model: FittedModel, text: str) -> tuple[FloatArray, float]:
+    """A linear combination of coefficients: weights, and what is added."""
+    weights, added = np.zeros(len(model.labels)), 0.0
+    rest = text.strip()
+    rest = rest if rest.startswith(("+", "-")) else f"+{rest}"
+    at = 0
+    while at < len(rest):
+        found = _PLAIN.match(rest, at)
+        if found:
+            added += float(found["number"]) * (1 if found["sign"] == "+" else -1)
+        else:
+            found = _TERM.match(rest, at)
+            if not found:
+                raise UnsupportedError("an expression that is not a sum of coefficients")
+            factor = float(found["factor"] or 1) * (1 if found["sign"] == "+" else -1)
+            if found["more"]:
+                more = float(found["more"])
+                if found["operator"] == "/" and not more:
+                    raise DoError("a coefficient is divided by zero", code=198)
+                factor = factor * more if found["operator"] == "*" else factor / more
+            place = model.place(found["label"])
+            if place is not None:
+                weights[place] += factor
+        at = found.end()
+    return weights, added
+
+
+@command(
+    "test", summary="joint test of linear restrictions of coefficients", raw=True, group="models"
+)
+def test(session: Session, call: CommandCall) -> None:
+    """`test x z`, `test x = z`, `test (a = b) (c = 1)`."""
+    if quotes_single_values(session, call, always=True):
+        return
+    model = last_model(session)
+    text, *options = split_outside(call.text, ",")
+    if options:
+        raise UnsupportedError("options of test")
+    groups = re.findall(r"\(([^()]*)\)", text) if text.strip().startswith("(") else [text]
+    rows = []
+    for group in groups:
+        if "=" in group:
+            first, *others = group.split("=")
+            left = combination(model, first)
+            for other in others:
+                right = combination(model, other)
+                rows.append((left[0] - right[0], left[1] - right[1]))
+        else:
+            rows += [combination(model, label) for label in group.split()]
+    _joint(session, model, rows, "test")
+
+
+@command(
+    "testparm",
+    summary="joint test that coefficients of variables are zero",
+    group="models",
+)
+def testparm(session: Session, call: CommandCall) -> None:
+    """`testparm i.region x`."""
+    model = last_model(session)
+    wanted: list[str] = []
+    for word in call.head.split():
+        pieces = sorted(re.sub(r"\A(?:i|c|ib\w*)\.", "", one) for one in word.split("#"))
+        for label in model.labels:
+            names = sorted(one.rpartition(".")[2] for one in label.split("#"))
+            if names == pieces:
+                wanted.append(label)
+    if not wanted:
+        raise DoError("no such coefficients", code=111)
+    _joint(session, model, [combination(model, label) for label in wanted], "testparm")
+
+
+def _joint(
+    session: Session, model: FittedModel, rows: list[tuple[FloatArray, float]], name: str
+) -> None:
+    """The Wald test that combinations are zero."""
+    if not rows:
+        raise DoError("nothing to test", code=198)
+    values, covariance = model.fitted()
+    design = np.array([weights for weights, _ in rows])
+    distance = design @ values + np.array([added for _, added in rows])
+    middle = design @ covariance @ design.T
+    rank = int(np.linalg.matrix_rank(middle, hermitian=True))
+    if not rank:
+        raise DoError("the constraints involve no coefficient", code=131)
+    wald = float(distance @ np.linalg.pinv(middle, hermitian=True) @ distance)
+    named = [
+        f" ({at})  {_named(model, weights)} = {general(-added, 9)}"
+        for at, (weights, added) in enumerate(rows, 1)
+    ]
+    if model.df is None:
+        p = chi2_tail(wald, rank)
+        lines = [f"           chi2({rank:>3}) ={wald:9.2f}", f"         Prob > chi2 ={p:10.4f}"]
+        stored = {"chi2": wald, "df": float(rank), "p": p}
+    else:
+        f = wald / rank
+        p = f_tail(f, rank, int(model.df))
+        lines = [
+            f"       F({rank:>3},{int(model.df):>6}) ={f:9.2f}",
+            f"            Prob > F ={p:10.4f}",
+        ]
+        stored = {"F": f, "df": float(rank), "df_r": model.df, "p": p}
+    session.show(noted(name, "\n".join(["", *named, "", *lines]), stored))
+    session.store("r", {}, safe=stored)
+
+
+def _named(model: FittedModel, weights: FloatArray) -> str:
+    parts = []
+    for label, weight in zip(model.labels, weights.tolist(), strict=True):
+        if weight:
+            factor = "" if abs(weight) == 1 else f"{general(abs(weight), 9)}*"
+            parts.append(f"{'-' if weight < 0 else '+'} {factor}{label}")
+    return " ".join(parts).removeprefix("+ ") or "0"
+
+
+@command(
+    "lincom",
+    summary="a linear combination of coefficients with its interval",
+    options="Level()",
+    group="models",
+)
+def lincom(session: Session, call: CommandCall) -> None:
+    """`lincom x + 2*z`."""
+    if quotes_single_values(session, call, always=True):
+        return
+    model = last_model(session)
+    values, covariance = model.fitted()
+    weights, added = combination(model, call.head)
+    estimate = float(weights @ values) + added
+    error = math.sqrt(max(float(weights @ covariance @ weights), 0.0))
+    if not error:
+        raise DoError("the combination has no standard error", code=498)
+    level = call.number("level", 95.0) / 100
+    if not 0.1 <= level < 1:
+        raise DoError("the level is a number from 10 to 99.99", code=198)
+    t = estimate / error
+    if model.df is None:
+        p, factor = normal_two_sided(t), z_quantile(level)
+    else:
+        p, factor = t_two_sided(t, model.df), t_quantile(level, model.df)
+    ends = [estimate - factor * error, estimate + factor * error]
+    heads = ["Coef.", "Std. err.", "t" if model.df else "z", "P", "[conf.", "interval]"]
+    cells = [general(estimate), general(error), fixed(t), fixed(p, 3), *map(general, ends)]
+    named = f" ( 1)  {_named(model, weights)} = 0"
+    text = f"{named}\n\n{Grid(stub=model.outcome, heads=heads, blocks=[[('(1)', cells)]])}"
+    stored = {"estimate": estimate, "se": error, "p": p, "lb": ends[0], "ub": ends[1]}
+    stored |= {"level": 100 * level, "z" if model.df is None else "t": t}
+    stored |= {} if model.df is None else {"df": float(model.df)}
+    session.show(noted("lincom", text, stored))
+    session.store("r", {}, safe=stored)
+
+
+@command(
+    "ttest",
+    summary="t tests of means: of groups, of pairs, of one variable",
+    options="by() Unequal Welch",
+    layout="Level()",
+    group="output",
+)
+def ttest(session: Session, call: CommandCall) -> None:
+    """`ttest x, by(g) [unequal welch]`, `ttest x == 5`, `ttest x == y`."""
+    left, sign, right = call.head.partition("==")
+    if quotes_single_values(session, call, always="=" in call.head):
+        return
+    if not sign:
+        left, sign, right = call.head.partition("=")
+    name = _one_variable(session, left)
+    by = session.data.listed(call.argument("by") or "")
+    if bool(by) == bool(sign):
+        raise UnsupportedError("ttest, but for by(), x == number and x == y")
+    chosen = choose(session, call, [name, *by], groups=by)
+    frame, mean = chosen.frame, 0.0
+    names = [name, *by]
+    if sign and re.fullmatch(rf"\s*[+-]?\s*{_NUMBER}\s*", right):
+        mean = float(right.replace(" ", ""))
+    elif sign:
+        other = _one_variable(session, right)
+        names.append(other)
+        paired = choose(session, call, [name, other]).frame
+        frame = frame.with_columns((paired[name] - paired[other]).alias(name))
+    result = run_safely(
+        session,
+        "ttest",
+        lambda: statistics.tabstat(
+            frame,
+            name,
+            statistics="n mean sd",
+            by=by[0] if by else None,
+            limits=session.limits,
+            entity=chosen.entity,
+        ),
+    )
+    if result is None:
+        return
+    assert result.frame is not None
+    if by:
+        rows = result.frame.filter(result.frame[by[0]] != "Total")
+        if rows.height != 2:
+            error = DoError("by() must make two groups", code=420)
+            error.untold = not chosen.mask.all() or by[0] in session.trace.made
+            raise error
+    else:
+        rows = result.frame
+    text, stored = _t(rows, mean, call)
+    full = type(result)(
+        command=f"ttest {name}",
+        shown=f"{result.shown}\n{text}" if text else result.shown,
+        frame=result.frame,
+        stored=stored,
+        checks=result.checks,
+        evidence=result.evidence,
+    )
+    if show(session, full, chosen, names):
+        session.store("r", {}, safe=stored)
+
+
+def _one_variable(session: Session, text: str) -> str:
+    names = numeric(session, session.data.listed(text))
+    if len(names) != 1:
+        raise DoError("ttest takes one variable on each side", code=198)
+    return names[0]
+
+
+def _t(rows: pl.DataFrame, mean: float, call: CommandCall) -> tuple[str, dict[str, float]]:
+    """The test from numbers that are shown; nothing if one is withheld."""
+    numbers = [[row[word] for word in ("n", "mean", "sd")] for row in rows.to_dicts()]
+    if any(one is None for row in numbers for one in row):
+        return "", {}
+    if len(numbers) == 1:
+        ((n, average, deviation),) = numbers
+        error, df, difference = deviation / math.sqrt(n), n - 1, average - mean
+    else:
+        (n, first, s), (m, second, r) = numbers
+        difference = first - second
+        if call.has("unequal") or call.has("welch"):
+            a, b = s * s / n, r * r / m
+            error, more = math.sqrt(a + b), 1 if call.has("welch") else -1
+            df = (a + b) ** 2 / (a * a / (n + more) + b * b / (m + more))
+            df = df - 2 if call.has("welch") else df
+        else:
+            df = n + m - 2
+            error = math.sqrt(((n - 1) * s * s + (m - 1) * r * r) / df * (1 / n + 1 / m))
+    if not error:
+        return "", {}
+    t = difference / error
+    p = t_two_sided(t, df)
+    lower = p / 2 if t < 0 else 1 - p / 2
+    text = f"diff = {general(difference)}   std. err. = {general(error)}\n"
+    text += f"t = {fixed(t, 4)}   df = {general(df)}   Pr(|T| > |t|) = {fixed(p, 4)}"
+    stored = {"t": t, "p": p, "df_t": float(df), "se": error, "p_l": lower, "p_u": 1 - lower}
+    for at, row in enumerate(numbers, 1):
+        stored |= dict(zip((f"N_{at}", f"mu_{at}", f"sd_{at}"), row, strict=True))
+    return text, stored
+
+
+__all__ = ["combination", "last_model"]

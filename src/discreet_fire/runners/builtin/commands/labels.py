@@ -1,0 +1,440 @@
+"""Labels, formats, storage types: `label`, `format`, `describe`, `ds`, `compress`, `recast` …
+
+In: calls. Out: labels and formats of the session's data; names, types and labels in the log, not
+values; the number of observations is withheld where it is small. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet_fire.runners.builtin.data.data_files import text_kind
+from discreet_fire.runners.builtin.data.dataset import DataVariable, missing_values
+from discreet_fire.runners.builtin.disclosure.record_counts import affected, all_records, count_text
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.values import (
+    MISSING,
+    WHOLE,
+    code_of,
+    is_format,
+    limited,
+    number_of_text,
+    smallest_type,
+    text_width,
+)
+from discreet_fire.runners.builtin.macro_expansion import words_of
+from discreet_fire.runners.builtin.registry import command
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.state.session import Session
+
+_KINDS = {
+    "variable": 3,
+    "define": 3,
+    "values": 3,
+    "data": 2,
+    "drop": 4,
+    "copy": 4,
+    "list": 1,
+    "dir": 3,
+}
+
+
+@command("label", summary="label variable, define, values, data, copy, drop, list", raw=True)
+def label(session: Session, call: CommandCall) -> None:
+    """`label variable x "…"`, `label define name 1 "…" …`, `label values x name`."""
+    word, _, rest = call.text.strip().partition(" ")
+    kind = next((one for one, least in _KINDS.items() if _short(word, one, least)), None)
+    if kind is None:
+        raise UnsupportedError(f"label {word}")
+    if session.trace.touched and kind in ("variable", "define", "data"):
+        raise DoError("a label may not hold single values of the data", code=198)
+    if kind in ("list", "dir"):
+        _list(session, rest)
+    else:
+        _DO[kind](session, rest.strip())
+
+
+def _short(word: str, full: str, least: int) -> bool:
+    return len(word) >= least and full.startswith(word)
+
+
+def _variable(session: Session, text: str) -> None:
+    name, _, label_text = text.partition(" ")
+    full = session.data.full(name)
+    words = words_of(label_text)
+    if len(words) > 1:
+        raise DoError("invalid syntax of label variable", code=198)
+    variable = session.data.variables[full]
+    session.data.variables[full] = replace(variable, label=words[0] if words else "")
+
+
+def _define(session: Session, text: str) -> None:
+    before, _, options = text.rpartition(",") if _has_options(text) else (text, "", "")
+    given = set(options.split())
+    if not given <= {"add", "modify", "replace", "nofix"}:
+        raise UnsupportedError("an option of label define")
+    words = words_of(before)
+    if len(words) < 3 or len(words) % 2 == 0:
+        raise DoError("invalid syntax of label define", code=198)
+    name, texts = words[0], {}
+    for number, label_text in zip(words[1::2], words[2::2], strict=True):
+        texts[_number(number)] = label_text
+    known = session.data.value_labels.get(name)
+    if known is not None and not given & {"add", "modify", "replace"}:
+        raise DoError(f"label {name} already defined", code=110)
+    if known is not None and "add" in given and set(texts) & set(known):
+        raise DoError("a value is labelled already", code=180)
+    base = {} if known is None or "replace" in given else known
+    session.data.value_labels[name] = {**base, **texts}
+
+
+def _has_options(text: str) -> bool:
+    return bool(re.search(r",\s*(?:(?:add|modify|replace|nofix)\s*)+\Z", text))
+
+
+def _number(text: str) -> float:
+    code = code_of(text)
+    if code is not None:
+        return code
+    number, (low, high) = number_of_text(text), WHOLE["long"]
+    if number is None or not low <= number <= high or number != int(number):
+        raise DoError("invalid syntax of label define", code=198)
+    return number
+
+
+def _values(session: Session, text: str) -> None:
+    words = text.split(",")[0].split()
+    if not words:
+        raise DoError("invalid syntax of label values", code=198)
+    if len(words) == 1:
+        # One name alone takes the label off.
+        words = [*words, "."]
+    *names, label_name = words
+    for name in session.data.listed(" ".join(names)):
+        variable = session.data.variables[name]
+        if variable.is_text:
+            raise DoError("may not label strings", code=181)
+        kept = "" if label_name == "." else label_name
+        session.data.variables[name] = replace(variable, value_label=kept)
+
+
+def _data(session: Session, text: str) -> None:
+    words = words_of(text)
+    session.data.label = words[0] if words else ""
+
+
+def _drop(session: Session, text: str) -> None:
+    names = list(session.data.value_labels) if text.strip() == "_all" else text.split()
+    for name in names:
+        if name not in session.data.value_labels:
+            raise DoError(f"value label {name} not found", code=111)
+        del session.data.value_labels[name]
+
+
+def _list(session: Session, text: str) -> None:
+    """Labels that the do-file or the data define are no values of records."""
+    session.trace.touch("shape" in session.trace.whole)
+    if session.trace.touched:
+        reason = "single values of the data decided which labels there are"
+        session.withhold("label list", "single-value", reason)
+        return
+    for name in text.split() or sorted(session.data.value_labels):
+        texts = session.data.value_labels.get(name)
+        if texts is None:
+            raise DoError(f"value label {name} not found", code=111)
+        if name in session.trace.labels:
+            session.withhold("label list", "single-value", "the labels are texts of the data")
+            continue
+        session.write(f"{name}:")
+        for number, label_text in sorted(texts.items()):
+            session.write(f"{number:>12g} {label_text}")
+
+
+def _copy(session: Session, text: str) -> None:
+    before, _, options = text.partition(",")
+    words = before.split()
+    known = session.data.value_labels
+    if len(words) != 2 or options.strip() not in ("", "replace", "modify"):
+        raise DoError("invalid syntax of label copy", code=198)
+    if words[0] not in known:
+        raise DoError(f"value label {words[0]} not found", code=111)
+    if words[1] in known and not options.strip():
+        raise DoError(f"label {words[1]} already defined", code=110)
+    base = known.get(words[1], {}) if options.strip() == "modify" else {}
+    known[words[1]] = {**base, **known[words[0]]}
+    if words[0] in session.trace.labels:
+        session.trace.labels.add(words[1])
+
+
+@command("numlabel", summary="put numbers before the texts of value labels",
+         options="Add Remove", layout="force")  # fmt: skip
+def number_labels(session: Session, call: CommandCall) -> None:
+    """`numlabel [names], add` or `remove`."""
+    if call.has("add") == call.has("remove"):
+        raise DoError("give one of add and remove", code=198)
+    known = session.data.value_labels
+    for name in call.head.split() or list(known):
+        if name not in known:
+            raise DoError(f"value label {name} not found", code=111)
+        if call.has("add"):
+            known[name] = {value: f"{value:g}. {text}" if value < MISSING else text
+                           for value, text in known[name].items()}  # fmt: skip
+        else:
+            known[name] = {value: text.removeprefix(f"{value:g}. ")
+                           for value, text in known[name].items()}  # fmt: skip
+
+
+_DO = {
+    "variable": _variable,
+    "define": _define,
+    "values": _values,
+    "data": _data,
+    "drop": _drop,
+    "copy": _copy,
+}
+
+
+@command("format", summary="display format of variables", raw=True)
+def layout(session: Session, call: CommandCall) -> None:
+    """`format varlist %fmt`."""
+    words = call.text.split()
+    formats = [word for word in words if word.startswith("%")]
+    if len(formats) != 1 or not (is_format(formats[0]) or re.match(r"%-?\d+s\Z", formats[0])):
+        raise DoError("invalid display format", code=120)
+    names = session.data.listed(" ".join(word for word in words if not word.startswith("%")))
+    for name in names:
+        variable = session.data.variables[name]
+        if variable.is_text != formats[0].endswith("s"):
+            raise DoError("invalid display format", code=120)
+        session.data.variables[name] = replace(variable, layout=formats[0])
+
+
+_WIDTH = 78
+
+
+@command("describe", summary="names, types, formats and labels",
+         options="Short Simple", layout="Fullnames Numbers Detail", idle="VARList",
+         group="output")  # fmt: skip
+def describe(session: Session, call: CommandCall) -> None:
+    """`describe [varlist] [, short simple]`."""
+    if call.using is not None:
+        raise UnsupportedError("describe using")
+    data = session.data
+    names = data.listed(call.head) if call.head else list(data.variables)
+    count = all_records(session)
+    lines: list[str] = []
+    if call.has("simple"):
+        lines = _filled(names)
+    else:
+        if not call.head:
+            title = f"{' ':>4}{data.label}" if data.label else ""
+            lines = ["Contains data", f"{'Observations:':<14}{count:>12}{title}",
+                     f"{'Variables:':<14}{len(data.variables):>12}"]  # fmt: skip
+        if not call.has("short"):
+            lines += _table(session, names)
+        lines.append(f"Sorted by: {' '.join(data.sorted_by)}")
+    small = count == "." and not call.head
+    check = Check(
+        rule="minimum",
+        verdict=CheckVerdict.fail if small else CheckVerdict.passed,
+        reason="the number of observations is too small" if small else "names and labels",
+    )
+    session.show(SafeResult(command="describe", shown="\n".join(lines), checks=[check]))
+    safe = {"k": float(len(data.variables))}
+    if count != ".":
+        safe["N"] = float(data.rows)
+    session.store("r", {"N": float(data.rows), "varlist": " ".join(names)}, safe=safe)
+
+
+def _table(session: Session, names: list[str]) -> list[str]:
+    rule = "-" * _WIDTH
+    heads = ("Variable", "Storage", "Display", "Value", ""), (
+        "name", "type", "format", "label", "Variable label")  # fmt: skip
+    lines = [rule, *("{:<16}{:<10}{:<12}{:<14}{}".format(*one).rstrip() for one in heads), rule]
+    for name in names:
+        one = session.data.variables[name]
+        sized = name in session.trace.sized
+        kind, layout = (".", one.layout or ".") if sized else (one.kind, one.format)
+        lines.append(f"{name:<16}{kind:<10}{layout:<12}{one.value_label:<14}{one.label}".rstrip())
+    return [*lines, rule]
+
+
+def _filled(names: list[str]) -> list[str]:
+    """Names in lines."""
+    lines, line = [], ""
+    for name in names:
+        if line and len(line) + len(name) + 2 > _WIDTH:
+            lines.append(line)
+            line = ""
+        line = f"{line}  {name}" if line else name
+    return [*lines, line] if line else lines
+
+
+@command("ds", summary="names of variables, also by type or label",
+         options="has() not()? Alpha INSEnsitive", layout="Detail Varwidth() Skip() Indent()",
+         group="output")  # fmt: skip
+def names_only(session: Session, call: CommandCall) -> None:
+    """`ds [varlist] [, has(type numeric) not(type string) not]`; stores r(varlist)."""
+    data = session.data
+    names = data.listed(call.head) if call.head else list(data.variables)
+    case = not call.has("insensitive")
+    if call.has("has"):
+        given = str(call.argument("has"))
+        names = [one for one in names if _has(session, one, given, case=case)]
+    if call.argument("not") is not None:
+        given = str(call.argument("not"))
+        names = [one for one in names if not _has(session, one, given, case=case)]
+    elif call.has("not"):
+        names = [one for one in data.variables if one not in names]
+    if call.has("alpha"):
+        names.sort()
+    session.write("\n".join(_filled(names)))
+    _store_names(session, names)
+
+
+def _store_names(session: Session, names: list[str]) -> None:
+    from discreet_fire.runners.builtin.state.session import StoredResult
+
+    session.stored["r"] = {"varlist": StoredResult(" ".join(names), safe=True)}
+
+
+def _has(session: Session, name: str, text: str, *, case: bool) -> bool:
+    """Whether a variable has what is asked for: a type, label, format."""
+    kind, _, wanted = text.strip().partition(" ")
+    variable, words = session.data.variables[name], words_of(wanted) or ["*"]
+    session.trace.touch(name in session.trace.sized)
+    if kind.startswith("t"):
+        return any(_is_type(variable, word) for word in words)
+    held = {"varl": variable.label, "vall": variable.value_label, "form": variable.format}
+    value = next((known for least, known in held.items() if kind.startswith(least)), None)
+    if value is None:
+        raise UnsupportedError(f"ds with has({kind})")
+    if not case:
+        value, words = value.lower(), [word.lower() for word in words]
+    return bool(value) and any(fnmatchcase(value, word) for word in words)
+
+
+def _is_type(variable: DataVariable, word: str) -> bool:
+    if word == "numeric":
+        return not variable.is_text
+    if word == "string":
+        return variable.is_text
+    return variable.kind == word
+
+
+@command("lookfor", summary="variables whose name or label holds a word", raw=True,
+         group="output")  # fmt: skip
+def look_for(session: Session, call: CommandCall) -> None:
+    """`lookfor word …`."""
+    words = [word.lower() for word in re.findall(r'"([^"]*)"|(\S+)', call.text) for word in word]
+    words = [word for word in words if word]
+    found = [
+        name
+        for name, one in session.data.variables.items()
+        if any(word in name.lower() or word in one.label.lower() for word in words)
+    ]
+    if found:
+        session.write("\n".join(_table(session, found)))
+    _store_names(session, found)
+
+
+@command("compress", summary="the smallest storage types", idle="noCoalesce")
+def compress(session: Session, call: CommandCall) -> None:
+    """`compress [varlist]`."""
+    data = session.data
+    for name in data.listed(call.head) if call.head else list(data.variables):
+        one = data.variables[name]
+        kind = text_kind(one.values) if one.is_text else _smaller(one)
+        if kind != one.kind:
+            data.variables[name] = replace(one, kind=kind)
+    session.write("  (types are as small as the values allow; which, is not shown)")
+
+
+def _smaller(one: DataVariable) -> str:
+    """The smallest type of the same precision; doubles become floats never."""
+    kinds = [*WHOLE, "float", "double"]
+    kind = smallest_type(np.asarray(one.values, dtype=np.float64))
+    if kind == "float" and one.kind != "float":
+        return one.kind
+    return kind if kinds.index(kind) < kinds.index(one.kind) else one.kind
+
+
+@command("recast", summary="another storage type", options="force")
+def recast(session: Session, call: CommandCall) -> None:
+    """`recast type varlist [, force]`; without force nothing is lost."""
+    kind, _, listed = call.head.partition(" ")
+    for name in session.data.listed(listed):
+        one = session.data.variables[name]
+        if one.is_text != kind.startswith("str"):
+            raise DoError("type mismatch", code=109)
+        if one.is_text:
+            values, lost = _recast_text(one, kind)
+        else:
+            if kind not in (*WHOLE, "float", "double"):
+                raise DoError("invalid type", code=198)
+            values, lost = _recast_number(one, kind)
+        if lost and not call.has("force"):
+            session.trace.sized.add(name)
+            continue
+        session.data.put(name, replace(one, values=values, kind=kind))
+        session.trace.sized.add(name)
+    if not call.has("force"):
+        session.write("  (recast where no value changes)")
+
+
+def _recast_text(one: DataVariable, kind: str) -> tuple[Any, bool]:
+    width = text_width(kind)
+    if width is None:
+        raise DoError("invalid type", code=198)
+    values = one.values.copy()
+    values[:] = [text.encode()[:width].decode("utf-8", "ignore") for text in one.values]
+    return values, bool((values != one.values).any())
+
+
+def _recast_number(one: DataVariable, kind: str) -> tuple[FloatArray, bool]:
+    old = np.asarray(one.values, dtype=np.float64)
+    values = limited(old, kind)
+    return values, bool((values != old).any())
+
+
+@command("note", summary="notes are not kept", raw=True)
+def note(session: Session, call: CommandCall) -> None:
+    """`note: text`: has no effect."""
+
+
+@command("misstable", summary="numbers of missing values", options="all", group="output")
+def missing_table(session: Session, call: CommandCall) -> None:
+    """`misstable summarize [varlist] [if] [in]`: missing values of numeric variables."""
+    from discreet_fire.runners.builtin.samples import selected
+
+    kind, _, rest = call.head.partition(" ")
+    if not (len(kind) >= 3 and "summarize".startswith(kind)):
+        raise UnsupportedError(f"misstable {kind}")
+    data, mask = session.data, selected(session, call)
+    names = data.listed(rest) if rest.strip() else list(data.variables)
+    lines = [f"{'Variable':<20} {'Missing':>12} {'Known':>12}", "-" * 46]
+    small = False
+    for name in names:
+        if data.variables[name].is_text:
+            continue
+        missing = missing_values(data.variables[name])
+        gone = affected(session, mask & missing)
+        texts = [count_text(session, one) for one in (gone, affected(session, mask & ~missing))]
+        hidden = "." in texts or not (session.trace.plain or gone.records)
+        if hidden or gone.records or call.has("all"):
+            small |= hidden
+            texts = [".", "."] if hidden else texts
+            lines.append(f"{name:<20} {texts[0]:>12} {texts[1]:>12}")
+    verdict = CheckVerdict.fail if small else CheckVerdict.passed
+    reason = "numbers of cases are too small" if small else "numbers of cases"
+    check = Check(rule="minimum", verdict=verdict, reason=reason)
+    session.show(SafeResult(command="misstable", shown="\n".join(lines), checks=[check]))

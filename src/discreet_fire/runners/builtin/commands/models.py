@@ -1,0 +1,597 @@
+"""Models and their results: `regress`, `logit`, `utest`, `predict`, `estimates`, `esttab` …
+
+In: calls. Out: safe tables of coefficients in the log; the model for later commands, models kept
+by name, tables of coefficients that were shown. Of a model that is withheld nothing is kept but
+its sample. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray
+from discreet_fire import statistics
+from discreet_fire.runners.builtin.data.dataset import DataVariable
+from discreet_fire.runners.builtin.disclosure.record_counts import missing_made
+from discreet_fire.runners.builtin.disclosure.units import few
+from discreet_fire.runners.builtin.fitted_models import (
+    SAMPLE,
+    FittedModel,
+    ModelTerms,
+    check_factors,
+    keep_sample,
+    terms_of,
+)
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.values import MISSING, limited
+from discreet_fire.runners.builtin.names import one_value
+from discreet_fire.runners.builtin.registry import command
+from discreet_fire.runners.builtin.samples import (
+    ChosenRecords,
+    choose,
+    quotes_single_values,
+    run_safely,
+    selected,
+    show,
+)
+from discreet_fire.runners.builtin.state.session import WITHHELD, StoredResult
+from discreet_fire.statistics.layout import Grid, general
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.state.session import Session
+
+__all__ = ["noted"]
+
+_Fit = Callable[..., SafeResult]
+_TYPES = ("byte", "int", "long", "float", "double")
+#: Groups of `by` whose models are withheld together have at least so many observations.
+_TOGETHER = 20
+
+
+@command(
+    "regress",
+    summary="linear regression",
+    options="Robust CLuster() vce() noConstant Level()",
+    layout="noHEader",
+    by=True,
+    weights="aweight fweight pweight",
+    group="models",
+)
+def regress(session: Session, call: CommandCall) -> None:
+    """`[by …:] regress y [terms] [if] [in] [weight] [, robust vce(cluster x) noconstant]`."""
+    _model(session, call, statistics.regress, "aweight")
+
+
+_BINARY = "Robust CLuster() vce() noConstant Level()"
+
+
+@command("probit", summary="a probit model of an outcome that is 0 or not", options=_BINARY,
+         idle="NOLOG", by=True, weights="fweight pweight", group="models")  # fmt: skip
+@command("logistic", summary="a logit model with odds ratios", options=_BINARY,
+         idle="NOLOG OR", by=True, weights="fweight pweight", group="models")  # fmt: skip
+@command("logit", summary="a logit model of an outcome that is 0 or not", options=f"{_BINARY} OR",
+         idle="NOLOG", by=True, weights="fweight pweight", group="models")  # fmt: skip
+def binary(session: Session, call: CommandCall) -> None:
+    """`logit y [terms] [, or vce(…)]`, `probit …`, `logistic …`."""
+    fit = statistics.probit if call.name == "probit" else statistics.logit
+    _model(session, call, fit, "fweight")
+
+
+@command(
+    "utest",
+    summary="test for a U shape of a variable and its square",
+    options="MIN() MAX()",
+    group="models",
+)
+def utest(session: Session, call: CommandCall) -> None:
+    """`utest x x2`: after `regress y x x2 …`; refitted with the square of x itself."""
+    if quotes_single_values(session, call, "min", "max"):
+        return
+    model = session.model
+    names = session.data.listed(call.head)
+    if model is None or model.command != "regress":
+        raise DoError("utest needs the results of regress", code=301)
+    if len(names) != 2:
+        raise DoError("utest takes a variable and its square", code=102)
+    sample = model.sample
+    if sample is None:
+        raise DoError("the sample of the last model is no longer in the data", code=301)
+    rows = sample == 1
+    first, second = (session.data.variables[name].values[rows] for name in names)
+    unlike = rows.copy()
+    unlike[rows] = ~np.isclose(second, first * first, rtol=1e-6)
+    if unlike.any():
+        error = UnsupportedError("utest with a second variable that is not the square of the first")
+        error.untold = few(session, unlike)
+        raise error
+    controls = [word for word in model.terms.words[1:] if word not in names]
+    if model.terms.shifted:
+        raise UnsupportedError("utest with lagged variables")
+    if "[" in model.result.command or "vce(" in model.result.command:
+        raise UnsupportedError("utest after weights or other standard errors")
+    chosen = choose(session, call, model.terms.needed, mask=rows)
+    interval = None
+    if call.has("min") and call.has("max"):
+        interval = call.number("min", 0.0), call.number("max", 0.0)
+    result = run_safely(
+        session,
+        "utest",
+        lambda: statistics.utest(
+            chosen.frame,
+            model.outcome,
+            names[0],
+            controls,
+            interval=interval,
+            limits=session.limits,
+            entity=chosen.entity,
+        ),
+    )
+    if result is not None:
+        show(session, result, chosen, model.terms.needed)
+        session.store("r", {}, safe=result.stored)
+
+
+def _model(session: Session, call: CommandCall, fit: _Fit, default: str) -> None:
+    words = call.head.split(None, 1)
+    if not words:
+        raise DoError("varlist required", code=100)
+    if words[0].startswith("("):
+        raise UnsupportedError(f"several equations with {call.name}")
+    terms = terms_of(session, call.head)
+    outcome, *right = terms.words
+    if "#" in outcome or outcome.startswith(("i.", "ib")):
+        raise DoError("the outcome may not be a factor variable", code=198)
+    outcome = outcome.removeprefix("c.")
+    if quotes_single_values(session, call, "level"):
+        return
+    options = _options(session, call, default)
+    used = selected(session, call)
+    if call.groups is not None:
+        _by_groups(session, call, fit, (terms, outcome, right), options, used)
+        return
+    chosen, result = _fitted(session, call, fit, (terms, outcome, right), options, used)
+    _keep(session, call, terms, outcome, chosen, result)
+    if result is not None:
+        _show(session, call, chosen, terms, result)
+
+
+_Parts = tuple[ModelTerms, str, list[str]]
+
+
+def _fitted(
+    session: Session,
+    call: CommandCall,
+    fit: _Fit,
+    parts: _Parts,
+    options: dict[str, Any],
+    rows: BoolArray,
+) -> tuple[ChosenRecords, SafeResult | None]:
+    """Fit a safe model to some observations."""
+    terms, outcome, right = parts
+    check_factors(session, right, rows)
+    cluster = options.get("cluster")
+    names = [*terms.needed, *([cluster] if cluster else [])]
+    default = "fweight" if fit is not statistics.regress else "aweight"
+    chosen = choose(session, call, names, more=terms.more, default=default, repeat=False, mask=rows)
+    extra = {"weights": chosen.weights} if chosen.weights else {}
+    result = run_safely(
+        session,
+        call.name,
+        lambda: fit(
+            chosen.frame,
+            outcome,
+            right,
+            limits=session.limits,
+            entity=chosen.entity,
+            earlier=session.fitted[-50:],
+            **extra,
+            **options,
+        ),
+    )
+    if result is not None:
+        text = re.sub(r"\[(\w+)=[^\]]*\]", r"[\1=…]", result.command)
+        result = replace(result, command=text)
+    return chosen, result
+
+
+def _options(session: Session, call: CommandCall, default: str) -> dict[str, Any]:
+    """Options of a safe model."""
+    found: dict[str, Any] = {"robust": call.has("robust"), "constant": not call.has("noconstant")}
+    cluster = call.argument("cluster")
+    vce = (call.argument("vce") or "").split()
+    if vce and vce[0] in ("cl", "clu", "clus", "clust", "cluste", "cluster"):
+        cluster = " ".join(vce[1:])
+    elif vce and vce[0] in ("r", "ro", "rob", "robu", "robus", "robust"):
+        found["robust"] = True
+    elif vce and vce[0] not in ("ols", "oim"):
+        raise UnsupportedError(f"vce({vce[0]}) of {call.name}")
+    if cluster is not None:
+        names = session.data.listed(cluster)
+        if len(names) != 1:
+            raise DoError("one variable makes clusters", code=198)
+        found["cluster"] = names[0]
+    if call.has("level"):
+        found["level"] = call.number("level", 95.0)
+    if call.weight is not None:
+        kind = call.weight.kind if call.weight.kind != "weight" else default
+        found["weight_kind"] = kind
+    return found
+
+
+def _keep(
+    session: Session,
+    call: CommandCall,
+    terms: ModelTerms,
+    outcome: str,
+    chosen: ChosenRecords,
+    result: SafeResult | None,
+) -> None:
+    """Keep a model for later commands, with its sample."""
+    rows = chosen.mask.copy()
+    for name in {*terms.needed}:
+        if name not in {one for _, one in terms.shifted.values()}:
+            rows &= session.data.variables[name].values < MISSING
+    for values in terms.more.values():
+        rows &= values < MISSING
+    keep_sample(session, SAMPLE, rows)
+    session.model = None
+    if result is None:
+        session.store("e", {})
+        return
+    session.fitted.append(result)
+    session.model = FittedModel.of(session, call.name, outcome, terms, result, SAMPLE)
+    session.store("e", {"N": float(rows.sum())}, safe=result.stored)
+    session.stored["e"]["cmd"] = StoredResult(call.name, safe=True)
+    session.stored["e"]["depvar"] = StoredResult(outcome, safe=True)
+
+
+def _show(
+    session: Session,
+    call: CommandCall,
+    chosen: ChosenRecords,
+    terms: ModelTerms,
+    result: SafeResult,
+) -> None:
+    """Show a model; nothing of it may be used if it is not shown."""
+    odds = call.name == "logistic" or call.has("or")
+    if odds and "values" in result.evidence:
+        result = replace(result, shown=f"{result.shown}\n\n{_odds(result)}")
+    if not show(session, result, chosen, terms.needed):
+        session.model = None
+        session.store("e", {})
+
+
+def _odds(result: SafeResult) -> str:
+    """Odds ratios of a logit model."""
+    assert result.frame is not None
+    rows = []
+    for row in result.frame.filter(result.frame["coefficient"].is_not_null()).to_dicts():
+        ratio = float(np.exp(row["coefficient"]))
+        error = ratio * row["std_err"] if row["std_err"] is not None else None
+        ends = [None if row[end] is None else float(np.exp(row[end])) for end in ("low", "high")]
+        rows.append((row["term"], [general(one) for one in (ratio, error, *ends)]))
+    heads = ["Odds ratio", "Std. err.", "[conf.", "interval]"]
+    return str(Grid(stub="", heads=heads, blocks=[rows]))
+
+
+def _by_groups(
+    session: Session,
+    call: CommandCall,
+    fit: _Fit,
+    parts: _Parts,
+    options: dict[str, Any],
+    used: BoolArray,
+) -> None:
+    """`by …:` one model for each group.
+
+    Where models are withheld, so are others, until those withheld are enough together: the
+    moments of one group are those of all less those of the others.
+    """
+    assert call.groups is not None
+    starts = call.groups.starts
+    fitted: list[tuple[str, ChosenRecords, SafeResult | None]] = []
+    for first, end in itertools.pairwise(starts):
+        rows = np.zeros(session.data.rows, dtype=np.bool_)
+        rows[first:end] = used[first:end]
+        try:
+            chosen, result = _fitted(session, call, fit, parts, options, rows)
+        except DoError as error:
+            if error.rc != 2000:
+                raise
+            continue
+        fitted.append((_title(session, call.by, int(first), chosen), chosen, result))
+        if result is not None:
+            session.fitted.append(result)
+    hidden = _hidden(fitted)
+    if any(title == WITHHELD for title, _, _ in fitted):
+        # One line for all of them: how many there are may hang on what one person has.
+        session.write("\n-> groups of few")
+        session.withhold(call.name, "minimum", "groups are of too few cases")
+    for at, (title, chosen, result) in enumerate(fitted):
+        if title == WITHHELD:
+            continue
+        session.write(f"\n-> {title}")
+        if result is None:
+            continue
+        if at in hidden and "values" in result.evidence:
+            reason = "with it, the model of another group could be worked out"
+            session.withhold(result.command, "secondary", reason)
+        else:
+            _show(session, call, chosen, parts[0], result)
+    session.model = None
+    session.store("e", {})
+
+
+def _hidden(fitted: Sequence[tuple[str, ChosenRecords, SafeResult | None]]) -> set[int]:
+    hidden = {
+        at
+        for at, (_, _, result) in enumerate(fitted)
+        if result is None or "values" not in result.evidence
+    }
+    if not hidden:
+        return hidden
+    sizes = [chosen.frame.height for _, chosen, _ in fitted]
+    left = sorted((size, at) for at, size in enumerate(sizes) if at not in hidden)
+    while left and (len(hidden) < 2 or sum(sizes[at] for at in hidden) < _TOGETHER):
+        hidden.add(left.pop(0)[1])
+    return hidden
+
+
+def _title(session: Session, names: Sequence[str], row: int, chosen: ChosenRecords) -> str:
+    """The name of a group; not of a group of few, which are known by it."""
+    entity = chosen.entity
+    cases = chosen.frame.height if entity is None else chosen.frame[entity].n_unique()
+    if cases < session.limits.minimum:
+        return WITHHELD
+    parts = []
+    for name in names:
+        value = session.data.variables[name].values[row]
+        text = value if isinstance(value, str) else "." if value >= MISSING else f"{value:g}"
+        parts.append(f"{name} = {text}")
+    return ", ".join(parts)
+
+
+@command(
+    "predict",
+    summary="a variable from the last model; it is never listed",
+    options="XB Residuals STDP PR",
+    group="models",
+)
+def predict(session: Session, call: CommandCall) -> None:
+    """`predict [type] name [if] [in] [, xb residuals stdp pr]`."""
+    words = call.head.split()
+    kind = words.pop(0) if words and words[0] in _TYPES else "float"
+    if len(words) != 1:
+        raise DoError("predict takes one new variable", code=198)
+    name = words[0]
+    session.data.check_new(name)
+    model = session.model
+    if model is None:
+        raise DoError("last estimates not found", code=301)
+    binary_model = model.command != "regress"
+    asked = [word for word in ("xb", "residuals", "stdp", "pr") if call.has(word)]
+    if len(asked) > 1:
+        raise DoError("only one statistic may be specified", code=198)
+    what = asked[0] if asked else "pr" if binary_model else "xb"
+    if (what == "pr") != binary_model and what in ("pr", "residuals"):
+        raise UnsupportedError(f"predict, {what} after {model.command}")
+    values = _predicted(session, model, what)
+    rows = selected(session, call)
+    column = np.where(rows & np.isfinite(values), values, MISSING)
+    variable = DataVariable(limited(column, kind), kind)
+    session.data.put(name, variable)
+    session.derive(name, [model.outcome, *model.terms.needed])
+    missing_made(session, variable.values >= MISSING)
+
+
+def _predicted(session: Session, model: FittedModel, what: str) -> FloatArray:
+    if what == "stdp":
+        _, covariance = model.fitted()
+        columns = model.columns()
+        squares = np.einsum("ij,jk,ik->i", columns, covariance, columns)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)), dtype=np.float64)
+    linear = model.linear()
+    if what == "pr":
+        if model.command == "probit":
+            from math import erf, sqrt
+
+            shares = [0.5 * (1 + erf(one / sqrt(2))) for one in linear.tolist()]
+            return np.array(shares, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            return np.asarray(1.0 / (1.0 + np.exp(-linear)), dtype=np.float64)
+    if what == "residuals":
+        name = model.outcome
+        if name in model.terms.shifted:
+            raise UnsupportedError("residuals of a lagged outcome")
+        values = session.data.named(name).values
+        return np.asarray(np.where(values >= MISSING, np.nan, values) - linear, dtype=np.float64)
+    return linear
+
+
+def noted(command: str, shown: str, stored: dict[str, float]) -> SafeResult:
+    """Something worked out from coefficients that were shown."""
+    check = Check(rule="model", verdict=CheckVerdict.passed, reason="from a model that is shown")
+    return SafeResult(command=command, shown=shown, stored=stored, checks=[check])
+
+
+_SHOWN = ("N", "r2", "r2_p", "ll", "N_clust")
+_STORED = re.compile(r"e\((b|V)\)\Z")
+
+
+@command(
+    "estimates",
+    summary="keep models by name: store, restore, drop, clear, dir, table",
+    raw=True,
+    group="models",
+)
+def estimates(session: Session, call: CommandCall) -> None:
+    """`estimates store name`, `restore`, `drop`, `clear`, `table [names]`."""
+    words = call.text.split(",")[0].split()
+    what, names = (words[0], words[1:]) if words else ("", [])
+    if what in ("store", "sto"):
+        if len(names) != 1:
+            raise DoError("estimates store takes a name", code=198)
+        _store(session, names[0])
+    elif what in ("restore", "res"):
+        _restore(session, names)
+    elif what == "clear" or (what == "drop" and names == ["_all"]):
+        session.estimates.clear()
+    elif what == "drop":
+        for name in names:
+            session.estimates.pop(name, None)
+    elif what in ("table", "tab"):
+        _table(session, names, "estimates table")
+    else:
+        raise UnsupportedError(f"estimates {what}")
+
+
+def _store(session: Session, name: str) -> None:
+    if session.trace.touched:
+        raise UnsupportedError("a name that holds single values of the data")
+    if session.model is None:
+        raise DoError("last estimates not found", code=301)
+    key = f"sample of {name}"
+    session.data.hidden[key] = session.data.hidden[SAMPLE]
+    stored = dict(session.stored["e"])
+    session.estimates[name] = (replace(session.model, key=key), stored)
+
+
+def _restore(session: Session, names: list[str]) -> None:
+    if len(names) != 1 or names[0] not in session.estimates:
+        raise DoError("estimation result not found", code=111)
+    model, stored = session.estimates[names[0]]
+    session.model = model
+    session.stored["e"] = dict(stored)
+
+
+def _table(session: Session, names: list[str], command_name: str) -> None:
+    """Coefficients and standard errors of models side by side."""
+    wanted: dict[str, tuple[FittedModel, dict[str, StoredResult]]] = {}
+    stored = list(session.estimates) if command_name == "esttab" else []
+    for name in names or stored or ["."]:
+        if name == ".":
+            wanted |= _active(session)
+        elif name in ("*", "_all"):
+            wanted |= session.estimates
+        elif name in session.estimates:
+            wanted[name] = session.estimates[name]
+        else:
+            raise DoError("estimation result not found", code=111)
+    if not wanted:
+        raise DoError("no estimation results are stored", code=301)
+    labels: dict[str, None] = {}
+    for model, _ in wanted.values():
+        labels |= dict.fromkeys(label for label in model.labels if label != "_cons")
+    rows = []
+    for label in [*labels, "_cons"]:
+        pairs = [_pair(model, label) for model, _ in wanted.values()]
+        rows.append((label, [general(value) if value is not None else "" for value, _ in pairs]))
+        rows.append(
+            ("", [f"({general(error)})" if error is not None else "" for _, error in pairs])
+        )
+    more = []
+    for name in _SHOWN:
+        cells = [stored.get(name) for _, stored in wanted.values()]
+        if any(cell is not None and cell.safe for cell in cells):
+            more.append((name, [_cell(cell) for cell in cells]))
+    grid = Grid(stub="", heads=list(wanted), blocks=[rows, more] if more else [rows])
+    session.show(noted(command_name, str(grid), {}))
+
+
+def _active(session: Session) -> dict[str, tuple[FittedModel, dict[str, StoredResult]]]:
+    """The last model, where there is one."""
+    model: FittedModel | None = session.model
+    return {} if model is None else {"Active": (model, dict(session.stored["e"]))}
+
+
+def _cell(result: StoredResult | None) -> str:
+    if result is None:
+        return ""
+    return general(float(result.value), 10) if result.safe else "."
+
+
+def _pair(model: FittedModel, label: str) -> tuple[float | None, float | None]:
+    if model.values is None or label not in model.labels:
+        return None, None
+    return model.coefficient("b", label), model.coefficient("se", label)
+
+
+@command("eststo", summary="keep the last model; also as a prefix", raw=True, group="models")
+def eststo(session: Session, call: CommandCall) -> None:
+    """`eststo [name]`, `eststo clear`, `eststo: regress …`."""
+    words = call.text.split(",")[0].split()
+    if words == ["clear"]:
+        session.estimates.clear()
+        return
+    _store(session, words[0] if words else f"est{len(session.estimates) + 1}")
+
+
+@command("esttab", summary="table of stored models, as text in the log", raw=True, group="models")
+def esttab(session: Session, call: CommandCall) -> None:
+    """`esttab [names]`; options change nothing of what is shown, `using` is not supported."""
+    words = call.text.split(",")[0].split()
+    if "using" in words:
+        raise UnsupportedError("esttab using")
+    if "," in call.text:
+        session.note("(options of esttab do not change what is shown here)")
+    _table(session, words, "esttab")
+
+
+@command("ereturn sreturn", summary="results are not listed; noted", raw=True, group="refused")
+def ereturn(session: Session, call: CommandCall) -> None:
+    """`ereturn list` is withheld."""
+    if call.text.split(",")[0].split()[:1] not in (["list"], ["li"], ["l"]):
+        raise UnsupportedError(f"{call.name}, but for list")
+    session.withhold(f"{call.name} list", "refused", "stored results may be single values")
+
+
+@command(
+    "matrix",
+    summary="matrices from e(b), e(V), numbers and other matrices; never listed",
+    raw=True,
+    group="program",
+)
+def matrix(session: Session, call: CommandCall) -> None:
+    r"""`matrix A = e(b)`, `= e(V)`, `= (1, 2 \ 3, 4)`, `= B`, `matrix drop A`."""
+    words = call.text.split()
+    if words[:1] in (["list"], ["li"], ["l"], ["dir"]):
+        session.withhold("matrix list", "refused", "matrices may hold single values")
+        return
+    if words[:1] == ["drop"]:
+        for name in words[1:]:
+            session.matrices.pop(name, None)
+        return
+    text = re.sub(r"\A(?:def(?:ine|in|i)?|inp(?:ut|u)?)\s+", "", call.text.strip())
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not sign or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise UnsupportedError("matrix, but for define, drop and list")
+    stored = _STORED.match(value)
+    if stored:
+        session.trace.touch("e()" in session.trace.whole)
+        if session.model is None:
+            raise DoError("last estimates not found", code=301)
+        values, covariance = session.model.fitted()
+        session.matrices[name] = values[None, :] if stored[1] == "b" else covariance
+    elif value in session.matrices:
+        session.matrices[name] = session.matrices[value]
+        session.trace.touched |= value in session.trace.matrices
+    elif value.startswith("(") and value.endswith(")"):
+        session.matrices[name] = _literal(session, value[1:-1])
+    else:
+        raise UnsupportedError("an expression of matrices")
+    session.trace.mark(session.trace.matrices, name)
+
+
+def _literal(session: Session, text: str) -> FloatArray:
+    rows = [[one_value(session, cell) for cell in row.split(",")] for row in text.split("\\")]
+    if len({len(row) for row in rows}) != 1 or any(isinstance(x, str) for r in rows for x in r):
+        raise DoError("conformability error", code=503)
+    return np.array(rows, dtype=np.float64)

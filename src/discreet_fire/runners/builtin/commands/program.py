@@ -1,0 +1,390 @@
+"""Commands of the program itself: macros, settings, `display`, `assert`, what is refused.
+
+In: calls. Out: macros and scalars, temporary names, what programs take and return; the number
+of observations, the seed, the default type; a text in the log, or a note that it is withheld; a
+line and a finding for commands that are not permitted and for pictures; an error of `assert`,
+`isid`, `confirm`, which never says how many or which observations it is about. A setting that
+would change results and is not known stops the run.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.runners.builtin.data.dataset import NAME, missing_values
+from discreet_fire.runners.builtin.disclosure.dependence import codes_of
+from discreet_fire.runners.builtin.disclosure.record_counts import failure, repeated
+from discreet_fire.runners.builtin.language.calls import options_of, split_outside
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.expressions import truth
+from discreet_fire.runners.builtin.language.macros import counted_number
+from discreet_fire.runners.builtin.language.values import MISSING, number_of_text
+from discreet_fire.runners.builtin.macro_expansion import display_text, extended_function, words_of
+from discreet_fire.runners.builtin.names import macro_text, one_value
+from discreet_fire.runners.builtin.registry import command
+from discreet_fire.runners.builtin.samples import selected
+from discreet_fire.runners.builtin.state.session import StoredResult
+from discreet_fire.statistics.layout import refused_line
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.state.session import Session
+
+_MACRO = re.compile(r"(?P<name>\+\+\w+|--\w+|\w+\+\+|\w+--|\w+)(?P<rest>.*)\Z", re.DOTALL)
+
+
+def _set(session: Session, text: str, put: Callable[[str, str], None], old: dict[str, str]) -> None:
+    found = _MACRO.match(text)
+    if not found:
+        raise DoError("invalid syntax of a macro", code=198)
+    name, rest = found["name"], found["rest"].strip()
+    if name.startswith(("++", "--")) or name.endswith(("++", "--")):
+        bare = name.strip("+-")
+        number = counted_number(old.get(bare, "0")) + (1 if "++" in name else -1)
+        put(bare, macro_text(number))
+    elif rest.startswith("="):
+        put(name, macro_text(one_value(session, rest[1:])))
+    elif rest.startswith(":"):
+        put(name, extended_function(session, rest[1:].strip()))
+    else:
+        put(name, _unquoted(rest))
+
+
+def _unquoted(text: str) -> str:
+    if text.startswith('`"') and text.endswith("\"'") and text.find("\"'") == len(text) - 2:
+        return text[2:-2]
+    if text.startswith('"') and text.endswith('"') and text.count('"') == 2:
+        return text[1:-1]
+    return text
+
+
+@command("local", summary="set a local macro", raw=True, group="program")
+def local(session: Session, call: CommandCall) -> None:
+    """`local name text`, `= exp`, `: function`, `++name`."""
+    _set(session, call.text, session.set_local, session.macros().local)
+
+
+@command("global", summary="set a global macro", raw=True, group="program")
+def shared(session: Session, call: CommandCall) -> None:
+    """`global name …`."""
+    _set(session, call.text, session.set_global, session.macros().shared)
+
+
+@command("macro", summary="drop macros", raw=True, group="program")
+def macro(session: Session, call: CommandCall) -> None:
+    """`macro drop`; listing is not supported: macros may hold values of the data."""
+    words = call.text.split()
+    if words[:1] == ["shift"]:
+        seen, before = session.macros().local, session.trace.touched
+        for at in range(1, 1 + len(session.local)):
+            session.trace.touched = before
+            session.set_local(str(at), seen.get(str(at + 1), ""))
+        session.trace.touched = before
+        return
+    if not words or words[0] != "drop":
+        raise UnsupportedError("macro, but for drop and shift")
+    for name in words[1:]:
+        if name == "_all":
+            session.shared.clear()
+        session.shared.pop(name, None)
+        session.local.pop(name.removeprefix("_"), None)
+
+
+@command("scalar", summary="set a scalar", raw=True, group="program")
+def scalar(session: Session, call: CommandCall) -> None:
+    """`scalar [define] name = exp`, `scalar drop`."""
+    words = call.text.split(None, 1)
+    if words and words[0] in ("list", "li", "l", "dir", "di"):
+        session.withhold("scalar list", "single-value", "scalars may hold single values")
+        return
+    if words and words[0] == "drop":
+        for name in " ".join(words[1:]).split():
+            session.scalars.pop(name, None)
+        return
+    text = re.sub(r"\Adef(?:ine|in|i)?\s+", "", call.text.strip())
+    name, sign, expression = text.partition("=")
+    if not sign or not re.fullmatch(r"\w+", name.strip()):
+        raise DoError("invalid syntax of scalar", code=198)
+    session.set_scalar(name.strip(), one_value(session, expression))
+
+
+@command("tempvar tempname tempfile", summary="names for temporary use", raw=True, group="program")
+def temporary(session: Session, call: CommandCall) -> None:
+    """`tempvar`, `tempname` and `tempfile`."""
+    for name in call.text.split():
+        session.set_local(name, session.temporary_name())
+
+
+@command("args", summary="name the words that a program is given", raw=True, group="program")
+def args(session: Session, call: CommandCall) -> None:
+    """`args a b c`."""
+    for number, name in enumerate(call.text.split(), 1):
+        seen, before = session.macros().local, session.trace.touched
+        session.set_local(name, seen.get(str(number), ""))
+        session.trace.touched = before
+
+
+@command("tokenize", summary="split a text into numbered macros", raw=True, group="program")
+def tokenize(session: Session, call: CommandCall) -> None:
+    """`tokenize "text" [, parse("signs")]`; numbered macros beyond the last are emptied."""
+    before, *options = split_outside(call.text, ",")
+    given = options_of(",".join(options))
+    if not given.keys() <= {"parse", "p"}:
+        raise UnsupportedError("an option of tokenize")
+    text = _unquoted(before.strip())
+    signs = _unquoted((given.get("parse") or given.get("p") or '" "').strip())
+    words = words_of(text) if signs == " " else _cut(text, signs)
+    for name in [one for one in session.local if one.isdigit() and int(one) > len(words)]:
+        del session.local[name]
+    for number, word in enumerate(words, 1):
+        session.set_local(str(number), word)
+
+
+def _cut(text: str, signs: str) -> list[str]:
+    """Parts between signs; each sign but a blank is a part itself."""
+    pieces = re.findall(rf"[{re.escape(signs)}]|[^{re.escape(signs)}]+", text)
+    return [piece for piece in pieces if piece != " "]
+
+
+@command("return", summary="give results back from a program", raw=True, group="program")
+def returned(session: Session, call: CommandCall) -> None:
+    """`return scalar name = exp`, `return local name text`, `return add`, `return clear`."""
+    words = call.text.split(None, 1)
+    if not words or words[0] in ("list", "li"):
+        session.withhold("return list", "single-value", "stored results may be single values")
+        return
+    kind, rest = words[0], (words[1] if len(words) > 1 else "")
+    if kind in ("scalar", "sca"):
+        name, _, expression = rest.partition("=")
+        value = one_value(session, expression)
+        session.returned[name.strip()] = StoredResult(value, safe=not session.trace.touched)
+    elif kind in ("local", "loc"):
+        texts: dict[str, str] = {}
+        _set(session, rest, texts.__setitem__, {})
+        for name, text in texts.items():
+            session.returned[name] = StoredResult(text, safe=not session.trace.touched)
+    elif kind == "clear":
+        session.returned.clear()
+    elif kind == "add":
+        session.returned.update(session.stored["r"])
+    else:
+        raise UnsupportedError(f"return {kind}")
+
+
+#: Settings that change nothing here, with their shortest forms.
+_HARMLESS = (
+    ("more", 2), ("matsize", 4), ("maxvar", 4), ("memory", 3), ("scheme", 4), ("linesize", 2),
+    ("rmsg", 3), ("varabbrev", 5), ("pagesize", 3), ("graphics", 1), ("logtype", 4),
+    ("trace", 2), ("tracedepth", 6), ("output", 2), ("processors", 4), ("niceness", 4),
+    ("min_memory", 4), ("max_memory", 4), ("segmentsize", 4), ("dp", 2), ("cformat", 7),
+    ("pformat", 7), ("sformat", 7), ("showbaselevels", 8), ("showemptycells", 9),
+    ("showomitted", 8), ("lstretch", 4), ("maxiter", 4), ("printcolor", 5), ("autotabgraphs", 5),
+    ("fvwrap", 6), ("fvlabel", 7), ("iterlog", 4), ("reventries", 4), ("dockable", 4),
+    ("rng", 3), ("sortseed", 8), ("level", 3), ("httpproxy", 4), ("checksum", 4),
+)  # fmt: skip
+
+
+@command("set", summary="obs, seed, type; others change nothing", raw=True, group="program")
+def setting(session: Session, call: CommandCall) -> None:
+    """`set obs #`, `set seed #`, `set type kind`, `set more off` …"""
+    words = call.text.replace(",", " , ").split()
+    if not words:
+        raise DoError("invalid syntax of set", code=198)
+    name, rest = words[0], " ".join(words[1:]).split(",")[0].strip()
+    if name in ("obs", "ob"):
+        _set_obs(session, rest)
+    elif name in ("seed", "see"):
+        _set_seed(session, rest)
+    elif name in ("type", "typ", "ty"):
+        if rest not in ("byte", "int", "long", "float", "double"):
+            raise DoError("invalid type", code=198)
+        session.settings["type"] = rest
+    elif not any(full.startswith(name) and len(name) >= least for full, least in _HARMLESS):
+        raise UnsupportedError(f"set {name}")
+
+
+def _set_obs(session: Session, text: str) -> None:
+    data = session.data
+    value = one_value(session, text)
+    if session.trace.touched or session.trace.rests(()):
+        raise DoError("the number of observations may not be a value of the data", code=198)
+    if isinstance(value, str) or value >= MISSING or value != int(value):
+        raise DoError("invalid number of observations", code=198)
+    more = int(value) - data.rows
+    if more < 0:
+        raise DoError("the number of observations may not become smaller", code=198)
+    data.grow(more)
+
+
+def _set_seed(session: Session, text: str) -> None:
+    value = one_value(session, text)
+    if session.trace.touched:
+        raise DoError("a seed may not be a value of the data", code=198)
+    if isinstance(value, str) or not 0 <= value < 2**31:
+        raise DoError("invalid seed", code=198)
+    session.draw = np.random.default_rng(int(value))
+
+
+@command("version log cmdlog more about adopath discard sysdir memory update which timer sleep "
+         "pause mark notes query window beep", summary="change nothing here",
+         raw=True, group="program")  # fmt: skip
+def harmless(session: Session, call: CommandCall) -> None:
+    """`version 17`, `log using …`, `log close`, `timer on 1` …: no effect on results."""
+
+
+@command("ssc net adoupdate", summary="refused: nothing is installed", raw=True, group="program")
+def install(session: Session, call: CommandCall) -> None:
+    """Not run: a run loads nothing from elsewhere."""
+    session.note(f"{refused_line(session.limits.language)}: {call.name}")
+    check = Check(rule="refused", verdict=CheckVerdict.fail, reason="nothing is installed in a run")
+    session.remember(SafeResult(command=call.name, shown="", checks=[check]))
+
+
+@command("display", summary="show texts and numbers", raw=True, group="output")
+def display(session: Session, call: CommandCall) -> None:
+    """`display [directive] …`; what rests on single values of the data is withheld."""
+    text = display_text(session, call.text)
+    if session.trace.touched:
+        session.withhold("display", "single-value", "it rests on single values of the data")
+    else:
+        session.write(text)
+
+
+_REFUSED = (
+    "list browse edit inspect stem dotplot shell dataex lv scatter line "
+    "rvfplot rvpplot avplot avplots lvr2plot stripplot spikeplot cdfplot qnorm pnorm quantile "
+    "xtline"
+)
+_PICTURES = "graph twoway"
+
+
+@command(_REFUSED, summary="not permitted; noted, and the run goes on", raw=True, group="refused")
+def refused(session: Session, call: CommandCall) -> None:
+    """Note that a command is not permitted."""
+    reason = Policy.default().verdict(call.name).reason or "it shows single records"
+    session.note(f"{refused_line(session.limits.language)}: {call.name}")
+    check = Check(rule="refused", verdict=CheckVerdict.fail, reason=reason)
+    session.remember(SafeResult(command=call.name, shown="", checks=[check]))
+
+
+@command(_PICTURES, summary="pictures are not drawn; noted", raw=True, group="refused")
+def pictures(session: Session, call: CommandCall) -> None:
+    """Note that a picture is not drawn."""
+    session.note(f"(pictures are not drawn by the runner: {call.name})")
+    reason = "pictures are not drawn; use histogram, which shows classes of enough cases"
+    check = Check(rule="picture", verdict=CheckVerdict.review, reason=reason)
+    session.remember(SafeResult(command=call.name, shown="", checks=[check]))
+
+
+@command("assert", summary="stop unless an expression holds everywhere", by=True,
+         options="rc0", idle="fast")  # fmt: skip
+def assertion(session: Session, call: CommandCall) -> None:
+    """`assert exp [if] [in]`."""
+    mask = selected(session, call)
+    held = truth(call.head, session.scope(call.groups))
+    if session.data.rows == 0:
+        held = np.asarray([truth_of_none(session, call.head)])
+        mask = np.ones(1, dtype=np.bool_)
+    if session.trace.touched:
+        raise DoError("an assertion may not rest on single values of the data", code=198)
+    if not held[mask].all() and not call.has("rc0"):
+        if not session.data.rows:
+            raise DoError("assertion is false", code=9)
+        raise failure(session, mask & ~held, "assertion is false", code=9)
+
+
+def truth_of_none(session: Session, expression: str) -> bool:
+    """Whether an expression holds where there are no data."""
+    from discreet_fire.runners.builtin.names import one_value
+
+    return one_value(session, expression) != 0
+
+
+@command("isid", summary="stop unless variables identify the observations",
+         options="Sort Missok")  # fmt: skip
+def is_id(session: Session, call: CommandCall) -> None:
+    """`isid varlist [, sort missok]`."""
+    data = session.data
+    names = data.listed(call.head)
+    if not names:
+        raise DoError("varlist required", code=100)
+    gaps = np.logical_or.reduce([missing_values(data.variables[one]) for one in names])
+    if gaps.any() and not call.has("missok"):
+        raise failure(session, gaps, "an identifier should never be missing", code=459)
+    codes, count = codes_of(session, names)
+    if count < data.rows:
+        words = "variable" if len(names) == 1 else "variables"
+        what = f"{words} {' '.join(names)} should identify each observation uniquely"
+        raise failure(session, repeated(codes), what, code=459)
+    if call.has("sort"):
+        data.take(data.order_of(names))
+        data.sorted_by = tuple(names)
+
+
+@command("confirm", summary="stop unless names are what is expected", raw=True, group="program")
+def confirm(session: Session, call: CommandCall) -> None:
+    """`confirm [new|numeric|string] variable x`, `confirm number 3`, `confirm file f` …"""
+    before, _, options = call.text.partition(",")
+    exact = "exact" in options
+    session.trace.touch("shape" in session.trace.whole)
+    words = words_of(before)
+    kinds = [one for one in words[:2] if re.fullmatch(_KINDS, one)]
+    rest = words[len(kinds) :]
+    if not kinds:
+        raise DoError("invalid syntax of confirm", code=198)
+    last = kinds[-1]
+    if last.startswith("v"):
+        for name in rest or [""]:
+            _variable(session, name, kinds[0] if len(kinds) > 1 else "", exact=exact)
+    elif last == "file":
+        exists = session.path_of(" ".join(rest)).exists()
+        known = session.path_of(" ".join(rest)) in session.files
+        if (exists or known) == (kinds[0] == "new"):
+            code = 602 if kinds[0] == "new" else 601
+            raise DoError("file already exists" if code == 602 else "file not found", code=code)
+    elif last.startswith("n"):
+        _number(rest, whole=kinds[0].startswith("int"))
+    elif last.startswith("exi"):
+        if not rest:
+            raise DoError("nothing found where something expected", code=6)
+    elif last.startswith("sca"):
+        if not rest or rest[0] not in session.scalars:
+            raise DoError("scalar not found", code=111)
+    else:
+        raise UnsupportedError(f"confirm {last}")
+
+
+_KINDS = (
+    r"new|num(eric)?|str(ing)?|v(a(r(i(a(b(le?)?)?)?)?)?)?|file|integer|number|exi(stence)?|"
+    r"scalar|existing"
+)
+
+
+def _variable(session: Session, name: str, kind: str, *, exact: bool) -> None:
+    if kind == "new":
+        session.data.check_new(name)
+        return
+    if not name:
+        raise DoError("varlist required", code=7)
+    if exact and name not in session.data.variables:
+        raise DoError(f"variable {name} not found", code=111)
+    if not exact and not any(sign in name for sign in "*?~-") and not NAME.match(name):
+        raise DoError(f"{name} invalid name", code=7)
+    for one in session.data.listed(name):
+        session.trace.touch(bool(kind) and one in session.trace.sized)
+        text = session.data.variables[one].is_text
+        if (kind.startswith("num") and text) or (kind.startswith("str") and not text):
+            raise DoError(f"{one} is of another type", code=7)
+
+
+def _number(words: list[str], *, whole: bool) -> None:
+    value = number_of_text(words[0]) if len(words) == 1 else None
+    if value is None or (whole and value != int(value)):
+        raise DoError("a number was expected", code=7)

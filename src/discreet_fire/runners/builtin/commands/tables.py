@@ -1,0 +1,292 @@
+"""Tables: `tabulate`, `tab1`, `tab2`, `table`, `proportion`.
+
+In: calls. Out: safe tables in the log. Value labels stand for values, in their order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet_fire import statistics
+from discreet_fire.runners.builtin.commands.descriptive import variables
+from discreet_fire.runners.builtin.data.dataset import DataVariable
+from discreet_fire.runners.builtin.disclosure.record_counts import check_made
+from discreet_fire.runners.builtin.language.calls import split_outside
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.values import MISSING
+from discreet_fire.runners.builtin.registry import command
+from discreet_fire.runners.builtin.samples import (
+    WEIGHT,
+    ChosenRecords,
+    choose,
+    numeric,
+    run_safely,
+    selected,
+    show,
+)
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.state.session import Session
+
+_PAIRED = "Missing noLabel Row COlumn CEll CHi2"
+_LAYOUT = "noFREQ nokey SORT PLOT"
+_STATISTIC = re.compile(r"\bstat(?:i|is|ist|isti|istic)?\s*\(([^()]*)\)")
+_FREQUENCY = frozenset(("freq", "frequency", "count"))
+
+
+@command(
+    "tabulate",
+    summary="frequencies of one variable, or of two against each other",
+    options=f"{_PAIRED} SUMmarize() GENerate()",
+    layout=f"{_LAYOUT} MEANs STandard OBS noMEANs noSTandard noOBS",
+    by=True,
+    weights="fweight aweight iweight",
+    group="output",
+)
+def tabulate(session: Session, call: CommandCall) -> None:
+    """`tabulate a [b] [if] [in] [weight] [, missing row column cell chi2 generate() …]`."""
+    names = variables(session, call)
+    if len(names) > 2:
+        raise DoError("too many variables specified", code=103)
+    if call.has("summarize"):
+        _summarized(session, call, names)
+    elif call.by:
+        _by_groups(session, call, names)
+    else:
+        _tabulated(session, call, names)
+    if call.has("generate"):
+        _dummies(session, call, names)
+
+
+def _tabulated(session: Session, call: CommandCall, names: Sequence[str]) -> None:
+    groups = [] if call.has("nolabel") else names
+    chosen = choose(session, call, names, groups=groups, default="fweight", repeat=False)
+    missing = call.has("missing")
+    percent = [word for word in ("row", "column", "cell") if call.has(word)]
+    if len(names) == 1 and (percent or call.has("chi2")):
+        raise DoError("row, column, cell and chi2 are for two variables", code=198)
+    if call.weight is not None and call.weight.kind == "aweight":
+        chosen = _to_number(session, chosen, names, missing=missing)
+    result = run_safely(
+        session,
+        "tabulate",
+        lambda: statistics.tabulate(
+            chosen.frame,
+            *names,
+            missing=missing,
+            percent=percent,
+            chi2=call.has("chi2"),
+            limits=session.limits,
+            **chosen.options,
+        ),
+    )
+    shown = result is not None and show(session, result, chosen, names)
+    safe_results = dict(result.stored) if shown and result is not None else {}
+    session.store("r", _counts(session, chosen, names, missing=missing), safe=safe_results)
+
+
+def _to_number(
+    session: Session, chosen: ChosenRecords, names: Sequence[str], *, missing: bool
+) -> ChosenRecords:
+    """Analytic weights that add up to the number of observations of the table."""
+    assert chosen.weight is not None
+    used = np.ones(len(chosen.weight), dtype=np.bool_)
+    for name in [] if missing else names:
+        used &= ~chosen.frame[name].is_null().to_numpy()
+    total = float(chosen.weight[used].sum())
+    factor = float(used.sum()) / total if total else 1.0
+    column = chosen.frame[WEIGHT] * factor
+    return replace(chosen, frame=chosen.frame.with_columns(column))
+
+
+def _counts(
+    session: Session, chosen: ChosenRecords, names: Sequence[str], *, missing: bool
+) -> dict[str, float]:
+    """`r(N)`, `r(r)` and `r(c)`."""
+    frame = session.data.frame(list(names), chosen.mask)
+    known = frame if missing else frame.drop_nulls()
+    found = {"N": float(known.height)}
+    if chosen.weight is not None:
+        kept = np.ones(frame.height, dtype=np.bool_)
+        for name in [] if missing else names:
+            kept &= ~frame[name].is_null().to_numpy()
+        found["N"] = float(chosen.weight[kept].sum())
+    for letter, name in zip("rc", names, strict=False):
+        found[letter] = float(known[name].n_unique())
+    return found
+
+
+def _by_groups(session: Session, call: CommandCall, names: Sequence[str]) -> None:
+    """`by …: tabulate`: all groups in one table, so that none gives another away."""
+    wanted = [*call.by, *names]
+    if len(set(wanted)) > 3 or call.weight is not None:
+        raise UnsupportedError("by with tabulate of so many variables, or with weights")
+    session.note(f"(by {' '.join(call.by)}: one table for all groups)")
+    chosen = choose(session, call, wanted, groups=wanted)
+    result = run_safely(
+        session,
+        "tabulate",
+        lambda: statistics.table(
+            chosen.frame,
+            wanted,
+            missing=call.has("missing"),
+            limits=session.limits,
+            **chosen.options,
+        ),
+    )
+    if result is not None:
+        show(session, result, chosen, wanted)
+
+
+def _summarized(session: Session, call: CommandCall, names: Sequence[str]) -> None:
+    """`tabulate a [b], summarize(x)`."""
+    if call.by or (call.weight is not None and call.weight.kind == "iweight"):
+        raise UnsupportedError("by or importance weights with tabulate, summarize()")
+    of = numeric(session, session.data.listed(call.argument("summarize") or ""))
+    if len(of) != 1:
+        raise DoError("summarize() takes one variable", code=103)
+    _shown_table(session, call, names, of, ["mean", "sd", "n"])
+
+
+def _shown_table(
+    session: Session, call: CommandCall, by: Sequence[str], of: Sequence[str], words: Sequence[str]
+) -> None:
+    chosen = choose(session, call, [*by, *of], groups=by, default="fweight")
+    result = run_safely(
+        session,
+        call.name,
+        lambda: statistics.table(
+            chosen.frame,
+            list(by),
+            list(of) or None,
+            statistics=list(words) or "n",
+            missing=call.has("missing"),
+            limits=session.limits,
+            **chosen.options,
+        ),
+    )
+    if result is not None:
+        show(session, result, chosen, [*by, *of])
+
+
+def _dummies(session: Session, call: CommandCall, names: Sequence[str]) -> None:
+    """`generate(stub)`: a variable of 0 and 1 for each value."""
+    if len(names) != 1:
+        raise DoError("generate() is for one variable", code=198)
+    stub = (call.argument("generate") or "").strip()
+    variable = session.data.variables[names[0]]
+    rows = selected(session, call)
+    values = variable.values
+    known = rows & (values != "" if variable.is_text else values < MISSING)
+    if call.has("missing"):
+        known = rows
+    levels = sorted(set(values[known])) if variable.is_text else np.unique(values[known]).tolist()
+    later = known.copy()
+    for number, level in enumerate(levels, 1):
+        check_made(session, f"{stub}{number}", later)
+        later &= np.asarray(values != level, dtype=np.bool_)
+    for number, level in enumerate(levels, 1):
+        column = np.where(known, (values == level).astype(np.float64), MISSING)
+        name = f"{stub}{number}"
+        session.data.put(name, DataVariable(column.astype(np.float64), "byte"))
+        session.derive(name, names)
+
+
+@command(
+    "tab1",
+    summary="frequencies of each of several variables",
+    options="Missing noLabel",
+    layout=_LAYOUT,
+    weights="fweight aweight iweight",
+    group="output",
+)
+def tab1(session: Session, call: CommandCall) -> None:
+    """`tab1 varlist`."""
+    for name in variables(session, call):
+        session.write(f"-> tabulation of {name}")
+        _tabulated(session, call, [name])
+
+
+@command(
+    "tab2",
+    summary="frequencies of each pair of several variables",
+    options=_PAIRED,
+    layout=_LAYOUT,
+    weights="fweight aweight iweight",
+    group="output",
+)
+def tab2(session: Session, call: CommandCall) -> None:
+    """`tab2 varlist`."""
+    for first, second in itertools.combinations(variables(session, call), 2):
+        session.write(f"-> tabulation of {first} by {second}")
+        _tabulated(session, call, [first, second])
+
+
+@command("proportion", summary="shares of the values of a variable", group="output")
+def proportion(session: Session, call: CommandCall) -> None:
+    """`proportion varlist`: shown as frequencies and percentages."""
+    for name in variables(session, call):
+        _tabulated(session, call, [name])
+
+
+@command(
+    "table",
+    summary="frequencies or statistics by one to three variables",
+    options="Contents() STATistic() Missing",
+    layout="Row COLumn SColumn Format() nototals nformat() Center Left",
+    weights="aweight fweight",
+    group="output",
+)
+def table(session: Session, call: CommandCall) -> None:
+    """`table rows [columns [layers]] [, contents(mean x …)]`, `table (r) (c), statistic(…)`."""
+    by = list(dict.fromkeys(session.data.listed(re.sub(r"[()]", " ", call.head))))
+    if not by:
+        raise DoError("varlist required", code=100)
+    if len(by) > 3:
+        raise UnsupportedError("table of more than three variables")
+    wanted = _wanted(session, call)
+    for words, of in wanted or [((), ())]:
+        _shown_table(session, call, by, numeric(session, of), words)
+
+
+def _wanted(session: Session, call: CommandCall) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Statistics with the variables they are of; the same statistics go together."""
+    by_variable: dict[str, list[str]] = {}
+    frequencies = False
+    for statistic, name in _pairs(call):
+        if not name and statistic in _FREQUENCY:
+            frequencies = True
+            continue
+        if not name:
+            raise UnsupportedError(f"statistic {statistic} of table")
+        for one in session.data.listed(name):
+            by_variable.setdefault(one, []).append("n" if statistic in _FREQUENCY else statistic)
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name, words in by_variable.items():
+        found.setdefault(tuple(dict.fromkeys(words)), []).append(name)
+    tables = [(words, tuple(names)) for words, names in found.items()]
+    return [((), ()), *tables] if frequencies and tables else tables
+
+
+def _pairs(call: CommandCall) -> list[tuple[str, str]]:
+    """`(statistic, variable)`, with an empty variable for frequencies."""
+    contents = call.argument("contents")
+    if contents is not None:
+        found, words = [], contents.split()
+        while words:
+            word = words.pop(0)
+            found.append((word, "" if word in ("freq",) or not words else words.pop(0)))
+        return found
+    found = []
+    _, *after = split_outside(call.text, ",") if call.has("statistic") else [""]
+    for inside in _STATISTIC.findall(",".join(after)):
+        statistic, *names = inside.split()
+        found.append((statistic, " ".join(names)))
+    return found

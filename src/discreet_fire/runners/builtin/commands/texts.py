@@ -1,0 +1,290 @@
+"""`encode`, `decode`, `destring`, `tostring`, `split`: texts to numbers and back.
+
+In: calls. Out: variables of the session. Value labels that `encode` makes hold texts of the
+data and are never listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet_fire.runners.builtin.data.data_files import numbers_or_texts, text_kind
+from discreet_fire.runners.builtin.data.dataset import DataVariable
+from discreet_fire.runners.builtin.disclosure.record_counts import check_made, failure
+from discreet_fire.runners.builtin.language.calls import split_outside
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.values import (
+    MISSING,
+    code_of,
+    is_format,
+    letter_of,
+    limited,
+    shown,
+    smallest_type,
+)
+from discreet_fire.runners.builtin.macro_expansion import words_of
+from discreet_fire.runners.builtin.registry import command
+from discreet_fire.runners.builtin.samples import selected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.state.session import Session
+
+
+def _texts(texts: Iterable[str]) -> DataVariable:
+    kept = list(texts)
+    column = np.empty(len(kept), dtype=object)
+    column[:] = kept
+    return DataVariable(column, text_kind(kept))
+
+
+@command("encode", summary="numbers with labels for texts",
+         options="Generate() Label() noExtend")  # fmt: skip
+def encode(session: Session, call: CommandCall) -> None:
+    """`encode s [if] [in], generate(name) [label(name) noextend]`."""
+    data = session.data
+    source = data.full(call.head.strip())
+    variable = data.variables[source]
+    if not variable.is_text:
+        raise DoError("not possible with a numeric variable", code=107)
+    name = (call.argument("generate") or "").strip()
+    data.check_new(name)
+    mask = selected(session, call) & (variable.values != "")
+    label_name = (call.argument("label") or name).strip()
+    known = {text: number for number, text in data.value_labels.get(label_name, {}).items()}
+    fresh = sorted(set(variable.values[mask]) - set(known), key=str.encode)
+    if fresh and call.has("noextend"):
+        unknown = mask & np.isin(variable.values, fresh)
+        raise failure(session, unknown, "not all texts have a label", code=180)
+    start = max([0.0, *(number for number in known.values() if number < MISSING)])
+    known.update({text: start + at for at, text in enumerate(fresh, 1)})
+    values = np.array(
+        [known[text] if held else MISSING
+         for text, held in zip(variable.values, mask, strict=True)], dtype=np.float64)  # fmt: skip
+    data.value_labels[label_name] = {number: text for text, number in known.items()}
+    if fresh:
+        session.trace.labels.add(label_name)
+    kind = "long" if smallest_type(values) != "double" else "double"
+    data.put(name, DataVariable(values, kind, "", variable.label, label_name))
+    session.derive(name, [source])
+
+
+@command("decode", summary="texts from labels", options="Generate() MAXLength()")
+def decode(session: Session, call: CommandCall) -> None:
+    """`decode x [if] [in], generate(name) [maxlength(#)]`."""
+    data = session.data
+    source = data.full(call.head.strip())
+    variable = data.variables[source]
+    texts = data.value_labels.get(variable.value_label)
+    if variable.is_text or texts is None:
+        raise DoError("the variable has no value label", code=182)
+    name = (call.argument("generate") or "").strip()
+    data.check_new(name)
+    mask = selected(session, call)
+    most = call.whole("maxlength", 32_000)
+    data.put(
+        name,
+        replace(
+            _texts(
+                texts.get(float(value), "").encode()[:most].decode("utf-8", "ignore")
+                if held
+                else ""
+                for value, held in zip(variable.values, mask, strict=True)
+            ),
+            label=variable.label,
+        ),
+    )
+    session.derive(name, [source])
+
+
+@command("destring", summary="texts that are numbers become numbers",
+         options="Generate() replace ignore() force float percent dpcomma")  # fmt: skip
+def destring(session: Session, call: CommandCall) -> None:
+    """`destring [varlist], generate(names)|replace [ignore("chars") force percent dpcomma]`."""
+    data = session.data
+    names = data.listed(call.head) if call.head else list(data.variables)
+    told: list[str] = []
+    for name, target in zip(names, _new_names(session, call, names), strict=True):
+        variable = data.variables[name]
+        if not variable.is_text:
+            session.write(f"{name} already numeric; no replace")
+            continue
+        made = _as_numbers(variable.values, call)
+        if made is None:
+            session.trace.sized.add(name)
+            told.append(name)
+            continue
+        data.put(target, replace(made, label=variable.label))
+        session.derive(target, [name])
+        told.append(name)
+    if told:
+        session.write(f"  (now numeric, unless there are nonnumeric characters: {' '.join(told)})")
+
+
+def _as_numbers(texts: Iterable[str], call: CommandCall) -> DataVariable | None:
+    """Numbers from texts, as the options say; None if one is none and that is not forced.
+
+    Whole numbers get the smallest type; others are double, or float if that is wanted.
+    """
+    numbers = []
+    for text in texts:
+        cleaned = _cleaned(text, call).strip()
+        number = MISSING
+        if cleaned:
+            code = code_of(cleaned)
+            made = numbers_or_texts([cleaned])
+            if code is not None:
+                number = code
+            elif not made.is_text:
+                number = float(cleaned.lower().replace("d", "e"))
+            elif not call.has("force"):
+                return None
+        numbers.append(number)
+    values = np.array(numbers, dtype=np.float64)
+    values = np.where(np.abs(values) < MISSING, values, np.maximum(values, MISSING))
+    if call.has("percent"):
+        values = np.where(values >= MISSING, values, values / 100)
+    kind = smallest_type(values)
+    if kind in ("float", "double"):
+        kind = "float" if call.has("float") else "double"
+    return DataVariable(limited(values, kind), kind)
+
+
+def _what(call: CommandCall) -> str:
+    return "replace" if call.has("replace") else "generate"
+
+
+def _new_names(session: Session, call: CommandCall, names: list[str]) -> list[str]:
+    given = call.argument("generate")
+    if (given is None) == (not call.has("replace")):
+        raise DoError("give one of generate() and replace", code=198)
+    if given is None:
+        return names
+    targets = given.split()
+    if len(targets) != len(names):
+        raise DoError("generate() needs as many names as there are variables", code=198)
+    for target in targets:
+        session.data.check_new(target)
+    return targets
+
+
+def _cleaned(text: str, call: CommandCall) -> str:
+    """A text without the characters to ignore."""
+    ignored = call.argument("ignore")
+    if ignored is not None:
+        # The last comma outside quotes begins further options, which are not known.
+        signs, *others = split_outside(ignored, ",") if '"' in ignored else [ignored]
+        if others:
+            raise UnsupportedError("options of ignore()")
+        for sign in "".join(words_of(signs)):
+            text = text.replace(sign, "")
+    if call.has("percent"):
+        text = text.replace("%", "")
+    if call.has("dpcomma"):
+        text = text.replace(".", "").replace(",", ".")
+    return text
+
+
+@command("tostring", summary="numbers become texts",
+         options="Generate() replace force Format() USEdisplayformat")  # fmt: skip
+def tostring(session: Session, call: CommandCall) -> None:
+    """`tostring varlist, generate(names)|replace [format() usedisplayformat force]`."""
+    data = session.data
+    names = data.listed(call.head)
+    told: list[str] = []
+    for name, target in zip(names, _new_names(session, call, names), strict=True):
+        variable = data.variables[name]
+        if variable.is_text:
+            session.write(f"{name} already string; no {_what(call)}")
+            continue
+        layout = (call.argument("format") or "").strip('" ')
+        layout = variable.format if call.has("usedisplayformat") else layout or "%12.0g"
+        if not is_format(layout):
+            raise DoError("invalid display format", code=120)
+        texts = [_as_text(float(value), layout) for value in variable.values]
+        if not call.has("force") and _loses(variable, texts):
+            session.trace.sized.add(name)
+            told.append(name)
+            continue
+        made = _texts(texts)
+        data.put(target, replace(made, label=variable.label))
+        session.derive(target, [name])
+        told.append(name)
+    if told:
+        session.write(
+            f"  (now texts, unless they cannot be converted reversibly: {' '.join(told)})"
+        )
+
+
+def _as_text(value: float, layout: str) -> str:
+    if value >= MISSING:
+        return letter_of(value)
+    return shown(value, layout).strip()
+
+
+def _loses(variable: DataVariable, texts: list[str]) -> bool:
+    """Whether a text is not the number again that it was made from."""
+    for value, text in zip(variable.values, texts, strict=True):
+        made = numbers_or_texts([text])
+        if float(value) < MISSING and (made.is_text or float(text) != float(value)):
+            return True
+    return False
+
+
+@command("split", summary="parts of texts as variables",
+         options="Parse() Generate() Limit() noTrim destring ignore() force float "
+                 "percent")  # fmt: skip
+def split(session: Session, call: CommandCall) -> None:
+    """`split s [if] [in] [, parse(signs) generate(stub) limit(#) notrim destring]`."""
+    data = session.data
+    source = data.full(call.head.strip())
+    variable = data.variables[source]
+    if not variable.is_text:
+        raise DoError("not possible with a numeric variable", code=107)
+    mask = selected(session, call)
+    signs = words_of(call.argument("parse") or '" "') or [" "]
+    if signs == [""]:
+        signs = [" "]
+    limit = call.whole("limit", 0)
+    rows = [
+        _parts(text, signs, trim=not call.has("notrim")) if held else []
+        for text, held in zip(variable.values, mask, strict=True)
+    ]
+    count = max(map(len, rows), default=0)
+    count = min(count, limit) if limit else count
+    stub = (call.argument("generate") or source).strip()
+    names = [f"{stub}{number}" for number in range(1, count + 1)]
+    longer = np.array([len(row) for row in rows], dtype=np.int64)
+    for at, name in enumerate(names):
+        check_made(session, name, longer > at)
+    for at, name in enumerate(names):
+        made = _texts(row[at] if at < len(row) else "" for row in rows)
+        if call.has("destring"):
+            made = _as_numbers(made.values, call) or made
+        data.put(name, made)
+        session.derive(name, [source])
+    session.write(f"  (variables made: {stub}1, …)")
+
+
+def _parts(text: str, signs: list[str], *, trim: bool) -> list[str]:
+    """The parts of a text between any of the signs; the sign found first counts."""
+    if signs == [" "]:
+        return text.split()
+    if not text:
+        return []
+    parts, at, start = [], 0, 0
+    while at < len(text):
+        sign = next((one for one in signs if one and text.startswith(one, at)), None)
+        if sign is None:
+            at += 1
+            continue
+        parts.append(text[start:at])
+        at += len(sign)
+        start = at
+    parts.append(text[start:])
+    return [part.strip() for part in parts] if trim else parts

@@ -1,0 +1,425 @@
+"""Data files of a run: Stata, CSV and Parquet read, Stata format 118 written. CONFIDENTIAL.
+
+In: a path, or a `DataSet`. Out: a `DataSet` with types, labels, value labels, formats and, from
+Stata files, extended missing values `.a` to `.z` (needs the extra `stat`); or the bytes of a
+file that Stata 14 and later can read, without a time stamp: the same data give the same bytes.
+After Stata's published description of the format (`help dta`). A note beside a saved file,
+found again by the digest of its bytes, says which variables rest on single values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import FloatArray
+from discreet.errors import OutputCheckError
+from discreet.files import write_text
+from discreet_fire.runners.builtin.data.dataset import NAME, DataSet, DataVariable, variable_of
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.values import (
+    FLOAT_MAX,
+    LETTERS,
+    MISSING,
+    extended,
+    is_format,
+    limited,
+    smallest_type,
+    text_width,
+)
+
+__all__ = [
+    "NOTES",
+    "dta_bytes",
+    "marks_of",
+    "note_marks",
+    "numbers_or_texts",
+    "read_data",
+    "read_delimited",
+    "text_kind",
+]
+
+_TYPES = {"int8": "byte", "int16": "int", "int32": "long", "float": "float", "double": "double"}
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?\Z")
+_FLOAT_DIGITS = 7
+
+
+def read_data(path: Path) -> DataSet:
+    """The data of a file, by its ending: .dta, .csv, .tsv, .txt or .parquet.
+
+    Raises:
+        OutputCheckError: The file is missing, damaged or of another kind.
+    """
+    if not path.is_file():
+        raise DoError("file not found", code=601)
+    ending = path.suffix.lower()
+    if ending == ".dta":
+        data = _stata(path)
+    elif ending in (".csv", ".tsv", ".txt"):
+        data = read_delimited(path, case="preserve")
+    elif ending == ".parquet":
+        try:
+            frame = pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise _damaged(path, error) from None
+        _check_names(path, frame.columns)
+        data = DataSet.of(frame)
+    else:
+        raise OutputCheckError(
+            "data of this kind cannot be read",
+            code="file-kind",
+            where=path.name,
+            hint="give a .dta, .csv or .parquet file",
+        )
+    data.settle()
+    return data
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    wrong = [name for name in names if not NAME.match(name)]
+    if wrong:
+        raise OutputCheckError(
+            f"no legal name of a variable: {wrong[0][:40]!r}",
+            code="file-names",
+            where=path.name,
+            hint="rename the column: letters, digits and _, at most 32",
+        )
+
+
+def _damaged(path: Path, error: Exception) -> OutputCheckError:
+    """Texts of other packages' errors may quote the file, so only their kind is told."""
+    return OutputCheckError(
+        f"the file cannot be read ({type(error).__name__})",
+        code="file-content",
+        where=path.name,
+        hint="check that the file is complete",
+    )
+
+
+# --- Stata ---------------------------------------------------------------------------
+
+
+def _stata(path: Path) -> DataSet:
+    try:
+        package = importlib.import_module("pyreadstat")
+    except ImportError:
+        raise OutputCheckError(
+            "Stata files need the package pyreadstat",
+            code="missing-package",
+            where=path.name,
+            hint="pip install 'discreet[stat]'",
+        ) from None
+    given: dict[str, Any] = {"apply_value_formats": False, "disable_datetime_conversion": True}
+    try:
+        frame, meta = package.read_dta(str(path), output_format="dict", **given)
+        gaps = [name for name, column in frame.items() if _has_gaps(column, meta, name)]
+        coded: dict[str, Any] = {}
+        if gaps:
+            coded, _ = package.read_dta(
+                str(path), output_format="dict", user_missing=True, usecols=gaps, **given
+            )
+    except Exception as error:
+        # The package raises bare exceptions whose texts may quote the file.
+        raise _damaged(path, error) from None
+    data = DataSet(rows=meta.number_rows, label=meta.file_label or "")
+    for name in meta.column_names:
+        data.variables[name] = _variable(name, coded.get(name, frame[name]), meta)
+    for name, texts in meta.value_labels.items():
+        data.value_labels[name] = {_code(value): text for value, text in texts.items()}
+    return data
+
+
+def _is_gap(value: Any) -> bool:
+    return value is None or value != value
+
+
+def _has_gaps(column: Sequence[Any], meta: Any, name: str) -> bool:
+    text = meta.readstat_variable_types[name] == "string"
+    return not text and any(_is_gap(value) for value in column)
+
+
+def _code(value: Any) -> float:
+    if isinstance(value, str):
+        return extended(value) if len(value) == 1 and value in LETTERS else MISSING
+    return MISSING if _is_gap(value) else float(value)
+
+
+def _variable(name: str, column: Sequence[Any], meta: Any) -> DataVariable:
+    label = meta.column_names_to_labels.get(name) or ""
+    layout = meta.original_variable_types.get(name) or ""
+    if meta.readstat_variable_types[name] == "string":
+        texts = np.empty(len(column), dtype=object)
+        texts[:] = ["" if value is None else value for value in column]
+        return DataVariable(texts, text_kind(texts), layout, label)
+    kind = _TYPES.get(meta.readstat_variable_types[name], "double")
+    values = np.array([_code(value) for value in column], dtype=np.float64)
+    layout = layout if is_format(layout) else ""
+    return DataVariable(values, kind, layout, label, meta.variable_to_label.get(name, ""))
+
+
+def text_kind(texts: Any) -> str:
+    """The storage type that holds texts.
+
+    >>> text_kind(["a", "für"])
+    'str4'
+    """
+    width = max((len(text.encode()) for text in texts), default=1)
+    return f"str{max(width, 1)}" if width <= 2045 else "strL"
+
+
+# --- delimited text --------------------------------------------------------------------
+
+
+def read_delimited(
+    path: Path,
+    *,
+    delimiter: str = "",
+    header: bool | None = None,
+    encoding: str = "utf8",
+    case: str = "lower",
+    texts: Sequence[int] = (),
+) -> DataSet:
+    """Data of a delimited text file.
+
+    Args:
+        path: The file.
+        delimiter: What stands between values; a tab, semicolon or comma of the first line
+            unless given.
+        header: Whether the first line holds names; looked at unless given.
+        encoding: How its bytes are to be read.
+        case: Whether names are kept ("preserve"), or made "lower" or "upper".
+        texts: Columns, counted from 1, that stay texts.
+    """
+    if not path.is_file():
+        raise DoError("file not found", code=601)
+    try:
+        content = path.read_bytes().decode(encoding)
+    except (OSError, LookupError, UnicodeDecodeError) as error:
+        raise _damaged(path, error) from None
+    content = content.removeprefix("\ufeff")
+    first = content.partition("\n")[0]
+    sign = delimiter or max("\t;,", key=first.count)
+    try:
+        frame = pl.read_csv(
+            content.encode(),
+            has_header=False,
+            separator=sign,
+            infer_schema=False,
+        )
+    except pl.exceptions.PolarsError as error:
+        if not content.strip():
+            return DataSet()
+        raise _damaged(path, error) from None
+    top = [str(value or "") for value in frame.row(0)]
+    named = header if header is not None else not any(_NUMBER.match(one) for one in top if one)
+    names = _names(top if named else [""] * len(top), case)
+    body = frame.slice(1) if named else frame
+    data = DataSet(rows=body.height)
+    for at, (name, column) in enumerate(zip(names, body.get_columns(), strict=True), 1):
+        values = [value or "" for value in column.to_list()]
+        data.variables[name] = numbers_or_texts(values, keep_text=at in texts)
+    return data
+
+
+def _names(given: Sequence[str], case: str) -> list[str]:
+    change = {"lower": str.lower, "upper": str.upper}.get(case, str)
+    names: list[str] = []
+    for at, text in enumerate(given, 1):
+        name = change(re.sub(r"[^A-Za-z0-9_\u00a1-\uffff]", "", text))[:32]
+        name = f"_{name}"[:32] if name[:1].isdigit() else name
+        names.append(name if name and name not in names else f"v{at}")
+    return names
+
+
+def numbers_or_texts(texts: Sequence[str], *, keep_text: bool = False) -> DataVariable:
+    """A variable from texts: numbers if all that are not empty are numbers.
+
+    >>> numbers_or_texts(["1", "", "3"]).kind, numbers_or_texts(["1", "x"]).kind
+    ('byte', 'str1')
+    """
+    stripped = [text.strip() for text in texts]
+    if not keep_text and all(one in ("", ".") or _NUMBER.match(one) for one in stripped):
+        numbers = [
+            MISSING if one in ("", ".") else float(one.lower().replace("d", "e"))
+            for one in stripped
+        ]
+        values = np.array(numbers, dtype=np.float64)
+        return _numeric(np.where(np.abs(values) < MISSING, values, MISSING), stripped)
+    column = np.empty(len(texts), dtype=object)
+    column[:] = list(texts)
+    return variable_of(pl.Series("x", column.tolist(), dtype=pl.String))
+
+
+def _numeric(values: FloatArray, texts: Sequence[str]) -> DataVariable:
+    """Whole numbers in the smallest type; others as float where its 7 digits are enough."""
+    kind = smallest_type(values)
+    if kind in ("float", "double") and values.size:
+        known = values[values < MISSING]
+        digits = max(len(re.sub(r"[eE].*|\D", "", one).lstrip("0")) for one in texts)
+        short = digits <= _FLOAT_DIGITS and bool((np.abs(known) <= FLOAT_MAX).all())
+        kind = "float" if short else "double"
+    return DataVariable(limited(values, kind), kind)
+
+
+_CODES = {"double": 65526, "float": 65527, "long": 65528, "int": 65529, "byte": 65530}
+_DTYPES = {"double": "<f8", "float": "<f4", "long": "<i4", "int": "<i2", "byte": "i1"}
+_FIRST_MISSING = {"byte": 101, "int": 32_741, "long": 2_147_483_621}
+_STEP = 2.0**1011
+_FLOAT_MISSING, _FLOAT_STEP = 0x7F000000, 0x800
+
+
+def dta_bytes(data: DataSet) -> bytes:
+    """The bytes of a Stata file.
+
+    Raises:
+        UnsupportedError: A text is longer than 2,045 bytes.
+    """
+    names, variables = list(data.variables), list(data.variables.values())
+    if any(one.kind == "strL" for one in variables):
+        raise UnsupportedError("saving strL variables")
+    count = len(names)
+    order = [names.index(name) + 1 for name in data.sorted_by]
+    parts = [
+        (b"variable_types", struct.pack(f"<{count}H", *map(_type_code, variables))),
+        (b"varnames", _fixed(names, 129)),
+        (b"sortlist", struct.pack(f"<{count + 1}H", *order, *[0] * (count + 1 - len(order)))),
+        (b"formats", _fixed([one.format for one in variables], 57)),
+        (b"value_label_names", _fixed([one.value_label for one in variables], 129)),
+        (b"variable_labels", _fixed([one.label for one in variables], 321)),
+        (b"characteristics", b""),
+        (b"data", _records(variables, data.rows)),
+        (b"strls", b""),
+        (b"value_labels", b"".join(_labels(*one) for one in sorted(data.value_labels.items()))),
+    ]
+    label = data.label.encode()[:320]
+    header = (
+        b"<stata_dta><header><release>118</release><byteorder>LSF</byteorder><K>"
+        + struct.pack("<H", count)
+        + b"</K><N>"
+        + struct.pack("<Q", data.rows)
+        + b"</N><label>"
+        + struct.pack("<H", len(label))
+        + label
+        + b"</label><timestamp>\x00</timestamp></header>"
+    )
+    places, at = [0, len(header)], len(header) + len(b"<map></map>") + 14 * 8
+    for tag, content in parts:
+        places.append(at)
+        at += 2 * len(tag) + 5 + len(content)
+    places += [at, at + len(b"</stata_dta>")]
+    body = b"".join(b"<%b>%b</%b>" % (tag, content, tag) for tag, content in parts)
+    return header + b"<map>" + struct.pack("<14Q", *places) + b"</map>" + body + b"</stata_dta>"
+
+
+def _type_code(variable: DataVariable) -> int:
+    if variable.is_text:
+        return text_width(variable.kind) or 1
+    return _CODES[variable.kind]
+
+
+def _fixed(texts: Sequence[str], width: int) -> bytes:
+    return b"".join(_cut(text, width) for text in texts)
+
+
+def _cut(text: str, width: int) -> bytes:
+    return text.encode()[: width - 1].decode("utf-8", "ignore").encode().ljust(width, b"\x00")
+
+
+def _records(variables: Sequence[DataVariable], rows: int) -> bytes:
+    kinds = [f"S{_type_code(one)}" if one.is_text else _DTYPES[one.kind] for one in variables]
+    table = np.zeros(rows, dtype=[(f"f{at}", kind) for at, kind in enumerate(kinds)])
+    for at, variable in enumerate(variables):
+        table[f"f{at}"] = (
+            [text.encode() for text in variable.values] if variable.is_text else _numbers(variable)
+        )
+    return table.tobytes()
+
+
+def _numbers(variable: DataVariable) -> Any:
+    """Numbers with missing ones as the type has them."""
+    values = np.asarray(variable.values, dtype=np.float64)
+    if variable.kind == "double":
+        return values
+    missing = values >= MISSING
+    letters = np.where(missing, np.round((np.where(missing, values, MISSING) - MISSING) / _STEP), 0)
+    known = np.where(missing, 0.0, values)
+    if variable.kind != "float":
+        return np.where(missing, _FIRST_MISSING[variable.kind] + letters, known)
+    bits = known.astype(np.float32).view(np.uint32)
+    marked = (_FLOAT_MISSING + letters.astype(np.int64) * _FLOAT_STEP).astype(np.uint32)
+    return np.where(missing, marked, bits).astype(np.uint32).view(np.float32)
+
+
+def _labels(name: str, texts: dict[float, str]) -> bytes:
+    values, words = [], []
+    for number, text in sorted(texts.items()):
+        letter = round((number - MISSING) / _STEP) if number >= MISSING else 0
+        first = _FIRST_MISSING["long"]
+        values.append(first + letter if number >= MISSING else int(number))
+        words.append(re.sub("\x00.*", "", text).encode() + b"\x00")
+    places = np.cumsum([0, *map(len, words)]).tolist()
+    count, length = len(values), places.pop()
+    table = struct.pack(f"<ii{count}i{count}i", count, length, *places, *values) + b"".join(words)
+    return b"<lbl>%b%b\x00\x00\x00%b</lbl>" % (
+        struct.pack("<i", len(table)),
+        _cut(name, 129),
+        table,
+    )
+
+
+#: The file of the notes, in the folder of the data.
+NOTES = ".discreet-saved.json"
+
+
+def note_marks(path: Path, content: bytes, variables: Iterable[str], made: Iterable[str]) -> None:
+    """Note what a file holds that was just saved.
+
+    Args:
+        path: The file.
+        content: Its bytes.
+        variables: Names of variables that rest on single values.
+        made: Names of variables that the program has made or changed.
+    """
+    marked = sorted(variables)
+    known = _notes(path.parent)
+    if not marked and not known:
+        return
+    known[_digest(content)] = {"variables": marked, "made": sorted(made)}
+    text = json.dumps(known, ensure_ascii=False, indent=1, sort_keys=True)
+    write_text(path.parent / NOTES, text + "\n", private=True)
+
+
+def marks_of(path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """The variables of a file that rest on single values, and those that a program made."""
+    known = _notes(path.parent)
+    if not known:
+        return frozenset(), frozenset()
+    found = known.get(_digest(path.read_bytes()), {})
+    return frozenset(found.get("variables", ())), frozenset(found.get("made", ()))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _notes(folder: Path) -> dict[str, dict[str, list[str]]]:
+    place = folder / NOTES
+    if not place.exists():
+        return {}
+    try:
+        notes = json.loads(place.read_text("utf-8"))
+        return {
+            str(digest): {str(key): [str(name) for name in names] for key, names in note.items()}
+            for digest, note in notes.items()
+        }
+    except (OSError, ValueError, AttributeError, TypeError):
+        raise DoError(f"the notes on saved data, {NOTES}, cannot be read", code=610) from None

@@ -1,0 +1,498 @@
+"""The data in memory of a run: variables with types, labels and formats. CONFIDENTIAL.
+
+In: columns; for two data sets made one, those in memory ("master"), others ("using") and
+pairs of row numbers, −1 where one side has no row. Out: `DataSet`, which keeps its variables in
+order, finds them by abbreviation, wildcard and range, and gives them to polars and back; its
+groups under `by` and `bysort`; one data set of two, with the types and labels of both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import FloatArray, IntArray, TextArray
+from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.language.scope import ByGroups
+from discreet_fire.runners.builtin.language.values import MISSING, WHOLE, text_width, with_nulls
+
+__all__ = [
+    "NAME",
+    "DataSet",
+    "DataVariable",
+    "check_room",
+    "combined",
+    "grouped",
+    "keys_of",
+    "missing_values",
+    "wider",
+]
+
+
+NAME = re.compile(r"[A-Za-z_\u00a1-\uffff][A-Za-z0-9_\u00a1-\uffff]{0,31}\Z")
+_RESERVED = frozenset(
+    [
+        "_all",
+        "_b",
+        "_coef",
+        "_cons",
+        "_n",
+        "_N",
+        "_pi",
+        "_pred",
+        "_rc",
+        "_skip",
+        "byte",
+        "double",
+        "float",
+        "if",
+        "in",
+        "int",
+        "long",
+        "using",
+        "with",
+    ]
+)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class DataVariable:
+    """One variable (confidential).
+
+    Args:
+        values: Numbers (missing ones as large numbers) or texts.
+        kind: Storage type: byte, int, long, float, double, str#, strL.
+        layout: Display format; a default one if empty.
+        label: Variable label.
+        value_label: Name of its value label.
+    """
+
+    values: FloatArray | TextArray
+    kind: str = "float"
+    layout: str = ""
+    label: str = ""
+    value_label: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds texts."""
+        return self.kind.startswith("str")
+
+    @property
+    def format(self) -> str:
+        """Its display format."""
+        if self.layout:
+            return self.layout
+        if self.is_text:
+            return f"%{max(9, int(self.kind[3:] or 9) if self.kind != 'strL' else 9)}s"
+        widths = {"byte": "%8.0g", "int": "%8.0g", "long": "%12.0g", "double": "%10.0g"}
+        return widths.get(self.kind, "%9.0g")
+
+    def nothing(self, rows: int) -> FloatArray | TextArray:
+        """Missing values of its kind."""
+        if self.is_text:
+            texts = np.empty(rows, dtype=object)
+            texts[:] = ""
+            return texts
+        return np.full(rows, MISSING)
+
+    def taken(self, rows: Any) -> DataVariable:
+        """The same with some observations, or in another order."""
+        return replace(self, values=self.values[rows])
+
+    def __repr__(self) -> str:
+        return f"<Variable {self.kind} (confidential)>"
+
+
+#: So many values have room.
+_ROOM = 2_000_000_000
+
+
+def check_room(rows: float, columns: int = 1) -> None:
+    """Raise an error if so many observations have no room."""
+    if rows * (columns + 1) > _ROOM:
+        raise DoError("too many observations for the memory", code=909)
+
+
+@dataclass
+class DataSet:
+    """Variables of one length, in order (confidential).
+
+    Args:
+        variables: The variables by name.
+        rows: Number of observations.
+        value_labels: Value labels by name: the text for each number.
+        sorted_by: Variables that the observations are sorted by.
+        panel: The panel and the time variable, where set.
+        label: Label of the data.
+        unchanged: The variables as they were last read or saved.
+        hidden: What no command sees and goes with the observations: whom they are about,
+            which were in the sample of a model.
+    """
+
+    variables: dict[str, DataVariable] = field(default_factory=dict)
+    rows: int = 0
+    value_labels: dict[str, dict[float, str]] = field(default_factory=dict)
+    sorted_by: tuple[str, ...] = ()
+    panel: tuple[str, str] = ("", "")
+    label: str = ""
+    unchanged: tuple[DataVariable, ...] = ()
+    hidden: dict[str, DataVariable] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<DataSet (confidential): {len(self.variables)} variables>"
+
+    def settle(self) -> None:
+        """Remember that the data is as it was read or saved."""
+        self.unchanged = tuple(self.variables.values())
+
+    @property
+    def changed(self) -> bool:
+        """Whether it changed since it was read or saved."""
+        return tuple(self.variables.values()) != self.unchanged
+
+    def copy(self) -> DataSet:
+        """The same, to be kept while this one changes."""
+        labels = {name: dict(texts) for name, texts in self.value_labels.items()}
+        return replace(
+            self,
+            variables=dict(self.variables),
+            value_labels=labels,
+            hidden=dict(self.hidden),
+        )
+
+    def find(self, name: str) -> str | None:
+        """The full name of a variable, from its name or a unique abbreviation."""
+        if name in self.variables:
+            return name
+        matches = [known for known in self.variables if known.startswith(name)] if name else []
+        if len(matches) > 1:
+            raise DoError(f"{name} ambiguous abbreviation", code=111)
+        return matches[0] if matches else None
+
+    def named(self, name: str) -> DataVariable:
+        """A variable by name or unique abbreviation.
+
+        Raises:
+            DoError: There is none, or several.
+        """
+        return self.variables[self.full(name)]
+
+    def full(self, name: str) -> str:
+        """The full name; an error if there is none."""
+        found = self.find(name)
+        if found is None:
+            raise DoError(f"variable {name} not found", code=111)
+        return found
+
+    def listed(self, text: str) -> list[str]:
+        """The variables of a list: names, `*`, `?`, `~`, ranges `a-b` and `_all`."""
+        found: list[str] = []
+        for word in re.sub(r"\s*-\s*", "-", text.strip()).split():
+            found.extend(self._matching(word))
+
+        return found
+
+    def _matching(self, word: str) -> Iterable[str]:
+        names = list(self.variables)
+        if word == "_all":
+            return names
+        if any(sign in word for sign in "*?~"):
+            matches = [name for name in names if fnmatchcase(name, word.replace("~", "*"))]
+            if not matches:
+                raise DoError(f"no variables match {word}", code=111)
+            return matches
+        if "-" in word:
+            first, _, last = word.partition("-")
+            start, end = names.index(self.full(first)), names.index(self.full(last))
+            if start > end:
+                raise DoError(f"variables out of order: {word}", code=111)
+            return names[start : end + 1]
+        return [self.full(word)]
+
+    def check_new(self, name: str) -> None:
+        """Raise an error if a name cannot be a new variable."""
+        self.check_name(name)
+        if name in self.variables:
+            raise DoError(f"variable {name} already defined", code=110)
+
+    @staticmethod
+    def check_name(name: str) -> None:
+        """Raise an error if a name is no legal name of a variable."""
+        if not NAME.match(name) or name in _RESERVED or re.match(r"str\d+\Z", name):
+            raise DoError(f"{name} invalid name", code=198)
+
+    def put(self, name: str, variable: DataVariable) -> None:
+        """Set a variable; what is sorted by it is sorted no more."""
+        if not self.variables and not self.rows:
+            self.rows = len(variable.values)
+        if name in self.sorted_by:
+            self.sorted_by = self.sorted_by[: self.sorted_by.index(name)]
+        self.variables[name] = variable
+
+    def drop(self, names: Sequence[str]) -> None:
+        """Remove variables."""
+        for name in names:
+            self.variables.pop(name, None)
+            if name in self.sorted_by:
+                self.sorted_by = self.sorted_by[: self.sorted_by.index(name)]
+            if name in self.panel:
+                self.panel = ("", "")
+        if not self.variables:
+            self.rows = 0
+
+    def take(self, rows: Any, keep_order: bool = True) -> None:
+        """Keep some observations (mask or row numbers), in the order given."""
+        self.variables = {name: one.taken(rows) for name, one in self.variables.items()}
+        whole = {name: one for name, one in self.hidden.items() if len(one.values) == self.rows}
+        self.hidden = {name: one.taken(rows) for name, one in whole.items()}
+        at = np.asarray(rows)
+        self.rows = int(at.sum()) if at.dtype == np.bool_ else len(at)
+        if not keep_order:
+            self.sorted_by = ()
+
+    def grow(self, more: int) -> None:
+        """Add observations with missing values at the end."""
+        check_room(self.rows + more, len(self.variables))
+        for table in (self.variables, self.hidden):
+            for name, one in table.items():
+                values = np.concatenate([one.values, one.nothing(more)])
+                table[name] = replace(one, values=values)
+        self.rows += more
+        if more:
+            self.sorted_by = ()
+
+    def order_of(self, names: Sequence[str], descending: Sequence[bool] = ()) -> IntArray:
+        """Row numbers in the order of variables; equal ones stay in their order.
+
+        Texts are in the order of their bytes, missing numbers after all others.
+        """
+        rows = np.arange(self.rows, dtype=np.int64)
+        down = list(descending) or [False] * len(names)
+        for name, falling in reversed(list(zip(names, down, strict=True))):
+            values = self.variables[name].values[rows]
+            if values.dtype == object:
+                encoded = np.array([one.encode() for one in values], dtype=object)
+                values = np.unique(encoded, return_inverse=True)[1].astype(np.float64)
+            rows = rows[np.argsort(-values if falling else values, kind="stable")]
+        return rows
+
+    def starts_of(self, names: Sequence[str]) -> IntArray:
+        """Where runs of equal values start, and the number of observations."""
+        changed = np.zeros(self.rows, dtype=np.bool_)
+        changed[:1] = True
+        for name in names:
+            values = self.variables[name].values
+            changed[1:] |= values[1:] != values[:-1]
+        return np.concatenate([np.flatnonzero(changed), [self.rows]]).astype(np.int64)
+
+    def frame(self, names: Sequence[str] | None = None, rows: Any = None) -> pl.DataFrame:
+        """Variables for polars; every missing number is null, empty texts stay."""
+        columns = {}
+        for name in self.variables if names is None else names:
+            variable = self.variables[name]
+            values = variable.values if rows is None else variable.values[rows]
+            if variable.is_text:
+                columns[name] = pl.Series(name, list(values), dtype=pl.String)
+            else:
+                numbers = pl.Series(
+                    name,
+                    with_nulls(np.asarray(values, dtype=np.float64)),
+                    nan_to_null=True,
+                    dtype=pl.Float64,
+                )
+                whole = variable.kind in ("byte", "int", "long")
+                columns[name] = numbers.cast(pl.Int64) if whole else numbers
+        return pl.DataFrame(columns)
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> DataSet:
+        """From a polars frame: nulls are `.`, or empty for texts."""
+        data = cls(rows=frame.height)
+        for column in frame.get_columns():
+            data.variables[column.name] = variable_of(column)
+        return data
+
+
+_KINDS: dict[Any, str] = {pl.Int8: "int", pl.UInt8: "int", pl.Int16: "long", pl.UInt16: "long"}
+
+
+def variable_of(column: pl.Series) -> DataVariable:
+    """A column of polars as a variable.
+
+    >>> variable_of(pl.Series("x", [1, None])).values
+    array([1.00000000e+000, 8.98846567e+307])
+    """
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        texts = column.cast(pl.String).fill_null("").to_list()
+        values = np.empty(len(texts), dtype=object)
+        values[:] = texts
+        width = max((len(text.encode()) for text in texts), default=1)
+        return DataVariable(values, f"str{max(width, 1)}" if width <= 2045 else "strL")
+    if column.dtype == pl.Date:
+        days = column.cast(pl.Int32).cast(pl.Float64) + 3653.0
+        return DataVariable(_floats(days), "long", "%td")
+    if column.dtype == pl.Boolean:
+        return DataVariable(_floats(column.cast(pl.Float64)), "byte")
+    if not column.dtype.is_numeric():
+        raise DoError(f"variable {column.name} is of a type that cannot be used", code=109)
+    kind = "float" if column.dtype == pl.Float32 else "double"
+    return DataVariable(_floats(column.cast(pl.Float64)), _KINDS.get(column.dtype, kind))
+
+
+def _floats(column: pl.Series) -> FloatArray:
+    filled = column.fill_null(MISSING).fill_nan(MISSING).to_numpy()
+    return np.array(filled, dtype=np.float64)
+
+
+_ORDER = [*WHOLE, "float", "double"]
+
+
+def wider(first: str, second: str) -> str:
+    """The storage type that holds values of two types.
+
+    >>> wider("byte", "long"), wider("long", "float"), wider("str3", "str10")
+    ('long', 'double', 'str10')
+    """
+    if first.startswith("str"):
+        if "strL" in (first, second):
+            return "strL"
+        return max(first, second, key=lambda kind: text_width(kind) or 0)
+    if {first, second} == {"long", "float"}:
+        return "double"
+    return max(first, second, key=_ORDER.index)
+
+
+def missing_values(variable: DataVariable) -> Any:
+    """Where a variable is missing: `.` to `.z`, or an empty text."""
+    return variable.values == "" if variable.is_text else variable.values >= MISSING
+
+
+def keys_of(master: DataSet, using: DataSet, names: Sequence[str]) -> tuple[Any, Any]:
+    """For the rows of both, one number per combination of values, in their order.
+
+    Raises:
+        DoError: A variable is missing in one, or is text in one and numeric in the other.
+    """
+    codes = np.zeros(master.rows + using.rows, dtype=np.int64)
+    for name in names:
+        if name not in using.variables:
+            raise DoError(f"variable {name} not found in using data", code=111)
+        one, other = master.variables[name], using.variables[name]
+        if one.is_text != other.is_text:
+            raise DoError(f"key variable {name} is of different types", code=106)
+        values = np.concatenate([one.values, other.values])
+        if one.is_text:
+            values = np.array([text.encode() for text in values], dtype=object)
+        found = np.unique(values, return_inverse=True)[1]
+        codes = codes * (int(found.max(initial=0)) + 1) + found
+        codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    return codes[: master.rows], codes[master.rows :]
+
+
+def combined(
+    master: DataSet,
+    using: DataSet,
+    pairs: tuple[Any, Any],
+    *,
+    keys: Sequence[str] = (),
+    names: Sequence[str] | None = None,
+    force: bool = False,
+    labels: bool = True,
+) -> DataSet:
+    """Both data sets, row by row: where both have a variable, the master's values count.
+
+    Args:
+        master: Data in memory.
+        using: The other data.
+        pairs: Rows of the master and of the other data; −1 where there is none.
+        keys: Variables that both agree on.
+        names: Variables to take from the other data; all unless given.
+        force: Whether a variable that is text in one and numeric in the other is let pass.
+        labels: Whether value labels of the other data are taken.
+    """
+    rows, others = (np.asarray(one, dtype=np.int64) for one in pairs)
+    wanted = [*keys, *(using.variables if names is None else names)]
+    result = DataSet(rows=len(rows), label=master.label, panel=master.panel)
+    for name, variable in master.variables.items():
+        other = using.variables.get(name) if name in wanted else None
+        if other is not None and other.is_text != variable.is_text:
+            if not force:
+                raise DoError(f"variable {name} is of different types", code=106)
+            other = None
+        result.variables[name] = _joined(variable, other, rows, others)
+    for name in wanted:
+        if name not in master.variables:
+            one = using.variables[name]
+            values = np.where(others >= 0, _at(one, others), one.nothing(len(others)))
+            result.variables[name] = _with(one, values, one.kind)
+    for name, kept in master.hidden.items():
+        result.hidden[name] = _joined(kept, using.hidden.get(name), rows, others)
+    for name, kept in using.hidden.items():
+        if name not in master.hidden:
+            values = np.where(others >= 0, _at(kept, others), kept.nothing(len(others)))
+            result.hidden[name] = _with(kept, values, kept.kind)
+    result.value_labels = {**(using.value_labels if labels else {}), **master.value_labels}
+    return result
+
+
+def _at(variable: DataVariable, rows: Any) -> Any:
+    if not len(variable.values):
+        return variable.nothing(len(rows))
+    return variable.values[np.maximum(rows, 0)]
+
+
+def _joined(
+    variable: DataVariable, other: DataVariable | None, rows: Any, others: Any
+) -> DataVariable:
+    inside = rows >= 0
+    values = np.where(inside, _at(variable, rows), variable.nothing(len(rows)))
+    if other is None:
+        return _with(variable, values, variable.kind)
+    taken = ~inside & (others >= 0)
+    values = np.where(taken, _at(other, others), values)
+    kind = wider(variable.kind, other.kind) if taken.any() else variable.kind
+    return _with(variable, values, kind)
+
+
+def _with(like: DataVariable, values: Any, kind: str) -> DataVariable:
+    column = values.astype(object) if like.is_text else np.asarray(values, dtype=np.float64)
+    return DataVariable(column, kind, like.layout, like.label, like.value_label)
+
+
+_BY = re.compile(r"(?P<by>[^(),]*)(?:\((?P<also>[^)]*)\))?\s*(?:,(?P<options>.*))?\Z", re.DOTALL)
+
+
+def grouped(data: DataSet, prefix: str, text: str) -> tuple[tuple[str, ...], ByGroups]:
+    """The variables of a `by` prefix and the groups they make.
+
+    Raises:
+        DoError: The data is not sorted by them.
+    """
+    found = _BY.match(text.strip())
+    if not found or not found["by"].strip():
+        raise DoError("varlist required", code=100)
+    names = tuple(data.listed(found["by"]))
+    also = tuple(data.listed(found["also"])) if found["also"] else ()
+    options = (found["options"] or "").split()
+    if not set(options) <= {"sort", "s"}:
+        raise DoError("invalid option of by", code=198)
+    wanted = names + also
+    if prefix == "bysort" or options:
+        sort(data, wanted)
+    elif data.sorted_by[: len(wanted)] != wanted:
+        raise DoError("not sorted", code=5)
+    return names, ByGroups(data.starts_of(names))
+
+
+def sort(data: DataSet, names: tuple[str, ...]) -> None:
+    """Sort the data; equal observations stay in their order."""
+    if data.sorted_by[: len(names)] != names:
+        data.take(data.order_of(names))
+        data.sorted_by = names

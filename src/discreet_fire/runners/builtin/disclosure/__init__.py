@@ -1,0 +1,1 @@
+"""What values of single units decide, followed while a do-file runs. CONFIDENTIAL."""

@@ -1,0 +1,261 @@
+"""Around one command: what it was given, what it may have told, what its failure may say.
+
+In: a session before and after a command. Out: its trace brought up to date. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
+from discreet_fire.runners.builtin.disclosure.units import cases, few
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.values import MISSING
+from discreet_fire.runners.builtin.state.trace import ORDER, ROWS, holds_name
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.registry import Command
+    from discreet_fire.runners.builtin.state.session import Session
+
+__all__ = ["StateBeforeCommand", "echoed", "note_doubtful_names", "note_order", "redacted_error"]
+
+#: Whether these fail hangs on names and on what is written, not on values of the data.
+_SILENT = frozenset((
+    "confirm", "rename", "order", "format", "label", "local", "global", "scalar", "matrix",
+    "macro", "tempvar", "tempname", "tempfile", "args", "tokenize", "return", "version",
+    "log", "cmdlog", "more", "set", "estimates", "eststo", "esttab", "describe", "ds",
+    "lookfor", "clear", "cd", "mkdir", "erase", "rm", "use", "save", "saveold", "import",
+    "insheet", "preserve", "restore", "display", "generate", "replace", "egen", "sort",
+    "gsort", "note", "notes", "which", "timer", "clonevar", "predict", "test", "testparm",
+    "lincom",
+))  # fmt: skip
+#: So many values tell which one is the commonest, if all but a few have it.
+_FIRST = 2_000
+#: These leave what was made without data as it is.
+_KEEPING = frozenset((
+    "generate", "replace", "keep", "drop", "sort", "gsort", "order", "label", "format", "compress",
+    "recast", "preserve", "xtset", "tsset", "sample", "summarize", "tabulate", "display",
+))  # fmt: skip
+#: These decide which records there are.
+_RECORDS = frozenset((
+    "keep", "drop", "sample", "bsample", "expand", "duplicates", "merge", "append", "joinby",
+    "cross", "fillin", "tsfill", "use", "collapse", "contract", "reshape", "restore",
+))  # fmt: skip
+#: These only move records and variables; the values stay what they were.
+_MOVING = frozenset((
+    "keep", "drop", "sort", "gsort", "order", "rename", "use", "restore", "merge", "append",
+    "joinby", "cross", "expand", "sample", "bsample", "duplicates", "xtset", "tsset", "label",
+    "format", "compress", "clear", "preserve",
+))  # fmt: skip
+#: What these show or make counts records by the values of the variables that they name.
+_COUNTING = frozenset((
+    "contract", "merge", "duplicates", "misstable", "joinby", "fillin", "xtset", "tsset",
+    "tsfill", "reshape", "separate", "split", "destring", "tostring", "compress", "recast",
+    "isid", "collapse", "sample", "bsample", "xtdescribe", "codebook", "recode", "mvdecode",
+    "mvencode",
+))  # fmt: skip
+#: These show which variables there are.
+_SHAPE = frozenset(("describe", "ds", "lookfor"))
+
+
+#: Return codes of files that are not there or lie elsewhere.
+_OF_FILES = (601, 603)
+
+
+@dataclass(frozen=True)
+class StateBeforeCommand:
+    """What a command finds."""
+
+    session: Session
+    data: DataSet
+    variables: dict[str, DataVariable]
+    rows: int
+    labels: dict[str, dict[float, str]]
+
+    @classmethod
+    def of(cls, session: Session, known: Command, call: CommandCall) -> StateBeforeCommand:
+        """Look at the data before a command; what it rests on is noted."""
+        data, trace = session.data, session.trace
+        if call.by:
+            trace.touch(not trace.variables.isdisjoint(call.by))
+        if known.group == "models":
+            trace.touch("e()" in trace.whole and known.name in _LATER)
+        if known.name in _SHAPE:
+            trace.touch("shape" in trace.whole)
+        if known.name in _COUNTING:
+            trace.touch(not trace.variables.isdisjoint(_words(data, call.text)))
+        named = bool(call.head) and call.condition is None and call.rows is None
+        if known.name not in _SILENT and not (known.name in ("keep", "drop") and named):
+            trace.seen = True
+        labels = {name: dict(texts) for name, texts in data.value_labels.items()}
+        return cls(session, data, dict(data.variables), data.rows, labels)
+
+    def after(self, known: Command, call: CommandCall, source: str) -> None:
+        """Note what the command changed, and what of it rests on single values."""
+        session, data = self.session, self.session.data
+        trace = session.trace
+        changed = {
+            name for name, one in data.variables.items() if one is not self.variables.get(name)
+        }
+        note_order(session)
+        trace.own &= data.variables.keys()
+        if known.name not in _KEEPING:
+            trace.own -= changed
+        if known.name not in _MOVING:
+            trace.made |= changed
+            trace.variables |= {name for name in changed - trace.own if self._alike(name)}
+            trace.touch(trace.few and known.name not in _CAREFUL and known.group == "data")
+        if known.name not in _MOVING or known.name == "compress":
+            trace.sized |= {name for name in changed if self._sized(name, known.name)}
+        new = data.variables.keys() - self.variables.keys()
+        if known.name in _NAMING:
+            self._named(new, source)
+        if not trace.touched:
+            return
+        trace.variables |= changed
+        self._put_together(known, call, source)
+        chosen = call.condition is not None or call.rows is not None or not call.head
+        if known.name in _RECORDS and (known.name not in ("keep", "drop") or chosen):
+            trace.variables |= {*data.variables, ROWS}
+        note_doubtful_names(session, new, source)
+        trace.labels |= {
+            name for name, texts in data.value_labels.items() if texts != self.labels.get(name)
+        }
+
+    def _put_together(self, known: Command, call: CommandCall, source: str) -> None:
+        """A macro or scalar whose name was made of values: which one it is would tell them."""
+        kinds = {"local": "macros", "global": "macros", "scalar": "scalars", "matrix": "scalars"}
+        kind = kinds.get(known.name)
+        name = re.search(r"\w+", call.text)
+        if kind is not None and name is not None and not holds_name(source, {name[0]}):
+            self.session.trace.whole.add(kind)
+
+    def _sized(self, name: str, command: str) -> bool:
+        """Whether values decided about the storage type of a variable."""
+        one, old = self.session.data.variables[name], self.variables.get(name)
+        if old is not None:
+            return one.kind != old.kind
+        return one.is_text or command not in _TYPED
+
+    def _alike(self, name: str) -> bool:
+        """Whether all but a few have the same value, or all the same answer of yes and no."""
+        values = self.session.data.variables[name].values
+        if not len(values):
+            return False
+        same = np.asarray(values == _usual(values[:_FIRST]), dtype=np.bool_)
+        if same.all():
+            first = values[0]
+            return not isinstance(first, str) and (first in (0.0, 1.0) or first >= MISSING)
+        return few(self.session, ~same)
+
+    def _named(self, new: Iterable[str], source: str) -> None:
+        """New names that are there, or are called so, because of values that few have."""
+        session, data = self.session, self.session.data
+        few_have = set()
+        for name in new:
+            one = data.variables[name]
+            held = one.values != "" if one.is_text else (one.values < MISSING) & (one.values != 0)
+            if cases(session, held) < session.limits.minimum:
+                few_have.add(name)
+        if few_have:
+            session.trace.whole.add("shape")
+            note_doubtful_names(session, few_have, source)
+
+
+#: Commands whose new variables are as many as there are values.
+_NAMING = frozenset(("split", "tabulate", "tab1", "separate", "reshape"))
+#: Commands that look themselves at conditions that few meet.
+_CAREFUL = frozenset(("generate", "replace", "egen"))
+#: Commands whose new numeric variables have a type that is written or fixed.
+_TYPED = frozenset((
+    "generate", "egen", "predict", "encode", "tabulate", "ipolate", "pctile",
+))  # fmt: skip
+#: Commands that ask the last model.
+_LATER = frozenset((
+    "predict", "test", "testparm", "lincom", "utest", "estimates", "eststo", "esttab",
+))  # fmt: skip
+
+
+def note_order(session: Session) -> None:
+    """Note whether the records are sorted by values that may not be shown.
+
+    They are no more once they are sorted by others that tell each record from the rest.
+    """
+    data, held = session.data, session.trace.variables
+    if not held.isdisjoint(data.sorted_by):
+        held.add(ORDER)
+    elif ORDER in held and data.sorted_by and len(data.starts_of(data.sorted_by)) > data.rows:
+        held.discard(ORDER)
+
+
+def _usual(values: Any) -> Any:
+    """The commonest of some values."""
+    seen, count = np.unique(values.astype(str) if values.dtype == object else values,
+                            return_counts=True)  # fmt: skip
+    return seen[int(np.argmax(count))]
+
+
+def _words(data: DataSet, text: str) -> set[str]:
+    """The variables that a text names; all of them if it names none."""
+    found: set[str] = set()
+    for word in re.findall(r"[\w*?~\u00a1-\uffff]+", text):
+        if any(sign in word for sign in "*?~"):
+            found |= {name for name in data.variables if fnmatchcase(name, word)}
+        elif word == "_all":
+            found |= data.variables.keys()
+        else:
+            found |= {name for name in data.variables if name.startswith(word)}
+    return found or set(data.variables)
+
+
+def redacted_error(
+    error: DoError | UnsupportedError, session: Session, line: int
+) -> DoError | UnsupportedError:
+    """The error with its line, without words of the program that may hold values of the data.
+
+    Where such a value decided that the run stops here, not even the line may be told.
+    """
+    if error.line is not None:
+        return error
+    trace = session.trace
+    doubted = not trace.whole.isdisjoint(("shape", "scalars")) or trace.rests(())
+    error.untold |= doubted and getattr(error, "rc", 0) not in _OF_FILES
+    if error.untold:
+        placed = error.at(line)
+        placed.untold = True
+        return placed
+    if not (trace.touched or holds_name(str(error), trace.names)):
+        return error.at(line)
+    hidden: DoError | UnsupportedError
+    if isinstance(error, DoError):
+        what = "a command failed whose text rests on values of the data"
+        hidden = DoError(what, code=error.rc, line=line)
+    else:
+        hidden = UnsupportedError("a command whose text rests on values of the data", line=line)
+    hidden.untold = True
+    return hidden
+
+
+def note_doubtful_names(session: Session, names: Iterable[str], source: str) -> None:
+    """Remember new names that do not stand in the program: they may hold values of the data."""
+    made = {name for name in names if not holds_name(source, {name})}
+    if made:
+        session.trace.names |= made
+        session.trace.whole.add("shape")
+        reason = "a name was made of values of the data; it is not shown"
+        check = Check(rule="names", verdict=CheckVerdict.fail, reason=reason)
+        session.remember(SafeResult(command="names", shown="", checks=[check]))
+
+
+def echoed(source: str) -> str:
+    """A command as it stands in a log."""
+    first, *more = source.splitlines() or [""]
+    return "\n".join([f". {first.strip()}", *(f"> {line}" for line in more)])

@@ -1,0 +1,252 @@
+"""Parts of a program that single values of the data choose: they run unseen.
+
+In: a condition or list that rests on such values, and the steps it decides about. Out: the
+steps run (or not) without any output, and all that they may change is marked as resting on
+single values, whether they ran or not: what is missing would else tell as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.registry import find
+from discreet_fire.runners.builtin.state.trace import ROWS, counted_names
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import DoStatement, Kind
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.language.steps import Step
+    from discreet_fire.runners.builtin.state.session import Session
+
+__all__ = ["run_hidden"]
+
+#: What may not hang on single values: it would decide how the run goes on.
+_REFUSED = frozenset((
+    "continue", "exit", "error", "program", "cd", "mkdir", "save", "saveold", "erase", "rm",
+    "set", "do", "run", "include", "clear", "estimates", "eststo", "esttab", "label",
+    "numlabel", "xtset", "tsset",
+))  # fmt: skip
+_NEW = frozenset((
+    "generate", "egen", "predict", "clonevar", "encode", "decode", "xtile", "pctile",
+    "ipolate",
+))  # fmt: skip
+#: Commands that only look at data, or change nothing.
+_IDLE = frozenset((
+    "display", "assert", "confirm", "describe", "ds", "lookfor", "list", "browse", "graph",
+    "twoway", "levelsof", "quietly", "noisily", "capture", "if", "else", "foreach",
+    "forvalues", "while", "tempvar", "tempname", "tempfile", "log",
+))  # fmt: skip
+_DEEPEST = 8
+
+
+def run_hidden(
+    session: Session,
+    texts: Sequence[str],
+    bodies: Sequence[Sequence[Step]],
+    run: Callable[[], object] | None,
+) -> None:
+    """Run what single values of the data have chosen.
+
+    Args:
+        session: The session.
+        texts: Conditions and single commands that belong to it.
+        bodies: The blocks that the values decide about, whether they run or not.
+        run: Runs what is chosen; None if nothing is.
+
+    Raises:
+        DoError: It would stop the program or a loop, or change something that is not followed.
+    """
+    trace = session.trace
+    _PossibleEffects(session).all(texts, bodies)
+    if not trace.branches:
+        reason = "single values of the data decide what happens here"
+        session.withhold("if", "flow", reason)
+    trace.branches += 1
+    # Whether it fails would tell what the values are.
+    trace.touched = trace.code = True
+    depth, quiet = len(session.locals), session.quiet
+    before = _StateToRestore.of(session)
+    try:
+        if run is not None:
+            run()
+    except (DoError, UnsupportedError):
+        del session.locals[depth:]
+        session.quiet = quiet
+    except Exception as error:  # the time is over, or the runner fails: its place would tell
+        error.untold = True  # type: ignore[attr-defined]
+        raise
+    finally:
+        before.restore(session)
+        trace.branches -= 1
+        trace.touched = True
+
+
+@dataclass(frozen=True, repr=False)
+class _StateToRestore:
+    """What a part that may not have run leaves as it was: later output hangs on it (confidential).
+
+    Args:
+        draw: Where random numbers go on.
+        preserved: Data put aside.
+        fitted: Models that later ones are compared with.
+        trims: Conditions that took away what a few have.
+        settings: Default type, the last `reshape`.
+        files: Files that were read; with them goes the key.
+        key: What blurs how near a bound may come.
+        model: The last model.
+    """
+
+    draw: Any
+    preserved: list[Any]
+    fitted: list[Any]
+    trims: set[str]
+    settings: dict[str, str]
+    files: dict[Any, Any]
+    key: bytes
+    model: Any
+
+    @classmethod
+    def of(cls, session: Session) -> _StateToRestore:
+        """The state before."""
+        return cls(
+            session.draw.bit_generator.state,
+            list(session.preserved),
+            list(session.fitted),
+            set(session.trims),
+            dict(session.settings),
+            dict(session.files),
+            session.key,
+            session.model,
+        )
+
+    def restore(self, session: Session) -> None:
+        """Go back to it."""
+        session.draw.bit_generator.state = self.draw
+        session.preserved, session.fitted = self.preserved, self.fitted
+        session.trims, session.settings = self.trims, self.settings
+        session.files, session.key = self.files, self.key
+        session.model = self.model
+
+
+class _PossibleEffects:
+    """Marks what steps may change."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.trace = session.trace
+        self.programs: list[str] = []
+
+    def all(self, texts: Iterable[str], bodies: Iterable[Sequence[Step]]) -> None:
+        """All that texts and steps may change."""
+        for text in texts:
+            self.text(text)
+        for body in bodies:
+            for step in body:
+                self.text(step.code, opens=step.body is not None)
+                self.all((), [step.body or ()])
+
+    def text(self, text: str, *, opens: bool = False) -> None:
+        """What one command may change."""
+        depth = len(self.session.locals)
+        self.trace.macros |= {(depth, name) for name in counted_names(text)}
+        if not text.strip():
+            return
+        for one in parse_do(f"{text} {{\n}}" if opens else text).statements:
+            if one.kind is Kind.COMMAND:
+                self.statement(one, text)
+
+    def statement(self, one: DoStatement, text: str) -> None:
+        """What a command with its prefixes may change."""
+        for prefix in one.prefixes:
+            name = prefix.canonical or prefix.text
+            if name == "capture":
+                self.trace.code = True
+            elif name in ("by", "bysort"):
+                self.data()
+        if one.command is None:
+            return
+        word, name = one.command.text, one.command.canonical or one.command.text
+        rest = text[one.command.end :].strip().removesuffix("{").strip()
+        if word.startswith("fdz"):
+            word = name = word.removeprefix("fdz")
+        if word == "run" or any(sign in word for sign in "`$"):
+            self.anything()
+        elif word in self.session.programs:
+            self.program(word)
+        else:
+            self.command(name, rest)
+
+    def command(self, name: str, rest: str) -> None:
+        """What a command may change."""
+        if name in _REFUSED:
+            raise DoError(f"{name} may not hang on single values of the data", code=198)
+        first = rest.replace("=", " ").replace(",", " ").split()
+        known = find(name)
+        if name == "capture":
+            self.trace.code = True
+        elif name in ("local", "global"):
+            self.macro(name, first[0].strip("+-:") if first else "")
+        elif name in ("args", "tokenize", "macro"):
+            self.trace.whole.add("macros")
+        elif name == "return":
+            self.trace.whole.add("return")
+        elif name in ("scalar", "matrix"):
+            self.trace.whole.add("scalars")
+        elif name in _NEW:
+            self.trace.whole.add("shape")
+            self.trace.variables |= {word for word in first if _plain(word)}
+            self.trace.sized |= {word for word in first if _plain(word)}
+        elif name == "replace":
+            self.replaced(first[0] if first else "")
+        elif name not in _IDLE and (known is None or known.group not in ("output", "models")):
+            self.data()
+        if known is not None and known.group in ("output", "models"):
+            self.trace.whole |= {"r()", "e()"} if known.group == "models" else {"r()"}
+        if name == "levelsof" or known is None:
+            self.trace.whole.add("macros")
+
+    def macro(self, kind: str, name: str) -> None:
+        """A macro may change; each if its name is put together."""
+        if _plain(name):
+            depth = len(self.session.locals) if kind == "local" else 0
+            self.trace.macros.add((depth, name))
+        else:
+            self.trace.whole.add("macros")
+
+    def replaced(self, name: str) -> None:
+        """A variable may change."""
+        found = self.session.data.find(name) if _plain(name) else None
+        if found is None:
+            self.data()
+        else:
+            self.trace.variables.add(found)
+            self.trace.sized.add(found)
+
+    def data(self) -> None:
+        """The data may change: records, variables, values."""
+        self.trace.whole |= {"shape", "r()"}
+        self.trace.variables |= {*self.session.data.variables, ROWS}
+
+    def anything(self) -> None:
+        """Anything may change."""
+        self.trace.whole |= {"macros", "scalars", "e()"}
+        self.trace.code = True
+        self.data()
+
+    def program(self, name: str) -> None:
+        """What a program of the do-file may change."""
+        if name in self.programs or len(self.programs) > _DEEPEST:
+            self.anything()
+            return
+        self.programs.append(name)
+        self.trace.whole |= {"r()", "e()"}
+        self.all((), [self.session.programs[name].body])
+        self.programs.pop()
+
+
+def _plain(name: str) -> bool:
+    """Whether a name is written out."""
+    return name.isidentifier()

@@ -1,0 +1,200 @@
+"""What errors and notes of commands tell of numbers of records. CONFIDENTIAL.
+
+In: a session and the records that make a command fail, or that it changed, made or dropped.
+Out: the error, or the note in the log. A number of records of too few persons or firms is
+withheld; so is 0 where it would answer a question about what one has, and so is an error: a
+program that tries one bound after the other until it stops would else learn a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet_fire.runners.builtin.disclosure.units import few, few_in, owners
+from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.statistics.disclosure_rules import concentrated
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.data.dataset import DataSet
+    from discreet_fire.runners.builtin.state.session import Session
+
+__all__ = [
+    "AffectedRecords",
+    "affected",
+    "all_affected",
+    "all_records",
+    "cases_note",
+    "changed",
+    "check_made",
+    "count_text",
+    "failure",
+    "missing_made",
+    "nobody",
+    "repeated",
+]
+
+
+def failure(
+    session: Session, rows: Any, what: str, *, code: int, data: DataSet | None = None
+) -> DoError:
+    """An error that records cause; untold where they are of a few.
+
+    Args:
+        session: The session.
+        rows: The records, as a mask.
+        what: What is wrong.
+        code: Stata's return code.
+        data: The data that they belong to, unless those in memory.
+    """
+    error = DoError(what, code=code)
+    data = session.data if data is None else data
+    error.untold = bool(data.rows) and few_in(session, data, rows)
+    return error
+
+
+def check_made(session: Session, name: str, rows: Any) -> None:
+    """As `check_new`, for a variable that is made because some records have a value."""
+    try:
+        session.data.check_new(name)
+    except DoError as error:
+        raise failure(session, rows, error.failed, code=error.rc) from None
+
+
+def nobody(session: Session) -> DoError:
+    """No observations: untold if a condition asks for more than categories and missing values."""
+    error = DoError("no observations", code=2000)
+    error.untold = bool(session.data.rows) and not session.trace.plain
+    return error
+
+
+def repeated(codes: Any) -> Any:
+    """Which records have a code that others have, too.
+
+    >>> repeated(np.array([3, 5, 3]))
+    array([ True, False,  True])
+    """
+    _, at, number = np.unique(codes, return_inverse=True, return_counts=True)
+    return number[at] > 1
+
+
+@dataclass(frozen=True, repr=False)
+class AffectedRecords:
+    """Records that a command changes (confidential).
+
+    Args:
+        records: How many there are.
+        cases: How many persons or firms they are about.
+        even: Whether no one or two of these have nearly all of them.
+    """
+
+    records: int
+    cases: int
+    even: bool = True
+
+
+def affected(session: Session, rows: Any) -> AffectedRecords:
+    """The records of a mask, or of row numbers, one of which may come several times."""
+    who = owners(session)[rows]
+    number = np.unique(who[who >= 0], return_counts=True)[1]
+    largest = np.sort(number)[::-1].astype(np.float64)
+    even = True
+    if number.size > 1:
+        even = not concentrated(largest[0], largest[1], float(number.sum()), session.limits)
+    return AffectedRecords(len(who), number.size, even)
+
+
+def all_affected(session: Session, masks: Sequence[Any], *, whole: bool = True) -> AffectedRecords:
+    """The records of several masks together; of nobody if one, or its rest, is about few.
+
+    Args:
+        session: The session.
+        masks: The records.
+        whole: Whether it may be told that it is all of them.
+    """
+    least = session.limits.minimum
+    found = [affected(session, mask) for mask in masks]
+    shown = True
+    for one, mask in zip(found, masks, strict=True):
+        rest = ~np.asarray(mask, dtype=np.bool_)
+        told = rest.any() or not mask.any() or (whole and session.trace.plain)
+        shown &= bool(told) and (not one.records or one.cases >= least) and not few(session, rest)
+    even = all(one.even for one in found)
+    return AffectedRecords(sum(one.records for one in found), least if shown else 0, even)
+
+
+def all_records(session: Session) -> str:
+    """The number of records in memory as text; `.` where it may not be shown."""
+    if not session.data.variables or not session.data.rows:
+        return "." if session.data.variables else "0"
+    found = affected(session, slice(None))
+    hidden = session.trace.rests(()) or found.cases < session.limits.minimum or not found.even
+    return "." if hidden else f"{found.records:,}"
+
+
+def count_text(session: Session, count: int | AffectedRecords) -> str:
+    """A number of cases, or `.` where it is too small to be shown."""
+    found = count if isinstance(count, AffectedRecords) else AffectedRecords(count, count)
+    if found.records == 0:
+        return "0"
+    safe = found.cases >= session.limits.minimum and found.even
+    return f"{found.records:,}" if safe else "."
+
+
+def cases_note(
+    session: Session,
+    count: int | AffectedRecords,
+    one: str,
+    several: str,
+    command: str,
+    *,
+    nobody: bool = True,
+) -> None:
+    """Print `(5 real changes made)` or the like.
+
+    Args:
+        session: The session.
+        count: The records.
+        one: Words for one of them.
+        several: Words for several.
+        command: The command.
+        nobody: Whether 0 may be shown.
+    """
+    text = count_text(session, count)
+    hidden = text == "." or session.trace.touched or session.trace.rests(())
+    if hidden or (text == "0" and not (nobody and session.trace.plain)):
+        check = Check(
+            rule="minimum", verdict=CheckVerdict.fail, reason="a number of cases is too small"
+        )
+        if not session.quiet:
+            session.remember(SafeResult(command=command, shown="", checks=[check]))
+            session.note(f"(. {several})")
+        return
+    check = Check(rule="minimum", verdict=CheckVerdict.passed, reason="a number of cases")
+    words = one if text == "1" else several
+    session.show(SafeResult(command=command, shown=f"({text} {words})", checks=[check]))
+
+
+def missing_made(session: Session, missing: Any) -> None:
+    """What `generate` prints where missing values come out; nothing if they are few."""
+    if session.trace.touched:
+        return
+    found = all_affected(session, [missing])
+    if count_text(session, found) not in ("0", "."):
+        words = "missing value generated", "missing values generated"
+        cases_note(session, found, *words, "generate")
+
+
+def changed(session: Session, rows: Any, to_missing: Any) -> None:
+    """What `replace` prints."""
+    rest = np.asarray(rows) & ~np.asarray(to_missing)
+    found, gone, others = (all_affected(session, [one]) for one in (rows, to_missing, rest))
+    words = "real change made", "real changes made"
+    texts = [count_text(session, one) for one in (found, gone, others)]
+    if "." not in texts and texts[1] != "0" and not session.trace.touched:
+        words = words[0] + f", {texts[1]} to missing", words[1] + f", {texts[1]} to missing"
+    cases_note(session, found, *words, "replace", nobody=False)

@@ -1,0 +1,386 @@
+"""Whom records are about: whether something is about a few persons or firms. CONFIDENTIAL.
+
+In: a session and a mask over its records, or values; records and variables of each output that
+is shown. Out: how many it is about, whether those are few, and whether an output differs from
+an earlier one by a few: what both have in common can be taken away, and what is left is theirs.
+Records that the program made itself count for nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
+from discreet_fire.runners.builtin.language.expressions import (
+    Binary,
+    ExpressionNode,
+    Function,
+    Name,
+    NumberLiteral,
+    TextLiteral,
+    Unary,
+    expression_tree,
+)
+from discreet_fire.runners.builtin.language.values import MISSING
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.state.session import Session
+
+__all__ = [
+    "ENTITY",
+    "RECORD",
+    "EarlierOutputs",
+    "all_but_few",
+    "asks_by_function",
+    "cases",
+    "cases_by_value",
+    "conflicts_with_earlier",
+    "distinct",
+    "few",
+    "few_differ",
+    "few_in",
+    "has_copies",
+    "number_microdata",
+    "owners",
+    "plain",
+    "trimmed",
+]
+
+#: Hidden variables: whom a record is about, which it was when it was read.
+ENTITY, RECORD = "entity", "record"
+#: How many records are looked at first, then, and at last.
+_LOOKS = (200, 20_000, 2**62)
+#: So many conditions of one run may take away what a few have.
+_TRIMS = 3
+_ASKING = frozenset(("inlist", "inrange", "regexm", "ustrregexm", "strmatch", "strpos", "strrpos"))
+_COMPARED = frozenset(("==", "!=", "<", ">", "<=", ">="))
+
+
+def number_microdata(session: Session, data: DataSet) -> None:
+    """Number the records of microdata, so that copies and made-up records are known."""
+    first = session.records
+    session.records += data.rows
+    numbers = np.arange(first, first + data.rows, dtype=np.float64)
+    data.hidden[RECORD] = DataVariable(numbers, "double")
+    session.key = hashlib.sha256(session.key + _digest(data)).digest()
+    if session.entity is not None and session.entity in data.variables:
+        data.hidden[ENTITY] = data.variables[session.entity]
+
+
+def _digest(data: DataSet) -> bytes:
+    """A digest of all numbers, the same in any order of the records."""
+    sums = []
+    for one in data.variables.values():
+        if not one.is_text:
+            bits = np.ascontiguousarray(one.values, dtype=np.float64).view(np.uint64)
+            mixed = (bits ^ (bits >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+            sums.append(int((mixed ^ (mixed >> np.uint64(32))).sum(dtype=np.uint64)))
+    return repr(sums).encode()
+
+
+def owners(session: Session) -> Any:
+    """Whom each record is about, as whole numbers; -1 where it is about nobody that is known."""
+    data = session.data
+    record = _hidden(data, RECORD)
+    kept = _hidden(data, ENTITY) if session.entity is not None else None
+    kept = record if kept is None else kept
+    if kept is None:
+        return np.arange(data.rows, dtype=np.int64)
+    known = session.known_owners
+    if known is not None and known[0] is kept and known[1] is record:
+        return known[2]
+    unknown = kept.values == "" if kept.is_text else kept.values >= MISSING
+    values = kept.values.astype(str) if kept.is_text else kept.values
+    codes = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    if record is not None:
+        unknown = unknown | (record.values >= MISSING)
+    codes[np.asarray(unknown, dtype=np.bool_)] = -1
+    session.known_owners = kept, record, codes
+    return codes
+
+
+def has_copies(session: Session) -> bool:
+    """Whether there are copies of records, or records that the program made itself."""
+    record = _hidden(session.data, RECORD)
+    if record is None:
+        return False
+    return len(np.unique(record.values)) < session.data.rows or bool(
+        (record.values >= MISSING).any()
+    )
+
+
+def _hidden(data: DataSet, name: str) -> DataVariable | None:
+    found = data.hidden.get(name)
+    return found if found is not None and len(found.values) == data.rows else None
+
+
+def cases(session: Session, mask: Any) -> int:
+    """How many persons or firms records are about; where they are enough, at least so many."""
+    return distinct(owners(session)[np.flatnonzero(mask)], session.limits.minimum)
+
+
+def distinct(who: Any, enough: int) -> int:
+    """How many different ones there are, without -1; the search ends where they are enough.
+
+    >>> distinct(np.array([3, -1, 3, 4]), 3)
+    2
+    """
+    number = 0
+    for size in _LOOKS:
+        found = np.unique(who[:size])
+        number = int((found >= 0).sum())
+        if number >= enough or len(who) <= size:
+            break
+    return number
+
+
+def few(session: Session, mask: Any) -> bool:
+    """Whether some records are chosen, of a few persons or firms only."""
+    chosen = np.asarray(mask, dtype=np.bool_)
+    return bool(chosen.any()) and cases(session, chosen) < session.limits.minimum
+
+
+def few_in(session: Session, data: DataSet, rows: Any = None) -> bool:
+    """Whether other data, or some of their records, are about a few persons or firms only."""
+    kept = session.data
+    try:
+        session.data = data
+        return few(session, np.ones(data.rows, dtype=np.bool_) if rows is None else rows)
+    finally:
+        session.data = kept
+
+
+def all_but_few(session: Session, mask: Any) -> bool:
+    """Whether records of a few are left out, and of others chosen."""
+    return few(session, ~np.asarray(mask, dtype=np.bool_)) and bool(np.any(mask))
+
+
+def few_differ(session: Session, values: Any, mask: Any) -> bool:
+    """Whether a few, but some, have other values than the commonest one."""
+    chosen = np.asarray(values)[mask]
+    if not chosen.size:
+        return False
+    seen, count = np.unique(chosen, return_counts=True)
+    if len(seen) < 2:
+        return False
+    other = np.asarray(mask, dtype=np.bool_).copy()
+    other[other] = chosen != seen[int(np.argmax(count))]
+    return few(session, other)
+
+
+def near(session: Session, gaps: Any) -> bool:
+    """Whether a bound that all are below, or none reaches, lies near what one of few has.
+
+    How near is near hangs on the data, so that trying bounds one after the other does not
+    find the largest or smallest value.
+    """
+    known = gaps[np.isfinite(gaps)]
+    if not known.size:
+        return False
+    spread, nearest = float(known.std()), float(known.min())
+    if not nearest <= spread * _blur(session, spread):
+        return False
+    return few(session, gaps == nearest)
+
+
+def _blur(session: Session, spread: float) -> float:
+    """A factor from 0.5 to 1.5 that nobody knows without the data."""
+    size = math.frexp(spread)[1]
+    digest = hashlib.sha256(session.key + size.to_bytes(4, "little", signed=True)).digest()
+    return 0.5 + int.from_bytes(digest[:6], "little") / 2**48
+
+
+def trimmed(session: Session, condition: str | None, mask: Any) -> None:
+    """Note that a condition takes away what a few have, or nearly does.
+
+    That may be done some times, as outliers are. Who tries one bound after the other does it
+    too often: which records there are then rests on single values.
+    """
+    trace = session.trace
+    if condition is None or trace.plain or not (trace.few or few(session, mask)):
+        return
+    session.trims.add(condition)
+    trace.touch(len(session.trims) > _TRIMS)
+
+
+def plain(session: Session, expression: str | None) -> bool:
+    """Whether a condition asks for nothing but categories and missing values.
+
+    That nobody meets it may then be told: it is no question about what one person has.
+    """
+    return expression is None or _plain(session, expression_tree(expression))
+
+
+def asks_by_function(expression: str) -> bool:
+    """Whether a condition asks by a function, such as `inlist()`: no bound says how close it is."""
+    return _asks(expression_tree(expression))
+
+
+def _asks(node: ExpressionNode) -> bool:
+    if isinstance(node, Function):
+        return node.name in _ASKING
+    if isinstance(node, Unary):
+        return _asks(node.inner)
+    if isinstance(node, Binary):
+        texts = node.sign in ("==", "!=") and TextLiteral in (type(node.left), type(node.right))
+        return texts or _asks(node.left) or _asks(node.right)
+    return False
+
+
+def _plain(session: Session, node: ExpressionNode) -> bool:
+    if isinstance(node, NumberLiteral | TextLiteral):
+        return True
+    if isinstance(node, Function):
+        if node.name in ("missing", "mi"):
+            return True
+        inner = node.arguments
+        return node.name in ("inlist", "inrange") and all(_plain(session, one) for one in inner)
+    if isinstance(node, Unary):
+        return _plain(session, node.inner)
+    if isinstance(node, Binary) and node.sign in _COMPARED:
+        gap = any(_is_gap(side) for side in (node.left, node.right))
+        return gap or all(_plain(session, side) for side in (node.left, node.right))
+    if isinstance(node, Binary):
+        return node.sign in "&|" and _plain(session, node.left) and _plain(session, node.right)
+    return isinstance(node, Name) and _is_category(session, node.name)
+
+
+def _is_gap(node: ExpressionNode) -> bool:
+    """Whether a missing value or an empty text is written out."""
+    return (isinstance(node, NumberLiteral) and node.value >= MISSING) or node == TextLiteral("")
+
+
+def _is_category(session: Session, name: str) -> bool:
+    """Whether each value of a variable is that of enough persons or firms."""
+    found = session.data.find(name)
+    if found is None or found in session.trace.variables:
+        return False
+    variable = session.data.variables[found]
+    values = pl.Series(list(variable.values) if variable.is_text else variable.values)
+    number = cases_by_value(values, owners(session))
+    return bool((number["cases"] >= session.limits.minimum).all())
+
+
+def cases_by_value(values: pl.Series, who: Any) -> pl.DataFrame:
+    """How many persons or firms have each value: columns `value` and `cases`."""
+    table = pl.DataFrame({"value": values, "who": pl.Series(who, dtype=pl.Int64)})
+    whom = pl.col("who").filter(pl.col("who") >= 0)
+    return table.group_by("value").agg(whom.n_unique().alias("cases"))
+
+
+_Marks = npt.NDArray[np.uint32]
+#: Bytes that may be kept of earlier outputs.
+_ROOM = 400_000_000
+#: So many sets of records that differ from earlier ones by a few may be used in one run.
+_SETS = 5
+
+
+@dataclass(repr=False)
+class EarlierOutputs:
+    """What outputs were about (confidential).
+
+    Args:
+        values: For each, marks of a variable's values by the number of the record; 0 for none.
+        sets: The same for which records there were.
+        close: How many sets differed from earlier ones by a few.
+    """
+
+    values: list[_Marks] = field(default_factory=list)
+    sets: list[_Marks] = field(default_factory=list)
+    close: int = 0
+
+
+def conflicts_with_earlier(session: Session, mask: Any, names: Sequence[str]) -> bool:
+    """Whether an output differs from an earlier one by a few; if not, it is remembered.
+
+    Args:
+        session: The session.
+        mask: The records that it is about.
+        names: Its variables.
+    """
+    record = session.data.hidden.get(RECORD)
+    if record is None or len(record.values) != session.data.rows:
+        return False
+    used = np.asarray(mask, dtype=np.bool_) & (record.values < MISSING)
+    at = record.values[used].astype(np.int64)
+    who = _owners_by_number(session, used, at)
+    held = session.differences
+    found: list[_Marks] = []
+    for name in dict.fromkeys(names):
+        variable = session.data.variables.get(name)
+        if variable is not None:
+            marks = np.zeros(session.records, dtype=np.uint32)
+            marks[at] = _marks(variable.values[used], text=variable.is_text)
+            found.append(marks)
+    everyone = np.zeros(session.records, dtype=np.uint32)
+    everyone[at] = 1
+    if any(_close(session, one, earlier, who) for one in found for earlier in held.values):
+        return True
+    new = all(not _same(everyone, earlier) for earlier in held.sets)
+    if new and any(_close(session, everyone, earlier, who) for earlier in held.sets):
+        held.close += 1
+        if held.close > _SETS:
+            return True
+    for kept, fresh in ((held.values, found), (held.sets, [everyone])):
+        kept += [one for one in fresh if all(not _same(one, earlier) for earlier in kept)]
+        most = max(_ROOM // max(4 * session.records, 1), 20)
+        del kept[:-most]
+    return False
+
+
+def _marks(values: Any, *, text: bool) -> _Marks:
+    """A number from 1 for each value that is not missing, the same for equal ones."""
+    if text:
+        hashed = pl.Series(values.tolist(), dtype=pl.String).hash(seed=0).to_numpy()
+        known = values != ""
+    else:
+        bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+        hashed = (bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+        known = values < MISSING
+    short = (hashed >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+    return np.where(np.asarray(known, dtype=np.bool_), short, np.uint32(0))
+
+
+def _owners_by_number(session: Session, used: Any, at: Any) -> Any:
+    """For each record that was ever read, whom it is about as far as that is known now."""
+    known = session.record_owners
+    if len(known) < session.records:
+        more = np.arange(len(known), session.records, dtype=np.int64) + 2**40
+        known = session.record_owners = np.concatenate([known, more])
+    fresh = known[at] >= 2**40
+    if session.entity is not None and fresh.any():
+        known[at[fresh]] = _unit_marks(session, used)[fresh]
+    return known
+
+
+def _unit_marks(session: Session, used: Any) -> Any:
+    """A number for each person or firm, the same in all data of a run."""
+    kept = session.data.hidden.get(ENTITY)
+    if kept is None or len(kept.values) != session.data.rows:
+        return session.data.hidden[RECORD].values[used].astype(np.int64) + 2**40
+    return _marks(kept.values[used], text=kept.is_text).astype(np.int64)
+
+
+def _same(one: _Marks, other: _Marks) -> bool:
+    size = min(len(one), len(other))
+    longer = one if len(one) > size else other
+    return bool(np.array_equal(one[:size], other[:size]) and not longer[size:].any())
+
+
+def _close(session: Session, one: _Marks, other: _Marks, who: Any) -> bool:
+    """Whether two differ in the records of a few, but of some."""
+    size = min(len(one), len(other))
+    longer = one if len(one) > size else other
+    apart = np.concatenate(
+        [np.flatnonzero(one[:size] != other[:size]), size + np.flatnonzero(longer[size:])]
+    )
+    least = session.limits.minimum
+    return bool(apart.size) and distinct(who[apart], least) < least

@@ -1,0 +1,464 @@
+"""Functions of expressions: numbers, conditions, distributions, random draws.
+
+In: the values of arguments. Out: the value, with Stata's rules for missing ones; missing where
+an argument lies outside a function's domain. Quantiles are found by halving an interval.
+Functions of texts and dates stand in modules of their own; `function_of` finds all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from discreet_fire.runners.builtin.language.date_functions import DATES
+from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.language.scope import Scope, Value
+from discreet_fire.runners.builtin.language.text_functions import TEXTS
+from discreet_fire.runners.builtin.language.values import MISSING, is_text, limited, tidy
+from discreet_fire.statistics.models.distributions import chi2_tail, f_tail, t_tail
+
+__all__ = ["CHANCES", "FunctionOf", "function_names", "function_of"]
+
+_HALVINGS = 2000
+
+
+def _normal_probability(z: float) -> float:
+    return 0.5 * math.erfc(-z / math.sqrt(2.0))
+
+
+def _normal_quantile(chance: float) -> float:
+    return NormalDist().inv_cdf(chance) if 0.0 < chance < 1.0 else math.nan
+
+
+def _density(*values: float) -> float:
+    """`normalden(z)`, `normalden(x, s)` and `normalden(x, m, s)`."""
+    mean, scale = (values[1], values[2]) if len(values) == 3 else (0.0, (*values, 1.0)[1])
+    if scale <= 0:
+        return math.nan
+    z = (values[0] - mean) / scale
+    return math.exp(-z * z / 2.0) / (scale * math.sqrt(2.0 * math.pi))
+
+
+def _chi2(df: float, x: float) -> float:
+    return chi2_tail(x, df) if df > 0 else math.nan
+
+
+def _t(df: float, t: float) -> float:
+    return t_tail(t, df) if df > 0 else math.nan
+
+
+def _f(first: float, second: float, f: float) -> float:
+    if first <= 0 or second <= 0:
+        return math.nan
+    return f_tail(f, first, second) if f > 0 else 1.0
+
+
+def _quantile(tail: Callable[[float], float], chance: float, *, signed: bool = False) -> float:
+    """The number that is exceeded with a chance."""
+    if not 0.0 < chance < 1.0 or math.isnan(tail(1.0)):
+        return 0.0 if chance == 1.0 and not signed else math.nan
+    low, high = (-1.0 if signed else 0.0), 1.0
+    while tail(high) > chance:
+        high *= 2.0
+    while signed and tail(low) < chance:
+        low *= 2.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if tail(middle) > chance else (low, middle)
+    return (low + high) / 2.0
+
+
+def _invttail(df: float, chance: float) -> float:
+    if chance == 0.5 and df > 0:
+        return 0.0
+    return _quantile(lambda t: _t(df, t), chance, signed=True)
+
+
+def _comb(number: float, chosen: float) -> float:
+    if number < 0 or chosen < 0 or number != int(number) or chosen != int(chosen):
+        return math.nan
+    return float(math.comb(int(number), int(chosen)))
+
+
+def _lngamma(x: float) -> float:
+    return math.lgamma(x) if x > 0 else math.nan
+
+
+def _binomial_probability(number: float, most: float, chance: float) -> float:
+    """The chance of at most so many successes."""
+    if number < 0 or not 0.0 <= chance <= 1.0:
+        return math.nan
+    top = min(int(most), int(number))
+    terms = (
+        math.comb(int(number), k) * chance**k * (1.0 - chance) ** (int(number) - k)
+        for k in range(top + 1)
+    )
+    return math.fsum(terms)
+
+
+def _probability_of_each(function: Callable[..., float]) -> Callable[..., Any]:
+    """The function for one number or for arrays."""
+
+    def one(*values: float) -> float:
+        try:
+            found = function(*map(float, values))
+        except (OverflowError, ValueError, ZeroDivisionError):
+            return MISSING
+        return MISSING if math.isnan(found) else found
+
+    def call(*values: Any) -> Any:
+        return np.vectorize(one, otypes=[np.float64])(*values)
+
+    return call
+
+
+#: Per function: how it is worked out, how many arguments it takes, how many more it may take.
+CHANCES: dict[str, tuple[Callable[..., Any], int, int]] = {
+    "comb": (_probability_of_each(_comb), 2, 0),
+    "lnfactorial": (_probability_of_each(lambda n: _lngamma(n + 1.0)), 1, 0),
+    "lngamma": (_probability_of_each(_lngamma), 1, 0),
+    "normal": (_probability_of_each(_normal_probability), 1, 0),
+    "invnormal": (_probability_of_each(_normal_quantile), 1, 0),
+    "normalden": (_probability_of_each(_density), 1, 2),
+    "binomial": (_probability_of_each(_binomial_probability), 3, 0),
+    "chi2": (_probability_of_each(lambda df, x: 1.0 - _chi2(df, x)), 2, 0),
+    "chi2tail": (_probability_of_each(_chi2), 2, 0),
+    "invchi2": (
+        _probability_of_each(lambda df, p: _quantile(lambda x: _chi2(df, x), 1.0 - p)),
+        2,
+        0,
+    ),
+    "invchi2tail": (_probability_of_each(lambda df, p: _quantile(lambda x: _chi2(df, x), p)), 2, 0),
+    "t": (_probability_of_each(lambda df, t: _t(df, -t)), 2, 0),
+    "ttail": (_probability_of_each(_t), 2, 0),
+    "invt": (_probability_of_each(lambda df, p: -_invttail(df, p)), 2, 0),
+    "invttail": (_probability_of_each(_invttail), 2, 0),
+    "F": (_probability_of_each(lambda a, b, f: 1.0 - _f(a, b, f)), 3, 0),
+    "Ftail": (_probability_of_each(_f), 3, 0),
+    "invF": (_probability_of_each(lambda a, b, p: _quantile(lambda f: _f(a, b, f), 1.0 - p)), 3, 0),
+    "invFtail": (_probability_of_each(lambda a, b, p: _quantile(lambda f: _f(a, b, f), p)), 3, 0),
+}
+
+
+#: A function: the scope, the text between its brackets, the values of its arguments.
+FunctionOf = Callable[[Scope, str, Sequence[Value]], Value]
+
+
+def function_of(name: str) -> FunctionOf | None:
+    """The function of a name, or None."""
+    return _FUNCTIONS.get(name)
+
+
+def function_names() -> list[str]:
+    """The names of all functions."""
+    return sorted(_FUNCTIONS)
+
+
+def _numbers(arguments: Sequence[Value], *, least: int, most: int | None = None) -> list[Any]:
+    if len(arguments) < least or (most is not None and len(arguments) > most):
+        raise DoError("invalid syntax: wrong number of arguments", code=198)
+    for value in arguments:
+        if is_text(value):
+            raise DoError("type mismatch", code=109)
+    return list(arguments)
+
+
+def _each(function: Callable[..., Any], arguments: int = 1, optional: int = 0) -> FunctionOf:
+    """A function of numbers that is missing where an argument is."""
+
+    def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+        given = _numbers(values, least=arguments, most=arguments + optional)
+        missing = np.zeros((), dtype=np.bool_)
+        for value in given:
+            missing = missing | np.greater_equal(value, MISSING)
+        known = [np.where(missing, 1.0, value) for value in given]
+        found = np.where(missing, MISSING, function(*known))
+        result: Value = tidy(found if found.ndim else float(found))
+        return result
+
+    return call
+
+
+def _rounded(value: Any, unit: Any = 1.0) -> Any:
+    with np.errstate(all="ignore"):
+        whole = unit * np.floor(value / unit + 0.5)
+    return np.where(unit == 0, value, whole)
+
+
+def _modulo(value: Any, by: Any) -> Any:
+    return np.where(np.asarray(by) <= 0, MISSING, value - by * np.floor(value / by))
+
+
+def _extreme(choose: Callable[[Any, Any], Any], nothing: float) -> FunctionOf:
+    """The largest or smallest of several, without missing ones."""
+
+    def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+        given = _numbers(values, least=1)
+        best: Any = np.full((), nothing)
+        for value in given:
+            best = choose(best, np.where(np.greater_equal(value, MISSING), nothing, value))
+        _note_bounds(scope, given, best)
+        result: Value = tidy(best if best.ndim else float(best))
+        return result
+
+    return call
+
+
+def _note_bounds(scope: Scope, given: Sequence[Any], best: Any) -> None:
+    """A bound, as in `min(x, 5000)`, asks who lies beyond it, as a comparison does."""
+    columns = [one for one in given if np.ndim(one)]
+    bounds = [one for one in given if not np.ndim(one)]
+    if len(columns) == 1 and bounds:
+        gaps = np.min([np.abs(columns[0] - bound) for bound in bounds], axis=0)
+        known = np.less(columns[0], MISSING)
+        scope.names.told_apart((best == columns[0]) | ~known, np.where(known, gaps, np.inf))
+
+
+def _missing(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    found: Any = np.zeros((), dtype=np.bool_)
+    for value in values:
+        if is_text(value):
+            found = found | np.equal(value, "")
+        else:
+            found = found | np.greater_equal(value, MISSING)
+    return _plain(found)
+
+
+def _plain(held: Any) -> Value:
+    held = np.asarray(held)
+    return held.astype(np.float64) if held.ndim else float(held)
+
+
+def _cond(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    if len(values) not in (3, 4):
+        raise DoError("invalid syntax: cond() takes 3 or 4 arguments", code=198)
+    test = _numbers(values[:1], least=1)[0]
+    _alike(values[1:])
+    chosen = np.where(np.not_equal(test, 0), values[1], values[2])
+    if len(values) == 4:
+        chosen = np.where(np.greater_equal(test, MISSING), values[3], chosen)
+    return _typed(chosen, values[1])
+
+
+def _typed(found: Any, like: Value) -> Value:
+    """An array of texts as objects, a single value as itself."""
+    text = is_text(like)
+    if found.ndim == 0:
+        return str(found) if text else float(found)
+    result: Value = found.astype(object) if text else found.astype(np.float64)
+    return result
+
+
+def _alike(values: Sequence[Value]) -> bool:
+    """Whether values are texts; an error unless all of them are, or none."""
+    kinds = {is_text(value) for value in values}
+    if len(kinds) > 1:
+        raise DoError("type mismatch", code=109)
+    return kinds == {True}
+
+
+def _inrange(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    """Whether a value is in a range; a missing end leaves the range open."""
+    if len(values) != 3:
+        raise DoError("invalid syntax: inrange() takes 3 arguments", code=198)
+    value, low, high = values
+    if _alike(values):
+        below = np.equal(high, "") | np.less_equal(value, high)
+        return _plain(np.greater_equal(value, low) & below & np.not_equal(value, ""))
+    above = np.greater_equal(low, MISSING) | np.greater_equal(value, low)
+    below = np.greater_equal(high, MISSING) | np.less_equal(value, high)
+    return _plain(above & below & np.less(value, MISSING))
+
+
+def _inlist(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    if len(values) < 2:
+        raise DoError("invalid syntax: inlist() takes at least 2 arguments", code=198)
+    _alike(values)
+    found: Any = np.zeros((), dtype=np.bool_)
+    for other in values[1:]:
+        found = found | np.equal(values[0], other)
+    return _plain(found)
+
+
+def _running(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    """The running sum, within groups; missing values count as 0."""
+    value = _numbers(values, least=1, most=1)[0]
+    known = np.where(np.greater_equal(value, MISSING), 0.0, value)
+    scope.names.added(known, scope.groups)
+    total = np.cumsum(np.broadcast_to(known, (scope.rows,)))
+    if scope.groups is not None and scope.rows:
+        before = np.concatenate([[0.0], total])[scope.groups.first]
+        total = total - before
+    return np.asarray(tidy(total))
+
+
+def _autocode(value: Any, number: Any, low: Any, high: Any) -> Any:
+    width = (high - low) / number
+    return low + np.clip(np.ceil((value - low) / width), 1, number) * width
+
+
+def _irecode(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    value, *cuts = _numbers(values, least=2)
+    found = sum((np.greater(value, cut).astype(np.float64) for cut in cuts), np.zeros(()))
+    return _number(np.where(np.greater_equal(value, MISSING), MISSING, found))
+
+
+def _float(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    """A number rounded as a variable of type float keeps it."""
+    value = _numbers(values, least=1, most=1)[0]
+    return _number(np.asarray(limited(np.asarray(value, dtype=np.float64), "float")))
+
+
+def _recode(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+    """The first of the cuts that is not below a value; the last cut beyond them."""
+    value, *cuts = _numbers(values, least=2)
+    found: Any = np.broadcast_to(cuts[-1], np.shape(value))
+    for cut in reversed(cuts[:-1]):
+        found = np.where(np.less_equal(value, cut), cut, found)
+    return _number(np.where(np.greater_equal(value, MISSING), value, found))
+
+
+def _number(found: Any) -> Value:
+    return found if np.ndim(found) else float(found)
+
+
+def _draw(
+    kind: Callable[..., Any],
+    least: int,
+    most: int,
+    valid: Callable[..., Any] = lambda *given: True,
+    fallback: float = 1.0,
+) -> FunctionOf:
+    """Draws of a distribution; missing where an argument is missing or out of its range."""
+
+    def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
+        given = _numbers(values, least=least, most=most)
+        missing: Any = np.zeros((), dtype=np.bool_)
+        for value in given:
+            missing = missing | np.greater_equal(value, MISSING)
+        outside = missing | ~np.asarray(valid(*given), dtype=np.bool_)
+        known = [np.where(outside, fallback, value) for value in given]
+        size = scope.rows if scope.rows else None
+        if not getattr(scope.names, "scalar_wanted", False):
+            scope.names.ordered()
+        drawn = np.asarray(kind(part_of(scope.draw), *known, size=size), dtype=np.float64)
+        found = np.where(outside, MISSING, drawn)
+        result: Value = tidy(found if size else float(found.flat[0]) if found.size else MISSING)
+        return result
+
+    return call
+
+
+def part_of(draw: np.random.Generator) -> np.random.Generator:
+    """Random numbers of one command.
+
+    How many numbers it uses hangs on the records; the numbers of later commands may not.
+    """
+    return np.random.default_rng(draw.integers(2**63))
+
+
+def _uniform(draw: Any, low: Any = 0.0, high: Any = 1.0, *, size: Any) -> Any:
+    return low + (high - low) * draw.random(size)
+
+
+def _normal(draw: Any, mean: Any = 0.0, deviation: Any = 1.0, *, size: Any) -> Any:
+    return mean + deviation * draw.standard_normal(size)
+
+
+def _whole(draw: Any, low: Any, high: Any, *, size: Any) -> Any:
+    return np.floor(low + (high - low + 1) * draw.random(size))
+
+
+#: So large may a mean of counts be.
+_MOST_EXPECTED = 1e15
+
+
+def _positive(*given: Any) -> Any:
+    held: Any = True
+    for value in given:
+        held = held & np.greater(value, 0)
+    return held
+
+
+def _is_trial(number: Any, chance: Any) -> Any:
+    return (number >= 1) & (number < _MOST_EXPECTED) & (chance >= 0) & (chance <= 1)
+
+
+def _binomial(draw: Any, number: Any, chance: Any, *, size: Any) -> Any:
+    return draw.binomial(np.asarray(number).astype(np.int64), chance, size=size)
+
+
+def _of(kind: str) -> Callable[..., Any]:
+    """Draws of a distribution of numpy."""
+    return lambda draw, *given, size: getattr(draw, kind)(*given, size=size)
+
+
+_FUNCTIONS: dict[str, FunctionOf] = {
+    "abs": _each(np.abs),
+    "exp": _each(np.exp),
+    "ln": _each(np.log),
+    "log": _each(np.log),
+    "log10": _each(np.log10),
+    "ln1p": _each(np.log1p),
+    "expm1": _each(np.expm1),
+    "sqrt": _each(np.sqrt),
+    "sin": _each(np.sin),
+    "cos": _each(np.cos),
+    "tan": _each(np.tan),
+    "asin": _each(np.arcsin),
+    "acos": _each(np.arccos),
+    "atan": _each(np.arctan),
+    "atan2": _each(np.arctan2, 2),
+    "sinh": _each(np.sinh),
+    "cosh": _each(np.cosh),
+    "tanh": _each(np.tanh),
+    "asinh": _each(np.arcsinh),
+    "acosh": _each(np.arccosh),
+    "atanh": _each(np.arctanh),
+    "cloglog": _each(lambda p: np.log(-np.log1p(-p))),
+    "invcloglog": _each(lambda x: -np.expm1(-np.exp(x))),
+    "ln1m": _each(lambda x: np.log1p(-x)),
+    "reldif": _each(lambda x, y: np.abs(x - y) / (np.abs(y) + 1.0), 2),
+    "clip": _each(lambda x, low, high: np.where(low > high, MISSING, np.clip(x, low, high)), 3),
+    "float": _float,
+    "recode": _recode,
+    "floor": _each(np.floor),
+    "ceil": _each(np.ceil),
+    "int": _each(np.trunc),
+    "trunc": _each(np.trunc),
+    "sign": _each(np.sign),
+    "round": _each(_rounded, 1, 1),
+    "mod": _each(_modulo, 2),
+    "logit": _each(lambda p: np.log(p / (1 - p))),
+    "invlogit": _each(lambda x: 1 / (1 + np.exp(-x))),
+    "autocode": _each(_autocode, 4),
+    **{name: _each(*chances) for name, chances in CHANCES.items()},
+    "min": _extreme(np.minimum, np.inf),
+    "max": _extreme(np.maximum, -np.inf),
+    "missing": _missing,
+    "mi": _missing,
+    "cond": _cond,
+    "inrange": _inrange,
+    "inlist": _inlist,
+    "irecode": _irecode,
+    "sum": _running,
+    "runiform": _draw(_uniform, 0, 2),
+    "uniform": _draw(_uniform, 0, 0),
+    "rnormal": _draw(_normal, 0, 2),
+    "runiformint": _draw(_whole, 2, 2),
+    "rbinomial": _draw(_binomial, 2, 2, _is_trial),
+    "rpoisson": _draw(_of("poisson"), 1, 1, lambda mean: (mean >= 0) & (mean < _MOST_EXPECTED)),
+    "rchi2": _draw(_of("chisquare"), 1, 1, _positive),
+    "rt": _draw(_of("standard_t"), 1, 1, _positive),
+    "rgamma": _draw(_of("gamma"), 2, 2, _positive),
+    "rbeta": _draw(_of("beta"), 2, 2, _positive),
+    "rexponential": _draw(_of("exponential"), 1, 1, _positive),
+    **TEXTS,
+    **DATES,
+}

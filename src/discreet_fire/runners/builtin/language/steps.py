@@ -1,0 +1,123 @@
+"""A do-file as steps: commands with the blocks that belong to them.
+
+In: the statements of a parsed do-file. Out: `Step`s in order; comments are left out, a
+block's commands stand under the command that opens it. What cannot be run, such as a Mata
+block, becomes a step that stops the run when it is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.stata.statements import DoFile, DoStatement, Kind
+from discreet_fire.texts import Lines
+
+__all__ = ["Step", "steps_of"]
+
+_DROPPED = ("comment", "continuation")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command, with what belongs to it.
+
+    Args:
+        code: Its text without comments, on one line; without the brace that opens a block.
+        line: Its line in the do-file.
+        source: Its text as written.
+        body: The commands of its block; None if it opens none.
+        lines: Lines of data or of another language that belong to it.
+    """
+
+    code: str
+    line: int
+    source: str
+    body: tuple[Step, ...] | None = None
+    lines: tuple[str, ...] = ()
+
+
+class _StepReader:
+    def __init__(self, do: DoFile) -> None:
+        self.statements = [one for one in do.statements if one.kind is not Kind.COMMENT]
+        self.lines = Lines(do.text)
+        self.at = 0
+
+    def block(self, until: str) -> tuple[Step, ...]:
+        """Steps up to the closing brace, to `end`, or to the end of the file."""
+        found: list[Step] = []
+        while self.at < len(self.statements):
+            one = self.statements[self.at]
+            if one.kind is Kind.BRACE and one.text.strip() == "}":
+                if until != "}":
+                    raise DoError("a brace closes nothing", code=199, line=self.line(one))
+                self.at += 1
+                return tuple(found)
+            if until == "end" and one.canonical == "end":
+                self.at += 1
+                return tuple(found)
+            self.at += 1
+            found.extend(self.steps(one))
+        if until:
+            raise DoError(f"unexpected end of file: {until} is missing", code=612)
+        return tuple(found)
+
+    def steps(self, one: DoStatement) -> Iterator[Step]:
+        """The step of a statement; none for directives."""
+        if one.kind is Kind.DIRECTIVE:
+            return
+        code, line = cleaned(one), self.line(one)
+        if one.kind is Kind.BRACE:
+            yield Step("", line, one.text, self.block("}"))
+        elif one.opens:
+            yield Step(code.removesuffix("{").rstrip(), line, one.text, self.block("}"))
+        elif one.canonical == "program" and not _is_program_word(code):
+            yield Step(code, line, one.text, self.block("end"))
+        elif one.canonical == "input":
+            yield Step(code, line, one.text, lines=self.raw())
+        elif one.canonical in ("mata", "python", "java") and self.follows_block():
+            self.raw()
+            yield Step(code, line, one.text)
+        else:
+            yield Step(code, line, one.text)
+
+    def raw(self) -> tuple[str, ...]:
+        """Lines of data or of another language up to their `end`."""
+        found: list[str] = []
+        while self.at < len(self.statements):
+            one = self.statements[self.at]
+            self.at += 1
+            if one.canonical == "end" or one.text.strip() == "end":
+                return tuple(found)
+            found.append(one.text)
+        raise DoError("unexpected end of file: end is missing", code=612)
+
+    def follows_block(self) -> bool:
+        """Whether the next statement is a line of another language."""
+        return self.at < len(self.statements) and self.statements[self.at].block is not None
+
+    def line(self, one: DoStatement) -> int:
+        """The line of a statement."""
+        return self.lines.place(one.start)[0]
+
+
+def cleaned(one: DoStatement) -> str:
+    """The text of a statement without comments, line ends as blanks."""
+    parts = [" " if token.kind in _DROPPED else token.text for token in one.tokens]
+    return " ".join("".join(parts).splitlines()).strip()
+
+
+def _is_program_word(code: str) -> bool:
+    """Whether `program drop`, `list` or `dir` is meant, which have no body."""
+    words = code.split()
+    return len(words) > 1 and words[1] in ("drop", "list", "dir", "di")
+
+
+def steps_of(do: DoFile) -> tuple[Step, ...]:
+    """The steps of a do-file.
+
+    Raises:
+        DoError: Braces do not match, or an `end` is missing.
+    """
+    return _StepReader(do).block("")

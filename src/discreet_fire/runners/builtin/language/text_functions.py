@@ -1,0 +1,264 @@
+"""Functions of texts. Positions and lengths count bytes of UTF-8, as in Stata; those that
+begin with `u` count characters.
+
+In: the values of arguments. Out: texts or numbers, per observation or for all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.language.scope import Scope, Value
+from discreet_fire.runners.builtin.language.values import (
+    MISSING,
+    code_of,
+    is_text,
+    number_of_text,
+    shown,
+    shown_default,
+)
+
+__all__ = ["TEXTS"]
+
+_Function = Callable[[Scope, str, Sequence[Value]], Value]
+
+
+def _over(
+    function: Callable[..., Any], kinds: str, text: bool, optional: int = 0, *, fails: bool = False
+) -> _Function:
+    """A function of single values for arrays.
+
+    Args:
+        function: The function.
+        kinds: For each argument, s for text and n for a number.
+        text: Whether it gives texts.
+        optional: How many of the last arguments may be left out.
+        fails: Whether it fails for some values.
+    """
+
+    def call(scope: Scope, written: str, values: Sequence[Value]) -> Value:
+        if not len(kinds) - optional <= len(values) <= len(kinds):
+            raise DoError("invalid syntax: wrong number of arguments", code=198)
+        size = 0
+        for value, kind in zip(values, kinds, strict=False):
+            if is_text(value) != (kind == "s"):
+                raise DoError("type mismatch", code=109)
+            size = max(size, len(value) if isinstance(value, np.ndarray) else 0)
+        if not any(isinstance(value, np.ndarray) for value in values):
+            single: Value = function(*values)
+            return single
+        if fails:
+            scope.names.may_fail()
+        columns = [value if isinstance(value, np.ndarray) else [value] * size for value in values]
+        try:
+            found = [function(*row) for row in zip(*columns, strict=True)]
+        except DoError as error:  # at which record tells what it has
+            error.untold = True
+            raise
+        if not text:
+            return np.array(found, dtype=np.float64)
+        result = np.empty(size, dtype=object)
+        result[:] = found
+        return result
+
+    return call
+
+
+def _substr(text: str, start: float, length: float) -> str:
+    part: bytes = _part(text.encode("utf-8"), start, length)
+    return part.decode("utf-8", "ignore")
+
+
+def _usubstr(text: str, start: float, length: float) -> str:
+    return str(_part(text, start, length))
+
+
+def _part(data: Any, start: float, length: float) -> Any:
+    if start >= MISSING or start == 0:
+        return data[:0]
+    first = int(start) - 1 if start > 0 else len(data) + int(start)
+    if first < 0 or first >= len(data):
+        return data[:0]
+    return data[first:] if length >= MISSING else data[first : first + max(int(length), 0)]
+
+
+def _position(text: str, part: str) -> float:
+    return float(text.encode().find(part.encode()) + 1)
+
+
+def _last_position(text: str, part: str) -> float:
+    return float(text.encode().rfind(part.encode()) + 1) if part else 0.0
+
+
+def _plain_case(text: str, change: Callable[[str], str]) -> str:
+    """Change ASCII letters only, as the functions do whose names do not begin with `u`."""
+    return re.sub("[A-Za-z]+", lambda found: change(found[0]), text)
+
+
+def _words(text: str) -> list[str]:
+    """Words between blanks; other white space is part of a word."""
+    return [word for word in text.split(" ") if word]
+
+
+def _replaced(text: str, old: str, new: str, times: float = MISSING) -> str:
+    if not old:
+        return text
+    return text.replace(old, new, -1 if times >= MISSING else max(int(times), 0))
+
+
+def _upper(text: str) -> str:
+    return _plain_case(text, str.upper)
+
+
+def _lower(text: str) -> str:
+    return _plain_case(text, str.lower)
+
+
+def _proper(text: str) -> str:
+    return _plain_case(text, str.capitalize)
+
+
+def _reversed(text: str) -> str:
+    if not text.isascii():
+        raise DoError("strreverse() is for ASCII texts; use ustrreverse()", code=198)
+    return text[::-1]
+
+
+def _in_words(text: str, old: str, new: str, times: float) -> str:
+    """Replace words between blanks."""
+    most = 0 if times >= MISSING else max(int(times), 0)
+    if times < MISSING and not most:
+        return text
+    return re.sub(rf"(?<![^ ]){re.escape(old)}(?![^ ])", lambda _: new, text, count=most)
+
+
+def _index_not(text: str, signs: str) -> float:
+    return float(next((at for at, one in enumerate(text, 1) if one not in signs), 0))
+
+
+def _string(value: float, layout: str | None = None) -> str:
+    return shown(value, layout).strip() if layout is not None else shown_default(value, 9)
+
+
+def _real(text: str) -> float:
+    code = code_of(text.strip())
+    if code is not None:
+        return code
+    number = number_of_text(text)
+    return MISSING if number is None else number
+
+
+def _word(text: str, number: float) -> str:
+    words = _words(text)
+    at = int(number) if number < MISSING else 0
+    if at == 0 or abs(at) > len(words):
+        return ""
+    return words[at - 1] if at > 0 else words[at]
+
+
+@lru_cache(maxsize=256)
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error:
+        raise DoError("a regular expression cannot be read", code=198) from None
+
+
+def _regexm(scope: Scope, written: str, values: Sequence[Value]) -> Value:
+    """Whether a pattern is found; what it matched is kept for `regexs()`."""
+    text, wanted = values[0], values[1]
+    if not isinstance(wanted, str):
+        raise DoError("type mismatch", code=109)
+    pattern = _pattern(wanted)
+    if isinstance(text, str):
+        scope.matched = pattern.search(text)
+        return float(scope.matched is not None)
+    if not isinstance(text, np.ndarray) or text.dtype != object:
+        raise DoError("type mismatch", code=109)
+    scope.matched = [pattern.search(one) for one in text]
+    return np.array([one is not None for one in scope.matched], dtype=np.float64)
+
+
+def _regexs(scope: Scope, written: str, values: Sequence[Value]) -> Value:
+    if not isinstance(values[0], float):
+        raise DoError("type mismatch", code=109)
+    number = int(values[0])
+    if not isinstance(scope.matched, list):
+        return _group(scope.matched, number)
+    found = np.empty(len(scope.matched), dtype=object)
+    found[:] = [_group(one, number) for one in scope.matched]
+    return found
+
+
+def _group(match: Any, number: int) -> str:
+    if match is None or number > (match.re.groups or 0):
+        return ""
+    return str(match.group(number) or "")
+
+
+def _regexr(text: str, pattern: str, new: str) -> str:
+    return _pattern(pattern).sub(lambda _: new, text, count=1)
+
+
+def _matches(text: str, pattern: str) -> float:
+    parts = {"*": ".*", "?": "."}
+    glob = "".join(parts.get(one, re.escape(one)) for one in pattern)
+    return float(re.fullmatch(glob, text, re.DOTALL) is not None)
+
+
+def _abbreviated(text: str, width: float) -> str:
+    size = max(int(width), 5)  # as in Stata, names of 5 signs are not shortened
+    return text if len(text) <= size else f"{text[: size - 2]}~{text[-1]}"
+
+
+TEXTS: dict[str, _Function] = {
+    "substr": _over(_substr, "snn", True),
+    "usubstr": _over(_usubstr, "snn", True),
+    "strlen": _over(lambda text: float(len(text.encode())), "s", False),
+    "length": _over(lambda text: float(len(text.encode())), "s", False),
+    "ustrlen": _over(lambda text: float(len(text)), "s", False),
+    "strpos": _over(_position, "ss", False),
+    "strrpos": _over(_last_position, "ss", False),
+    "subinstr": _over(_replaced, "sssn", True, 1),
+    "usubinstr": _over(_replaced, "sssn", True, 1),
+    **dict.fromkeys(("upper", "strupper"), _over(_upper, "s", True)),
+    **dict.fromkeys(("lower", "strlower"), _over(_lower, "s", True)),
+    **dict.fromkeys(("proper", "strproper"), _over(_proper, "s", True)),
+    "ustrupper": _over(lambda text: text.upper(), "s", True),
+    "ustrlower": _over(lambda text: text.lower(), "s", True),
+    "ustrtrim": _over(lambda text: text.strip(), "s", True),
+    "ustrpos": _over(lambda text, part: float(text.find(part) + 1), "ss", False),
+    "ustrrpos": _over(lambda text, part: float(text.rfind(part) + 1) if part else 0.0, "ss", False),
+    "ustrreverse": _over(lambda text: text[::-1], "s", True),
+    "subinword": _over(_in_words, "sssn", True),
+    "indexnot": _over(_index_not, "ss", False),
+    "plural": _over(lambda number, word: word if abs(number) == 1 else f"{word}s", "ns", True),
+    "trim": _over(lambda text: text.strip(" "), "s", True),
+    "strtrim": _over(lambda text: text.strip(" "), "s", True),
+    "ltrim": _over(lambda text: text.lstrip(" "), "s", True),
+    "strltrim": _over(lambda text: text.lstrip(" "), "s", True),
+    "rtrim": _over(lambda text: text.rstrip(" "), "s", True),
+    "strrtrim": _over(lambda text: text.rstrip(" "), "s", True),
+    "itrim": _over(lambda text: re.sub(" +", " ", text), "s", True),
+    "stritrim": _over(lambda text: re.sub(" +", " ", text), "s", True),
+    "strreverse": _over(_reversed, "s", True, fails=True),
+    "string": _over(_string, "ns", True, 1),
+    "strofreal": _over(_string, "ns", True, 1),
+    "real": _over(_real, "s", False),
+    "word": _over(_word, "sn", True),
+    "wordcount": _over(lambda text: float(len(_words(text))), "s", False),
+    "char": _over(lambda code: chr(int(code)) if 0 < code < 128 else "", "n", True),
+    "abbrev": _over(_abbreviated, "sn", True),
+    "strmatch": _over(_matches, "ss", False),
+    "regexm": _regexm,
+    "ustrregexm": _regexm,
+    "regexs": _regexs,
+    "ustrregexs": _regexs,
+    "regexr": _over(_regexr, "sss", True, fails=True),
+}

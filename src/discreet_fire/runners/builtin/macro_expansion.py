@@ -1,0 +1,338 @@
+"""Texts that a program puts together: macros, macro functions, `display`. CONFIDENTIAL.
+
+In: a session and a text. Out: `TracedMacros`, which evaluates `` `=exp' `` and
+`` `:function' `` (`: word 2 of …`, `: variable label x`, `: display …`) and notes whenever a
+text that rests on values of the data is put in; the text that `display` writes.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import UserDict
+from typing import TYPE_CHECKING
+
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.macros import Macros
+from discreet_fire.runners.builtin.language.values import is_format, shown, shown_default
+from discreet_fire.runners.builtin.names import macro_text, one_value
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.state.session import Session
+
+__all__ = ["EXTENDED", "TracedMacros", "display_text", "extended_function", "words_of"]
+
+_MOST = 10_000
+
+_DIRECTIVE = re.compile(
+    r"\s*(?:(?P<style>as\s+(?:text|txt|result|res|error|err|input|inp)\b|in\s+\w+\b|_request\([^)]*\))"
+    r"|(?P<newline>_n(?:ewline)?(?:\((?P<lines>\d+)\))?(?![\w\[]))"
+    r"|(?P<skip>_s(?:kip)?\((?P<blanks>\d+)\))"
+    r"|(?P<column>_col(?:umn)?\((?P<at>\d+)\))"
+    r"|(?P<dup>_dup\((?P<times>\d+)\))"
+    r"|(?P<continue>_c(?:ontinue|ont|o|on)?(?![\w\[]))"
+    r"|(?P<format>%-?\d[\w.,]*|%t\w+)"
+    r"|(?P<comma>,)|(?P<plain>\"[^\"]*\")|(?P<compound>`\"))"
+)
+_NEXT = re.compile(
+    r"\s(?=as\s+(?:text|txt|result|res|error|err|input|inp)\b|_n(?:ewline)?\b(?!\[)|_s(?:kip)?\(|_col(?:umn)?\(|_dup\(|%|\"|`\"|_c(?:ont)?\b)"
+)
+#: What ends an expression, a blank, and what can only begin another.
+_OPERANDS = re.compile(r"[\w.)\]] +[A-Za-z0-9_.(]")
+_MARKUP = re.compile(
+    r"\{(?:txt|res|err|inp|bf|it|sf|hline(?: \d+)?|cmd|text|result|\.\.\.)(?::([^{}]*))?\}"
+)
+
+
+def display_text(session: Session, text: str) -> str:
+    """The text that `display` writes, without its line end."""
+    parts: list[str] = []
+    at, layout, times = 0, None, 1
+    while text[at:].strip():
+        found = _DIRECTIVE.match(text, at)
+        if not found:
+            end = _expression_end(text, at)
+            value = one_value(session, text[at:end].strip())
+            parts.append(_written(value, layout) * times)
+            layout, times, at = None, 1, end
+            continue
+        at = found.end()
+        if found["format"]:
+            if not is_format(found["format"]) and not found["format"].endswith("s"):
+                raise DoError("invalid display format", code=120)
+            layout = found["format"]
+        elif found["dup"]:
+            times = _size(found["times"])
+        else:
+            piece, at = _piece(found, text, parts, at)
+            parts.append(_written(piece, layout if piece else None) * times if piece else "")
+            if piece:
+                layout, times = None, 1
+    return _MARKUP.sub(lambda one: one[1] or "", "".join(parts))
+
+
+def _piece(found: re.Match[str], text: str, parts: list[str], at: int) -> tuple[str, int]:
+    """What a directive writes, and where to go on."""
+    if found["newline"]:
+        return "\n" * _size(found["lines"] or 1), at
+    if found["skip"]:
+        return " " * _size(found["blanks"]), at
+    if found["column"]:
+        line = "".join(parts).rpartition("\n")[2]
+        return " " * max(_size(found["at"]) - 1 - len(line), 0), at
+    if found["plain"]:
+        return found["plain"][1:-1], at
+    if found["compound"]:
+        depth, end = 1, at
+        while depth and end < len(text):
+            if text.startswith('`"', end):
+                depth, end = depth + 1, end + 2
+            elif text.startswith("\"'", end):
+                depth, end = depth - 1, end + 2
+            else:
+                end += 1
+        if depth:
+            raise DoError("quotes do not match", code=132)
+        return text[at : end - 2], end
+    return "", at
+
+
+def _size(text: str | int) -> int:
+    """A number of blanks, lines or columns."""
+    number = int(text)
+    if number > _MOST:
+        raise DoError("a line of display is too long", code=198)
+    return number
+
+
+def _written(value: float | str, layout: str | None) -> str:
+    if isinstance(value, str):
+        width = re.match(r"%(-?)(\d+)s", layout or "")
+        if not width:
+            return value
+        return value.ljust(_size(width[2])) if width[1] else value.rjust(_size(width[2]))
+    return shown(value, layout) if layout else shown_default(value, 10)
+
+
+def _expression_end(text: str, start: int) -> int:
+    """Where the expression that begins at `start` ends: at a comma, quote or directive."""
+    depth, at, end = 0, start, len(text)
+    while at < end:
+        one = text[at]
+        if one in "([":
+            depth += 1
+        elif one in ")]":
+            depth -= 1
+        elif one == '"' and depth:
+            at = text.find('"', at + 1)
+            if at < 0:
+                raise DoError("quotes do not match", code=132)
+        elif not depth:
+            if one == "," or (one == '"' and text[start:at].strip()[-1:] not in "=<>+(,&|"):
+                return at
+            if one.isspace() and _OPERANDS.match(f"{text[start:at].rstrip()[-1:]} {text[at:]}"):
+                return at
+            if one.isspace() and text[start:at].strip() and _NEXT.match(text, at):
+                before, after = text[start:at].rstrip()[-1:], text[at:].lstrip()[:1]
+                if before not in "=<>+-*/&|(," and not (after == '"' and before in "=<>+"):
+                    return at
+        at += 1
+    return end
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text; what stands in double quotes is one word.
+
+    >>> words_of('a "b c" d')
+    ['a', 'b c', 'd']
+    """
+    cleaned = text.replace('`"', '"').replace("\"'", '"')
+    lexer = shlex.shlex(cleaned, posix=True)
+    lexer.whitespace_split, lexer.quotes, lexer.escape, lexer.commenters = True, '"', "", ""
+    try:
+        return list(lexer)
+    except ValueError:
+        raise DoError("quotes do not match", code=132) from None
+
+
+def extended_function(session: Session, text: str) -> str:
+    """The text of a macro function."""
+    name, _, rest = text.strip().partition(" ")
+    function = EXTENDED.get(name)
+    if function is None:
+        raise UnsupportedError(f"macro function {name}")
+    return function(session, rest.strip())
+
+
+def _word(session: Session, rest: str) -> str:
+    if rest.startswith("count"):
+        return str(len(words_of(rest.removeprefix("count"))))
+    found = re.match(r"(\S+)\s+of\s*(.*)\Z", rest, re.DOTALL)
+    if not found:
+        raise DoError("invalid syntax in a macro function", code=198)
+    words = words_of(found[2])
+    if found[1] == "count":
+        return str(len(words))
+    try:
+        at = int(float(found[1]))
+    except (ValueError, OverflowError):
+        raise DoError("invalid syntax in a macro function", code=198) from None
+    return words[at - 1] if 1 <= at <= len(words) else ""
+
+
+def _variable(session: Session, rest: str) -> str:
+    return session.data.named(rest.removeprefix("label").strip()).label
+
+
+def _value(session: Session, rest: str) -> str:
+    return session.data.named(rest.removeprefix("label").strip()).value_label
+
+
+def _label(session: Session, rest: str) -> str:
+    """The label of a value: `: label NAME 3` or `: label (VARIABLE) 3`."""
+    found = re.match(r"(\([^)]*\)|\S+)\s*(\S*)", rest)
+    if not found:
+        raise DoError("invalid syntax in a macro function", code=198)
+    name = found[1]
+    if name.startswith("("):
+        name = session.data.named(name.strip("() ")).value_label
+    texts = session.data.value_labels.get(name, {})
+    if name in session.trace.labels:
+        session.trace.touched = True
+    try:
+        return texts.get(float(found[2]), found[2])
+    except ValueError:
+        return found[2]
+
+
+def _type(session: Session, rest: str) -> str:
+    session.trace.touch(session.data.full(rest) in session.trace.sized)
+    return session.data.named(rest).kind
+
+
+def _format(session: Session, rest: str) -> str:
+    session.trace.touch(session.data.full(rest) in session.trace.sized)
+    return session.data.named(rest).format
+
+
+def _display(session: Session, rest: str) -> str:
+    pass  # dropped import
+
+    return display_text(session, rest)
+
+
+def _list(session: Session, rest: str) -> str:
+    """Set operations on lists of words in macros."""
+    found = re.match(r"(uniq|sizeof|retokenize|clean|sort|dups)\s+(.*)\Z", rest)
+    macros = session.macros()
+    if found:
+        words = words_of(_macro(macros.local.get, macros.shared.get, found[2]))
+        if found[1] == "sizeof":
+            return str(len(words))
+        if found[1] == "uniq":
+            words = list(dict.fromkeys(words))
+        if found[1] == "dups":
+            words = [word for at, word in enumerate(words) if word in words[:at]]
+        return " ".join(sorted(words) if found[1] == "sort" else words)
+    found = re.match(r"posof\s+(\".*\"|`\".*\"')\s+in\s+(\S+)\Z", rest)
+    if found:
+        words = words_of(_macro(macros.local.get, macros.shared.get, found[2]))
+        sought = words_of(found[1])
+        return str(words.index(sought[0]) + 1 if sought and sought[0] in words else 0)
+    found = re.match(r"(\S+?)\s*(\||&|-|===|==|\bin\b)\s*(\S+)\Z", rest)
+    if not found:
+        raise UnsupportedError("this list function")
+    left = words_of(_macro(macros.local.get, macros.shared.get, found[1]))
+    right = words_of(_macro(macros.local.get, macros.shared.get, found[3]))
+    sign = found[2]
+    if sign == "|":
+        return " ".join(left + [word for word in right if word not in left])
+    if sign == "&":
+        return " ".join(word for word in left if word in right)
+    if sign == "-":
+        return " ".join(word for word in left if word not in right)
+    if sign == "in":
+        return str(int(set(left) <= set(right)))
+    return str(int(left == right if sign == "==" else sorted(left) == sorted(right)))
+
+
+def _macro(local: object, shared: object, name: str) -> str:
+    name = name.strip()
+    if name.startswith("global(") and callable(shared):
+        return str(shared(name[7:-1], ""))
+    return str(local(name, "")) if callable(local) else ""
+
+
+def _subinstr(session: Session, rest: str) -> str:
+    found = re.match(r"(local|global)\s+(\w+)\s+(.*)\Z", rest, re.DOTALL)
+    words = words_of(found[3].split(", all")[0]) if found else []
+    if not found or len(words) != 2:
+        raise UnsupportedError("this form of : subinstr")
+    macros = session.macros()
+    text = (macros.local if found[1] == "local" else macros.shared).get(found[2], "")
+    return text.replace(words[0], words[1], -1 if found[3].rstrip().endswith("all") else 1)
+
+
+def _length(session: Session, rest: str) -> str:
+    kind, _, name = rest.partition(" ")
+    macros = session.macros()
+    if kind not in ("local", "global"):
+        raise DoError("invalid syntax in a macro function", code=198)
+    return str(len((macros.local if kind == "local" else macros.shared).get(name.strip(), "")))
+
+
+EXTENDED = {
+    "word": _word,
+    "variable": _variable,
+    "value": _value,
+    "label": _label,
+    "type": _type,
+    "format": _format,
+    "display": _display,
+    "di": _display,
+    "list": _list,
+    "subinstr": _subinstr,
+    "length": _length,
+}
+
+
+class _TracedTexts(UserDict[str, str]):
+    """Macros by name; reading one that rests on values of the data is noted."""
+
+    def __init__(self, session: Session, texts: dict[str, str], depth: int) -> None:
+        super().__init__()
+        self.data = texts
+        self._session = session
+        self._depth = depth
+
+    def get(self, name: str, default: str = "") -> str:  # type: ignore[override]
+        trace = self._session.trace
+        trace.touch((self._depth, name) in trace.macros or "macros" in trace.whole)
+        return self.data.get(name, default)
+
+    def __setitem__(self, name: str, text: str) -> None:
+        if self._depth:
+            self._session.set_local(name, text)
+        else:
+            self._session.set_global(name, text)
+
+
+class TracedMacros(Macros):
+    """Macros of a session."""
+
+    @classmethod
+    def of(cls, session: Session) -> TracedMacros:
+        """The macros that the running program sees."""
+        return cls(
+            local=_TracedTexts(session, session.local, len(session.locals)),  # type: ignore[arg-type]
+            shared=_TracedTexts(session, session.shared, 0),  # type: ignore[arg-type]
+            evaluate=lambda text: macro_text(one_value(session, text)),
+            extended=lambda text: extended_function(session, text),
+            result=lambda kind, name: _stored_text(session, kind, name),
+        )
+
+
+def _stored_text(session: Session, kind: str, name: str) -> str:
+    """A stored result as text; empty if there is none."""
+    found = session.scope(scalar=True).names.result(kind, name)
+    return macro_text(found) if isinstance(found, float | str) else ""

@@ -1,0 +1,355 @@
+"""Where names in expressions come from in a session, and single values. CONFIDENTIAL.
+
+In: a session. Out: variables, scalars, stored results, coefficients, shifted variables, and one
+value where one is wanted (in macros, scalars, conditions, `display`). The session's trace
+learns whenever a value of the data that may not be shown is used. No result of an earlier
+command is left where Stata would replace it; a result that Stata has and the runner has not
+stops the run instead of standing for a missing value.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet_fire.runners.builtin.disclosure.dependence import (
+    copied_to_many,
+    dominated,
+    groups_of_enough,
+)
+from discreet_fire.runners.builtin.disclosure.units import cases, few, near
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.expressions import evaluate, is_text
+from discreet_fire.runners.builtin.language.values import MISSING, shown_default
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.language.scope import ByGroups, Value
+    from discreet_fire.runners.builtin.state.session import Session, StoredResult
+
+__all__ = [
+    "SessionNames",
+    "macro_text",
+    "one_value",
+    "refuse_unsupported_result",
+    "settle_results",
+    "shifted_rows",
+]
+
+#: Commands that replace `r()`, even where nothing can be stored here.
+_REPLACING = frozenset(
+    ["summarize", "tabstat", "centile", "codebook", "count", "correlate", "pwcorr", "describe",
+     "ds", "lookfor", "levelsof", "misstable", "tabulate", "tab1", "tab2", "table", "ttest",
+     "xtdescribe", "xtsum", "duplicates", "histogram", "kdensity", "test", "testparm", "lincom",
+     "pctile", "_pctile", "xtset", "tsset"]
+)  # fmt: skip
+_MODEL = (
+    r"ll|ll_0|rank|N_clust|N_cds|N_cdf|vce|vcetype|clustvar|cmdline|title|model|predict|"
+    r"properties|estat_cmd|wtype|wexp|k|k_eq|converged|rc|ic|chi2type|b|V|df_r|r2_a|mss"
+)
+#: Results of Stata by command, those that are stored here among them.
+_OF_STATA = {
+    "tabstat": r"Stat(Total|Mis|\d+)|name\d+", "correlate": r"C|cov_12|Var_[12]|rho",
+    "pwcorr": r"C|sig", "centile": r"n_cent|[lu]b_\d+|c_\d+",
+    "describe": r"width|sortlist|datalabel",
+    "xtset": r"[it]m(in|ax)s?|tdelta|gaps|balanced|unit1?|tsfmt",
+    "tsset": r"[it]m(in|ax)s?|tdelta|gaps|balanced|unit1?|tsfmt", "misstable": r"\w+",
+    "codebook": r"\w+", "table": r"\w+", "xtdescribe": r"\w+", "xtsum": r"\w+",
+    "histogram": r"bin|width|start|area", "kdensity": r"bwidth|n|width|scale",
+    "ttest": r"(N|mu|sd)_[12]|sd|t|p|p_[lu]|se|df_t", "duplicates": r"sum",
+    "regress": rf"{_MODEL}|r2|F|rmse|rss", "logit": rf"{_MODEL}|r2_p|chi2|p",
+    "logistic": rf"{_MODEL}|r2_p|chi2|p", "probit": rf"{_MODEL}|r2_p|chi2|p",
+    "mean": r"\w+", "proportion": r"\w+",
+}  # fmt: skip
+#: Commands that replace the last estimates without keeping a model.
+_ESTIMATING = frozenset(("mean", "proportion"))
+
+
+def settle_results(session: Session, name: str, before: dict[str, dict[str, StoredResult]]) -> None:
+    """Note which command the stored results are of.
+
+    Args:
+        session: The session after the command.
+        name: The command.
+        before: The stored results before it.
+    """
+    if name in _ESTIMATING:
+        session.model = None
+        session.store("e", {})
+    if name in _REPLACING and session.stored["r"] is before["r"]:
+        session.store("r", {})
+    for kind in ("r", "e"):
+        if session.stored[kind] is not before[kind]:
+            session.origin[kind] = name
+
+
+def refuse_unsupported_result(session: Session, kind: str, name: str) -> None:
+    """Stop where a result is not stored that Stata would have stored.
+
+    Raises:
+        UnsupportedError: It would be a number in Stata.
+    """
+    command = session.origin.get(kind, "")
+    pattern = _OF_STATA.get(command)
+    if pattern and re.fullmatch(pattern, name):
+        raise UnsupportedError(f"{kind}({name}) of {command}")
+
+
+_OPERATOR = re.compile(r"([LFDSlfds])(\d*)")
+_SYSTEM: dict[str, float | str] = {
+    "pi": float(np.pi),
+    "maxbyte": 100.0,
+    "maxint": 32_740.0,
+    "maxlong": 2_147_483_620.0,
+    "stata_version": 17.0,
+    "version": 17.0,
+    "os": "Unix",
+    "dirsep": "/",
+    "current_date": "",
+    "current_time": "",
+    "username": "",
+    "hostname": "",
+    "pwd": ".",
+    "level": 95.0,
+    "linesize": 80.0,
+    "matsize": 11_000.0,
+    "epsdouble": 2.0**-52,
+    "epsfloat": 2.0**-23,
+    "mindouble": -1.7976931348623157e308,
+    "maxdouble": 8.9884656743115e307,
+}
+
+
+class SessionNames:
+    """Names in the expressions of a session.
+
+    Args:
+        session: The session.
+        scalar: Whether one value is wanted, so that using a variable shows a single value.
+    """
+
+    def __init__(self, session: Session, *, scalar: bool) -> None:
+        self.session = session
+        self.scalar_wanted = scalar
+        self.used = False
+        self.columns: set[str] = set()
+        self.shaken: tuple[str, Any] | None = None
+
+    def column(self, name: str) -> Any:
+        """The values of a variable, or None."""
+        found = self.session.data.find(name)
+        if found is None:
+            return None
+        if found not in self.session.trace.own:
+            self.used = True
+            self.columns.add(found)
+        if self.shaken is not None and self.shaken[0] == found:
+            return self.shaken[1]
+        trace = self.session.trace
+        trace.touch(self.scalar_wanted or found in trace.variables)
+        values = self.session.data.variables[found].values
+        if self.scalar_wanted and not len(values):
+            return MISSING
+        return values
+
+    def scalar(self, name: str) -> float | str | None:
+        """The value of a scalar, or None."""
+        known = self.session.scalars
+        if name not in known:
+            matches = [one for one in known if one.startswith(name)]
+            if len(matches) != 1:
+                return None
+            name = matches[0]
+        trace = self.session.trace
+        trace.touch(name in trace.scalars or "scalars" in trace.whole)
+        return known[name]
+
+    def result(self, kind: str, name: str) -> float | str | None:
+        """A stored result or system value, or None."""
+        name = name.strip()
+        if kind == "c":
+            return self._system(name)
+        self.session.trace.touch(f"{kind}()" in self.session.trace.whole)
+        found = self.session.stored[kind].get(name)
+        if found is None and kind == "e" and name == "sample":
+            sample: float | str | None = self._sample()
+            return sample
+        if found is None:
+            refuse_unsupported_result(self.session, kind, name)
+            return None
+        if not found.safe:
+            self.session.trace.touched = True
+        return found.value
+
+    def _system(self, name: str) -> float | str | None:
+        trace = self.session.trace
+        if name == "rc":
+            trace.touch(trace.code)
+            return float(self.session.code)
+        if name == "N":
+            self.counted()
+            return float(self.session.data.rows)
+        if name == "k":
+            trace.touch("shape" in trace.whole)
+            return float(len(self.session.data.variables))
+        return _SYSTEM.get(name)
+
+    def _sample(self) -> Any:
+        sample = getattr(self.session.model, "sample", None)
+        return None if sample is None else np.asarray(sample, dtype=np.float64)
+
+    def element(self, name: str, text: str, at: tuple[float, ...]) -> float:
+        """An element of a matrix, or `_b[…]`, `_se[…]`."""
+        if name in ("_b", "_se", "_coef"):
+            model = self.session.model
+            self.session.trace.touch("e()" in self.session.trace.whole)
+            if model is None:
+                raise DoError("last estimates not found", code=301)
+            part = "se" if name == "_se" else "b"
+            return float(model.coefficient(part, text.strip()))
+        matrix = self.session.matrices.get(name)
+        if matrix is None:
+            raise DoError(f"{name} not found", code=111)
+        trace = self.session.trace
+        trace.touch(name in trace.matrices or "scalars" in trace.whole)
+        values = np.atleast_2d(np.asarray(matrix, dtype=np.float64))
+        row, column = (*at, 1.0)[:2] if len(at) == 1 and values.shape[1] == 1 else (1.0, *at)[-2:]
+        if not (1 <= row <= values.shape[0] and 1 <= column <= values.shape[1]):
+            return MISSING
+        return float(values[int(row) - 1, int(column) - 1])
+
+    def counted(self) -> None:
+        """Where one value is wanted, a small number of observations may not be shown."""
+        data, trace = self.session.data, self.session.trace
+        everyone = np.ones(data.rows, dtype=np.bool_)
+        small = bool(data.variables) and cases(self.session, everyone) < self.session.limits.minimum
+        trace.touch(trace.rests(()) or (self.scalar_wanted and small))
+
+    def ordered(self) -> None:
+        """The order of observations that are sorted by single values may not be shown."""
+        self.session.trace.ordered()
+
+    def may_fail(self) -> None:
+        """What `capture` stores then hangs on values, too."""
+        self.session.trace.seen = True
+
+    def told_apart(self, held: Any, gaps: Any) -> None:
+        """Note a comparison that holds for a few only, or for all but a few."""
+        rows = self.session.data.rows
+        if self.scalar_wanted or np.ndim(held) == 0 or len(held) != rows:
+            return
+        trace, chosen = self.session.trace, held != 0
+        trace.few |= few(self.session, chosen)
+        trace.rest |= few(self.session, ~chosen)
+        if np.ndim(gaps) and (chosen.all() or not chosen.any()) and near(self.session, gaps):
+            trace.few = True
+
+    def referred(self, rows: Any, inside: Any) -> None:
+        """Note from which observations values are taken: one for many is a single value."""
+        self.ordered()
+        if self.session.data.rows and copied_to_many(self.session, rows, inside):
+            self.session.trace.touched = True
+
+    def added(self, values: Any, groups: ByGroups | None) -> None:
+        """Note what a running sum adds up: one may make up nearly all of it."""
+        self.ordered()
+        rows = self.session.data.rows
+        group = np.zeros(rows, dtype=np.int64)
+        if groups is not None:
+            group = np.repeat(np.arange(groups.sizes.size, dtype=np.int64), groups.sizes)
+        column = np.broadcast_to(np.asarray(values, dtype=np.float64), (rows,))
+        whole, first = groups_of_enough(self.session, group)
+        flags = bool(np.isin(column, (0.0, 1.0)).all())
+        parts = [whole] if flags else [whole, first]
+        if any(dominated(self.session, column, one) for one in parts):
+            self.session.trace.touched = True
+
+    def shifted(self, operators: str, name: str) -> Any:
+        """A variable under time-series operators: `L.x`, `D.x`, `L2.D.x`."""
+        values = self.column(name)
+        if values is None:
+            raise DoError(f"{name} not found", code=111)
+        if not isinstance(values, np.ndarray):
+            return values  # one value is wanted, and there are no observations
+        if values.dtype == object:
+            raise DoError("type mismatch", code=109)
+        for letter, number in reversed(_OPERATOR.findall(operators)):
+            values = self._one_shift(values, letter.upper(), int(number or 1))
+        return values
+
+    def _one_shift(self, values: FloatArray, letter: str, steps: int) -> FloatArray:
+        if letter in "LF":
+            return _at_rows(values, shifted_rows(self.session, -steps if letter == "L" else steps))
+        if letter == "D":
+            for _ in range(steps):
+                values = _less(values, _at_rows(values, shifted_rows(self.session, -1)))
+            return values
+        if letter == "S":
+            return _less(values, _at_rows(values, shifted_rows(self.session, -steps)))
+        raise UnsupportedError(f"time-series operator {letter}")
+
+
+def _at_rows(values: FloatArray, rows: Any) -> FloatArray:
+    return np.where(rows >= 0, values[np.maximum(rows, 0)], MISSING)
+
+
+def _less(values: FloatArray, other: FloatArray) -> FloatArray:
+    missing = (values >= MISSING) | (other >= MISSING)
+    return np.where(
+        missing, MISSING, np.where(missing, 0.0, values) - np.where(missing, 0.0, other)
+    )
+
+
+def shifted_rows(session: Session, steps: int) -> Any:
+    """Per observation, the row of the same panel so many time units later; -1 if none."""
+    panel, time = session.data.panel
+    if not time:
+        raise DoError("time variable not set; use tsset or xtset", code=111)
+    data = session.data
+    times = np.asarray(data.named(time).values, dtype=np.float64)
+    units = (
+        np.unique(data.named(panel).values, return_inverse=True)[1]
+        if panel
+        else np.zeros(data.rows, dtype=np.int64)
+    )
+    order = np.lexsort((times, units))
+    found = np.full(data.rows, -1, dtype=np.int64)
+    if not data.rows:
+        return found
+    known = times < MISSING
+    least = float(times[known].min()) if known.any() else 0.0
+    width = (float(times[known].max()) - least + 1 if known.any() else 1.0) + 2 * abs(steps)
+    key = units * width + np.where(known, times - least, 0.0)
+    sought = key + steps
+    at = np.searchsorted(key[order], sought)
+    at = np.minimum(at, data.rows - 1)
+    hit = order[at]
+    inside = (times - least + steps >= 0) & known
+    same = (key[hit] == sought) & (units[hit] == units) & inside & known[hit]
+    found[same] = hit[same]
+    return found
+
+
+def one_value(session: Session, expression: str) -> float | str:
+    """One value: of the first observation where the expression depends on them."""
+    value: Value = evaluate(expression, session.scope(scalar=True))
+    if isinstance(value, float | str | int):
+        return value if isinstance(value, str) else float(value)
+    if not len(value):
+        return "" if is_text(value) else 2.0**1023
+    return str(value[0]) if is_text(value) else float(value[0])
+
+
+def macro_text(value: float | str) -> str:
+    """A value as the text of a macro.
+
+    >>> macro_text(3.0), macro_text(0.1), macro_text("a")
+    ('3', '.1', 'a')
+    """
+    if isinstance(value, str):
+        return value
+    if abs(value) < 1e15 and value == int(value):
+        return str(int(value))
+    return shown_default(value, 18)

@@ -1,0 +1,125 @@
+"""The subset of Stata that the runner knows, as a page of the documentation.
+
+In: the registry. Out: Markdown, written by `scripts/runner_reference.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from discreet_fire.runners.builtin.commands.egen import EGEN_OPTIONS, FUNCTIONS, NO_GROUPS
+from discreet_fire.runners.builtin.data.true_statistics import STATISTICS
+from discreet_fire.runners.builtin.language.date_functions import DATES
+from discreet_fire.runners.builtin.language.expressions import DRAWN
+from discreet_fire.runners.builtin.language.functions import CHANCES, function_names
+from discreet_fire.runners.builtin.language.text_functions import TEXTS
+from discreet_fire.runners.builtin.macro_expansion import EXTENDED
+from discreet_fire.runners.builtin.registry import Command, Option, commands
+
+__all__ = ["markdown"]
+
+_GROUPS = {
+    "data": "Data",
+    "output": "Output",
+    "models": "Models",
+    "program": "Macros, scalars, programs",
+    "refused": "Not run",
+}
+_HEAD = """\
+# What the runner of do-files knows
+
+`discreet fire run` runs the commands below, with these options and no others. Anything else stops
+the run at its line. [How to run do-files](../how-to/run-do-files.md) says how it works.
+
+Capital letters are the shortest form of an option, `()` means that something stands in brackets,
+`()?` that something may. Options that only change how output looks in Stata are taken as well; the
+log says that they change nothing here. This page is written by `scripts/runner_reference.py` from
+the program.
+
+## Language
+
+| | |
+|---|---|
+| comments | `*`, `//`, `///`, `/* */`, also nested; `#delimit ;` |
+| macros | `local`, `global`, `` `x' ``, `${x}`, nested, `` `=exp' ``, `` `:function' ``, `++x` |
+| loops | `foreach` (`in`, `of local`, `of varlist` …), `forvalues`, `while`, `continue` |
+| choice | `if` and `else` with and without braces |
+| prefixes | `by`, `bysort`, `quietly`, `noisily`, `capture`, `eststo`, `xi`, `version` |
+| programs | `program define`, `args`, `return`, `exit`, `error` |
+| other files | `do`, `run`, `include`, inside the folder of the program |
+| rows | `if`, `in`, `_n`, `_N`, `x[_n-1]`; missing values are larger than all numbers |
+| factors | `i.x`, `ib3.x`, `c.x`, `x#z`, `x##z`, `i(1 2).x` in models |
+| time | `L.x`, `L2.x`, `F.x`, `D.x`, `S.x`; in models also `L(1/3).x`, shown as `L1_x` |
+| weights | `fweight`, `aweight`, `pweight`, `iweight` where the table says so |
+"""
+
+
+_COLUMNS = """\
+| command | what it does | options | by | weights | taken without effect |
+|---|---|---|---|---|---|"""
+
+
+def markdown() -> str:
+    """The page."""
+    known = commands()
+    parts = [_HEAD]
+    for group, title in _GROUPS.items():
+        rows = [one for one in known if one.group == group]
+        parts.append(f"\n## {title}\n\n{_COLUMNS}")
+        parts += [_row(one) for one in rows]
+    parts.append(f"\n{len(known)} commands.\n")
+    parts.append("## Functions\n\n| where | functions |\n|---|---|")
+    parts += [f"| {where} | {_names(names)} |" for where, names in _functions().items()]
+    parts += ["\n## Functions of egen\n\n| function | options |\n|---|---|"]
+    parts += [f"| `{name}` | {_egen_options(name)} |" for name in sorted(FUNCTIONS)]
+    return "\n".join(parts) + "\n"
+
+
+def _functions() -> dict[str, Iterable[str]]:
+    """Names of functions by where they are used."""
+    special = {*TEXTS, *DATES, *CHANCES}
+    draws = {name for name in function_names() if name in DRAWN}
+    return {
+        "numbers and conditions": set(function_names()) - special - draws,
+        "texts": TEXTS,
+        "dates": DATES,
+        "distributions": CHANCES,
+        "random draws": draws,
+        "`collapse`, also `p1` to `p99`": [*STATISTICS, "first", "last", "percent"],
+        "macros, after a colon": EXTENDED,
+    }
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names, key=lambda one: (one.lower(), one)))
+
+
+def _egen_options(name: str) -> str:
+    options = sorted({*EGEN_OPTIONS.get(name, ()), *(() if name in NO_GROUPS else ("by()",))})
+    return ", ".join(f"`{option}`" for option in options)
+
+
+def _row(one: Command) -> str:
+    options = _listed(option for option in one.options if not option.effect)
+    without = _listed(option for option in one.options if option.effect)
+    if one.raw and not options:
+        options = "reads its own text"
+    weights = ", ".join(sorted(one.weights))
+    summary = one.summary.replace("|", "\\|")
+    by = "yes" if one.by else ""
+    return f"| `{one.name}` | {summary} | {options} | {by} | {weights} | {without} |"
+
+
+def _listed(options: Iterable[Option]) -> str:
+    return ", ".join(f"`{_written(option)}`" for option in options)
+
+
+def _written(option: Option) -> str:
+    """An option with its shortest form in capitals.
+
+    >>> _written(Option("detail", 1, False, False))
+    'Detail'
+    """
+    name = option.name[: option.least].upper() + option.name[option.least :]
+    name = option.name if option.least == len(option.name) else name
+    return name + ("()" if option.argument else "") + ("?" if option.optional else "")

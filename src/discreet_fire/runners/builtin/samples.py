@@ -1,0 +1,492 @@
+"""What a command is about: the observations of `if` and `in`, weights, groups, units. CONFIDENTIAL.
+
+In: a session and a call. Out: a mask over the observations; `ChosenRecords`, a polars frame for
+the safe commands, with labels as categories in the order of the values, in which a value that
+few have is not named. Whom an observation is about goes with it unseen, so that changing or
+dropping the variable changes no check. What is shown goes through `show`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import BoolArray, FloatArray
+from discreet.errors import DiscreetError
+from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
+from discreet_fire.runners.builtin.disclosure.record_counts import failure
+from discreet_fire.runners.builtin.disclosure.units import (
+    all_but_few,
+    asks_by_function,
+    cases,
+    cases_by_value,
+    conflicts_with_earlier,
+    few_differ,
+    has_copies,
+    owners,
+    plain,
+)
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.expressions import (
+    evaluate,
+    is_text,
+    truth,
+    whole_column,
+)
+from discreet_fire.runners.builtin.language.values import MISSING
+from discreet_fire.runners.protocol import StatisticShown
+from discreet_fire.statistics.layout import number_text
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+
+if TYPE_CHECKING:
+    from discreet_fire.runners.builtin.language.calls import CommandCall
+    from discreet_fire.runners.builtin.language.scope import Scope
+    from discreet_fire.runners.builtin.state.session import Session
+
+__all__ = [
+    "ENTITY",
+    "INSIDE",
+    "WEIGHT",
+    "ChosenRecords",
+    "choose",
+    "keep_entity",
+    "labelled_groups",
+    "numeric",
+    "quotes_single_values",
+    "rests_on_single_values",
+    "run_safely",
+    "selected",
+    "show",
+    "weights_of",
+]
+
+_PLACE = re.compile(r"(-?\d+|f|l)(?:/(-?\d+|f|l))?\Z", re.IGNORECASE)
+
+
+def selected(session: Session, call: CommandCall, scope: Scope | None = None) -> BoolArray:
+    """Observations for which `if` holds and that are in the range of `in`.
+
+    Args:
+        session: The session.
+        call: The call.
+        scope: Where the expression of the command is evaluated afterwards: it may refer to
+            what a pattern of `if` has matched.
+    """
+    rows = session.data.rows
+    mask = np.ones(rows, dtype=np.bool_)
+    if call.condition is not None:
+        scope = scope or session.scope(call.groups)
+        held = truth(call.condition, scope)
+        session.trace.few |= depends_on_few_units(session, call.condition, scope, held, held=True)
+        mask &= held
+        if session.trace.few or _close(session, held):
+            session.trace.plain &= plain(session, call.condition)
+        if not session.trace.plain and (held.all() or not held.any()):
+            session.trace.few |= asks_by_function(call.condition)
+    if call.rows is not None:
+        if call.groups is not None:
+            raise DoError("in may not be combined with by", code=190)
+        first, last = _range(call.rows, rows)
+        session.trace.plain = False
+        session.trace.ordered()
+        inside = np.zeros(rows, dtype=np.bool_)
+        inside[first - 1 : last] = True
+        mask &= inside
+    return mask
+
+
+def _close(session: Session, held: BoolArray) -> bool:
+    """Whether a condition holds for few or nobody, or for all or all but a few."""
+    least = session.limits.minimum
+    return cases(session, held) < least or cases(session, ~held) < least
+
+
+def _range(text: str, rows: int) -> tuple[int, int]:
+    found = _PLACE.match(text.replace(" ", ""))
+    if not found:
+        raise DoError("invalid range of observations", code=198)
+    places = [_place(part, rows) for part in (found[1], found[2] or found[1])]
+    if not (1 <= places[0] <= places[1] <= rows):
+        raise DoError("observation numbers out of range", code=198)
+    return places[0], places[1]
+
+
+def _place(text: str, rows: int) -> int:
+    if text.lower() == "f":
+        return 1
+    if text.lower() == "l":
+        return rows
+    number = int(text)
+    return number if number > 0 else rows + number + 1
+
+
+def weights_of(
+    session: Session, call: CommandCall, mask: BoolArray, default: str = ""
+) -> FloatArray | None:
+    """The weights of the chosen observations, or None if there are none.
+
+    Missing and zero weights leave an observation out: `mask` is changed.
+
+    Args:
+        session: The session.
+        call: The call; its weight's kind is settled here where it was left open.
+        mask: The chosen observations.
+        default: What `[weight=…]` means for the command.
+    """
+    if call.weight is None:
+        return None
+    kind = call.weight.kind if call.weight.kind != "weight" else default
+    if not kind:
+        raise UnsupportedError("[weight=…] without its kind")
+    scope = session.scope()
+    value = evaluate(call.weight.expression, scope)
+    session.trace.touch(depends_on_few_units(session, call.weight.expression, scope, value, mask))
+    if is_text(value):
+        raise DoError("weights must be numeric", code=109)
+    weight = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)
+    chosen = weight[mask & (weight < MISSING)]
+    if kind != "iweight" and chosen.size and chosen.min() < 0:
+        wrong = mask & (weight < 0)
+        raise failure(session, wrong, "negative weights encountered", code=402)
+    if kind == "fweight" and not (chosen == np.trunc(chosen)).all():
+        wrong = mask & (weight < MISSING) & (weight != np.trunc(weight))
+        raise failure(session, wrong, "may not use noninteger frequency weights", code=401)
+    mask &= (weight < MISSING) & (weight != 0)
+    return weight
+
+
+#: The name of values that few have, as in the safe commands.
+_OTHER = "(other)"
+#: A variable of more values is looked at by the safe commands themselves.
+_FEW = 5
+
+
+def labelled_groups(session: Session, name: str, column: pl.Series, who: Any) -> pl.Series:
+    """A grouping variable as it is shown.
+
+    Args:
+        session: The session.
+        name: The variable.
+        column: Its values for the chosen observations.
+        who: Whom each is about; -1 for nobody that is known.
+    """
+    named = _labelled(session, name, column)
+    if len(column) == session.data.rows and name not in session.trace.made:
+        return named
+    return _together(named, who, session.limits.minimum)
+
+
+def _labelled(session: Session, name: str, column: pl.Series) -> pl.Series:
+    """A column with its value labels in place of numbers, in the order of the numbers."""
+    label = session.data.variables[name].value_label
+    texts = {} if label in session.trace.labels else session.data.value_labels.get(label, {})
+    values = column.drop_nulls().unique().sort().to_list()
+    if not texts or column.dtype == pl.String or any(value != int(value) for value in values):
+        return column
+    labels = [texts.get(float(value)) or number_text(int(value)) for value in values]
+    if len(set(labels)) < len(labels):
+        labels = [f"{label} ({int(value)})" for label, value in zip(labels, values, strict=True)]
+    if len(set(labels)) < len(labels):
+        return column
+    return column.replace_strict(values, labels, return_dtype=pl.Enum(labels))
+
+
+def _together(column: pl.Series, who: Any, minimum: int) -> pl.Series:
+    """Put values of few cases together, and as many others that their number stays unknown."""
+    values = column.drop_nulls().unique().sort()
+    known = len(column) - column.null_count()
+    if not len(values) or (len(values) > _FEW and len(values) * minimum > known):
+        return column
+    counted = cases_by_value(column, who)
+    number = dict(zip(counted["value"].to_list(), counted["cases"].to_list(), strict=True))
+    cases = [number[value] for value in values.to_list()]
+    order = sorted(range(len(values)), key=lambda at: (cases[at], at))
+    rare = [at for at in order if cases[at] < minimum]
+    if not rare:
+        return column
+    left = order[len(rare) :]
+    while left and (len(rare) < 2 or sum(cases[at] for at in rare) < minimum + len(rare) - 1):
+        rare.append(left.pop(0))
+    names = [_name(value) for value in values.to_list()]
+    kept = [names[at] for at in range(len(values)) if at not in set(rare)]
+    shown = [_OTHER if at in set(rare) else names[at] for at in range(len(values))]
+    kind = pl.Enum([*kept, _OTHER])
+    return column.replace_strict(values, shown, default=None, return_dtype=kind)
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) else number_text(value)
+
+
+#: Columns of the frame that no variable can be called.
+ENTITY, WEIGHT, INSIDE = "who is it", "the weight", "inside"
+_ROW = "row"
+_KEPT = "entity"
+#: Most rows that frequency weights may stand for.
+_MOST = 20_000_000
+#: Errors of safe commands that are about the output, not about the program.
+_WITHHELD = frozenset(("group", "table-size", "edges", "entity"))
+_CODES = {"not-numeric": 109, "column-type": 109, "no-observations": 2000, "weights": 402}
+_CODES |= {"factor-values": 452, "missing-column": 111}
+#: Errors of safe commands that one value may cause.
+_OF_VALUES = frozenset(
+    ("value", "column-values", "factor-values", "factor-level", "weights", "records")
+)
+
+_Value = TypeVar("_Value")
+
+
+def keep_entity(session: Session) -> None:
+    """Keep whom each observation is about, before the program can change it."""
+    data, name = session.data, session.entity
+    if name is not None and _KEPT not in data.hidden and name in data.variables:
+        data.hidden[_KEPT] = data.variables[name]
+
+
+def named_owners(session: Session) -> bool:
+    """Whether it is known by an entity whom the observations are about."""
+    kept = session.data.hidden.get(_KEPT)
+    return session.entity is not None and kept is not None and len(kept.values) == session.data.rows
+
+
+@dataclass(frozen=True, repr=False)
+class ChosenRecords:
+    """The chosen observations (confidential).
+
+    Args:
+        frame: Their variables.
+        mask: Which observations of the data they are.
+        entity: Column of whom they are about.
+        weights: Column of weights.
+        weight: The weights of the chosen observations, where there are any.
+        checks: What has to be said about them.
+        groups: Variables that span the output.
+        missing: Whether missing values are a group of their own.
+    """
+
+    frame: pl.DataFrame
+    mask: BoolArray
+    entity: str | None
+    weights: str | None
+    weight: FloatArray | None
+    checks: tuple[Check, ...] = ()
+    groups: tuple[str, ...] = ()
+    missing: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments that all safe commands take."""
+        return {"entity": self.entity} | ({"weights": self.weights} if self.weights else {})
+
+
+def choose(
+    session: Session,
+    call: CommandCall,
+    names: Sequence[str],
+    *,
+    groups: Sequence[str] = (),
+    more: Mapping[str, FloatArray] | None = None,
+    default: str = "",
+    repeat: bool = True,
+    mask: BoolArray | None = None,
+) -> ChosenRecords:
+    """The observations that a call is about.
+
+    Args:
+        session: The session.
+        call: The call.
+        names: Variables of the frame.
+        groups: Those among them whose value labels stand for values.
+        more: Columns that are no variables.
+        default: What `[weight=…]` means for the command.
+        repeat: Whether frequency weights repeat observations; else they are a column.
+        mask: The observations, instead of those of `if` and `in`.
+    """
+    rows = selected(session, call) if mask is None else mask.copy()
+    weight = weights_of(session, call, rows, default)
+    if weight is not None and few_differ(session, weight, rows):
+        session.trace.touch()
+    frame = pl.DataFrame({_ROW: np.ones(int(rows.sum()), dtype=np.int64)})
+    if names:
+        frame = session.data.frame(list(dict.fromkeys(names)), rows)
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    frame = frame.with_columns(pl.col(name).replace("", None) for name in texts)
+    codes = owners(session)
+    for name in groups:
+        frame = frame.with_columns(labelled_groups(session, name, frame[name], codes[rows]))
+    for name, values in (more or {}).items():
+        column = np.where(values[rows] >= MISSING, np.nan, values[rows])
+        frame = frame.with_columns(pl.Series(name, column, nan_to_null=True))
+    entity, checks = None, []
+    if named_owners(session) or has_copies(session):
+        entity = ENTITY
+        who = pl.Series(ENTITY, codes[rows])
+        frame = frame.with_columns(who.set(who < 0, None))
+    if session.entity is not None and not named_owners(session):
+        reason = "nothing in the data says whom an observation is about; each counts as a case"
+        checks.append(Check(rule="entity", verdict=CheckVerdict.review, reason=reason))
+    kind = "" if call.weight is None else call.weight.kind
+    kind = default if kind == "weight" else kind
+    of = None if weight is None else weight[rows]
+    told = tuple(groups), call.has("missing")
+    chosen = ChosenRecords(frame, rows, entity, None, of, tuple(checks), *told)
+    if weight is None:
+        return chosen
+    if kind == "fweight" and repeat:
+        return _repeated(chosen)
+    return replace(
+        chosen, frame=frame.with_columns(pl.Series(WEIGHT, weight[rows])), weights=WEIGHT
+    )
+
+
+def _repeated(chosen: ChosenRecords) -> ChosenRecords:
+    """Each observation as often as its weight says; it stays one case."""
+    assert chosen.weight is not None
+    times = chosen.weight.astype(np.int64)
+    if int(times.sum()) > _MOST:
+        raise UnsupportedError("frequency weights that add up to so many observations")
+    frame = chosen.frame
+    if chosen.entity is None:
+        frame = frame.with_columns(pl.Series(ENTITY, np.arange(frame.height, dtype=np.int64)))
+    frame = frame[np.repeat(np.arange(frame.height), times)]
+    return replace(chosen, frame=frame, entity=ENTITY)
+
+
+def numeric(session: Session, names: Sequence[str]) -> list[str]:
+    """The same names; an error if one is a text."""
+    for name in names:
+        if session.data.variables[name].is_text:
+            raise DoError(f"{name} is a string variable", code=109)
+    return list(names)
+
+
+def rests_on_single_values(session: Session, names: Sequence[str]) -> bool:
+    """Whether a variable was made from single values that may not be shown."""
+    return session.trace.rests(names)
+
+
+def run_safely(session: Session, command: str, work: Callable[[], _Value]) -> _Value | None:
+    """Run a safe command; None if all of its output is withheld.
+
+    Raises:
+        DoError: The program is wrong.
+    """
+    try:
+        return work()
+    except (DoError, UnsupportedError):
+        raise
+    except DiscreetError as error:
+        if error.code in _WITHHELD:
+            session.withhold(command, error.code, error.what)
+            return None
+        plain = session.trace.plain and session.data.rows
+        if error.code == "no-observations" and not plain:
+            session.withhold(command, "minimum", "it is about too few cases")
+            return None
+        stopped = DoError(error.what, code=_CODES.get(error.code, 198))
+        stopped.untold = error.code in _OF_VALUES
+        raise stopped from None
+
+
+def show(session: Session, result: SafeResult, chosen: ChosenRecords, names: Sequence[str]) -> bool:
+    """Show a result, unless it is about variables made from single values.
+
+    Returns:
+        Whether it was shown.
+    """
+    session.trace.hidden = True
+    if _too_few(session, result, chosen):
+        reason = "it is about too few cases, or about all but a few"
+        session.withhold(result.command.split()[0], "minimum", reason)
+        return False
+    if rests_on_single_values(session, names) or session.trace.touched:
+        reason = "a variable was made from single values of the data, such as a maximum"
+        session.withhold(result.command.split()[0], "single-value", reason)
+        return False
+    if conflicts_with_earlier(session, counted(chosen), names):
+        reason = "it differs from an earlier output by a few cases"
+        session.withhold(result.command.split()[0], "difference", reason)
+        return False
+    if chosen.checks:
+        result = replace(result, checks=[*result.checks, *chosen.checks])
+    session.trace.hidden = False
+    session.show(result)
+    _tell_whom(session, result, chosen, names)
+    return True
+
+
+def counted(chosen: ChosenRecords) -> BoolArray:
+    """The observations that an output is about; of a count all are given, with who is inside."""
+    mask = chosen.mask
+    if INSIDE in chosen.frame.columns:
+        mask = mask.copy()
+        mask[mask] = (chosen.frame[INSIDE] == 1).to_numpy()
+    return mask
+
+
+def _tell_whom(
+    session: Session, result: SafeResult, chosen: ChosenRecords, names: Sequence[str]
+) -> None:
+    """Tell whom an output is about to whoever keeps a ledger of that.
+
+    Also if the program runs quietly: `display` can show the result later.
+    """
+    if session.witness is None:
+        return
+    mask = counted(chosen)
+    kept = session.data.hidden.get(_KEPT)
+    units = None
+    if kept is not None and len(kept.values) == session.data.rows:
+        unknown = kept.values == "" if kept.is_text else kept.values >= MISSING
+        whom = kept.values[mask].astype(object)
+        whom[np.asarray(unknown, dtype=np.bool_)[mask]] = None
+        units = whom.tolist()
+    listed = [name for name in dict.fromkeys(names) if name in session.data.variables]
+    frame = session.data.frame(listed, mask) if listed else pl.DataFrame()
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    frame = frame.with_columns(pl.col(name).replace("", None) for name in texts)
+    command, groups = result.command, tuple(one for one in chosen.groups if one in listed)
+    session.witness(StatisticShown(session.line, command, units, frame, groups, chosen.missing))
+
+
+#: Models look themselves at what is left out.
+_MODELS = frozenset(("regress", "logit", "probit", "logistic", "utest"))
+
+
+def _too_few(session: Session, result: SafeResult, chosen: ChosenRecords) -> bool:
+    """Whether a condition chose too few cases, nobody included, or all but a few."""
+    name, trace, mask = result.command.split()[0], session.trace, chosen.mask
+    if trace.few:
+        return True
+    if name == "count":
+        return False
+    if (mask.all() or not trace.plain) and cases(session, mask) < session.limits.minimum:
+        return True
+    return name not in _MODELS and all_but_few(session, mask)
+
+
+def quotes_single_values(
+    session: Session, call: CommandCall, *options: str, always: bool = False
+) -> bool:
+    """Withhold an output that would quote a single value, as edges and levels are.
+
+    Args:
+        session: The session.
+        call: The call.
+        options: Options of which the output quotes the argument.
+        always: Whether the output quotes more of the call than that.
+
+    Returns:
+        Whether it is withheld.
+    """
+    if not session.trace.touched or not (always or any(call.has(one) for one in options)):
+        return False
+    reason = "the command itself holds single values of the data"
+    session.withhold(call.name, "single-value", reason)
+    session.store("r", {})
+    return True

@@ -1,0 +1,1 @@
+"""What a running do-file can see and change. CONFIDENTIAL."""

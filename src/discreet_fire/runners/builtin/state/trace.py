@@ -1,0 +1,153 @@
+"""What rests on single values of the data while a program runs. CONFIDENTIAL.
+
+In: what commands touch; texts and results. Out: `Trace`: names of macros, scalars, variables
+that hold such values, and whether the run is in a part of the program that such a value has
+chosen; the same texts and results without names, such as `v7777`, that hold values themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+from discreet_fire.statistics.results import SafeResult
+
+__all__ = ["ORDER", "ROWS", "Trace", "counted_names", "holds_name", "masked", "masked_result"]
+
+#: Stands among the variables for "which observations there are".
+ROWS = "_N"
+#: Stands among the variables for "in which order the observations are".
+ORDER = "_n"
+_COUNTED = re.compile(r"`\s*(?:\+\+|--)(\w+)'|`(\w+)(?:\+\+|--)\s*'")
+
+
+@dataclass
+class Trace:
+    """Whether what is being worked out rests on values of the data that may not be shown.
+
+    Args:
+        touched: It does, since the last `fresh`.
+        hidden: Output of the statement is withheld, so its results are, too.
+        plain: Whether it may be told that a condition of the statement chose nobody.
+        few: Whether a comparison in the statement holds for a few only.
+        rest: Whether one holds for all but a few.
+        macros: Names of local macros (by depth) and global macros that do.
+        levels: Of macros that do, the words that may be known.
+        scalars: Names of scalars that do.
+        matrices: Names of matrices that do.
+        variables: Names of variables made from such values; `ROWS` if they chose records,
+            `ORDER` if the records are sorted by them.
+        made: Names of variables that the program has made or changed itself.
+        own: Names of variables that were made without any data: constants, `_n`, random numbers.
+        sized: Names of variables whose storage type hangs on values.
+        labels: Names of value labels whose texts are values of the data.
+        names: Names of variables and files that hold such values themselves.
+        whole: Kinds of things of which each may: "macros", "scalars", "shape", "r()", "e()";
+            "return" for what the running program gives back.
+        branches: In how many branches or loops, chosen by such values, the run is.
+        code: Whether `_rc` does.
+        seen: Whether anything did since `capture` began.
+    """
+
+    touched: bool = False
+    hidden: bool = False
+    plain: bool = True
+    few: bool = False
+    rest: bool = False
+    macros: set[tuple[int, str]] = field(default_factory=set)
+    levels: dict[tuple[int, str], frozenset[str]] = field(default_factory=dict)
+    scalars: set[str] = field(default_factory=set)
+    matrices: set[str] = field(default_factory=set)
+    variables: set[str] = field(default_factory=set)
+    made: set[str] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
+    sized: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    whole: set[str] = field(default_factory=set)
+    branches: int = 0
+    code: bool = False
+    seen: bool = False
+
+    def fresh(self) -> None:
+        """Begin with a new statement."""
+        self.seen |= self.touched
+        self.touched = self.branches > 0
+        self.hidden, self.plain, self.few, self.rest = False, True, False, False
+
+    def touch(self, held: bool = True) -> None:
+        """Note that a value is used, if it may not be shown."""
+        self.touched |= held
+
+    def rests(self, names: Iterable[str]) -> bool:
+        """Whether one of the variables, or which observations there are, rests on values."""
+        return ROWS in self.variables or not self.variables.isdisjoint(names)
+
+    def ordered(self) -> None:
+        """Note that the order of the observations is used."""
+        self.touch(ORDER in self.variables)
+
+    def mark(self, held: set[str], name: str) -> None:
+        """Note whether what is being set rests on values, in a set of names."""
+        if self.touched:
+            held.add(name)
+        else:
+            held.discard(name)
+
+
+def counted_names(text: str) -> set[str]:
+    """Macros that a text counts up or down when it is expanded.
+
+    >>> sorted(counted_names("x > `++i' & `j--'"))
+    ['i', 'j']
+    """
+    return {one or other for one, other in _COUNTED.findall(text)}
+
+
+_HIDDEN = "(withheld)"
+
+
+def _pattern(names: AbstractSet[str]) -> str:
+    longest = sorted(names, key=lambda name: (-len(name), name))
+    return rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)"
+
+
+def holds_name(text: str, names: AbstractSet[str]) -> bool:
+    """Whether a text has one of the names.
+
+    >>> holds_name("drop v7777", {"v7777"}), holds_name("drop v77771", {"v7777"})
+    (True, False)
+    """
+    return bool(names) and re.search(_pattern(names), text) is not None
+
+
+def masked(text: str, names: AbstractSet[str]) -> str:
+    """The text without the names.
+
+    >>> masked("sum of v7777 by x", {"v7777"})
+    'sum of (withheld) by x'
+    """
+    return re.sub(_pattern(names), _HIDDEN, text) if names else text
+
+
+def masked_result(result: SafeResult, names: AbstractSet[str]) -> SafeResult:
+    """A result without the names; its table is left out where it has one of them."""
+    if not names:
+        return result
+    checks = [
+        replace(one, where=masked(one.where, names), reason=masked(one.reason, names))
+        for one in result.checks
+    ]
+    frame = result.frame
+    if frame is not None and holds_name(f"{frame.columns} {frame.rows()}", names):
+        frame = None
+    return SafeResult(
+        command=masked(result.command, names),
+        shown=masked(result.shown, names),
+        frame=frame,
+        stored=result.stored,
+        checks=checks,
+        evidence=result.evidence,
+    )

@@ -1,0 +1,397 @@
+"""Where a command ends: the scanner that knows comments, strings, macros and braces.
+
+In: the text and the first character of a command. Out: its end, the stretches in it that
+are no words, and the colons, semicolons and braces outside of all brackets. Macros count
+before strings, as Stata puts in their contents first. The time needed grows as the length of
+the text: quotes inside quotes are counted on a stack, once for each line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from discreet_fire.stata.statements import Span, SpanKind
+
+__all__ = ["Quotes", "ScannedCommand", "Scanner"]
+
+_SIMPLE_MACRO = re.compile(r"`[^`\"'\r\n]*+'")
+_MARK = re.compile(r"`\"|\"'|`|'")
+_LINE_END = re.compile(r"[\r\n]")
+_STRING = re.compile(r"\"(?:[^\"`\r\n]++|`[^`\"'\r\n]*+')*+\"")
+_IN_STRING = re.compile(r"[\"`\r\n]")
+_IN_COMPOUND = re.compile(r"`\"|\"'|[`\r\n]")
+_JOIN = re.compile(r"(?<=[ \t])///[^\r\n]*")
+_NEW_LINE = re.compile(r"\r\n|\n|\r")
+_DELIMIT = re.compile(r"[ \t]*#[ \t]*d")
+_DOLLAR = re.compile(r"\$+(?:\{[^{}\"\r\n]*\}|\w+)?")
+
+
+class Quotes:
+    """Ends of strings and macros in one text.
+
+    Args:
+        text: The text.
+        limit: Where the part that is looked at ends.
+    """
+
+    def __init__(self, text: str, limit: int) -> None:
+        self.text = text
+        self.limit = limit
+        self.semicolons = False
+        #: Starts of strings that are never closed.
+        self.unclosed: list[int] = []
+        #: Starts of lines that go on with a string of the line before, after ``///``.
+        self.joins: list[int] = []
+        self._matched = (0, 0)
+        self._closing: dict[int, int] = {}
+        #: From where on no simple, and no compound, string closes while ``;`` ends commands.
+        self._no_close = [limit + 1, limit + 1]
+
+    def line_end(self, at: int) -> int:
+        """The end of the line, before the characters that end it."""
+        found = _LINE_END.search(self.text, at, self.limit)
+        return found.start() if found else self.limit
+
+    def macro_end(self, at: int) -> int | None:
+        """The place behind a macro that opens with a back quote; None if it never closes."""
+        simple = _SIMPLE_MACRO.match(self.text, at, self.limit)
+        if simple:
+            return simple.end()
+        if not self._matched[0] <= at < self._matched[1]:
+            self._match_line(at)
+        return self._closing.get(at)
+
+    def dollar_end(self, at: int) -> int:
+        """The place behind a global macro."""
+        found = _DOLLAR.match(self.text, at, self.limit)
+        return found.end() if found else at + 1
+
+    def _match_line(self, at: int) -> None:
+        """Find the partner of every back quote from here to the end of the line."""
+        end = self.line_end(at)
+        self._matched, self._closing = (at, end), {}
+        stack: list[int] = []  # macros by their place, compound strings as -1
+        for mark in _MARK.finditer(self.text, at, end):
+            sign = mark.group()
+            if sign == '`"':
+                stack.append(-1)
+            elif sign == "`":
+                stack.append(mark.start())
+            elif stack:
+                if stack[-1] >= 0:
+                    self._closing[stack.pop()] = mark.end()
+                elif sign == "\"'":
+                    stack.pop()
+
+    def string_end(self, at: int) -> int:
+        """The place behind a string; it ends with its line if it is never closed."""
+        simple = _STRING.match(self.text, at, self.limit)
+        if simple:
+            return simple.end()
+        return self._walk(at, at + 1, compound=False)
+
+    def compound_end(self, at: int) -> int:
+        """The place behind a compound string, which may hold others."""
+        return self._walk(at, at + 2, compound=True)
+
+    def _walk(self, start: int, at: int, *, compound: bool) -> int:
+        pattern = _IN_COMPOUND if compound else _IN_STRING
+        depth, line = 1, start
+        if self.semicolons and start > self._no_close[compound]:
+            return self._open(start)
+        while found := pattern.search(self.text, at, self.limit):
+            sign, at = found.group(), found.end()
+            if sign == "`":
+                at = self.macro_end(found.start()) or at
+            elif sign == '`"':
+                depth += 1
+            elif sign in "\r\n":
+                joined = self._next_line(line, found.start())
+                if joined is None:
+                    return self._open(start, found.start())
+                at = line = joined
+            else:
+                depth -= 1
+                if depth == 0:
+                    return at
+        self._no_close[compound] = min(self._no_close[compound], start)
+        return self._open(start, self.limit)
+
+    def _next_line(self, line: int, end: int) -> int | None:
+        """The start of the next line if the string goes on there."""
+        new = _NEW_LINE.match(self.text, end, self.limit)
+        behind = new.end() if new else end + 1
+        if self.semicolons:
+            return None if _DELIMIT.match(self.text, behind, self.limit) else behind
+        if _JOIN.search(self.text, line, end):
+            self.joins.append(behind)
+            return behind
+        return None
+
+    def _open(self, start: int, end: int | None = None) -> int:
+        """A string without end: in its line all of it, among semicolons only its quote."""
+        self.unclosed.append(start)
+        if end is None or self.semicolons:
+            return start + 1
+        return end
+
+
+_SIGN = re.compile(r"[\"`$/{}()\[\]:;\r\n]")
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+_DELIMIT_LINE = re.compile(r"[ \t]*#[ \t]*d(?:e|el|eli|elim|elimi|elimit)?\b")
+_LAST_ON_LINE = re.compile(r"[^\S\r\n]*(?:$|(?=[\r\n;])|//|/\*)")
+_IN_STAR = re.compile(r"\"[^\"\r\n]*\"|/\*|(?<=\s)//")
+_IN_STAR_SEMICOLON = re.compile(r"/\*|;|[\r\n](?=[ \t]*#[ \t]*d)")
+_BEFORE_SLASHES = frozenset(" \t\r\n\f\v")
+_OPENER = re.compile(
+    r"(?:(?:cap|capt|captu|captur|capture|qui|quie|quiet|quietl|quietly|n|no|noi|nois|noisi"
+    r"|noisil|noisily|else|nobreak|break)\b[\s:]*)*"
+    r"(?:if|else|foreach|forv|forva|forval|forvalu|forvalue|forvalues|while|frames?|mata|python"
+    r"|java|class|cap|capt|captu|captur|capture|qui|quie|quiet|quietl|quietly|n|no|noi|nois"
+    r"|noisi|noisil|noisily|by|bys|byso|bysor|bysort|nobreak|break|\{)(?!\w)"
+)
+
+
+class ScannedCommand:
+    """One command as the scanner finds it."""
+
+    __slots__ = (
+        "braces",
+        "brackets",
+        "colons",
+        "deep_colons",
+        "end",
+        "inner",
+        "joins",
+        "open_macro",
+        "opener",
+        "opens",
+        "semicolons",
+        "spans",
+        "start",
+        "unclosed",
+    )  # fmt: skip
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.end = start
+        self.opens = False
+        #: Whether its first words are of a kind that a block follows.
+        self.opener: bool | None = None
+        self.brackets = 0
+        #: Open braces that are no block, and where the first of them was.
+        self.braces = 0
+        self.inner: int | None = None
+        self.spans: list[Span] = []
+        self.colons: list[int] = []
+        self.deep_colons: list[int] = []
+        self.semicolons: list[int] = []
+        self.unclosed: tuple[int, ...] = ()
+        #: A back quote outside of strings that opens a macro which never closes.
+        self.open_macro: int | None = None
+        self.joins: tuple[int, ...] = ()
+
+    @property
+    def odd(self) -> bool:
+        """Whether something in it is not closed, or may end sooner."""
+        return bool(self.unclosed or self.joins or self.open_macro is not None)
+
+
+class Scanner:
+    """Finds the ends of commands and comments in a text.
+
+    Args:
+        text: The text.
+        limit: Where the part that is looked at ends.
+        start: Where it begins.
+        flat: Read comments as if they did not nest, and open ones as plain characters.
+        loose: Read double quotes as plain characters.
+    """
+
+    def __init__(
+        self, text: str, limit: int, *, start: int = 0, flat: bool = False, loose: bool = False
+    ) -> None:
+        self.text = text
+        self.limit = limit
+        self.flat = flat
+        self.loose = loose
+        self.quotes = Quotes(text, limit)
+        self.semicolons = False
+        #: Start of a block comment that is never closed.
+        self.open_comment: int | None = None
+        self._last_close = text.rfind("*/", start, limit) if flat else -1
+        self._handlers: dict[str, Callable[[ScannedCommand, int], int]] = {
+            '"': self._quote, "`": self._back_quote, "$": self._dollar, "/": self._slash,
+            "{": self._open_brace, "}": self._close_brace, "(": self._open, "[": self._open,
+            ")": self._close, "]": self._close, ":": self._colon, ";": self._semicolon,
+            "\r": self._line_end, "\n": self._line_end,
+        }  # fmt: skip
+
+    def set_semicolons(self, on: bool) -> None:
+        """Let ``;`` end commands, or line ends."""
+        self.semicolons = self.quotes.semicolons = on
+
+    def set_limit(self, limit: int) -> None:
+        """Look no further than this."""
+        self.limit = self.quotes.limit = limit
+
+    # --- comments -------------------------------------------------------------------------
+
+    def block_comment_end(self, at: int) -> int:
+        """The place behind a comment that starts with ``/*``; such comments nest."""
+        if self.flat:
+            close = self.text.find("*/", at + 2, self.limit) if at < self._last_close else -1
+            return close + 2 if close >= 0 else at + 2
+        depth = 0
+        for mark in _COMMENT_MARK.finditer(self.text, at, self.limit):
+            depth += 1 if mark.group() == "/*" else -1
+            if depth == 0:
+                return mark.end()
+        if self.open_comment is None:
+            self.open_comment = at
+        return self.limit
+
+    def star_comment_end(self, at: int) -> tuple[int, list[int]]:
+        """The end of a comment that starts with ``*``, and the starts of its further lines."""
+        joins: list[int] = []
+        pattern = _IN_STAR_SEMICOLON if self.semicolons else _IN_STAR
+        start, end = at, self._star_stop(at)
+        while found := pattern.search(self.text, at + 1 if at == start else at, end):
+            sign, at = found.group(), found.end()
+            if sign == "/*":
+                at = self.block_comment_end(found.start())
+                end = end if at <= end else self._star_stop(at)
+            elif sign in ";\r\n":
+                return found.start(), joins
+            elif sign == "//":
+                if self.text[at : at + 1] != "/":
+                    return end, joins
+                at = self.next_line(end)
+                joins.append(at)
+                end = self._star_stop(at)
+        return end, joins
+
+    def _star_stop(self, at: int) -> int:
+        """How far a comment with ``*`` can reach at most."""
+        return self.limit if self.semicolons else self.quotes.line_end(at)
+
+    def next_line(self, at: int) -> int:
+        """The place behind the next line end."""
+        found = _NEW_LINE.search(self.text, at, self.limit)
+        return found.end() if found else self.limit
+
+    def slash_comment(self, at: int) -> Span | None:
+        """The comment or continuation that starts at a slash, if one does."""
+        text, kind = self.text, "comment"
+        if text.startswith("/*", at):
+            end = self.block_comment_end(at)
+        elif text.startswith("//", at) and (at == 0 or text[at - 1] in _BEFORE_SLASHES):
+            end = self.quotes.line_end(at)
+            if text.startswith("///", at):
+                kind, end = "continuation", self.next_line(end)
+        else:
+            return None
+        place: SpanKind = "continuation" if kind == "continuation" else "comment"
+        return Span(place, at, end)
+
+    # --- commands -------------------------------------------------------------------------
+
+    def piece(self, start: int, *, plain: bool = False) -> ScannedCommand:
+        """The command that starts here; if `plain`, braces in its midst open no block."""
+        piece, at = ScannedCommand(start), start
+        piece.opener = False if plain else None
+        text, limit, search, handlers = self.text, self.limit, _SIGN.search, self._handlers
+        piece.end = -1
+        while found := search(text, at, limit):
+            at = found.start()
+            at = handlers[text[at]](piece, at)
+            if piece.end >= 0:
+                break
+        else:
+            piece.end = limit
+        quotes = self.quotes
+        if quotes.unclosed or quotes.joins:
+            piece.unclosed, piece.joins = tuple(quotes.unclosed), tuple(quotes.joins)
+            quotes.unclosed, quotes.joins = [], []
+        return piece
+
+    def _quote(self, piece: ScannedCommand, at: int) -> int:
+        if self.loose:
+            return at + 1
+        return self._span(piece, "string", at, self.quotes.string_end(at))
+
+    def _back_quote(self, piece: ScannedCommand, at: int) -> int:
+        if self.text.startswith('"', at + 1):
+            if self.loose:
+                return at + 2
+            return self._span(piece, "string", at, self.quotes.compound_end(at))
+        end = self.quotes.macro_end(at)
+        if end is None:
+            piece.open_macro = at if piece.open_macro is None else piece.open_macro
+            return at + 1
+        return self._span(piece, "macro", at, end)
+
+    def _dollar(self, piece: ScannedCommand, at: int) -> int:
+        return self._span(piece, "macro", at, self.quotes.dollar_end(at))
+
+    @staticmethod
+    def _span(piece: ScannedCommand, kind: SpanKind, start: int, end: int) -> int:
+        if end > start + 1:
+            piece.spans.append(Span(kind, start, end))
+        return end
+
+    def _slash(self, piece: ScannedCommand, at: int) -> int:
+        span = self.slash_comment(at)
+        if span is None:
+            return at + 1
+        piece.spans.append(span)
+        return span.end
+
+    @staticmethod
+    def _open(piece: ScannedCommand, at: int) -> int:
+        piece.brackets += 1
+        return at + 1
+
+    @staticmethod
+    def _close(piece: ScannedCommand, at: int) -> int:
+        piece.brackets = max(piece.brackets - 1, 0)
+        return at + 1
+
+    @staticmethod
+    def _colon(piece: ScannedCommand, at: int) -> int:
+        (piece.deep_colons if piece.brackets else piece.colons).append(at)
+        return at + 1
+
+    def _semicolon(self, piece: ScannedCommand, at: int) -> int:
+        if self.semicolons:
+            piece.end = at
+        elif not piece.brackets:
+            piece.semicolons.append(at)
+        return at + 1
+
+    def _line_end(self, piece: ScannedCommand, at: int) -> int:
+        if not self.semicolons or _DELIMIT_LINE.match(self.text, at + 1, self.limit):
+            piece.end = at
+        return at + 1
+
+    def _open_brace(self, piece: ScannedCommand, at: int) -> int:
+        last = _LAST_ON_LINE.match(self.text, at + 1, self.limit) is not None
+        if piece.opener is None:
+            piece.opener = _OPENER.match(self.text, piece.start, at) is not None
+        opener = piece.opener and not piece.braces
+        if (last and not piece.brackets) or (opener and (last or not piece.brackets)):
+            piece.end, piece.opens = at + 1, True
+        elif not piece.brackets:
+            piece.braces += 1
+            piece.inner = at if piece.inner is None else piece.inner
+        return at + 1
+
+    def _close_brace(self, piece: ScannedCommand, at: int) -> int:
+        if piece.brackets:
+            return at + 1
+        if piece.braces:
+            piece.braces -= 1
+            return at + 1
+        piece.end = at
+        return at

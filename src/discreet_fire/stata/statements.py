@@ -1,0 +1,255 @@
+"""What a parsed do-file is made of: statements, words and tokens, every one with its place.
+
+In: offsets into the text. Out: frozen parts that the rewriter, the policy and the log cleaner
+read. Statements and the blanks between them cover the text exactly; so do tokens within a
+statement, which are made when someone asks. Statements and words are tuples, as a do-file has
+very many of them. Programs of researchers, no data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from discreet_fire.findings import Finding
+
+__all__ = [
+    "DoFile",
+    "DoStatement",
+    "DoToken",
+    "DoTokenKind",
+    "Kind",
+    "Reading",
+    "Span",
+    "SpanKind",
+    "Why",
+    "Word",
+    "tokens_of",
+]
+
+SpanKind = Literal["string", "macro", "comment", "continuation"]
+
+
+class Span(NamedTuple):
+    """A string, macro, comment or continuation, from `start` up to `end`."""
+
+    kind: SpanKind
+    start: int
+    end: int
+
+
+DoTokenKind = SpanKind | Literal["word", "number", "operator", "blank"]
+
+_PLAIN = re.compile(
+    r"(?P<blank>[\s\ufeff\u200b]+)"
+    r"|(?P<word>[^\W\d]\w*)"
+    r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<operator>[=!<>~]=|&&|\|\||##|[\s\S])"
+)
+
+
+class DoToken(NamedTuple):
+    """The smallest part of a statement."""
+
+    kind: DoTokenKind
+    start: int
+    end: int
+    text: str
+
+
+def tokens_of(text: str, start: int, end: int, spans: Sequence[Span]) -> tuple[DoToken, ...]:
+    """The tokens from `start` to `end`, given the stretches between them.
+
+    >>> [token.text for token in tokens_of("su x1 if y>=2.5", 0, 15, ())]
+    ['su', ' ', 'x1', ' ', 'if', ' ', 'y', '>=', '2.5']
+    """
+    return tuple(_tokens(text, start, end, spans))
+
+
+def _tokens(text: str, start: int, end: int, spans: Sequence[Span]) -> Iterator[DoToken]:
+    at = start
+    for kind, first, last in spans:
+        if first < at or last > end:
+            continue
+        yield from _plain(text, at, first)
+        yield DoToken(kind, first, last, text[first:last])
+        at = last
+    yield from _plain(text, at, end)
+
+
+def _plain(text: str, start: int, end: int) -> Iterator[DoToken]:
+    """The tokens of a stretch without strings, macros and comments."""
+    for match in _PLAIN.finditer(text, start, end):
+        kind: DoTokenKind = match.lastgroup  # type: ignore[assignment]
+        yield DoToken(kind, match.start(), match.end(), match.group())
+
+
+class Kind(StrEnum):
+    """What a statement is."""
+
+    COMMAND = "command"
+    COMMENT = "comment"
+    #: A line inside ``mata``, ``python`` or ``java`` … ``end``.
+    BLOCK_LINE = "block line"
+    #: A line of figures: after ``input``, or pasted in.
+    DATA = "data"
+    #: ``#delimit`` and ``#review``.
+    DIRECTIVE = "directive"
+    #: A single ``{`` or ``}``.
+    BRACE = "brace"
+    #: Text that starts like no command.
+    OTHER = "other"
+
+
+class Why(StrEnum):
+    """Why a text has a second reading."""
+
+    #: ```qui' list``: the macro may be empty or a prefix.
+    AFTER_MACRO = "after a macro"
+    #: ``unknown x: list``: an unknown word may be a prefix.
+    AFTER_COLON = "after a colon"
+    #: ``unknown {list}``: braces that may be a block.
+    IN_BRACES = "in braces"
+    #: A quote that is never closed, read as an ordinary character.
+    OPEN_QUOTE = "open quote"
+    #: The line after ``///`` inside a string.
+    CONTINUED_STRING = "continued string"
+    #: The line after ``///`` of a comment that starts with ``*``.
+    CONTINUED_COMMENT = "continued comment"
+    #: A further line of a comment that starts with ``*`` while ``;`` ends commands, and it too.
+    COMMENT_TO_SEMICOLON = "comment to a semicolon"
+    #: A line of a ``/* */`` that opens in a comment with ``*``.
+    BLOCK_IN_COMMENT = "block in a comment"
+    #: What stands behind ``;`` in a string while ``;`` ends commands.
+    AFTER_SEMICOLON = "after a semicolon"
+    #: What a ``/*`` that is never closed takes in.
+    OPEN_COMMENT = "open comment"
+    #: What stands behind a ``*/`` that closes nothing.
+    STRAY_CLOSE = "stray close"
+    #: What follows a block without ``end``.
+    OPEN_BLOCK = "open block"
+    #: ``. list``: a command pasted from a log.
+    PASTED = "pasted"
+    #: A line of ``putdocx textblock``, which runs if the block was not opened.
+    DOCUMENT_TEXT = "document text"
+    #: ``local c "list"``: a text that may be run as a command later.
+    IN_STRING = "in a string"
+
+
+class Word(NamedTuple):
+    """A command word or a prefix.
+
+    Args:
+        text: As it is written.
+        start: Where it starts, in characters of the whole text.
+        end: Where it ends.
+        canonical: The full name of the command; None where it is unknown or has a macro.
+        has_macro: Whether a macro is part of it.
+        arguments: For a prefix, the place of its variables and options, if any.
+        colon: For a prefix, where its colon is, if it has one.
+    """
+
+    text: str
+    start: int
+    end: int
+    canonical: str | None = None
+    has_macro: bool = False
+    arguments: tuple[int, int] | None = None
+    colon: int | None = None
+
+
+class Reading(NamedTuple):
+    """Another way to read a text in which it is a command."""
+
+    why: Why
+    statement: DoStatement
+
+
+class DoStatement(NamedTuple):
+    """One command, comment, line of data, directive or brace.
+
+    Args:
+        kind: What it is.
+        start: Where its first character that is not blank stands.
+        end: Where it ends, before the line end or ``;`` that closes it.
+        prefixes: ``quietly``, ``by x:``, ``if x``, ``else`` … before the command.
+        command: The command word; None if there is none.
+        depth: How many braces are open around it.
+        in_program: Name of the program whose body it belongs to.
+        block: ``mata``, ``python``, ``java`` or ``input`` inside such a block.
+        opens: Whether it ends with the ``{`` of a block.
+        joined: Whether other text stands before it on its line: ``if x { list }``.
+        semicolons: Whether ``;`` ended commands here.
+        readings: Other ways to read it, all of them commands.
+        source: The whole text.
+        spans: Strings, macros and comments in it.
+        form: The line from its start on, where nothing else decides how it is read; statements
+            of the same form differ in their place only.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    prefixes: tuple[Word, ...] = ()
+    command: Word | None = None
+    depth: int = 0
+    in_program: str | None = None
+    block: str | None = None
+    opens: bool = False
+    joined: bool = False
+    semicolons: bool = False
+    readings: tuple[Reading, ...] = ()
+    source: str = ""
+    spans: tuple[Span, ...] = ()
+    form: str | None = None
+
+    def __repr__(self) -> str:
+        name = self.command.text if self.command is not None else ""
+        return f"Statement({self.kind.value} {name} {self.start}:{self.end})"
+
+    @property
+    def text(self) -> str:
+        """The statement as it is written."""
+        return self.source[self.start : self.end]
+
+    @property
+    def body(self) -> int:
+        """Where the part after prefixes and command word starts."""
+        if self.command is not None:
+            return self.command.end
+        return self.start
+
+    @property
+    def canonical(self) -> str | None:
+        """The full name of the command."""
+        return self.command.canonical if self.command is not None else None
+
+    @property
+    def tokens(self) -> tuple[DoToken, ...]:
+        """The words, numbers, strings, macros, comments and signs; together the whole text."""
+        return tokens_of(self.source, self.start, self.end, self.spans)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DoFile:
+    """A parsed do-file.
+
+    Args:
+        text: The text.
+        statements: In the order of the text; they never overlap.
+        findings: What is not balanced or not clear.
+        programs: Names of the programs that it defines.
+    """
+
+    text: str = field(repr=False)
+    statements: tuple[DoStatement, ...]
+    findings: tuple[Finding, ...] = ()
+    programs: frozenset[str] = frozenset()
+
+    @property
+    def commands(self) -> tuple[DoStatement, ...]:
+        """The statements that are commands."""
+        return tuple(one for one in self.statements if one.kind is Kind.COMMAND)

@@ -1,0 +1,294 @@
+"""`codebook`, `count`, `levelsof` and `inspect`: what values variables hold, and how many.
+
+In: a frame of microdata (confidential), rules. Out: `SafeResult`s. Ranges, numbers of distinct
+values and examples of texts are never shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from discreet.errors import OutputCheckError
+from discreet.microdata.frames import open_frame
+from discreet_fire.statistics.disclosure_rules import Found, checks_of
+from discreet_fire.statistics.group_codes import cases_of
+from discreet_fire.statistics.layout import closed, count_text, general, refused_line
+from discreet_fire.statistics.limits import SafeLimits, limits_of
+from discreet_fire.statistics.records import MicrodataRecords, group, names_of, take
+from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
+from discreet_fire.statistics.summarize import RULES, describe
+from discreet_fire.statistics.tabulate import one_way_hidden
+
+__all__ = ["codebook", "count", "inspect", "levelsof"]
+
+#: Variables of at most so many values are tabulated.
+_CATEGORIES = 9
+_ASKED = ("n", "mean", "sd", "p10", "p25", "p50", "p75", "p90")
+_WIDTH = 79
+
+
+def codebook(
+    frame: Any,
+    names: str | Sequence[str] | None = None,
+    *,
+    limits: SafeLimits | None = None,
+    entity: str | None = None,
+    where: str | None = None,
+) -> SafeResult:
+    """Type, missing values, and frequencies or percentiles of variables.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        names: The variables; all of them if none is named.
+        limits: The rules.
+        entity: Column of whom a record is about.
+        where: Only these records.
+
+    >>> print(codebook(pl.DataFrame({"sex": [1] * 6 + [2] * 5}), "sex"))
+    -------------------------------------------------------------------------------
+    sex
+    -------------------------------------------------------------------------------
+                      Type: numeric
+                     Range: [.,.]
+             Unique values: .
+                 Missing .: 0/11
+                Tabulation: Freq.  Value
+                                6  1
+                                5  2
+    . withheld for confidentiality
+    """
+    limits = limits_of(limits)
+    chosen = open_frame(frame).collect_schema().names() if names is None else names
+    listed = names_of(chosen, "codebook")
+    records = take(frame, listed, where=where, entity=entity)
+    lines: list[str] = []
+    rows: list[dict[str, Any]] = []
+    found: list[Found] = []
+    for name in listed:
+        text, row, broken = _one(records, name, limits)
+        rule = "-" * _WIDTH
+        lines += [rule, name, rule, *text]
+        rows.append(row)
+        found += broken
+    return SafeResult(
+        command=f"codebook {' '.join(listed)}",
+        shown=closed(lines, True, limits.language),
+        frame=pl.DataFrame(rows, infer_schema_length=None),
+        checks=checks_of(found, [*RULES, "percentile", "missing"]),
+        evidence=OutputEvidence(found=found),
+    )
+
+
+def _one(
+    records: MicrodataRecords, name: str, limits: SafeLimits
+) -> tuple[list[str], dict[str, Any], list[Found]]:
+    text = records.is_text(name)
+    if _is_odd(records.data.schema[name]):
+        missing, found = _missing(records, name, limits)
+        lines = [_line("Type", "other"), _line("Unique values", "."), _line("Missing", missing)]
+        return lines, {"variable": name, "type": "other", "missing": missing}, found
+    dated = records.data.schema[name].is_temporal()
+    kind = "date" if dated else "string" if text else "numeric"
+    missing, found = _missing(records, name, limits)
+    lines = [
+        _line("Type", kind),
+        *([] if text else [_line("Range", "[.,.]")]),
+        _line("Unique values", "."),
+        _line('Missing ""' if text else "Missing .", missing),
+    ]
+    row: dict[str, Any] = {"variable": name, "type": kind}
+    row["missing"] = missing
+    if name == records.entity:
+        return [*lines, _line("Examples", ".")], row, found  # percentiles would be identifiers
+    present = records.data[name].drop_nulls()
+    different = present.n_unique()
+    if different <= _CATEGORIES and different * limits.minimum <= len(present):
+        try:
+            more, broken = _categories(records, name, limits)
+        except OutputCheckError:  # values that cannot group are described as numbers
+            if text:
+                raise
+        else:
+            return [*lines, *more], row, found + broken
+    if text:
+        return [*lines, _line("Examples", ".")], row, found
+    (one,) = describe(records, [name], None, _ASKED, limits)
+    numbers = one.shown[0]
+    percentiles = [word for word in _ASKED if word.startswith("p")]
+    lines += [
+        _line("Mean", general(numbers["mean"])),
+        _line("Std. dev.", general(numbers["sd"])),
+        _line("Percentiles", "".join(f"{word[1:] + '%':>10}" for word in percentiles)),
+        _line("", "".join(f"{general(numbers[word]):>10}" for word in percentiles), ":"),
+    ]
+    return lines, row | numbers, found + list(one.found)
+
+
+def _is_odd(kind: pl.DataType) -> bool:
+    """Whether values are of a kind that nothing is said about but what is missing."""
+    return kind.is_nested() or kind in (pl.Object, pl.Binary)
+
+
+def _line(label: str, text: str, colon: str = ":") -> str:
+    return f"{label:>22}{colon if label else ' '} {text}"
+
+
+def _missing(records: MicrodataRecords, name: str, limits: SafeLimits) -> tuple[str, list[Found]]:
+    """Missing values of all records, unless either are few."""
+    column = records.data[name]
+    absent = column.is_null()
+    if column.dtype.is_float():
+        absent |= column.is_nan().fill_null(False)
+    sides = []
+    for side in (absent, ~absent):
+        rows = records.data.filter(side)
+        sides.append(rows.height if records.entity is None else rows[records.entity].n_unique())
+    if any(0 < size < limits.minimum for size in sides):
+        return ".", [Found("missing", name)]
+    return f"{count_text(float(absent.sum()))}/{count_text(float(len(records)))}", []
+
+
+def _categories(
+    records: MicrodataRecords, name: str, limits: SafeLimits
+) -> tuple[list[str], list[Found]]:
+    """Frequencies of the few values of a variable."""
+    axis = group(records, name, limits)
+    hidden, _, found = one_way_hidden(records, axis, limits)
+    lines = [_line("Tabulation", "Freq.  Value")]
+    for at, label in enumerate(axis.labels):
+        size = None if at in hidden else float((axis.codes == at).sum())
+        lines.append(f"{count_text(size):>29}  {label}")
+    return lines, found
+
+
+#: Columns of counts; no column of records has such a name.
+_INSIDE, _EVERY = "\0inside", "\0every"
+
+
+def count(
+    frame: Any,
+    *,
+    where: str | None = None,
+    limits: SafeLimits | None = None,
+    entity: str | None = None,
+) -> SafeResult:
+    r"""How many records there are.
+
+    Withheld if they are few, and if all but few are counted.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        where: Only these records.
+        limits: The rules.
+        entity: Column of whom a record is about.
+
+    >>> frame = pl.DataFrame({"age": [30, 41, 52, 63]})
+    >>> print(count(frame, where="age > 0"))
+      4
+    >>> count(frame, where="age > 35").shown
+    '  .\n. withheld for confidentiality'
+    """
+    limits = limits_of(limits)
+    some = [entity] if entity is not None else _first_column(frame)
+    records = take(frame, some, where=where, entity=entity)
+    everyone = records if where is None else take(frame, some, entity=entity)
+    if everyone.entity is not None:
+        everyone.named_entities()
+    inside = _cases(records)
+    outside = _left_out(records, everyone)
+    found = [Found("minimum", "count")] * (0 < inside < limits.minimum)
+    found += [Found("few-others", "count")] * (0 < outside < limits.minimum)
+    shown = None if found else float(len(records))
+    return SafeResult(
+        command="count" + (f" if {where}" if where else ""),
+        shown=closed([f"  {count_text(shown)}"], shown is None, limits.language),
+        stored={} if shown is None else {"N": shown},
+        checks=checks_of(found, ["minimum", "few-others"]),
+        evidence=OutputEvidence(records=len(records), cases=inside, others=outside),
+    )
+
+
+def _first_column(frame: Any) -> list[str]:
+    from discreet.microdata.frames import open_frame
+
+    return open_frame(frame).collect_schema().names()[:1]
+
+
+def _cases(records: MicrodataRecords) -> int:
+    return len(records) if records.entity is None else records.named_entities().n_unique()
+
+
+def _left_out(records: MicrodataRecords, everyone: MicrodataRecords) -> int:
+    """How many cases have records that are not counted."""
+    if records.entity is None:
+        return len(everyone) - len(records)
+    name = records.entity
+    inside = records.data.group_by(name).agg(pl.len().alias(_INSIDE))
+    every = everyone.data.group_by(name).agg(pl.len().alias(_EVERY))
+    joined = every.join(inside, on=name, how="left").with_columns(pl.col(_INSIDE).fill_null(0))
+    return joined.filter(pl.col(_EVERY) > pl.col(_INSIDE)).height
+
+
+def levelsof(
+    frame: Any,
+    name: str,
+    *,
+    limits: SafeLimits | None = None,
+    entity: str | None = None,
+    where: str | None = None,
+) -> SafeResult:
+    """The values of a variable that enough cases have.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        name: The variable; measurements are refused.
+        limits: The rules.
+        entity: Column of whom a record is about.
+        where: Only these records.
+
+    >>> print(levelsof(pl.DataFrame({"region": [1] * 5 + [2] * 4 + [9]}), "region"))
+    1 2
+    . withheld for confidentiality
+    """
+    limits = limits_of(limits)
+    names_of(name, "levelsof")
+    records = take(frame, [name], where=where, entity=entity)
+    axis = group(records, name, limits, together=False)
+    cases = cases_of(axis.codes, len(axis), records.entities())
+    text = records.is_text(name)
+    levels = [
+        f'`"{label}"\'' if text else label
+        for label, value, size in zip(axis.labels, axis.values, cases.tolist(), strict=True)
+        if size >= limits.minimum and not (axis.checks and value == "(other)")
+    ]
+    found = [Found("minimum", name)] * (len(levels) < len(axis))
+    return SafeResult(
+        command=f"levelsof {name}",
+        shown=closed([" ".join(levels)], bool(found), limits.language),
+        frame=pl.DataFrame({name: levels}, schema={name: pl.String}),
+        checks=[*axis.checks, *checks_of(found, ["minimum"])],
+        evidence=OutputEvidence(cases=cases),
+    )
+
+
+def inspect(frame: Any, name: str, *, limits: SafeLimits | None = None) -> SafeResult:
+    """Refused: it draws single values and counts of signs and distinct values.
+
+    Args:
+        frame: Records; they are not read.
+        name: The variable.
+        limits: The rules, for the language.
+
+    >>> print(inspect(None, "rent"))
+    *FDZ: command not permitted in remote execution
+    """
+    limits = limits_of(limits)
+    reason = "it shows single and distinct values; use codebook or tabulate"
+    return SafeResult(
+        command=f"inspect {name}",
+        shown=refused_line(limits.language),
+        checks=[Check(rule="refused", verdict=CheckVerdict.fail, reason=reason, where=name)],
+    )

@@ -1,0 +1,202 @@
+"""The rules, held against facts: what may be shown of a group. CONFIDENTIAL until applied.
+
+In: `Facts` (how many cases there are, the largest contributions, how many cases differ from the
+commonest value; an entity with many records counts once and contributes the sum of its records)
+and `SafeLimits`. Out: names of the rules that are broken, and which statistics they withhold.
+Words for each rule never quote a value or a parameter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.results import Check, CheckVerdict
+
+__all__ = [
+    "MANY",
+    "REASONS",
+    "Facts",
+    "Found",
+    "broken",
+    "checks_of",
+    "concentrated",
+    "failed",
+    "free_statistics",
+    "hides_count",
+    "is_clear",
+    "leading",
+]
+
+#: So many differ from the commonest value, at least: more than any rule asks for.
+MANY = 2**62
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Facts:
+    """One group of values (confidential).
+
+    Args:
+        n: Records with a value.
+        cases: Entities with a value.
+        weight: Sum of weights; without weights the number of records.
+        low: Smallest value.
+        high: Largest value.
+        mean: Mean.
+        squares: Sum of squared deviations from it; with weights, weighted.
+        size: Sum of the absolute contributions.
+        first: Largest contribution.
+        second: Second largest.
+        differing: Cases that differ from the commonest value; `MANY` if not looked at.
+        held: Cases that share the commonest value.
+        heavy: Largest weights: the sum of all, the first, the second.
+    """
+
+    n: int = 0
+    cases: int = 0
+    weight: float = 0.0
+    low: float = math.nan
+    high: float = math.nan
+    mean: float = math.nan
+    squares: float = math.nan
+    size: float = 0.0
+    first: float = 0.0
+    second: float = 0.0
+    differing: int = MANY
+    held: int = 0
+    heavy: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @property
+    def total(self) -> float:
+        """Sum of values, weighted with weights."""
+        return self.mean * self.weight
+
+    def __repr__(self) -> str:
+        return "<Facts: confidential>"
+
+
+def is_clear(facts: Facts, limits: SafeLimits) -> bool:
+    """Whether no rule on contributions or on equal values can be broken, whatever the rest.
+
+    The second largest is at most as large as the first. And if all but m values were the
+    same, the squared deviations could not exceed m times the squared range.
+    """
+    even = 2 * facts.first <= limits.dominance / 100 * facts.size
+    rest = facts.size - 2 * facts.first >= limits.closeness / 100 * facts.first
+    span = facts.high - facts.low
+    return even and rest and facts.squares > limits.minimum * span * span
+
+
+#: Each rule in words; those that weigh most come first.
+REASONS = {
+    "minimum": "too few cases",
+    "same": "all cases have the same value",
+    "alike": "all but a few cases have the same value",
+    "dominance": "one or two cases make up nearly all of it",
+    "weights": "one or two cases have nearly all of the weight",
+    "freedom": "too few degrees of freedom",
+    "leverage": "one case makes up nearly all of the spread",
+    "secondary": "withheld so that other withheld numbers cannot be worked out",
+    "percentile": "too few cases beyond the percentile",
+    "equations": "so many statistics of so few cases can be solved for the values",
+    "bins": "classes of few cases are merged with their neighbours",
+    "within": "only a few entities change over time, or one of them far more than others",
+    "patterns": "rare patterns are put together",
+    "extremes": "a minimum or maximum is the value of a single case",
+    "missing": "the number of missing values gives away a few cases",
+    "few-others": "all but a few cases are counted; the rest can be told by difference",
+}
+
+#: What is put together instead of being withheld.
+_MERGED = frozenset({"bins", "patterns"})
+#: Rules that withhold the number of cases itself.
+_COUNT_RULES = frozenset({"minimum"})
+_HOLDS = "holds for all that is shown"
+
+
+def concentrated(first: float, second: float, size: float, limits: SafeLimits) -> bool:
+    """Whether the largest contributions could be estimated too closely: (2,k) or p%."""
+    if size <= 0:
+        return False
+    top = first + second
+    return top > limits.dominance / 100 * size or size - top < limits.closeness / 100 * first
+
+
+def broken(facts: Facts, limits: SafeLimits) -> frozenset[str]:
+    """The rules that a group breaks."""
+    if not facts.cases:
+        return frozenset()
+    found = set()
+    if facts.cases < limits.minimum:
+        found.add("minimum")
+    if facts.low == facts.high:
+        found.add("same")
+    elif facts.differing < limits.minimum <= facts.held:
+        found.add("alike")
+    if concentrated(facts.first, facts.second, facts.size, limits):
+        found.add("dominance")
+    heavy = facts.heavy
+    if heavy[0] > 0 and concentrated(heavy[1], heavy[2], heavy[0], limits):
+        found.add("weights")
+    return frozenset(found)
+
+
+def hides_count(rules: Collection[str]) -> bool:
+    """Whether broken rules withhold the number of cases too."""
+    return bool(_COUNT_RULES & set(rules))
+
+
+def free_statistics(cases: int, limits: SafeLimits) -> int:
+    """How many independent statistics of so many cases may be shown.
+
+    Each is an equation for the values. Even who knows one of the values must be left with
+    more unknowns than equations.
+
+    >>> free_statistics(3, SafeLimits()), free_statistics(4, SafeLimits())
+    (1, 2)
+    """
+    return max(cases - max(limits.minimum - 1, 1), 0)
+
+
+def failed(rule: str, where: str) -> Check:
+    """A broken rule as a check; where cases are merged nothing is left that breaks it."""
+    verdict = CheckVerdict.passed if rule in _MERGED else CheckVerdict.fail
+    return Check(rule=rule, verdict=verdict, reason=REASONS[rule], where=where)
+
+
+class Found(NamedTuple):
+    """A broken rule with its place (confidential: which cell breaks which rule).
+
+    Who knows by which rule a cell is withheld knows more about it than he should, so
+    checks name the variables only.
+    """
+
+    rule: str
+    scope: str
+    place: str = ""
+
+
+def leading(rules: Collection[str]) -> list[str]:
+    """The first of several broken rules: the others would narrow down the number of cases.
+
+    >>> leading({"same", "minimum"}), leading([])
+    (['minimum'], [])
+    """
+    return [rule for rule in REASONS if rule in rules][:1]
+
+
+def checks_of(found: Sequence[Found], asked: Sequence[str]) -> list[Check]:
+    """Checks of all rules that were held against an output: broken ones, then the others.
+
+    Args:
+        found: Broken rules.
+        asked: The rules that apply.
+    """
+    pairs = sorted({(one.scope, list(REASONS).index(one.rule)) for one in found})
+    checks = [failed(list(REASONS)[at], scope) for scope, at in pairs]
+    names = {one.rule for one in found}
+    fine = [rule for rule in asked if rule not in names]
+    return checks + [Check(rule=rule, verdict=CheckVerdict.passed, reason=_HOLDS) for rule in fine]

@@ -1,0 +1,308 @@
+"""Secondary suppression among groups that add up to a known total. CONFIDENTIAL until applied.
+
+In: the facts and values of groups, one or several variables. Out: which groups are withheld so
+that nothing about them follows from the total less the others, and whose deviations are. What
+an attacker can work out is the union of all withheld groups, so the union is held against the
+same rules – by which not even one of its two largest contributors can work out the other. Where
+one case lies far from all others, the deviation tells its value together with the mean: the
+limit is that of leverage. And of three cases, mean and deviation can be solved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from discreet_fire.statistics.disclosure_rules import Facts, broken, free_statistics, hides_count
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.sums import exact_sum
+
+__all__ = [
+    "HiddenGroups",
+    "HiddenSpreads",
+    "counts_to_hide",
+    "hide_groups",
+    "is_few",
+    "is_lonely",
+    "shared_counts",
+    "spreads_to_hide",
+]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HiddenGroups:
+    """What of one variable is withheld (confidential until applied).
+
+    Args:
+        rules: For each group, the rules it breaks itself.
+        whole: The rules the total breaks.
+        count: Groups whose number of cases is withheld.
+        value: Groups of which sums, means and deviations are withheld.
+        total: The facts of all groups together.
+        total_value: Whether sums, means and deviations of the total are withheld.
+        total_count: Whether the number of all cases is withheld.
+    """
+
+    rules: tuple[frozenset[str], ...]
+    whole: frozenset[str]
+    count: frozenset[int]
+    value: frozenset[int]
+    total: Facts
+    total_value: bool
+    total_count: bool
+
+    def reasons(self, group: int) -> frozenset[str]:
+        """Why numbers of a group are withheld."""
+        secondary = group in self.value and not self.rules[group]
+        return frozenset({"secondary"}) if secondary else self.rules[group]
+
+
+def hide_groups(
+    holding: GroupedValues,
+    facts: Sequence[Facts],
+    limits: SafeLimits,
+    *,
+    counts: frozenset[int] | None = None,
+) -> HiddenGroups:
+    """Withhold groups until the union of the withheld is safe.
+
+    Args:
+        holding: The values.
+        facts: The facts of each group.
+        limits: The rules.
+        counts: Groups whose number of cases is withheld; found here unless given.
+    """
+    rules = tuple(broken(one, limits) for one in facts)
+    total = facts[0] if holding.codes is None else holding.total(limits)
+    whole = broken(total, limits)
+    if counts is None:
+        counts = shared_counts([facts], limits)
+    hidden = {at for at, found in enumerate(rules) if found} | set(counts)
+    total_value = bool(whole)
+    order = sorted(
+        (at for at, one in enumerate(facts) if one.n and at not in hidden),
+        key=lambda at: (facts[at].cases, facts[at].n, at),
+    )
+    if total_value and not hidden:
+        # The groups would add up to a total that only the sums of entities make unsafe.
+        hidden.add(order.pop(0))
+    if hidden and not total_value:
+        while not _safe_union(holding, hidden, facts, limits):
+            if not order:
+                total_value = True
+                break
+            hidden.add(order.pop(0))
+    return HiddenGroups(
+        rules=rules,
+        whole=whole,
+        count=counts,
+        value=frozenset(hidden),
+        total=total,
+        total_value=total_value,
+        total_count=_total_count(facts, counts, total, limits),
+    )
+
+
+def _total_count(
+    facts: Sequence[Facts], counts: frozenset[int], total: Facts, limits: SafeLimits
+) -> bool:
+    cases = [one.cases for one in facts]
+    return 0 < total.cases < limits.minimum or not _open(cases, counts, limits)
+
+
+def shared_counts(several: Sequence[Sequence[Facts]], limits: SafeLimits) -> frozenset[int]:
+    """Groups whose number of cases is withheld, alike for all variables.
+
+    If they differed, a variable without missing values would tell what is withheld of
+    another.
+
+    Args:
+        several: For each variable, the facts of each group.
+        limits: The rules.
+    """
+    every = [[one.cases for one in facts] for facts in several]
+    small = {
+        at for facts in several for at, one in enumerate(facts) if hides_count(broken(one, limits))
+    }
+    return _grown(every, small, limits)
+
+
+def counts_to_hide(
+    cases: Sequence[int], sensitive: frozenset[int], total: int, limits: SafeLimits
+) -> tuple[frozenset[int], bool]:
+    """Groups whose counts are withheld, and whether that of all groups is.
+
+    Args:
+        cases: Cases of each group.
+        sensitive: Groups that must be withheld for other reasons than being small.
+        total: Cases in all groups together.
+        limits: The rules.
+
+    >>> counts_to_hide([6, 5, 2], frozenset(), 13, SafeLimits())
+    (frozenset({1, 2}), False)
+    """
+    small = {at for at, size in enumerate(cases) if 0 < size < limits.minimum}
+    hidden = _grown([cases], small | set(sensitive), limits)
+    return hidden, 0 < total < limits.minimum or not _open(cases, hidden, limits)
+
+
+def _grown(
+    several: Sequence[Sequence[int]], hidden: set[int], limits: SafeLimits
+) -> frozenset[int]:
+    """Add the smallest groups until sums of withheld counts tell nothing."""
+    grown = set(hidden)
+    order = sorted(
+        (at for at in range(len(several[0])) if at not in grown and any(c[at] for c in several)),
+        key=lambda at: (max(cases[at] for cases in several), at),
+    )
+    while order and not all(_open(cases, grown, limits) for cases in several):
+        grown.add(order.pop(0))
+    return frozenset(grown)
+
+
+def _open(cases: Sequence[int], hidden: frozenset[int] | set[int], limits: SafeLimits) -> bool:
+    """Whether the sum of withheld counts leaves open if one of them is small.
+
+    Groups without a case are shown as such, so each withheld one is known to have one.
+    """
+    there = [cases[at] for at in hidden if cases[at]]
+    if not there:
+        return True
+    return len(there) > 1 and sum(there) >= limits.minimum + len(there) - 1
+
+
+def _safe_union(
+    holding: GroupedValues, hidden: set[int], facts: Sequence[Facts], limits: SafeLimits
+) -> bool:
+    there = sorted(at for at in hidden if facts[at].n)
+    if not there:
+        return True
+    if len(there) < 2:
+        return False
+    union = holding.union(there, limits)
+    # One more than the minimum: mean and deviation of the union follow together.
+    return union.cases > limits.minimum and not broken(union, limits)
+
+
+#: An entity of more records than this is not looked for, nor a weight of more times the mean.
+_MOST = 20
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HiddenSpreads:
+    """Whose deviations are withheld (confidential until applied).
+
+    Args:
+        groups: For each such group, the rule.
+        total: The rule for all groups together; empty if theirs may be shown.
+    """
+
+    groups: dict[int, str] = field(default_factory=dict)
+    total: str = ""
+
+
+def is_lonely(facts: Facts, part: Callable[[], GroupedValues], limits: SafeLimits) -> bool:
+    """Whether one case makes up nearly all of the squared deviations.
+
+    Args:
+        facts: The facts of the group.
+        part: Gives its values, where entities or weights make them needed.
+        limits: The rules.
+
+    >>> import numpy as np
+    >>> far = GroupedValues.of(np.array([10.0] * 20 + [10.1] * 20 + [90.0]), None, 1)
+    >>> near = GroupedValues.of(np.array([10.0] * 20 + [10.1] * 20 + [10.9]), None, 1)
+    >>> [is_lonely(one.whole, lambda: one, SafeLimits()) for one in (far, near)]
+    [True, False]
+    """
+    if facts.n < 2 or not facts.squares > 0:
+        return False
+    return 1 / facts.n + _largest(facts, part, limits) / facts.squares > limits.leverage
+
+
+def _largest(facts: Facts, part: Callable[[], GroupedValues], limits: SafeLimits) -> float:
+    """The largest share of a case in the squared deviations."""
+    end = max(facts.high - facts.mean, facts.mean - facts.low)
+    usual = end * end * facts.weight / facts.n
+    alone = facts.cases == facts.n and not facts.heavy[0]
+    if alone or usual * _MOST < limits.leverage * facts.squares:
+        return usual
+    whole = part()
+    squares = (whole.values - facts.mean) ** 2
+    squares = squares if whole.weights is None else squares * whole.weights
+    first = int(squares.argmax())
+    if whole.entities is None:
+        return float(squares[first])
+    # Nobody without the largest one can have nearly all.
+    return exact_sum(squares[whole.entities == whole.entities[first]])
+
+
+def is_few(facts: Facts, needed: int, limits: SafeLimits) -> bool:
+    """Whether a mean and so many other statistics could be solved for the values.
+
+    >>> [is_few(Facts(n=n, cases=n), 2, SafeLimits()) for n in (0, 3, 4)]
+    [False, True, False]
+    """
+    return facts.cases > 0 and free_statistics(facts.cases, limits) < needed
+
+
+def spreads_to_hide(
+    facts: Sequence[Facts],
+    limits: SafeLimits,
+    *,
+    part: Callable[[Sequence[int]], GroupedValues],
+    hidden: Collection[int],
+    total: Facts | None,
+    needed: int = 2,
+) -> HiddenSpreads:
+    """The groups whose deviations are withheld, and with them those of others.
+
+    Deviations of all groups follow from those of the total, less those that are shown, as the
+    means are known: withheld ones are added up until they tell nothing together.
+
+    Args:
+        facts: The facts of each group.
+        limits: The rules.
+        part: Gives the values of some groups.
+        hidden: Groups whose means are withheld already.
+        total: The facts of all groups together, if their deviations are shown.
+        needed: How many statistics are asked for that add up, the mean included.
+    """
+    there = [at for at, one in enumerate(facts) if one.n and at not in hidden]
+    lonely = [at for at in there if is_lonely(facts[at], partial(part, [at]), limits)]
+    rules = dict.fromkeys(lonely, "leverage")
+    if total is None:
+        return HiddenSpreads(groups=rules)
+    few = [at for at in there if is_few(facts[at], needed, limits)]
+    rules = dict.fromkeys(few, "equations") | rules
+    if is_lonely(total, partial(part, range(len(facts))), limits):
+        if not rules and not hidden and there:
+            # All deviations between and within groups would add up to the withheld one.
+            rules[max(there, key=lambda at: (facts[at].squares, -at))] = "secondary"
+        return HiddenSpreads(groups=rules, total="leverage")
+    if not rules:
+        return HiddenSpreads()
+    largest = [(1 / facts[at].n, _largest(facts[at], partial(part, [at]), limits)) for at in lonely]
+    closed = {*rules, *(at for at in hidden if facts[at].n)}
+    order = sorted((at for at in there if at not in closed), key=lambda at: (facts[at].cases, at))
+
+    def tells() -> bool:
+        """Whether the withheld deviations together tell what each may not."""
+        squares = math.fsum(facts[at].squares for at in closed)
+        cases = sum(facts[at].cases for at in closed)
+        solved = free_statistics(cases, limits) < len(closed) + needed - 1
+        return (
+            len(closed) < 2
+            or solved
+            or any(own + square / squares > limits.leverage for own, square in largest)
+        )
+
+    while tells():
+        if not order:
+            return HiddenSpreads(groups=rules, total="secondary")
+        rules[order[0]] = "secondary"
+        closed.add(order.pop(0))
+    return HiddenSpreads(groups=rules)

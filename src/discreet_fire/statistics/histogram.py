@@ -1,0 +1,268 @@
+"""`histogram`: how many cases lie in fixed classes.
+
+In: a frame of microdata (confidential), a variable, rules. Out: a `SafeResult`. The edges
+of classes never depend on minimum and maximum: they are given, or multiples of a round
+width made of quartiles. Classes of few cases are merged with their neighbours, and the
+outer ones are open.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import OutputCheckError
+from discreet_fire.statistics.disclosure_rules import Found, broken, checks_of, leading
+from discreet_fire.statistics.group_codes import cases_of
+from discreet_fire.statistics.group_statistics import statistics
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.layout import abbreviated, closed, count_text, fixed, general, rounded
+from discreet_fire.statistics.limits import SafeLimits, limits_of
+from discreet_fire.statistics.parallel import SMALL, side_by_side, slices
+from discreet_fire.statistics.records import take
+from discreet_fire.statistics.results import OutputEvidence, SafeResult
+
+if TYPE_CHECKING:
+    from discreet_fire.statistics.large.contributions import EntityNumbers
+
+__all__ = ["histogram"]
+
+_MOST = 60
+_BAR = 40
+
+
+def histogram(
+    frame: Any,
+    name: str,
+    *,
+    edges: Sequence[float] | None = None,
+    start: float | None = None,
+    width: float | None = None,
+    limits: SafeLimits | None = None,
+    entity: str | None = None,
+    where: str | None = None,
+) -> SafeResult:
+    """Frequencies in classes.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        name: The variable.
+        edges: Where classes end, ascending; below the first and from the last on are
+            classes too.
+        start: With `width`: an edge; the others are a whole number of widths away.
+        width: Width of classes.
+        limits: The rules.
+        entity: Column of whom a record is about.
+        where: Only these records.
+
+    >>> frame = pl.DataFrame({"x": [1, 2, 3, 11, 12, 13, 14, 25, 26, 27, 99]})
+    >>> print(histogram(frame, "x", edges=[10, 20, 30]))
+               x |      Freq.    Percent
+    -------------+----------------------
+            < 10 |          3      27.27  ******************************
+        10 - <20 |          4      36.36  ****************************************
+           >= 20 |          4      36.36  ****************************************
+    """
+    limits = limits_of(limits)
+    records = take(frame, [name], where=where, entity=entity)
+    holding = GroupedValues.of(records.numbers(name), None, 1, records.entities())
+    facts = holding.whole
+    rules = broken(facts, limits) & {"minimum", "same"}
+    found = [Found(rule, name) for rule in leading(rules)]
+    if rules or not facts.n:
+        return SafeResult(
+            command=f"histogram {name}",
+            shown=closed(
+                ["no observations"] if not facts.n else ["."], bool(rules), limits.language
+            ),
+            checks=checks_of(found, ["minimum", "same"]),
+        )
+    classes = _Classes(_edges(holding, edges, start, width, limits), holding)
+    merged = _safe_edges(classes, limits)
+    sizes = classes.sizes(merged).tolist()
+    return SafeResult(
+        command=f"histogram {name}",
+        shown="\n".join(_lines(name, merged, sizes)),
+        frame=pl.DataFrame(
+            {"from": [None, *merged], "below": [*merged, None], "n": sizes},
+            schema={"from": pl.Float64, "below": pl.Float64, "n": pl.Int64},
+        ),
+        stored={"N": float(facts.n)},
+        checks=checks_of([Found("bins", name)] * (merged != classes.edges), ["minimum", "bins"]),
+        evidence=OutputEvidence(edges=classes.edges, facts=facts),
+    )
+
+
+def _edges(
+    holding: GroupedValues,
+    edges: Sequence[float] | None,
+    start: float | None,
+    width: float | None,
+    limits: SafeLimits,
+) -> list[float]:
+    if edges is not None:
+        found = [float(edge) for edge in edges]
+        rising = all(low < high for low, high in itertools.pairwise(found))
+        if not found or not rising or not all(math.isfinite(edge) for edge in found):
+            raise OutputCheckError("edges are finite and ascending", code="edges")
+        return found
+    quartiles = _quartiles(holding, limits)
+    if width is None:
+        width = _round_width(2 * (quartiles[1] - quartiles[0]) / holding.values.size ** (1 / 3))
+    if not (math.isfinite(width) and width > 0):
+        raise OutputCheckError("the width of classes is above 0", code="edges", where="width")
+    # Two interquartile ranges beyond the quartiles; the rest is in the open classes.
+    spread = quartiles[1] - quartiles[0]
+    origin = 0.0 if start is None else float(start)
+    low = (quartiles[0] - 2 * spread - origin) / width
+    high = (quartiles[1] + 2 * spread - origin) / width
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise OutputCheckError(
+            "classes of this start and width do not fit the variable", code="edges", where="width"
+        )
+    first, last = math.floor(low), math.ceil(high)
+    while last - first > _MOST:
+        width, first, last = width * 2, math.floor(first / 2), math.ceil(last / 2)
+    return [origin + width * at for at in range(first, last + 1)]
+
+
+def _quartiles(holding: GroupedValues, limits: SafeLimits) -> tuple[float, float]:
+    """Lower and upper quartile, where the rules allow to use them."""
+    numbers, _ = statistics(["p25", "p75"], holding.whole, lambda: holding, limits)
+    low, high = numbers["p25"], numbers["p75"]
+    if low is None or high is None or low == high:
+        raise OutputCheckError(
+            "classes cannot be made of quartiles here",
+            code="edges",
+            hint="name the edges of classes: edges=[…]",
+        )
+    return low, high
+
+
+def _round_width(width: float) -> float:
+    """The nearest of 1, 2, 5, 10, … that is not smaller.
+
+    >>> _round_width(0.3), _round_width(1200.0)
+    (0.5, 2000.0)
+    """
+    power = 10.0 ** math.floor(math.log10(width))
+    step = next(step for step in (1, 2, 5, 10) if step * power >= width * (1 - 1e-12))
+    return rounded(step * power, 12)
+
+
+def _places(values: FloatArray, edges: Sequence[float]) -> IntArray:
+    """Which class each value is in: how many edges are at or below it."""
+    ends = np.array(edges)
+    jobs = [partial(np.searchsorted, ends, values[part], "right") for part in slices(values.size)]
+    return np.concatenate(side_by_side(jobs)).astype(np.int64, copy=False)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Classes:
+    """Values in the classes between edges, and in those that are left of them (confidential)."""
+
+    edges: list[float]
+    holding: GroupedValues
+
+    @cached_property
+    def place(self) -> IntArray:
+        """The class of each value."""
+        return _places(self.holding.values, self.edges)
+
+    @cached_property
+    def _sizes(self) -> IntArray:
+        values = self.holding.ascending
+        below = np.searchsorted(values, np.array(self.edges), side="left")
+        return np.diff(below, prepend=0, append=values.size).astype(np.int64)
+
+    @cached_property
+    def _numbering(self) -> EntityNumbers | None:
+        if self.holding.entities is None or self.holding.values.size <= SMALL:
+            return None
+        from discreet_fire.statistics.large.contributions import EntityNumbers
+
+        return EntityNumbers.of(self.holding.entities)
+
+    def _merged(self, left: Sequence[float]) -> IntArray:
+        """The class that each class is part of, by the edges that are left."""
+        return _places(np.array([-math.inf, *self.edges]), left)
+
+    def sizes(self, left: Sequence[float]) -> IntArray:
+        """How many values there are in each class, by the edges that are left."""
+        sizes = np.zeros(len(left) + 1, dtype=np.int64)
+        np.add.at(sizes, self._merged(left), self._sizes)
+        return sizes
+
+    def cases(self, left: Sequence[float]) -> IntArray:
+        """How many cases; an entity with records in several classes is one where they merge."""
+        who, numbering = self.holding.entities, self._numbering
+        if who is None:
+            return self.sizes(left)
+        place = self.place if len(left) == len(self.edges) else self._merged(left)[self.place]
+        return cases_of(place, len(left) + 1, who, numbering=numbering)
+
+    def __repr__(self) -> str:
+        return "<Classes: confidential>"
+
+
+def _safe_edges(classes: _Classes, limits: SafeLimits) -> list[float]:
+    """The edges between classes of enough cases."""
+    merged = _merged(classes.edges, classes.cases(classes.edges).tolist(), limits)
+    while (small := _small(classes.cases(merged), limits)) is not None:
+        merged.pop(min(small, len(merged) - 1))
+    return merged
+
+
+def _merged(edges: list[float], cases: Sequence[int], limits: SafeLimits) -> list[float]:
+    """The edges that are left when small classes join their neighbours."""
+    fewest = max(limits.bin_cases, limits.minimum)
+    kept: list[float] = []
+    reached = 0
+    for edge, size in zip(edges, cases, strict=False):
+        reached += size
+        # An empty class is shown between others, but not at the ends: they would tell
+        # where the smallest and the largest value lie.
+        if reached >= fewest or (reached == 0 and kept):
+            kept.append(edge)
+            reached = 0
+    reached += cases[-1]
+    while kept and reached < fewest:
+        at = edges.index(kept.pop())
+        before = edges.index(kept[-1]) + 1 if kept else 0
+        reached += sum(cases[before : at + 1])
+    return kept
+
+
+def _small(cases: IntArray, limits: SafeLimits) -> int | None:
+    """A class of few cases, if there is one."""
+    if cases.size < 2:
+        return None
+    small = np.flatnonzero((cases > 0) & (cases < max(limits.bin_cases, limits.minimum)))
+    return int(small[0]) if small.size else None
+
+
+def _lines(name: str, edges: Sequence[float], sizes: Sequence[int]) -> list[str]:
+    texts = [general(edge, 7) for edge in edges]
+    inner = [f"{low} - <{high}" for low, high in itertools.pairwise(texts)]
+    labels = [f"< {texts[0]}", *inner, f">= {texts[-1]}"] if texts else ["all"]
+    total, most = sum(sizes), max(sizes)
+    rows = [
+        (label, [count_text(float(size)), fixed(100 * size / total)])
+        for label, size in zip(labels, sizes, strict=True)
+    ]
+    # Labels of classes are never cut, so the stub is as wide as the longest.
+    wide = max(12, *(len(label) for label in labels))
+    lines = [f"{abbreviated(name, 12):>{wide}} |{'Freq.':>11}{'Percent':>11}"]
+    lines.append("-" * (wide + 1) + "+" + "-" * 22)
+    for (label, cells), size in zip(rows, sizes, strict=True):
+        numbers = "".join(f"{cell:>11}" for cell in cells)
+        lines.append(f"{label:>{wide}} |{numbers}  {'*' * round(_BAR * size / most)}".rstrip())
+    return lines

@@ -1,0 +1,552 @@
+"""What each case contributes to each group, in large data, and exact sums per group. CONFIDENTIAL.
+
+In: values, weights, groups and entities of records; keys or texts to be numbered as they occur.
+Out: per group the number of cases, sums, the largest contributions and their sum, and a lower
+bound for how many cases differ from the commonest value; all as exact as if the group were all
+there is, and the same to the last bit whatever the order of the records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.arrays import FloatArray, IntArray
+from discreet_fire.statistics.large import kernels
+from discreet_fire.statistics.large.kernels import AMOUNT
+from discreet_fire.statistics.parallel import LEAST, side_by_side, slices
+from discreet_fire.statistics.sums import ends_of, group_sums
+
+__all__ = [
+    "EntityNumbers",
+    "EntityOrder",
+    "Shares",
+    "cases_in",
+    "contributions",
+    "dense",
+    "exact_sums",
+    "largest_of",
+    "numbered",
+    "of_entities",
+    "of_records",
+    "shifts",
+    "short_numbered",
+    "sums_of",
+    "term_sums",
+    "weighted_moments",
+]
+
+
+_NONE: IntArray = np.zeros(0, dtype=np.int64)
+
+
+def exact_sums(values: FloatArray, codes: IntArray | None, groups: int) -> FloatArray:
+    """The sum of each group.
+
+    >>> exact_sums(np.array([1e40, 0.25, 0.5]), np.array([0, 1, 1]), 2).tolist()
+    [1e+40, 0.75]
+    """
+    if codes is None:
+        return group_sums(values, None, 1)
+    values, codes = np.ascontiguousarray(values), np.ascontiguousarray(codes)
+    parts = [(values[part], codes[part]) for part in slices(values.size)]
+    return sums_of(parts, largest_of(values, codes, groups))
+
+
+def largest_of(values: FloatArray, codes: IntArray, groups: int) -> FloatArray:
+    """The largest size of each group; without codes all are in one."""
+    if not codes.size:
+        low, high = ends_of(values)
+        return np.array([max(-low, high)])
+
+    def inside(part: slice) -> FloatArray:
+        largest = np.zeros(groups)
+        kernels.add_largest(values[part], codes[part], largest)
+        return largest
+
+    found = side_by_side([partial(inside, part) for part in slices(values.size)])
+    return np.asarray(np.max(found, axis=0))
+
+
+def sums_of(parts: Sequence[tuple[FloatArray, IntArray]], largest: FloatArray) -> FloatArray:
+    """Sums of several parts together, given the largest size in each group."""
+    shift = shifts(largest)
+    scale = np.ldexp(1.0, -shift)
+
+    def inside(values: FloatArray, codes: IntArray) -> IntArray:
+        whole = np.zeros((2, largest.size), dtype=np.int64)
+        kernels.add_sums(values, codes, scale, whole[0], whole[1])
+        return whole
+
+    return _rounded(side_by_side([partial(inside, *part) for part in parts]), shift)
+
+
+def weighted_moments(
+    values: FloatArray,
+    weights: FloatArray,
+    codes: IntArray | None,
+    low: FloatArray,
+    total: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sum of weights, mean, and sum of weighted squared deviations of each group.
+
+    Args:
+        values: Values without NaN.
+        weights: Weight of each.
+        codes: The group of each; None if all are in one.
+        low: The smallest value of each group, infinite without one.
+        total: The sum of weights of each group, if known.
+
+    >>> pair = np.array([1.0, 4.0]), np.array([2.0, 1.0])
+    >>> [x.tolist() for x in weighted_moments(*pair, None, np.array([1.0]))]
+    [[3.0], [2.0], [6.0]]
+    """
+    values, weights = np.ascontiguousarray(values), np.ascontiguousarray(weights)
+    inside = _NONE if codes is None else np.ascontiguousarray(codes)
+    start = np.where(np.isfinite(low), low, 0.0)
+    if total is None:
+        most = largest_of(weights, inside, low.size)
+        total = term_sums(kernels.WEIGHT, values, weights, inside, start, most)
+    divisor = np.where(total > 0, total, 1.0)
+    mean = _deviations(kernels.DEVIATION, values, weights, inside, start) / divisor + start
+    return total, mean, _deviations(kernels.SQUARE, values, weights, inside, mean)
+
+
+def _deviations(
+    kind: int, values: FloatArray, weights: FloatArray, codes: IntArray, centres: FloatArray
+) -> FloatArray:
+    """Sums of weighted deviations from a centre, or of their squares."""
+
+    def most(part: slice) -> FloatArray:
+        found, some = np.zeros(centres.size), (values[part], weights[part], codes[part])
+        kernels.find_largest(kind == kernels.SQUARE, *some, centres, found)
+        return found
+
+    largest = np.max(side_by_side([partial(most, part) for part in slices(values.size)]), axis=0)
+    return term_sums(kind, values, weights, codes, centres, largest)
+
+
+def term_sums(
+    kind: int,
+    values: FloatArray,
+    weights: FloatArray,
+    codes: IntArray,
+    centres: FloatArray,
+    largest: FloatArray,
+) -> FloatArray:
+    """The sum of a term of weighted records per group.
+
+    Args:
+        kind: The term, as `kernels` names it.
+        values: Values without NaN.
+        weights: Weight of each; empty if all weigh 1.
+        codes: The group of each; empty if all are in one.
+        centres: From where deviations are taken, for each group.
+        largest: The largest size of the term in each group.
+    """
+    shift = shifts(largest)
+    scale = np.ldexp(1.0, -shift)
+
+    def inside(part: slice) -> IntArray:
+        whole, some = np.zeros((2, centres.size), dtype=np.int64), (values[part], weights[part])
+        kernels.add_terms(kind, *some, codes[part], centres, scale, whole[0], whole[1])
+        return whole
+
+    return _rounded(side_by_side([partial(inside, part) for part in slices(values.size)]), shift)
+
+
+def shifts(largest: FloatArray) -> IntArray:
+    """As `shift_of`, for each group.
+
+    >>> shifts(np.array([3.0, 8.0, 0.0])).tolist()
+    [2, 4, 0]
+    """
+    shift = np.maximum(np.frexp(largest)[1], LEAST)
+    return np.where(largest > 0, shift, 0).astype(np.int64)
+
+
+def _rounded(parts: Sequence[IntArray], shift: IntArray) -> FloatArray:
+    """Sums in two whole numbers each, rounded once."""
+    whole = zip(*np.sum(parts, axis=0).tolist(), shift.tolist(), strict=True)
+    return np.array([math.ldexp((high << 32) + low, at - 64) for high, low, at in whole])
+
+
+#: Fills a table, numbers and first places; how many keys there are, or why it could not.
+Fill = Callable[[IntArray, IntArray, IntArray], int]
+
+#: A table of keys that is tried first.
+_FEW = 2**12
+_ALL_THERE = np.zeros(0, dtype=np.bool_)
+
+
+def numbered(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Keys numbered as they occur, and where each occurs first.
+
+    >>> codes, first = numbered(np.array([7, 10**12, 7, -3]))
+    >>> codes.tolist(), first.tolist()
+    ([0, 1, 0, 2], [0, 1, 3])
+    """
+    found = _filled(keys.size, lambda *room: int(kernels.number(keys, *room)))
+    assert found is not None  # a table of the second size has room for all
+    return found
+
+
+def short_numbered(
+    column: pl.Series, place: IntArray | None = None
+) -> tuple[IntArray, IntArray] | None:
+    """As `numbered`, of texts that take at most 12 bytes each; None if one takes more.
+
+    Args:
+        column: The texts.
+        place: Room for the numbers; new room if there is none.
+
+    >>> short_numbered(pl.Series(["a longer text than that"]))
+    >>> codes, first = short_numbered(pl.Series(["b", None, "b"]))
+    >>> codes.tolist(), first.tolist()
+    ([0, 1, 0], [0, 1])
+    """
+    from discreet_fire.statistics.large import kernels
+
+    laid_out = column.to_arrow(compat_level=pl.CompatLevel.newest())
+    if str(laid_out.type) != "string_view":
+        return None
+    held = np.frombuffer(laid_out.buffers()[1], dtype=np.uint64).reshape(-1, 2)
+    views = held[laid_out.offset : laid_out.offset + len(column)]
+    there = column.is_not_null().to_numpy() if column.null_count() else _ALL_THERE
+    return _filled(len(column), lambda *room: int(kernels.number_short(views, there, *room)), place)
+
+
+def _filled(
+    size: int, fill: Fill, place: IntArray | None = None
+) -> tuple[IntArray, IntArray] | None:
+    """Numbers and first places by a table that has room."""
+    codes = np.empty(size, dtype=np.int64) if place is None else place
+    first = np.empty(size, dtype=np.int64)
+    least = 2 ** math.ceil(math.log2(2 * size + 2))
+    # Most columns have few different keys, and a small table is near the processor.
+    for room in (min(_FEW, least), least):
+        found = fill(np.full(room, -1, dtype=np.int64), codes, first)
+        if found >= 0:
+            return codes, first[:found]
+    return None
+
+
+_NOTHING: FloatArray = np.zeros(0)
+#: Per record at most so many words are spent on marks of who is in which group.
+_MARKS = 8
+#: Numbers of entities may leave out so many more than there are records.
+_GAPS = 2**16
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Shares:
+    """Contributions per group (confidential).
+
+    Args:
+        cases: How many cases there are.
+        size: Sum of the sizes of their contributions.
+        first: The largest.
+        second: The second largest.
+        differing: So many cases, at least, differ from the commonest value.
+    """
+
+    cases: IntArray
+    size: FloatArray
+    first: FloatArray
+    second: FloatArray
+    differing: IntArray
+
+    def __repr__(self) -> str:
+        return "<Shares: confidential>"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class EntityOrder:
+    """Records in the order of entities (confidential).
+
+    Args:
+        start: Where the records of each entity start in the order, and where the last end.
+        order: Positions of records.
+    """
+
+    start: IntArray
+    order: IntArray
+
+    @classmethod
+    def by(cls, who: IntArray, many: int) -> EntityOrder:
+        """Bring records into the order of whole numbers below `many`."""
+        who, parts = np.ascontiguousarray(who), slices(who.size)
+        count = np.zeros((len(parts), many), dtype=np.int64)
+        order = np.empty(who.size, dtype=np.int64)
+        side_by_side(
+            [
+                partial(kernels.count_records, who[part], inside)
+                for part, inside in zip(parts, count, strict=True)
+            ]
+        )
+        start = np.concatenate([[0], np.cumsum(count.sum(axis=0))]).astype(np.int64)
+        # What is next for a number follows what earlier parts have of it.
+        following = start[:-1]
+        for inside in count:
+            inside[:], following = following, following + inside
+        side_by_side(
+            [
+                partial(kernels.place, who[part], part.start, following, order)
+                for part, following in zip(parts, count, strict=True)
+            ]
+        )
+        return cls(start, order)
+
+    def codes(self, codes: IntArray) -> IntArray:
+        """Codes of records in this order."""
+        found = np.empty(self.order.size, dtype=np.int64)
+        self._gather(kernels.gather_codes, np.ascontiguousarray(codes), found)
+        return found
+
+    def values(self, values: FloatArray) -> FloatArray:
+        """Values of records in this order."""
+        found = np.empty(self.order.size)
+        self._gather(kernels.gather_values, np.ascontiguousarray(values), found)
+        return found
+
+    def _gather(self, kernel: Any, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:
+        parts = slices(self.order.size)
+        side_by_side([partial(kernel, given, self.order[part], found[part]) for part in parts])
+
+    def __repr__(self) -> str:
+        return "<Sorting: confidential>"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class EntityNumbers:
+    """Entities numbered from 0 on (confidential).
+
+    Args:
+        who: Whom each record is about.
+        many: Numbers are below this; some may be nobody's.
+    """
+
+    who: IntArray
+    many: int
+
+    @classmethod
+    def of(cls, entities: IntArray) -> EntityNumbers:
+        """Number entities."""
+        return cls(*dense(entities))
+
+    @cached_property
+    def sorting(self) -> EntityOrder:
+        """The records in the order of entities."""
+        return EntityOrder.by(self.who, self.many)
+
+    @cached_property
+    def there(self) -> int:
+        """How many entities have records."""
+        there = np.zeros(self.many, dtype=np.bool_)
+        kernels.mark(self.who, there)
+        return int(np.count_nonzero(there))
+
+    def cases(self, codes: IntArray, groups: int) -> IntArray:
+        """How many entities there are per group.
+
+        Args:
+            codes: The group of each record, -1 for none.
+            groups: How many groups there are.
+        """
+        words = (groups + 63) // 64
+        if self.many * words > _MARKS * self.who.size:
+            return cases_in(self.sorting.codes(codes), groups, self.sorting.start)
+        marks = np.zeros(self.many * words, dtype=np.uint64)
+        cases = np.zeros(groups, dtype=np.int64)
+        kernels.count_marked(np.ascontiguousarray(codes), self.who, words, marks, cases)
+        return cases
+
+    def __repr__(self) -> str:
+        return "<Numbering: confidential>"
+
+
+def dense(keys: IntArray) -> tuple[IntArray, int]:
+    """Whole numbers from 0 on in place of keys, and how many there may be.
+
+    >>> who, many = dense(np.array([7, 10**12, 7, -3]))
+    >>> who.tolist(), many
+    ([0, 1, 0, 2], 3)
+    """
+    keys = np.ascontiguousarray(keys, dtype=np.int64)
+    if not keys.size:
+        return keys, 0
+    low, high = int(keys.min()), int(keys.max())
+    if high - low < 2 * keys.size + _GAPS and keys.size > _GAPS // 2:
+        return (keys if low == 0 else keys - low), high - low + 1
+    codes, first = numbered(keys)
+    return codes, len(first)
+
+
+def cases_in(codes: IntArray, groups: int, start: IntArray) -> IntArray:
+    """How many entities there are per group; records of group -1 are left out.
+
+    Args:
+        codes: The group of each record, in the order of entities.
+        groups: How many groups there are.
+        start: Where the records of each entity start, and the last end.
+    """
+    codes = np.ascontiguousarray(codes)
+
+    def inside(some: IntArray) -> IntArray:
+        cases = np.zeros(groups, dtype=np.int64)
+        kernels.count_cases(codes, some, cases)
+        return cases
+
+    parts = _whole_entities(start, codes.size)
+    return np.asarray(np.sum(side_by_side([partial(inside, some) for some in parts]), axis=0))
+
+
+def _whole_entities(start: IntArray, records: int) -> list[IntArray]:
+    """Where entities start, in parts of about as many records, none of them cut."""
+    ends = np.searchsorted(start, [part.stop for part in slices(records)[:-1]])
+    cuts = [0, *ends.tolist(), start.size - 1]
+    return [start[low : high + 1] for low, high in pairwise(cuts)]
+
+
+def of_records(
+    values: FloatArray,
+    codes: IntArray | None,
+    count: IntArray,
+    *,
+    weights: FloatArray | None = None,
+    enough: int = 1,
+) -> Shares:
+    """What each record contributes to each group, where each is another case.
+
+    Args:
+        values: Values without NaN.
+        codes: The group of each, none of them -1; None if all are in one.
+        count: How many values there are per group.
+        weights: Weight of each.
+        enough: So many differing cases need no further search.
+    """
+    values = np.ascontiguousarray(values)
+    codes = _NONE if codes is None else np.ascontiguousarray(codes)
+    weights = _NOTHING if weights is None else np.ascontiguousarray(weights)
+
+    def inside(part: slice) -> tuple[FloatArray, IntArray]:
+        top, apart = np.zeros(2 * count.size), np.zeros(count.size, dtype=np.int64)
+        kernels.add_alone(values[part], weights[part], codes[part], enough, top, apart)
+        return top, apart
+
+    found = side_by_side([partial(inside, part) for part in slices(values.size)])
+    first, second = _two_largest([top for top, _ in found])
+    size = term_sums(AMOUNT, values, weights, codes, np.zeros(count.size), first)
+    return Shares(
+        cases=count,
+        size=size,
+        first=first,
+        second=second,
+        differing=np.sum([apart for _, apart in found], axis=0),
+    )
+
+
+def contributions(
+    values: FloatArray,
+    codes: IntArray | None,
+    count: IntArray,
+    start: IntArray,
+    *,
+    amounts: FloatArray | None = None,
+    enough: int = 1,
+) -> Shares:
+    """What each entity contributes to each group.
+
+    Args:
+        values: Values without NaN, in the order of entities.
+        codes: The group of each, none of them -1; None if all are in one.
+        count: How many values there are per group.
+        start: Where the records of each entity start, and the last end.
+        amounts: What records contribute, if it is not the value.
+        enough: So many differing entities need no further search.
+    """
+    values, groups = np.ascontiguousarray(values), count.size
+    codes = _NONE if codes is None else np.ascontiguousarray(codes)
+    amounts = values if amounts is None else np.ascontiguousarray(amounts)
+    shift = shifts(largest_of(amounts, codes, groups))
+    scale, back = np.ldexp(1.0, -shift), np.ldexp(1.0, shift)
+
+    def inside(some: IntArray) -> _Found:
+        one = _Found.room(int(some[-1] - some[0]), groups)
+        made = kernels.add_contributions(
+            *(values, amounts, codes, some, scale, back, enough),
+            *(one.sizes, one.inside, one.cases, one.top, one.apart),
+        )
+        return replace(one, sizes=one.sizes[:made], inside=one.inside[:made])
+
+    parts = _whole_entities(start, values.size)
+    found = side_by_side([partial(inside, some) for some in parts])
+    first, second = _two_largest([one.top for one in found])
+    return Shares(
+        cases=np.sum([one.cases for one in found], axis=0),
+        size=sums_of([(one.sizes, one.inside) for one in found], first),
+        first=first,
+        second=second,
+        differing=np.sum([one.apart for one in found], axis=0),
+    )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Found:
+    """What one thread finds: amounts of entities with their groups, and what they lead to."""
+
+    sizes: FloatArray
+    inside: IntArray
+    cases: IntArray
+    top: FloatArray
+    apart: IntArray
+
+    @classmethod
+    def room(cls, records: int, groups: int) -> _Found:
+        none = np.zeros((2, groups), dtype=np.int64)
+        sizes, inside = np.empty(records), np.empty(records, dtype=np.int64)
+        return cls(sizes, inside, none[0], np.zeros(2 * groups), none[1])
+
+
+def _two_largest(tops: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """The largest and the second largest of each group, of those that threads found."""
+    every = np.sort(np.concatenate([top.reshape(-1, 2) for top in tops], axis=1), axis=1)
+    return np.ascontiguousarray(every[:, -1]), np.ascontiguousarray(every[:, -2])
+
+
+def of_entities(
+    values: FloatArray, who: EntityNumbers, *, amounts: FloatArray | None = None, enough: int = 1
+) -> Shares:
+    """What each entity contributes, where all records are in one group.
+
+    Args:
+        values: Values without NaN.
+        who: Whom each is about.
+        amounts: What records contribute, if it is not the value.
+        enough: So many differing entities need no further search.
+    """
+    values = np.ascontiguousarray(values)
+    amounts = values if amounts is None else np.ascontiguousarray(amounts)
+    shift = shifts(largest_of(amounts, _NONE, 1))
+    factor, back = np.ldexp(1.0, -shift), np.ldexp(1.0, shift)
+    sums = np.zeros((who.many, 4), dtype=np.int64)
+    held = sums.view(np.float64)
+    kernels.add_records(values, amounts, who.who, float(factor[0]), sums, held)
+    top, apart = np.zeros(2), np.zeros(1, dtype=np.int64)
+    sizes = np.empty(min(who.many, values.size))
+    made = kernels.add_entities(sums, held, float(back[0]), enough, sizes, top, apart)
+    return Shares(
+        cases=np.array([made]),
+        size=group_sums(sizes[:made], None, 1),
+        first=top[:1],
+        second=top[1:],
+        differing=apart,
+    )

@@ -1,0 +1,445 @@
+"""`logit` and `probit`: models of two outcomes whose tables may leave a research data centre.
+
+In: a frame, an outcome (0 is failure, everything else success), terms in Stata's notation. Out:
+`SafeResult` laid out as Stata does; if a rule is broken, nothing of it but the terms. Maximum
+likelihood goes by Newton steps, each an exact least squares problem; contributions to the
+log-likelihood and its derivatives depend on their own row only. Where the outcome is separated
+by the variables, no maximum exists.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import FloatArray
+from discreet.errors import OutputCheckError
+from discreet_fire.statistics.layout import count_text, fixed, general, rounded
+from discreet_fire.statistics.models.coefficients import (
+    Coefficients,
+    CoefficientTable,
+    bread,
+    frame_of,
+    joint_wald,
+    omitted_columns,
+    remarks,
+    rows_by_column,
+    sandwich,
+)
+from discreet_fire.statistics.models.design import ModelDesign
+from discreet_fire.statistics.models.disclosure_checks import ModelChecks
+from discreet_fire.statistics.models.distributions import chi2_tail
+from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, solve
+from discreet_fire.statistics.models.request import ModelRequest, request_of
+from discreet_fire.statistics.models.sample import Sample, Weight
+from discreet_fire.statistics.results import CheckVerdict, SafeResult
+from discreet_fire.statistics.sums import ends_of, exact_sum
+
+__all__ = [
+    "LINKS",
+    "LikelihoodFit",
+    "LinkFunction",
+    "Slope",
+    "constant_only",
+    "logit",
+    "maximise",
+    "probit",
+]
+
+
+#: Below this, the normal distribution function is taken from its asymptotic series.
+_FAR = -25.0
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Slope:
+    """Log-likelihood of each row, its first derivative and minus its second. CONFIDENTIAL."""
+
+    log: FloatArray
+    first: FloatArray
+    second: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkFunction:
+    """A model of two outcomes.
+
+    Args:
+        title: Its name above tables.
+        slope: Gives the derivatives.
+    """
+
+    title: str
+    slope: Callable[[FloatArray, FloatArray], Slope]
+
+
+def _logit(predictor: FloatArray, outcome: FloatArray) -> Slope:
+    sign = 2.0 * outcome - 1.0
+    small = np.exp(-np.abs(predictor))
+    share = np.where(predictor >= 0.0, 1.0, small) / (1.0 + small)
+    log = np.minimum(sign * predictor, 0.0) - np.log1p(small)
+    return Slope(log=log, first=outcome - share, second=small / (1.0 + small) ** 2)
+
+
+def _probit(predictor: FloatArray, outcome: FloatArray) -> Slope:
+    sign = 2.0 * outcome - 1.0
+    z = sign * predictor
+    far = z < _FAR
+    near = np.where(far, 0.0, z)
+    half = np.fromiter(map(math.erfc, (-near / math.sqrt(2.0)).tolist()), np.float64, len(z)) / 2.0
+    density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    log, ratio = np.log(half), density / half
+    if far.any():
+        square = 1.0 / (z[far] * z[far])
+        series = 1.0 - square * (1.0 - 3.0 * square * (1.0 - 5.0 * square * (1.0 - 7.0 * square)))
+        log[far] = -0.5 / square - np.log(-z[far] / series) - 0.5 * math.log(2.0 * math.pi)
+        ratio[far] = -z[far] / series
+    return Slope(log=log, first=sign * ratio, second=ratio * (ratio + z))
+
+
+LINKS = {
+    "logit": LinkFunction(title="Logistic regression", slope=_logit),
+    "probit": LinkFunction(title="Probit regression", slope=_probit),
+}
+
+
+_STEPS = 60
+_HALVINGS = 30
+#: Where the log-likelihood can rise by no more than this share of it, one step is left.
+_LEFT = 1e-12
+#: Rows with less curvature than this share of the largest count as having that much.
+_FLAT = 1e-20
+#: A step that moves predictors so far although it gains nothing leads to infinity.
+_MOVING = 0.02
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class LikelihoodFit:
+    """A fitted model. CONFIDENTIAL.
+
+    Args:
+        solution: Coefficients, and the inverse of the information around weighted means.
+        curvature: The weights of the last step.
+        scores: First derivative of the log-likelihood of each row, not weighted.
+        log: The log-likelihood.
+    """
+
+    solution: LeastSquaresSolution
+    curvature: FloatArray
+    scores: FloatArray
+    log: float
+
+
+def _sum(values: FloatArray, weights: FloatArray | None) -> float:
+    """A sum that is the same whatever the order."""
+    terms = values if weights is None else values * weights
+    return exact_sum(terms) if math.isfinite(sum(ends_of(terms))) else math.fsum(terms)
+
+
+def constant_only(outcome: FloatArray, weights: FloatArray | None) -> float:
+    """The log-likelihood of a model with a constant alone."""
+    ones = _sum(outcome, weights)
+    total = float(len(outcome)) if weights is None else exact_sum(weights)
+    return sum(n * math.log(n / total) for n in (ones, total - ones) if n > 0.0)
+
+
+def maximise(
+    design: ModelDesign, outcome: FloatArray, weights: FloatArray | None, link: LinkFunction
+) -> LikelihoodFit | None:
+    """Fit the model.
+
+    Args:
+        design: The columns.
+        outcome: 0 or 1.
+        weights: Weights, or None.
+        link: Logit or probit.
+    """
+    predictor = np.zeros(design.size)
+    slopes: FloatArray | None = None
+    constant, last = 0.0, False
+    slope = link.slope(predictor, outcome)
+    log = _sum(slope.log, weights)
+    for _ in range(_STEPS):
+        curvature = np.maximum(slope.second, _FLAT * float(slope.second.max()))
+        weighted = curvature if weights is None else curvature * weights
+        # Weighted least squares of this outcome is a Newton step.
+        step = solve(design, slope.first / curvature, weighted, center=False, slices=2)
+        slopes = np.zeros(len(step.kept)) if slopes is None else slopes
+        if len(slopes) != len(step.kept):
+            return None
+        rise = step.total - step.residual + step.weight * step.mean**2
+        way = step.predicted(design)
+        if last:
+            own = constant if step.constant is not None else None
+            found = dataclasses.replace(step, slopes=slopes, constant=own)
+            return LikelihoodFit(solution=found, curvature=weighted, scores=slope.first, log=log)
+        last = rise <= _LEFT * (abs(log) + 1.0)
+        if last and float(np.abs(way).max()) > _MOVING:
+            return None
+        share = 1.0
+        for _ in range(_HALVINGS):
+            tried = link.slope(predictor + share * way, outcome)
+            height = _sum(tried.log, weights)
+            if height >= log - 1e-9 * abs(log):
+                break
+            share /= 2.0
+        predictor, slope, log = predictor + share * way, tried, height
+        slopes = slopes + share * step.slopes
+        constant += share * (step.constant or 0.0)
+    return None
+
+
+def logit(frame: Any, outcome: str, terms: str | Sequence[str] = (), **options: Any) -> SafeResult:
+    """Logistic regression of an outcome that is 0 or not.
+
+    Args:
+        frame: Frame of any kind: polars, pandas, pyarrow, DuckDB.
+        outcome: The dependent variable; 0 is failure.
+        terms: The right-hand side in Stata's notation: `"age i.sex"`.
+        options: As for `regress`; weights are "pweight" or "fweight".
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"x": range(40), "y": [(x * 7) % 5 < 1 + x // 14 for x in range(40)]})
+    >>> result = logit(frame, "y", "x")
+    >>> result.verdict.value, round(result.stored["ll"], 4)
+    ('pass', -25.2496)
+    """
+    return _fitted("logit", frame, outcome, terms, options)
+
+
+def probit(frame: Any, outcome: str, terms: str | Sequence[str] = (), **options: Any) -> SafeResult:
+    """Probit regression of an outcome that is 0 or not.
+
+    Args:
+        frame: Frame of any kind: polars, pandas, pyarrow, DuckDB.
+        outcome: The dependent variable; 0 is failure.
+        terms: The right-hand side in Stata's notation: `"age i.sex"`.
+        options: As for `regress`; weights are "pweight" or "fweight".
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"x": range(40), "y": [(x * 7) % 5 < 1 + x // 14 for x in range(40)]})
+    >>> result = probit(frame, "y", "x")
+    >>> result.verdict.value, round(result.stored["ll"], 4)
+    ('pass', -25.2595)
+    """
+    return _fitted("probit", frame, outcome, terms, options)
+
+
+def _fitted(
+    command: str,
+    frame: Any,
+    outcome: str,
+    terms: str | Sequence[str],
+    options: dict[str, Any],
+) -> SafeResult:
+    request = _request(command, outcome, terms, options)
+    sample = request.sample(frame)
+    sample = dataclasses.replace(sample, outcome=(sample.outcome != 0.0).astype(np.float64))
+    checking = ModelChecks(sample=sample, design=request.design(sample), limits=request.limits)
+    table = CoefficientTable(
+        outcome=outcome, statistic="z", level=request.level, robust=_robust(request)
+    )
+    title = LINKS[command].title
+    checking.cases()
+    checking.left_out()
+    checking.clusters()
+    if sample.outcome.min() == sample.outcome.max():
+        checking.note("same-outcome", CheckVerdict.fail, "the outcome does not vary", outcome)
+        return request.withheld(checking, table, title)
+    notes = _without_certain(checking, request)
+    sample, design = checking.sample, checking.design
+    start = solve(design, sample.outcome, sample.weights)
+    checking.freedom(len(sample) - start.rank, start.rank)
+    checking.cases()
+    checking.totals(start.rank)
+    # Sums over columns are matched exactly, so few cases behind a direction show in the
+    # columns themselves, whatever the fitted shares are.
+    checking.leverage(start, sample.weights)
+    if checking.failed():
+        return request.withheld(checking, table, title)
+    model = maximise(design, sample.outcome, sample.weights, LINKS[command])
+    if model is None:
+        reason = "the variables separate the outcomes of some cases"
+        checking.note("separation", CheckVerdict.fail, reason)
+        return request.withheld(checking, table, title)
+    checking.leverage(model.solution, model.curvature)
+    if checking.failed():
+        return request.withheld(checking, table, title)
+    return _shown(request, checking, model, table, notes)
+
+
+def _request(
+    command: str, outcome: str, terms: str | Sequence[str], options: dict[str, Any]
+) -> ModelRequest:
+    request = request_of(command, outcome, terms, {"weight_kind": "pweight", **options})
+    if request.weight_kind == "aweight":
+        raise OutputCheckError(
+            "analytic weights have no meaning here",
+            code="weights",
+            where=command,
+            hint='weight_kind="pweight" or "fweight"',
+        )
+    return request
+
+
+def _robust(request: ModelRequest) -> bool:
+    weighted: Weight | None = request.weight_kind if request.weights else None
+    return request.robust or request.cluster is not None or weighted == "pweight"
+
+
+def _without_certain(checking: ModelChecks, request: ModelRequest) -> list[str]:
+    """Leave out cells in which all outcomes are the same, as Stata does; notes on them.
+
+    They cannot be estimated: their coefficients would be infinite.
+    """
+    notes: list[str] = []
+    found = True
+    while found and not checking.failed():
+        found = False
+        for column in checking.design.estimated:
+            side = _certain(column.values(slice(0, len(checking.sample))), checking.sample.outcome)
+            if side is None:
+                continue
+            rows, success, sign = side
+            reason = "all cases of a group have the same outcome"
+            text = checking.design.terms[column.term].text
+            checking.note("perfect-prediction", CheckVerdict.review, reason, text)
+            number = checking.sample.cases_where(rows)
+            dropped = int(rows.sum())
+            few = 0 < number < request.limits.minimum
+            if few:
+                checking.note(
+                    "minimum-cases", CheckVerdict.fail, "too few cases are left out", text
+                )
+            notes.append(
+                f"note: {column.label} {sign} 0 predicts {success} perfectly; "
+                f"{column.label} omitted and {dropped:,} obs not used."
+            )
+            checking.sample = checking.sample.only(~rows)
+            checking.design = request.design(checking.sample)
+            found = True
+            break
+    return notes
+
+
+def _certain(
+    values: FloatArray, outcome: FloatArray
+) -> tuple[npt.NDArray[np.bool_], str, str] | None:
+    """Rows of an indicator whose outcomes are all the same, while others vary."""
+    low, high = values.min(), values.max()
+    if low == high or not np.all((values == low) | (values == high)):
+        return None
+    for rows, sign in ((values == high, "!="), (values == low, "==")):
+        own, rest = outcome[rows], outcome[~rows]
+        if own.min() == own.max() and rest.min() != rest.max():
+            return rows, "success" if own[0] == 1.0 else "failure", sign
+    return None
+
+
+def _shown(
+    request: ModelRequest,
+    checking: ModelChecks,
+    model: LikelihoodFit,
+    table: CoefficientTable,
+    notes: list[str],
+) -> SafeResult:
+    design, solution, sample = checking.design, model.solution, checking.sample
+    central, clusters = _covariance(request, sample, design, model)
+    coefficients = Coefficients.of(solution, central, None, request.level / 100.0)
+    digits = request.limits.digits
+    numbers = _stored(request, sample, model, central, clusters)
+    rows = rows_by_column(design, solution, coefficients.rows(digits))
+    omitted = omitted_columns(design, solution)
+    top = _header(request, numbers, table)
+    lines = [*notes, *remarks(omitted), *top, "", *table.lines(design, rows, omitted)]
+    return SafeResult(
+        command=request.text,
+        shown="\n".join(lines),
+        frame=frame_of(design, rows, omitted),
+        stored=numbers,
+        checks=checking.checks,
+        evidence=request.evidence(
+            checking, covariance=coefficients.covariance, values=coefficients.values
+        ),
+    )
+
+
+def _covariance(
+    request: ModelRequest, sample: Sample, design: ModelDesign, model: LikelihoodFit
+) -> tuple[FloatArray, int | None]:
+    """Covariance around the means, and the number of clusters."""
+    if not _robust(request):
+        return bread(model.solution), None
+    scores, weights = model.scores, sample.weights
+    if sample.clusters is not None:
+        scores = scores if weights is None else scores * weights
+        many = int(sample.clusters.max()) + 1
+        factor = many / (many - 1.0)
+        return sandwich(design, model.solution, scores, sample.clusters) * factor, many
+    number = float(len(sample))
+    if weights is not None and request.weight_kind == "fweight":
+        number, scores = math.fsum(weights), scores * np.sqrt(weights)
+    elif weights is not None:
+        scores = scores * weights
+    return sandwich(design, model.solution, scores, None) * (number / (number - 1.0)), None
+
+
+def _stored(
+    request: ModelRequest,
+    sample: Sample,
+    model: LikelihoodFit,
+    central: FloatArray,
+    clusters: int | None,
+) -> dict[str, float]:
+    """Results by their names in Stata's e()."""
+    weights, slopes = sample.weights, model.solution.slopes
+    frequency = weights is not None and request.weight_kind == "fweight"
+    number = math.fsum(weights) if frequency and weights is not None else float(len(sample))
+    counts = {"N": number, "df_m": float(len(slopes))}
+    if clusters is not None:
+        counts["N_clust"] = float(clusters)
+    found = {"ll": model.log}
+    chi2: float | None
+    if request.constant:
+        found["ll_0"] = constant_only(sample.outcome, weights)
+        found["r2_p"] = 1.0 - model.log / found["ll_0"]
+    if request.constant and not _robust(request):
+        chi2 = max(0.0, 2.0 * (model.log - found["ll_0"]))
+    else:
+        chi2 = joint_wald(slopes, central) if len(slopes) else 0.0
+        chi2 = None if clusters is not None and len(slopes) >= clusters else chi2
+    if chi2 is not None:
+        found["chi2"] = chi2
+        found["p"] = chi2_tail(chi2, len(slopes)) if len(slopes) else math.nan
+    digits = request.limits.digits
+    safe = {name: rounded(value, digits) for name, value in found.items() if math.isfinite(value)}
+    return counts | safe
+
+
+def _header(request: ModelRequest, numbers: dict[str, float], table: CoefficientTable) -> list[str]:
+    test = "Wald" if table.robust or not request.constant else "LR"
+    right = [
+        ("Number of obs", count_text(numbers["N"])),
+        (f"{test} chi2({numbers['df_m']:.0f})", fixed(numbers.get("chi2"))),
+        ("Prob > chi2", fixed(numbers.get("p"), 4)),
+    ]
+    if "r2_p" in numbers:
+        right.append(("Pseudo R2", fixed(numbers["r2_p"], 4)))
+    name = "Log pseudolikelihood" if table.robust else "Log likelihood"
+    left = [LINKS[request.command].title, "", "", f"{name} = {general(numbers['ll'], 10)}"]
+    if len(right) < len(left):
+        right.append(("", ""))
+    lines = []
+    for text, (label, value) in zip(left, right, strict=True):
+        number = f"{label:<14}={value:>9}" if label else ""
+        lines.append(f"{text:<54}{number}".rstrip())
+    if "N_clust" in numbers:
+        note = f"(Std. err. adjusted for {numbers['N_clust']:,.0f} clusters in {request.cluster})"
+        lines += ["", f"{note:>78}"]
+    return lines

@@ -1,0 +1,443 @@
+"""The columns of a model: terms in Stata's notation, indicators of levels and their products.
+
+In: words as a researcher writes them (`age i.sex ib3.region#c.age`; `##` is written out) and the
+estimation sample. Out: `ModelDesign`, which gives any rows of its columns without holding all of
+them at once, knows base levels and empty cells, and names columns as Stata does. CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import OutputCheckError
+from discreet_fire.statistics.models.sample import Sample
+
+__all__ = [
+    "FARTHEST",
+    "MOST_COLUMNS",
+    "Column",
+    "Factor",
+    "ModelDesign",
+    "Partition",
+    "Term",
+    "design_of",
+    "parse_terms",
+    "sizes_of",
+]
+
+_NAME = r"[^\W\d]\w*"
+_FACTOR = re.compile(
+    rf"(?:(?P<kind>c|i|i\(\s*(?P<some>\d+(?:\s+\d+)*)\s*\)|i(?P<one>\d+)"
+    rf"|i?b(?P<base>\d+|n|\(\s*(?:first|last|freq|none)\s*\)))\.)?(?P<name>{_NAME})"
+)
+_WORD = re.compile(r"(?:\([^()]*\)|[^\s()])+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factor:
+    """One variable in a term.
+
+    Args:
+        name: The variable.
+        levels: Whether it stands for indicators of its levels (`i.`), else for its numbers.
+        base: Level without an indicator of its own: "first", "last", "freq", "none" or a number.
+        only: Indicators of these levels only (`i(2 3).x`); empty for all.
+    """
+
+    name: str
+    levels: bool
+    base: Literal["first", "last", "freq", "none"] | int = "first"
+    only: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Term:
+    """A product of factors; `text` is how it is written."""
+
+    factors: tuple[Factor, ...]
+
+    @property
+    def text(self) -> str:
+        """The term with a prefix at each variable.
+
+        >>> parse_terms(["sex#c.age"])[0].text
+        'i.sex#c.age'
+        """
+        if len(self.factors) == 1 and not self.factors[0].levels:
+            return self.factors[0].name
+        return "#".join(f"{'i' if part.levels else 'c'}.{part.name}" for part in self.factors)
+
+    @property
+    def names(self) -> tuple[tuple[str, bool], ...]:
+        """Variables and kinds in an order of their own, to compare terms with."""
+        return tuple(sorted((part.name, part.levels) for part in self.factors))
+
+    @property
+    def only(self) -> list[tuple[str, tuple[int, ...]]]:
+        """The levels that each variable is limited to."""
+        return sorted((part.name, tuple(sorted(set(part.only)))) for part in self.factors)
+
+
+def parse_terms(terms: str | Sequence[str]) -> tuple[Term, ...]:
+    """Terms from one text, or one word each.
+
+    Args:
+        terms: For example `"age i.sex##c.age"` or `["age", "ib3.region"]`.
+
+    >>> [term.text for term in parse_terms("age ib3.region##c.age")]
+    ['age', 'i.region', 'i.region#c.age']
+    """
+    parts = [terms] if isinstance(terms, str) else list(terms)
+    if not all(isinstance(part, str) for part in parts):
+        raise _wrong("terms are texts", "", hint='for example ["age", "i.sex"]')
+    found: dict[tuple[tuple[str, bool], ...], Term] = {}
+    for word in itertools.chain.from_iterable(_words(part) for part in parts):
+        for term in _written_out(word):
+            # A continuous variable is the same with and without its prefix.
+            known = found.setdefault(term.names, term)
+            if known.only != term.only:
+                hint = "name all levels in one place: i(1 2 3).x"
+                raise _wrong("the same term stands twice, with different levels", word, hint)
+    return tuple(found.values())
+
+
+def _words(text: str) -> list[str]:
+    if re.sub(_WORD, "", text).strip():
+        raise _wrong("the brackets do not match", text.strip())
+    return _WORD.findall(text)
+
+
+def _written_out(word: str) -> list[Term]:
+    pieces = re.split(r"#+", word)
+    marks = set(re.findall(r"#+", word))
+    if len(marks) > 1 or any(len(mark) > 2 for mark in marks) or "" in pieces:
+        hint = "a#b is the product, a##b stands for a b a#b; write mixtures out"
+        raise _wrong("this product is not understood", word, hint=hint)
+    factors = [_factor(piece, word, product=len(pieces) > 1) for piece in pieces]
+    if marks != {"##"}:
+        return [Term(tuple(factors))]
+    sizes = range(1, len(factors) + 1)
+    return [Term(some) for size in sizes for some in itertools.combinations(factors, size)]
+
+
+def _factor(piece: str, word: str, *, product: bool) -> Factor:
+    match = _FACTOR.fullmatch(piece)
+    if match is None:
+        raise _wrong(
+            "this term is not understood",
+            word,
+            hint="known: x, c.x, i.x, ib3.x, ib(last).x, ibn.x, i(1 2).x, i.x#c.z and i.x##c.z; "
+            "no time series operators",
+        )
+    kind, name = match["kind"], match["name"]
+    if kind == "c" or (kind is None and not product):
+        return Factor(name=name, levels=False)
+    base = (match["base"] or "first").strip("( )")
+    only = tuple(int(level) for level in (match["some"] or match["one"] or "").split())
+    if only:
+        return Factor(name=name, levels=True, base="none", only=only)
+    if base.isdigit():
+        return Factor(name=name, levels=True, base=int(base))
+    words: dict[str, Literal["first", "last", "freq", "none"]] = {
+        "n": "none", "none": "none", "first": "first", "last": "last", "freq": "freq",
+    }  # fmt: skip
+    return Factor(name=name, levels=True, base=words[base])
+
+
+def _wrong(what: str, where: str, hint: str = "") -> OutputCheckError:
+    return OutputCheckError(what, code="terms", where=where, hint=hint)
+
+
+Rows = slice | IntArray
+
+#: Largest absolute value of a column, and one over the smallest.
+FARTHEST = 1e100
+#: Most columns of one model.
+MOST_COLUMNS = 800
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Column:
+    """One coefficient-to-be. CONFIDENTIAL.
+
+    Args:
+        label: Its name, as in Stata: `2.sex#c.age`.
+        row: What stands in its row of the table, below the name of the term.
+        term: Place of its term.
+        numbers: Variables multiplied.
+        cells: Cell of each row, for an indicator; None without.
+        cell: The cell whose rows have the value.
+        state: "base" levels and "empty" cells have no coefficient.
+        shift: Taken off all values, which the constant absorbs.
+    """
+
+    label: str
+    row: str
+    term: int
+    numbers: tuple[FloatArray, ...] = ()
+    cells: IntArray | None = None
+    cell: int = 0
+    state: str = "estimated"
+    shift: float = 0.0
+
+    def values(self, rows: Rows) -> FloatArray:
+        """The column for some rows, not shifted."""
+        found: FloatArray | None = None
+        if self.cells is not None:
+            found = (self.cells[rows] == self.cell).astype(np.float64)
+        for number in self.numbers:
+            found = number[rows] if found is None else found * number[rows]
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Partition:
+    """Rows put into cells by the levels of one term. CONFIDENTIAL."""
+
+    text: str
+    codes: IntArray
+    cells: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class ModelDesign:
+    """All columns of a model. CONFIDENTIAL.
+
+    Args:
+        terms: The terms.
+        columns: Columns in the order of the table, with base levels and empty cells.
+        constant: Whether the model has a constant.
+        partitions: Cells of every term with levels, and of variables with two values.
+        size: Number of rows.
+    """
+
+    terms: tuple[Term, ...]
+    columns: tuple[Column, ...]
+    constant: bool
+    partitions: tuple[Partition, ...]
+    size: int
+    estimated: tuple[Column, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        kept = tuple(column for column in self.columns if column.state == "estimated")
+        object.__setattr__(self, "estimated", kept)
+
+    def block(self, rows: Rows) -> FloatArray:
+        """The estimated columns for some rows, shifted; the constant is not among them."""
+        number = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+        found = np.empty((number, len(self.estimated)), order="F")
+        for place, column in enumerate(self.estimated):
+            np.subtract(column.values(rows), column.shift, out=found[:, place])
+        return found
+
+    @cached_property
+    def sizes(self) -> tuple[tuple[float, bool], ...]:
+        """Largest absolute value of each column, and whether it has whole numbers only."""
+        found = []
+        for column in self.estimated:
+            plain = column.cells is not None and not column.numbers
+            values = None if plain else column.values(slice(0, self.size)) - column.shift
+            found.append((1.0, True) if values is None else sizes_of(values))
+            if not 1.0 / FARTHEST <= found[-1][0] <= FARTHEST:
+                raise OutputCheckError(
+                    "the values are too large or too small to be squared",
+                    code="column-values",
+                    where=column.label,
+                    hint="measure them in another unit",
+                )
+        return tuple(found)
+
+    @property
+    def shifts(self) -> FloatArray:
+        """What was taken off each column."""
+        return np.array([column.shift for column in self.estimated], dtype=np.float64)
+
+
+def sizes_of(values: FloatArray) -> tuple[float, bool]:
+    """The largest absolute value, and whether all are whole numbers."""
+    largest = max(abs(float(values.min())), abs(float(values.max())))
+    return largest or 1.0, bool(np.all(values == np.rint(values)))
+
+
+def design_of(terms: Sequence[Term], sample: Sample, *, constant: bool) -> ModelDesign:
+    """Spell the terms out for a sample.
+
+    Args:
+        terms: Terms of the model.
+        sample: The estimation sample.
+        constant: Whether the model has a constant.
+    """
+    known = {term.names for term in terms}
+    columns: list[Column] = []
+    partitions: list[Partition] = []
+    for place, term in enumerate(terms):
+        found, partition = _spelled(term, place, sample, known, constant)
+        columns += [_shifted(column) if constant else column for column in found]
+        if partition is not None:
+            partitions.append(partition)
+        if len(columns) > MOST_COLUMNS:
+            raise _too_many(term)
+    for column in columns:
+        two = _two_valued(column) if column.cells is None else None
+        partitions += [] if two is None else [Partition(text=column.label, codes=two, cells=2)]
+    return ModelDesign(
+        terms=tuple(terms),
+        columns=tuple(columns),
+        constant=constant,
+        partitions=tuple(partitions),
+        size=len(sample),
+    )
+
+
+def _too_many(term: Term) -> OutputCheckError:
+    return OutputCheckError(
+        f"the model has more than {MOST_COLUMNS} columns",
+        code="columns",
+        where=term.text,
+        hint="group the levels, or absorb them",
+    )
+
+
+def _spelled(
+    term: Term,
+    place: int,
+    sample: Sample,
+    known: set[tuple[tuple[str, bool], ...]],
+    constant: bool,
+) -> tuple[list[Column], Partition | None]:
+    """The columns of one term, and its cells."""
+    groups = [part for part in term.factors if part.levels]
+    numbers = tuple(sample.numbers[part.name] for part in term.factors if not part.levels)
+    if not groups:
+        column = Column(label=term.text, row=term.text, term=place, numbers=numbers)
+        return [column], None
+    sizes = [len(sample.levels[part.name]) for part in groups]
+    if math.prod(sizes) > MOST_COLUMNS:
+        raise _too_many(term)
+    codes = np.zeros(len(sample), dtype=np.int64)
+    for part, size in zip(groups, sizes, strict=True):
+        codes = codes * size + sample.groups[part.name]
+    occupied = np.bincount(codes, minlength=math.prod(sizes)) > 0
+    bases = [_base(part, sample) for part in groups]
+    wanted = [_wanted(part, sample) for part in groups]
+    columns = []
+    for cell, levels in enumerate(itertools.product(*map(range, sizes))):
+        if not all(level in some for level, some in zip(levels, wanted, strict=True)):
+            continue
+        at_base = [
+            part for part, level, base in zip(groups, levels, bases, strict=True) if level == base
+        ]
+        state = "estimated" if occupied[cell] else "empty"
+        if _redundant(term, at_base, known, constant):
+            state = "base"
+        names = [
+            sample.levels[part.name][level] for part, level in zip(groups, levels, strict=True)
+        ]
+        columns.append(
+            Column(
+                label=_label(term, dict(zip(groups, names, strict=True))),
+                row=" ".join(str(name) for name in names),
+                term=place,
+                numbers=numbers,
+                cells=codes,
+                cell=cell,
+                state=state,
+            )
+        )
+    text = "#".join(f"i.{part.name}" for part in groups)
+    if len(columns) < len(occupied):
+        # Levels that were not asked for are one cell together.
+        places = np.zeros(len(occupied), dtype=np.int64)
+        places[[column.cell for column in columns]] = np.arange(1, len(columns) + 1)
+        return columns, Partition(text=text, codes=places[codes], cells=len(columns) + 1)
+    return columns, Partition(text=text, codes=codes, cells=len(occupied))
+
+
+def _base(part: Factor, sample: Sample) -> int | None:
+    """Place of the base level."""
+    levels = sample.levels[part.name]
+    if part.base == "none":
+        return None
+    if part.base in ("first", "last"):
+        return 0 if part.base == "first" else len(levels) - 1
+    if part.base == "freq":
+        return int(np.argmax(np.bincount(sample.groups[part.name])))
+    return _place(part.base, part, levels)
+
+
+def _wanted(part: Factor, sample: Sample) -> set[int]:
+    levels = sample.levels[part.name]
+    if not part.only:
+        return set(range(len(levels)))
+    return {_place(level, part, levels) for level in part.only}
+
+
+def _place(level: Any, part: Factor, levels: tuple[Any, ...]) -> int:
+    if level not in levels:
+        raise OutputCheckError(
+            "the level asked for is not in the estimation sample",
+            code="factor-level",
+            where=part.name,
+        )
+    return levels.index(level)
+
+
+def _redundant(
+    term: Term,
+    at_base: list[Factor],
+    known: set[tuple[tuple[str, bool], ...]],
+    constant: bool,
+) -> bool:
+    """Whether a column at base levels is a sum of columns of shorter terms of the model."""
+    if at_base and len(term.factors) == 1:
+        return True
+    for size in range(1, len(at_base) + 1):
+        for left in itertools.combinations(at_base, size):
+            rest = Term(tuple(part for part in term.factors if part not in left))
+            if rest.names in known or (not rest.factors and constant):
+                return True
+    return False
+
+
+def _label(term: Term, names: dict[Factor, Any]) -> str:
+    parts = [f"{names[p]}.{p.name}" if p.levels else f"c.{p.name}" for p in term.factors]
+    return "#".join(parts)
+
+
+def _shifted(column: Column) -> Column:
+    """A column of numbers far from 0 is taken relative to the middle of its range."""
+    if column.cells is not None:
+        return column
+    values = column.values(slice(0, None))
+    low, high = float(values.min()), float(values.max())
+    middle = math.floor((low + high) / 2.0)
+    if low * high <= 0.0 or abs(middle) <= high - low:
+        return column
+    return Column(
+        label=column.label,
+        row=column.row,
+        term=column.term,
+        numbers=column.numbers,
+        shift=float(middle),
+    )
+
+
+def _two_valued(column: Column) -> IntArray | None:
+    """The rows by value, if there are two values."""
+    values = column.values(slice(0, None))
+    low, high = values.min(), values.max()
+    upper = values == high
+    if low == high or not np.all(upper | (values == low)):
+        return None
+    found: IntArray = upper.astype(np.int64)
+    return found

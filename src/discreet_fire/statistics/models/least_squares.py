@@ -1,0 +1,469 @@
+"""Weighted least squares from cross products that no order of the rows can change. CONFIDENTIAL.
+
+Every number is cut into slices of 20 bits (after Ozaki et al. 2012): slices are whole numbers, so
+a matrix product over a block of rows is exact whatever the order in which a library adds, and
+blocks are added as whole numbers. In: the design, an outcome, weights. Out:
+`LeastSquaresSolution` with coefficients, sums of squares and the inverse of the cross products,
+all the same whatever the order of the rows. Columns that follow from earlier ones are omitted,
+as Stata does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import FloatArray, IntArray
+from discreet_fire.statistics.models.design import ModelDesign, sizes_of
+from discreet_fire.statistics.parallel import side_by_side, slices
+
+__all__ = [
+    "ROWS",
+    "SLICES",
+    "Gram",
+    "LeastSquaresSolution",
+    "Scale",
+    "exact_gram",
+    "exact_group_sums",
+    "powers_of",
+    "product",
+    "solve",
+    "symmetric_inverse",
+]
+
+#: Gives the rows from one number up to another, one column per variable.
+Blocks = Callable[[int, int], FloatArray]
+
+#: Rows of one block; with slices of 20 bits their products stay below 2^53.
+ROWS = 2**13
+_BITS = 20
+#: Slices of a number: 60 bits of the largest one.
+SLICES = 3
+_LOW = 2**26
+#: Rows and columns of a piece of a block; no more than 2^18 multiplications.
+_PIECE, _PANEL = 128, 40
+
+
+@dataclass(frozen=True, repr=False)
+class Scale:
+    """How columns are cut: each by its own power of two, into as many slices as it needs."""
+
+    powers: IntArray
+    slices: IntArray
+
+    def cut(self, block: FloatArray) -> FloatArray:
+        """All first slices, then the second ones of columns that have one, and so on."""
+        # Powers of two, as products: exact, and much faster than setting exponents.
+        half = (_BITS - self.powers) // 2
+        first, second = np.ldexp(1.0, half), np.ldexp(1.0, _BITS - self.powers - half)
+        rest = block * (first * second) if np.all(np.abs(half) < 500) else block * first * second
+        parts = []
+        for number in range(SLICES):
+            wanted = self.slices > number
+            if not wanted.any():
+                break
+            known = wanted[self.slices >= number]
+            now = rest if known.all() else rest[:, known]
+            part = np.rint(now)
+            parts.append(part)
+            rest = (now - part) * 2.0**_BITS
+        return np.concatenate(parts, axis=1)
+
+    @property
+    def places(self) -> tuple[IntArray, IntArray]:
+        """Column and number of each slice, in the order of `cut`."""
+        pairs = [
+            (column, number)
+            for number in range(SLICES)
+            for column in np.flatnonzero(self.slices > number)
+        ]
+        columns, numbers = zip(*pairs, strict=True)
+        return np.array(columns), np.array(numbers)
+
+
+@dataclass(frozen=True, repr=False)
+class Gram:
+    """Exact cross products: entry (i, j) is `whole[i, j]` times 2^(power i + power j).
+
+    CONFIDENTIAL.
+    """
+
+    whole: npt.NDArray[np.object_]
+    powers: IntArray
+
+    def number(self, i: int, j: int) -> float:
+        """One entry, correctly rounded."""
+        return scaled(int(self.whole[i, j]), int(self.powers[i] + self.powers[j]))
+
+    def floats(self) -> FloatArray:
+        """All entries, each correctly rounded."""
+        size = len(self.powers)
+        entries = [[self.number(i, j) for j in range(size)] for i in range(size)]
+        return np.array(entries, dtype=np.float64).reshape(size, size)
+
+
+def scaled(whole: int, power: int) -> float:
+    """A whole number times a power of two, correctly rounded.
+
+    >>> scaled(3, -1), scaled(2**70 + 1, -70)
+    (1.5, 1.0)
+    """
+    surplus = max(0, abs(whole).bit_length() - 900)
+    return math.ldexp(float(whole >> surplus), power + surplus)
+
+
+def powers_of(largest: FloatArray, whole: npt.NDArray[np.bool_], slices: int = SLICES) -> Scale:
+    """How to cut columns whose absolute values do not exceed `largest`.
+
+    Args:
+        largest: Bound of the absolute values of each column.
+        whole: Columns that consist of whole numbers; small ones need one slice only.
+        slices: Slices of the others; two keep 40 bits.
+    """
+    _, powers = np.frexp(largest)
+    small = whole & (largest <= 2.0**_BITS)
+    powers = np.where(small, _BITS, powers).astype(np.int64)
+    return Scale(powers, np.where(small, 1, slices).astype(np.int64))
+
+
+def exact_gram(blocks: Blocks, rows: int, scale: Scale) -> Gram:
+    """The cross products of all pairs of columns.
+
+    >>> columns = np.array([[1.0, 0.1], [1.0, 0.2], [1.0, 1e9]])
+    >>> scale = powers_of(np.abs(columns).max(axis=0), np.array([True, False]))
+    >>> exact_gram(lambda a, b: columns[a:b], 3, scale).number(0, 0)
+    3.0
+    """
+    columns, numbers = scale.places
+    size = len(columns)
+
+    def inside(part: slice) -> npt.NDArray[np.int64]:
+        sums = np.zeros((2, size, size), np.int64)
+        for start in range(part.start, part.stop, ROWS):
+            cut = scale.cut(blocks(start, min(start + ROWS, part.stop)))
+            product = _crossed(cut).astype(np.int64)
+            sums[0] += product // _LOW
+            sums[1] += product % _LOW
+        return sums
+
+    high, low = np.sum(side_by_side([partial(inside, part) for part in slices(rows)]), axis=0)
+    sums = high.astype(object) * _LOW + low.astype(object)
+    whole = np.zeros((len(scale.powers),) * 2, dtype=object)
+    most = 2 * (SLICES - 1) * _BITS
+    shifts = np.array([2**_shift for _shift in range(0, most + 1, _BITS)], dtype=object)
+    for number in range(SLICES):
+        for other in range(SLICES):
+            left, right = numbers == number, numbers == other
+            if left.any() and right.any():
+                part = sums[np.ix_(left, right)] * shifts[2 * (SLICES - 1) - number - other]
+                whole[np.ix_(columns[left], columns[right])] += part
+    return Gram(whole, scale.powers - _BITS * SLICES)
+
+
+def _crossed(cut: FloatArray) -> FloatArray:
+    """Cross products of a block, in pieces too small for a library to share among threads.
+
+    Threads that wait for each other on a busy machine take far longer than the work.
+    """
+    rows, size = cut.shape
+    stacked = np.zeros((-(-rows // _PIECE), _PIECE, size))
+    stacked.reshape(-1, size)[:rows] = cut
+    found = np.empty((size, size))
+    for start in range(0, size, _PANEL):
+        left = slice(start, start + _PANEL)
+        for other in range(start, size, _PANEL):
+            right = slice(other, other + _PANEL)
+            part = np.matmul(stacked[:, :, left].transpose(0, 2, 1), stacked[:, :, right])
+            found[left, right] = part.sum(axis=0)
+            found[right, left] = found[left, right].T
+    return found
+
+
+def exact_group_sums(
+    column: FloatArray, groups: IntArray, number: int, largest: float
+) -> FloatArray:
+    """The sum of a column in each group, whatever the order of the rows.
+
+    >>> exact_group_sums(np.array([0.5, 1e9, 0.25]), np.array([0, 1, 0]), 2, 1e9).tolist()
+    [0.75, 1000000000.0]
+    """
+    scale = powers_of(np.array([largest]), np.array([False]))
+    total = np.zeros((number, SLICES), dtype=np.float64)
+    carried: Any = np.zeros((number, SLICES), dtype=np.int64)
+    step = 2 ** (53 - _BITS - 1)
+    for start in range(0, len(column), step):
+        cut = scale.cut(column[start : start + step, None])
+        part = groups[start : start + step]
+        for place in range(SLICES):
+            total[:, place] = np.bincount(part, weights=cut[:, place], minlength=number)
+        carried += total.astype(np.int64)
+    return np.asarray(np.ldexp(_joined(carried), int(scale.powers[0]) - _BITS * SLICES))
+
+
+def _joined(slices: IntArray) -> FloatArray:
+    """Whole numbers of three slices of 20 bits, each correctly rounded.
+
+    >>> _joined(np.array([[1, -1, 0], [0, 0, 7]])).tolist() == [2.0**40 - 2.0**20, 7.0]
+    True
+    """
+    high, middle, low = (slices[:, place].copy() for place in range(SLICES))
+    middle += low >> _BITS
+    high += middle >> _BITS
+    rest = ((middle & (2**_BITS - 1)) << _BITS) + (low & (2**_BITS - 1))
+    # Both are exact as floating-point numbers, so the only rounding is that of their sum.
+    return np.asarray(high * 2.0 ** (2 * _BITS) + rest, dtype=np.float64)
+
+
+#: A column of which less than this share is new is omitted.
+_NEW = 1e-12
+_REFINEMENTS = 3
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class LeastSquaresSolution:
+    """What least squares gives. CONFIDENTIAL.
+
+    Args:
+        kept: Places of the columns that are not omitted, among the estimated ones.
+        slopes: Their coefficients.
+        constant: The constant; None without.
+        means: Weighted means of the columns, shifts included; 0 without a constant.
+        mean: Weighted mean of the outcome; 0 without a constant.
+        inverse: Inverse of the cross products of the kept columns, around their means.
+        root: Factor F with F F' = inverse.
+        weight: Sum of weights.
+        total: Sum of squares of the outcome, around its mean if there is a constant.
+        residual: Sum of squares of the residuals.
+    """
+
+    kept: IntArray
+    slopes: FloatArray
+    constant: float | None
+    means: FloatArray
+    mean: float
+    inverse: FloatArray
+    root: FloatArray
+    weight: float
+    total: float
+    residual: float
+
+    @property
+    def rank(self) -> int:
+        """Number of coefficients, the constant among them."""
+        return len(self.kept) + (self.constant is not None)
+
+    def predicted(self, design: ModelDesign) -> FloatArray:
+        """Fitted values, each computed in the same order of additions. CONFIDENTIAL."""
+        found = np.full(design.size, self.mean)
+
+        def add(part: slice) -> None:
+            for place, slope, mean in zip(self.kept, self.slopes, self.means, strict=True):
+                found[part] += slope * (design.estimated[place].values(part) - mean)
+
+        side_by_side([partial(add, part) for part in slices(design.size)])
+        return found
+
+    def residuals(self, design: ModelDesign, outcome: FloatArray) -> FloatArray:
+        """What the fitted values leave of the outcome. CONFIDENTIAL."""
+        found = self.predicted(design)
+        return np.subtract(outcome, found, out=found)
+
+
+def product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """A matrix product that does not depend on the number of threads."""
+    return np.asarray(np.einsum("ij,jk->ik", left, right), dtype=np.float64)
+
+
+def solve(
+    design: ModelDesign,
+    outcome: FloatArray,
+    weights: FloatArray | None,
+    *,
+    center: bool = True,
+    slices: int = SLICES,
+) -> LeastSquaresSolution:
+    """Regress the outcome on the columns.
+
+    Args:
+        design: The columns.
+        outcome: The dependent variable.
+        weights: Weights, or None.
+        center: Whether a large outcome is taken relative to the middle of its range.
+        slices: How exact cross products are; two are enough for steps that are repeated.
+    """
+    shift = _middle(outcome) if design.constant and center else 0.0
+    roots = None if weights is None else np.sqrt(weights)
+    own = 1 if design.constant else 0
+    width = len(design.estimated)
+
+    def block(start: int, stop: int) -> FloatArray:
+        rows = slice(start, stop)
+        found = np.empty((stop - start, own + width + 1), order="F")
+        found[:, :own] = 1.0
+        found[:, own : own + width] = design.block(rows)
+        found[:, -1] = outcome[rows] - shift
+        return found if roots is None else found * roots[rows, None]
+
+    largest, whole = _profile(design, outcome - shift)
+    if roots is not None:
+        largest, whole = largest * max(float(roots.max()), 5e-324), np.zeros_like(whole)
+    gram = exact_gram(block, design.size, powers_of(largest, whole, slices))
+    return _solved(gram, design, shift)
+
+
+def _middle(values: FloatArray) -> float:
+    low, high = float(values.min()), float(values.max())
+    middle = float(np.floor((low + high) / 2.0))
+    return middle if low * high > 0.0 and abs(middle) > high - low else 0.0
+
+
+def _profile(design: ModelDesign, outcome: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Largest absolute value of each column, and whether it has whole numbers only."""
+    columns = [(1.0, True)] if design.constant else []
+    columns += [*design.sizes, sizes_of(outcome)]
+    largest, whole = zip(*columns, strict=True)
+    return np.array(largest), np.array(whole)
+
+
+def _solved(gram: Gram, design: ModelDesign, shift: float) -> LeastSquaresSolution:
+    own = 1 if design.constant else 0
+    whole: Any = gram.whole
+    weight = int(whole[0, 0]) if own else 1
+    # Around the means, still exact: every entry times the sum of weights.
+    central = whole * weight - np.outer(whole[0], whole[0]) if own else whole
+    central, powers = central[own:, own:], gram.powers[own:]
+    squares = _divided(central, powers, weight)
+    size = len(powers) - 1
+    norms = np.sqrt(np.diag(squares))
+    norms[norms == 0.0] = 1.0
+    ratios = squares / np.outer(norms, norms)
+    kept, lower = _decomposed(ratios[:size, :size])
+    upper = _lower_inverse(lower).T / norms[kept, None]
+    inverse = product(upper, upper.T)
+    inner, right = central[np.ix_(kept, kept)], central[kept, size]
+    slopes, residual = _refined(
+        inner, right, int(central[size, size]), powers, kept, inverse, weight
+    )
+    means = np.zeros(len(kept))
+    mean, constant, total_weight = 0.0, None, 0.0
+    if own:
+        total_weight = gram.number(0, 0)
+        exact = [
+            Fraction(int(whole[0, 1 + i]), weight) * _two(int(powers[i] - gram.powers[0]))
+            for i in (*kept, size)
+        ]
+        shifts = [*design.shifts[kept], shift]
+        middles = [part + Fraction(float(off)) for part, off in zip(exact, shifts, strict=True)]
+        means = np.array([float(part) for part in middles[:-1]])
+        mean = float(middles[-1])
+        constant = float(
+            middles[-1]
+            - sum(Fraction(b) * m for b, m in zip(slopes.tolist(), middles[:-1], strict=True))
+        )
+    return LeastSquaresSolution(
+        kept=kept,
+        slopes=slopes,
+        constant=constant,
+        means=means,
+        mean=mean,
+        inverse=inverse,
+        root=upper,
+        weight=total_weight,
+        total=float(squares[size, size]),
+        residual=residual,
+    )
+
+
+def _two(power: int) -> Fraction:
+    return Fraction(2) ** power
+
+
+def _divided(whole: Any, powers: IntArray, weight: int) -> FloatArray:
+    """Entries as floats: divided by the sum of weights, times the powers of their columns."""
+    size = len(powers)
+    found = np.empty((size, size))
+    for i in range(size):
+        for j in range(i + 1):
+            ratio = scaled(int(whole[i, j]) * 2**64 // weight, int(powers[i] + powers[j]) - 64)
+            found[i, j] = found[j, i] = ratio
+    return found
+
+
+def _decomposed(matrix: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Cholesky factor of the columns that are new, taken in order; and which these are."""
+    work = matrix.copy()
+    kept: list[int] = []
+    factors = np.zeros_like(work)
+    for j in range(len(work)):
+        if work[j, j] < _NEW:
+            continue
+        factors[j:, len(kept)] = work[j:, j] / np.sqrt(work[j, j])
+        column = factors[j:, len(kept)]
+        work[j:, j:] -= np.outer(column, column)
+        kept.append(j)
+    places = np.array(kept, dtype=np.int64)
+    return places, factors[places][:, : len(kept)]
+
+
+def _lower_inverse(lower: FloatArray) -> FloatArray:
+    """Inverse of a lower triangular matrix."""
+    found = np.eye(len(lower))
+    for j in range(len(lower)):
+        if j:
+            found[j] -= (lower[j, :j, None] * found[:j]).sum(axis=0)
+        found[j] /= lower[j, j]
+    return found
+
+
+def symmetric_inverse(matrix: FloatArray) -> FloatArray | None:
+    """Inverse of a positive definite matrix; None if it is not."""
+    norms = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    if not np.all(norms > 0.0):
+        return None
+    kept, lower = _decomposed(matrix / np.outer(norms, norms))
+    if len(kept) < len(matrix):
+        return None
+    upper = _lower_inverse(lower).T / norms[:, None]
+    return product(upper, upper.T)
+
+
+def _refined(
+    inner: Any,
+    right: Any,
+    square: int,
+    powers: IntArray,
+    kept: IntArray,
+    inverse: FloatArray,
+    weight: int,
+) -> tuple[FloatArray, float]:
+    """Coefficients and the residual sum of squares, corrected by exact remainders."""
+    own, last = powers[kept], int(powers[-1])
+    slopes = np.zeros(len(kept))
+    for _ in range(_REFINEMENTS):
+        scaled_slopes, bits = _fixed_point(slopes, own - last)
+        rest = right * 2**bits - inner.dot(scaled_slopes)
+        gaps = [
+            scaled(int(part) * 2**64 // weight, int(power) + last - bits - 64)
+            for part, power in zip(rest, own, strict=True)
+        ]
+        slopes = slopes + product(inverse, np.array(gaps).reshape(-1, 1))[:, 0]
+    scaled_slopes, bits = _fixed_point(slopes, own - last)
+    left = square * 4**bits - 2 * 2**bits * int(np.dot(right, scaled_slopes))
+    left += int(np.dot(scaled_slopes, inner.dot(scaled_slopes)))
+    residual = scaled(max(left, 0) * 2**64 // weight, 2 * last - 2 * bits - 64)
+    return slopes, residual
+
+
+def _fixed_point(slopes: FloatArray, powers: IntArray) -> tuple[Any, int]:
+    """Slopes times powers of two, as whole numbers with a common number of bits."""
+    parts = [Fraction(b) * _two(int(p)) for b, p in zip(slopes.tolist(), powers, strict=True)]
+    bits = max((part.denominator.bit_length() - 1 for part in parts), default=0)
+    whole = np.array([int(part * 2**bits) for part in parts], dtype=object)
+    return whole, bits

@@ -1,0 +1,280 @@
+"""The estimation sample: rows without missing values, as arrays. CONFIDENTIAL.
+
+In: any frame narwhals knows, the names of outcome, variables, weights, entities and clusters.
+Out: `Sample` with one array per variable and what was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import OutputCheckError
+from discreet_fire.statistics.records import take
+
+__all__ = ["Roles", "Sample", "Weight", "sample_of"]
+
+Weight = Literal["aweight", "fweight", "pweight"]
+_EXACT = 2.0**53
+#: Larger numbers are refused, since their squares could leave the range of floats.
+_FARTHEST = 1e100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """Which columns play which part.
+
+    Args:
+        outcome: The dependent variable.
+        numbers: Variables taken as numbers.
+        groups: Variables taken as levels.
+        entity: Column that names the person or firm a row belongs to.
+        weights: Column of weights.
+        kind: Kind of weights.
+        cluster: Column of clusters.
+    """
+
+    outcome: str
+    numbers: Sequence[str]
+    groups: Sequence[str]
+    entity: str | None = None
+    weights: str | None = None
+    kind: Weight = "aweight"
+    cluster: str | None = None
+
+    @property
+    def needed(self) -> list[str]:
+        """All columns, each once."""
+        more = [name for name in (self.weights, self.cluster, self.entity) if name is not None]
+        return list(dict.fromkeys([self.outcome, *self.numbers, *self.groups, *more]))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Sample:
+    """Rows that enter the estimation. CONFIDENTIAL.
+
+    Args:
+        outcome: The dependent variable.
+        numbers: Variables taken as numbers.
+        groups: Variables taken as levels, as codes from 0.
+        levels: The levels behind the codes, sorted.
+        entities: Number of the entity of each row, from 0; None if every row is a case.
+        weights: Weights, or None.
+        clusters: Number of the cluster of each row, or None.
+        left_out: Cases of which at least one row was left out.
+        traces: A digest of the entity of each row, or of all its values.
+        traced: The columns that the traces are made of.
+    """
+
+    outcome: FloatArray
+    numbers: Mapping[str, FloatArray]
+    groups: Mapping[str, IntArray]
+    levels: Mapping[str, tuple[Any, ...]]
+    entities: IntArray | None
+    weights: FloatArray | None
+    clusters: IntArray | None
+    left_out: int
+    traces: npt.NDArray[np.uint64]
+    traced: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    @property
+    def cases(self) -> int:
+        """Entities, or rows if every row is a case."""
+        return len(self) if self.entities is None else int(self.entities.max(initial=-1)) + 1
+
+    def only(self, rows: npt.NDArray[np.bool_]) -> Sample:
+        """A part of the sample; levels that do not occur in it are gone."""
+        found: dict[str, tuple[IntArray, tuple[Any, ...]]] = {}
+        for name, codes in self.groups.items():
+            places, part = np.unique(codes[rows], return_inverse=True)
+            levels = tuple(self.levels[name][place] for place in places)
+            found[name] = part.astype(np.int64), levels
+        return Sample(
+            outcome=self.outcome[rows],
+            numbers={name: values[rows] for name, values in self.numbers.items()},
+            groups={name: codes for name, (codes, _) in found.items()},
+            levels={name: levels for name, (_, levels) in found.items()},
+            entities=None if self.entities is None else _renumbered(self.entities[rows]),
+            weights=None if self.weights is None else self.weights[rows],
+            clusters=None if self.clusters is None else _renumbered(self.clusters[rows]),
+            left_out=self.left_out,
+            traces=self.traces[rows],
+            traced=self.traced,
+        )
+
+    @cached_property
+    def rows_of_cases(self) -> IntArray:
+        """How many rows each entity has."""
+        assert self.entities is not None
+        return np.bincount(self.entities)
+
+    def cases_where(self, rows: npt.NDArray[np.bool_]) -> int:
+        """Cases with at least one of these rows."""
+        if self.entities is None:
+            return int(rows.sum())
+        return len(np.unique(self.entities[rows]))
+
+
+def sample_of(frame: Any, roles: Roles, where: str | None = None) -> Sample:
+    """Take the columns out of a frame, without rows that have a missing value.
+
+    Args:
+        frame: Frame of any kind that narwhals knows.
+        roles: Which columns play which part.
+        where: Filter of rows.
+    """
+    records = take(frame, roles.needed, where=where, entity=roles.entity)
+    data = records.data
+    columns: dict[str, pl.Series] = {
+        name: _numbers(data[name]) for name in _unique(roles.outcome, *roles.numbers)
+    }
+    weights = _weights(data[roles.weights], roles.kind) if roles.weights else None
+    groups = {name: _no_nan(data[name]) for name in roles.groups}
+    filled = [series.is_not_null() for series in [*columns.values(), *groups.values()]]
+    if weights is not None:
+        filled.append(weights.is_not_null() & (weights != 0).fill_null(False))
+    if roles.cluster:
+        filled.append(_no_nan(data[roles.cluster]).is_not_null())
+    used = np.ones(data.height, dtype=bool)
+    for part in filled:
+        used &= part.to_numpy()
+    if not used.any():
+        raise OutputCheckError("no observations", code="no-observations", where=roles.outcome)
+    entities = _codes(records.named_entities()) if roles.entity else None
+    keep = pl.Series(used)
+    traced = (roles.entity,) if roles.entity else tuple(sorted(roles.needed))
+    coded = {name: _levels(series.filter(keep)) for name, series in groups.items()}
+    return Sample(
+        outcome=columns[roles.outcome].filter(keep).to_numpy(),
+        numbers={name: columns[name].filter(keep).to_numpy() for name in roles.numbers},
+        groups={name: codes for name, (codes, _) in coded.items()},
+        levels={name: levels for name, (_, levels) in coded.items()},
+        entities=None if entities is None else _renumbered(entities[used]),
+        weights=None if weights is None else weights.filter(keep).to_numpy(),
+        clusters=_codes(data[roles.cluster].filter(keep)) if roles.cluster else None,
+        left_out=int((~used).sum()) if entities is None else len(np.unique(entities[~used])),
+        traces=data.select(traced).filter(keep).hash_rows(seed=1).to_numpy(),
+        traced=traced,
+    )
+
+
+def _unique(*names: str) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _no_nan(series: pl.Series) -> pl.Series:
+    return series.fill_nan(None) if series.dtype.is_float() else series
+
+
+def _numbers(series: pl.Series) -> pl.Series:
+    """Numbers as floats; NaN is missing. Text, dates and what floats cannot hold are refused."""
+    kind = series.dtype
+    if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
+        raise OutputCheckError(
+            f"numbers are needed, but the column has type {kind}",
+            code="column-type",
+            where=series.name,
+            hint=f"write i.{series.name} to take its values as levels",
+        )
+    if kind.is_integer() and series.len() and _largest(series) > _EXACT:
+        raise OutputCheckError(
+            "whole numbers are too large", code="column-values", where=series.name
+        )
+    numbers = series.cast(pl.Float64).fill_nan(None)
+    if numbers.is_infinite().any():
+        raise OutputCheckError("there are infinite values", code="column-values", where=series.name)
+    if _largest(numbers) > _FARTHEST:
+        raise OutputCheckError("the values are too large", code="column-values", where=series.name)
+    return numbers
+
+
+def _largest(series: pl.Series) -> float:
+    low, high = series.min(), series.max()
+    return max(abs(float(value)) for value in (low or 0, high or 0))  # type: ignore[arg-type]
+
+
+def _weights(series: pl.Series, kind: Weight) -> pl.Series:
+    weights = _numbers(series)
+    if (weights < 0).any():
+        raise OutputCheckError("there are negative weights", code="weights", where=series.name)
+    if kind == "fweight" and (weights != weights.round()).any():
+        raise OutputCheckError(
+            "frequency weights are whole numbers", code="weights", where=series.name
+        )
+    return weights
+
+
+def _levels(series: pl.Series) -> tuple[IntArray, tuple[Any, ...]]:
+    """Codes from 0 in the order of the levels."""
+    kind = series.dtype
+    if kind.is_float() or kind == pl.Boolean or kind.is_decimal():
+        whole = series.cast(pl.Float64)
+        if ((whole != whole.round()) | whole.is_infinite()).any():
+            raise OutputCheckError(
+                "factor variables may not contain values that are not whole numbers",
+                code="factor-values",
+                where=series.name,
+                hint=f"write c.{series.name} to take them as numbers",
+            )
+        series = whole.cast(pl.Int64)
+    elif kind in (pl.Categorical, pl.Enum):
+        series = series.cast(pl.String)
+    elif kind in (pl.UInt64, pl.Int128):
+        if len(series) and _largest(series) > _EXACT:
+            what = "whole numbers are too large"
+            raise OutputCheckError(what, code="column-values", where=series.name)
+        series = series.cast(pl.Int64)
+    elif not (kind.is_integer() or kind == pl.String):
+        what = f"type {kind} cannot be a factor variable"
+        raise OutputCheckError(what, code="column-type", where=series.name)
+    if series.dtype != pl.String and (series < 0).any():
+        raise OutputCheckError(
+            "factor variables may not contain negative values",
+            code="factor-values",
+            where=series.name,
+        )
+    levels = series.unique().sort()
+    return _ranks(series, levels), tuple(levels.to_list())
+
+
+def _ranks(series: pl.Series, levels: pl.Series) -> IntArray:
+    """Place of each value among the sorted levels."""
+    if levels.dtype == pl.String:
+        coded = series.cast(pl.Enum(levels)).to_physical()
+        return coded.cast(pl.Int64).to_numpy()
+    return np.searchsorted(levels.to_numpy(), series.to_numpy()).astype(np.int64)
+
+
+def _codes(series: pl.Series) -> IntArray:
+    """Any values as numbers from 0."""
+    known = _no_nan(series)
+    if known.dtype == pl.Object:
+        what = "values of this kind cannot be told apart"
+        raise OutputCheckError(what, code="column-type", where=series.name)
+    if known.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
+        known = known.cast(pl.String)
+    if known.dtype.is_signed_integer() and not known.null_count():
+        return _renumbered(known.cast(pl.Int64).to_numpy())
+    return _renumbered(known.rank("dense").cast(pl.Int64).to_numpy())
+
+
+def _renumbered(codes: IntArray) -> IntArray:
+    if not len(codes):
+        return codes
+    low, high = int(codes.min()), int(codes.max())
+    if high - low <= 4 * len(codes):
+        # Numbers that lie close together need no sorting.
+        places = np.cumsum(np.bincount(codes - low) > 0) - 1
+        return np.asarray(places[codes - low], dtype=np.int64)
+    _, renumbered = np.unique(codes, return_inverse=True)
+    return renumbered.astype(np.int64)

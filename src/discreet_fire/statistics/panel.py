@@ -1,0 +1,335 @@
+"""`xtsum` and `xtdescribe`: variation between entities and over time, and who is there when.
+
+In: a frame of records of entities over time (confidential), rules. Out: `SafeResult`s. The
+deviations overall, between and within belong together: what one of them would give away of
+another is withheld with it. Identifiers are never shown; patterns of few entities are put
+together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import OutputCheckError
+from discreet_fire.statistics.disclosure_rules import (
+    Facts,
+    Found,
+    broken,
+    checks_of,
+    concentrated,
+    free_statistics,
+    leading,
+)
+from discreet_fire.statistics.group_codes import cases_of
+from discreet_fire.statistics.group_statistics import percentile
+from discreet_fire.statistics.group_suppression import is_lonely
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.layout import abbreviated, closed, count_text, fixed, general, rounded
+from discreet_fire.statistics.limits import SafeLimits, limits_of
+from discreet_fire.statistics.records import RecordGroups, group, names_of, take
+from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
+from discreet_fire.statistics.sums import exact_sum
+
+__all__ = ["xtdescribe", "xtsum"]
+
+_RULES = ("minimum", "dominance", "same", "alike", "equations", "within")
+
+
+def xtsum(
+    frame: Any,
+    names: str | Sequence[str],
+    *,
+    entity: str,
+    limits: SafeLimits | None = None,
+    where: str | None = None,
+) -> SafeResult:
+    """Mean, and standard deviations overall, between entities and within them.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        names: The variables.
+        entity: Column of whom a record is about.
+        limits: The rules.
+        where: Only these records.
+
+    >>> ids = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
+    >>> frame = pl.DataFrame({"id": ids, "x": [1.0, 3, 2, 5, 4, 5, 6, 8, 3, 7, 5, 6]})
+    >>> print(xtsum(frame, "x", entity="id"))
+    Variable         |      Mean   Std. dev.       Min        Max |    Observations
+    -----------------+--------------------------------------------+----------------
+    x        overall |  4.583333    2.065224          .          . |     N =        12
+             between |              1.715129          .          . |     n =         6
+             within  |              1.261312          .          . | T-bar =         2
+    . withheld for confidentiality
+    """
+    limits = limits_of(limits)
+    listed = names_of(names, "xtsum")
+    records = take(frame, listed, where=where, entity=entity)
+    entities = records.entities()
+    assert entities is not None
+    lines = [
+        "Variable         |      Mean   Std. dev.       Min        Max |    Observations",
+        "-" * 17 + "+" + "-" * 44 + "+" + "-" * 16,
+    ]
+    rows: list[dict[str, Any]] = []
+    found: list[Found] = []
+    checks: list[Check] = []
+    for name in listed:
+        parts = _Parts.of(records.numbers(name), entities)
+        numbers, rules, constant = parts.shown(limits)
+        found += [Found(rule, name) for rule in rules]
+        lines += _lines(name, numbers)
+        rows.append({"variable": name, **numbers})
+        if constant:
+            why = "the variable never changes within an entity"
+            checks += [Check(rule="constant", verdict=CheckVerdict.review, reason=why, where=name)]
+    floats = [key for key in rows[0] if key != "variable"]
+    stored = {"N": "N", "n": "n", "Tbar": "T", "mean": "mean", "sd": "sd"}
+    stored |= {"sd_b": "sd_between", "sd_w": "sd_within"}
+    last = rows[-1]
+    return SafeResult(
+        command=f"xtsum {' '.join(listed)}",
+        shown=closed(lines, True, limits.language),
+        frame=pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64)),
+        stored={to: last[of] for to, of in stored.items() if last[of] is not None},
+        checks=[*checks_of(found, _RULES), *checks],
+        evidence=OutputEvidence(found=found),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class _Parts:
+    """A variable, its means by entity, its deviations from them (confidential)."""
+
+    overall: GroupedValues
+    between: GroupedValues
+    deviations: FloatArray
+    changing: int
+    spread: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray, entities: IntArray) -> _Parts:
+        used = ~np.isnan(values)
+        order = np.lexsort((values[used], entities[used]))
+        kept, who = values[used][order], entities[used][order]
+        overall = GroupedValues.of(kept, None, 1, who)
+        if not kept.size:
+            none = np.zeros(0)
+            return cls(overall=overall, between=overall, deviations=none, changing=0, spread=none)
+        start = np.flatnonzero(np.concatenate([[True], who[1:] != who[:-1]]))
+        size = np.diff(np.append(start, kept.size))
+        means = np.add.reduceat(kept, start) / size
+        ends = np.append(start, kept.size)[1:] - 1
+        same = kept[start] == kept[ends]
+        means = np.where(same, kept[start], means)
+        deviations = kept - np.repeat(means, size)
+        return cls(
+            overall=overall,
+            between=GroupedValues.of(means, None, 1),
+            deviations=deviations,
+            changing=int((~same).sum()),
+            spread=np.sort(np.add.reduceat(deviations**2, start)),
+        )
+
+    def shown(self, limits: SafeLimits) -> tuple[dict[str, float | None], list[str], bool]:
+        """The numbers that may be shown, the broken rules, whether nothing varies within."""
+        keys = ("mean", "sd", "sd_between", "sd_within", "N", "n", "T")
+        numbers: dict[str, float | None] = dict.fromkeys(keys)
+        facts, means = self.overall.whole, self.between.whole
+        rules = set(broken(facts, limits) | broken(means, limits))
+        if not facts.n:
+            return numbers | {"N": 0.0, "n": 0.0}, [], False
+        if "minimum" not in rules:
+            numbers |= {"N": float(facts.n), "n": float(facts.cases)}
+            numbers["T"] = rounded(facts.n / facts.cases, limits.digits)
+        found = leading(rules)
+        if rules:
+            return numbers, found, False
+        values = self._values(facts, means)
+        free = free_statistics(facts.cases, limits)
+        within = self._within_safe(limits)
+        lonely = is_lonely(means, lambda: self.between, limits)
+        lonely = lonely or is_lonely(facts, lambda: self.overall, limits)
+        # Of deviations overall, between and within, two give the third away.
+        told = [["sd_between"], ["sd"]] if not lonely else [[], []]
+        names = ["mean", *told[0], *([*told[1], "sd_within"] if within else [])]
+        wanted = names[:free]
+        if "sd" in wanted and "sd_within" not in wanted:
+            wanted.remove("sd")
+        for name in wanted:
+            numbers[name] = rounded(values[name], limits.digits)
+        found += [] if within else ["within"]
+        found += ["leverage"] if lonely else []
+        found += ["equations"] if len(wanted) < len(names) else []
+        return numbers, found, self.changing == 0
+
+    def _values(self, facts: Facts, means: Facts) -> dict[str, float]:
+        squares = exact_sum(self.deviations**2)
+        return {
+            "mean": facts.mean,
+            "sd": math.sqrt(facts.squares / (facts.n - 1)),
+            "sd_between": math.sqrt(means.squares / (means.n - 1)),
+            "sd_within": math.sqrt(squares / (facts.n - 1)),
+        }
+
+    def _within_safe(self, limits: SafeLimits) -> bool:
+        """Whether enough entities change, and none changes much more than all others."""
+        if self.changing == 0:
+            return True
+        if self.changing < limits.minimum:
+            return False
+        second, first = self.spread[-2:].tolist()
+        return not concentrated(first, second, float(self.spread.sum()), limits)
+
+
+def _lines(name: str, numbers: dict[str, float | None]) -> list[str]:
+    mean, sd = general(numbers["mean"]), general(numbers["sd"])
+    between, within = general(numbers["sd_between"]), general(numbers["sd_within"])
+    sizes = count_text(numbers["N"]), count_text(numbers["n"]), general(numbers["T"])
+    ends = f"{'.':>11}{'.':>11}"
+    return [
+        f"{abbreviated(name, 8):<8} overall |{mean:>10}{sd:>12}{ends} |     N ={sizes[0]:>10}",
+        f"         between |{'':>10}{between:>12}{ends} |     n ={sizes[1]:>10}",
+        f"         within  |{'':>10}{within:>12}{ends} | T-bar ={sizes[2]:>10}",
+    ]
+
+
+_SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def xtdescribe(
+    frame: Any,
+    *,
+    entity: str,
+    time: str,
+    patterns: int = 9,
+    limits: SafeLimits | None = None,
+    where: str | None = None,
+) -> SafeResult:
+    """Participation patterns of entities.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        entity: Column of whom a record is about.
+        time: Column of the time of a record.
+        patterns: How many patterns are listed at most.
+        limits: The rules.
+        where: Only these records.
+
+    >>> frame = pl.DataFrame({"id": [1, 1, 2, 2, 3, 3, 4, 5, 6], "t": [1, 2] * 3 + [1] * 3})
+    >>> print(xtdescribe(frame, entity="id", time="t"))
+          id:  withheld                                      n =          6
+           t:  1, 2                                          T =          2
+    Distribution of T_i:   min      5%     25%     50%     75%     95%     max
+                             .       .       .     1.5       .       .       .
+         Freq.  Percent    Cum. |  Pattern
+     ---------------------------+----------
+             3    50.00   50.00 |  1.
+             3    50.00  100.00 |  11
+     ---------------------------+----------
+             6   100.00         |  XX
+    . withheld for confidentiality
+    """
+    limits = limits_of(limits)
+    records = take(frame, [time], where=where, entity=entity)
+    entities = records.entities()
+    assert entities is not None
+    times = group(records, time, limits, together=False)
+    used = times.codes >= 0
+    unique, who = np.unique(entities[used], return_inverse=True)
+    found = [Found("minimum", entity)] * (0 < unique.size < limits.minimum)
+    if found or not unique.size:
+        return _nothing(found, limits)
+    kept = _common_times(times, entities, limits)
+    found += [Found("minimum", time)] * (len(kept) < len(times))
+    there = np.zeros((unique.size, len(times)), dtype=np.bool_)
+    there[who, times.codes[used]] = True
+    listed, other = _patterns(there[:, kept], patterns, limits)
+    found += [Found("patterns", time)] * (other > 0)
+    lines = _head(entity, time, times, kept, unique.size)
+    lines += _distribution(there.sum(axis=1), limits)
+    rows = [*listed, *([("(other patterns)", other)] if other else [])]
+    lines += _pattern_lines(rows, unique.size, len(kept))
+    return SafeResult(
+        command="xtdescribe",
+        shown=closed(lines, True, limits.language),
+        frame=pl.DataFrame(rows, schema={"pattern": pl.String, "n": pl.Int64}, orient="row"),
+        stored={"N": float(unique.size)},
+        checks=[*times.checks, *checks_of(found, ["minimum"])],
+    )
+
+
+def _nothing(found: list[Found], limits: SafeLimits) -> SafeResult:
+    return SafeResult(
+        command="xtdescribe",
+        shown=closed(["." if found else "no observations"], bool(found), limits.language),
+        checks=checks_of(found, ["minimum"]),
+    )
+
+
+def _common_times(times: RecordGroups, entities: IntArray, limits: SafeLimits) -> list[int]:
+    """Times at which there are enough entities."""
+    cases = cases_of(times.codes, len(times), entities)
+    return [at for at, size in enumerate(cases.tolist()) if size >= limits.minimum]
+
+
+def _patterns(
+    there: np.ndarray, most: int, limits: SafeLimits
+) -> tuple[list[tuple[str, int]], int]:
+    """The commonest patterns, and how many entities have another."""
+    if most < 1:
+        raise OutputCheckError("at least one pattern is listed", code="xtdescribe")
+    texts = ["".join("1" if x else "." for x in row) for row in there.tolist()]
+    seen, count = np.unique(np.array(texts, dtype=str), return_counts=True)
+    order = sorted(zip(seen.tolist(), count.tolist(), strict=True), key=lambda x: (-x[1], x[0]))
+    listed = [(text, size) for text, size in order if size >= limits.minimum][:most]
+    left = len(order) - len(listed)
+    other = len(texts) - sum(size for _, size in listed)
+    # What is left together must not be few either, nor a single small pattern.
+    while listed and other and (left < 2 or other < limits.minimum + left - 1):
+        other += listed.pop()[1]
+        left += 1
+    return listed, other
+
+
+def _head(entity: str, time: str, times: RecordGroups, kept: list[int], n: int) -> list[str]:
+    labels = [times.labels[at] for at in kept]
+    span = labels if len(labels) <= 3 else [*labels[:2], "...", labels[-1]]
+    return [
+        f"{entity:>8}:  {'withheld':<45} n = {n:>10,}",
+        f"{time:>8}:  {', '.join(span):<45} T = {len(kept):>10,}",
+    ]
+
+
+def _distribution(sizes: IntArray, limits: SafeLimits) -> list[str]:
+    """Percentiles of the number of times per entity; never the smallest and the largest."""
+    values = np.sort(sizes.astype(np.float64))
+    texts = ["."]
+    for share in _SHARES:
+        deep = round(values.size * min(share, 1 - share), 9) >= limits.percentile_cases
+        texts.append(general(percentile(values, share)) if deep else ".")
+    heads = ["min", "5%", "25%", "50%", "75%", "95%", "max"]
+    return [
+        "Distribution of T_i:" + "".join(f"{head:>{6 if head == 'min' else 8}}" for head in heads),
+        " " * 20 + "".join(f"{x:>{8 if at else 6}}" for at, x in enumerate([*texts, "."])),
+    ]
+
+
+def _pattern_lines(rows: list[tuple[str, int]], n: int, times: int) -> list[str]:
+    rule = " " + "-" * 27 + "+" + "-" * max(10, times + 3)
+    lines = ["     Freq.  Percent    Cum. |  Pattern", rule]
+    reached = 0
+    for text, size in rows:
+        reached += size
+        lines.append(
+            f"{count_text(float(size)):>10}{fixed(100 * size / n):>9}"
+            f"{fixed(100 * reached / n):>8} |  {text}"
+        )
+    return [*lines, rule, f"{count_text(float(n)):>10}{'100.00':>9}{'':>8} |  {'X' * times}"]

@@ -1,0 +1,477 @@
+"""The columns a safe command needs, in memory, and the groups that variables make. CONFIDENTIAL.
+
+In: any frame narwhals reads, names of columns, a filter, grouping variables. Out: the records
+that pass, as numpy columns: numbers with NaN where missing, whole codes of entities, weights; a
+whole code of the group for each record, and the values behind the codes in the order of Stata.
+Nothing is dropped silently: what a column cannot be used for is an error, and a variable with
+nearly as many values as there are records is refused as a grouping variable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import DiscreetError, OutputCheckError
+from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
+from discreet.tabulation.filters import filter_failed, parse_filter
+from discreet_fire.statistics.group_codes import cases_of, coded, count_of, numbered_texts
+from discreet_fire.statistics.layout import number_text
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.parallel import SMALL
+from discreet_fire.statistics.results import Check, CheckVerdict
+from discreet_fire.statistics.sums import ends_of
+
+if TYPE_CHECKING:
+    from discreet_fire.statistics.large.contributions import EntityNumbers
+
+__all__ = ["MicrodataRecords", "RecordGroups", "crossed", "group", "names_of", "take"]
+
+
+#: Kinds of columns, besides numbers and categories, that can say whom a record is about.
+_NAMES = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
+#: Numbers beyond this have no place in microdata; Stata's own end at 1e307.
+_LARGEST = 1e140
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class MicrodataRecords:
+    """Records of one command (confidential).
+
+    Args:
+        data: The columns that are needed, of the records that pass.
+        before: How many records there were before the filter.
+        entity: Column of whom a record is about; None if each record is another.
+        weight: Column of weights.
+        times: How many records each one stands for; None if each is one.
+    """
+
+    data: pl.DataFrame
+    before: int
+    entity: str | None = None
+    weight: str | None = None
+    times: IntArray | None = None
+
+    def __len__(self) -> int:
+        return self.data.height if self.times is None else int(self.times.sum())
+
+    def weighted(self) -> MicrodataRecords:
+        """Without records that have no weight, or weight 0: they count for nothing."""
+        weights = self.weights()
+        if weights is None or self.all_weigh:
+            return self
+        return replace(self, data=self.data.filter(pl.Series(~np.isnan(weights))))
+
+    def condensed(self) -> MicrodataRecords:
+        """Records that are alike as one, with how often there is such a record."""
+        if self.weight is not None or not self.data.width:
+            return self
+        if self.entity is not None and self.data.height > SMALL:
+            return self  # hardly any two are alike
+        alike = self.data.group_by(self.data.columns).agg(pl.len().alias("\0times"))
+        times = alike.drop_in_place("\0times").cast(pl.Int64).to_numpy()
+        return replace(self, data=alike, times=times)
+
+    def numbers(self, name: str) -> FloatArray:
+        """A column as numbers, NaN where missing."""
+        return self.numbers_with_ends(name)[0]
+
+    def numbers_with_ends(self, name: str) -> tuple[FloatArray, tuple[float, float]]:
+        """A column as numbers, and the smallest and the largest; NaN if one is missing."""
+        column = self.data.get_column(name)
+        if column.dtype == pl.Boolean:
+            column = column.cast(pl.UInt8)
+        if not (column.dtype.is_numeric() or column.dtype == pl.Null):
+            raise OutputCheckError(
+                "the variable does not hold numbers",
+                code="not-numeric",
+                where=name,
+                hint="use tabulate for texts and categories",
+            )
+        values = column.cast(pl.Float64)
+        if values.null_count():
+            values = values.fill_null(float("nan"))
+        numbers = values.rechunk().to_numpy()
+        ends = ends_of(numbers) if numbers.size else (0.0, 0.0)
+        if _too_large(numbers, ends):
+            what = "the variable holds infinite or huge values"
+            raise OutputCheckError(what, code="value", where=name)
+        return numbers, ends
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column cannot be used as numbers."""
+        kind = self.data.schema[name]
+        return not (kind.is_numeric() or kind in (pl.Boolean, pl.Null))
+
+    def entities(self) -> IntArray | None:
+        """For each record, whom it is about, as whole numbers; None if each is another."""
+        if self.entity is None:
+            return None
+        return self._who
+
+    def named_entities(self) -> pl.Series:
+        """The column of entities: none is missing, and they are numbers, texts or dates."""
+        assert self.entity is not None
+        column = self.data.get_column(self.entity)
+        kind = column.dtype
+        if not (kind.is_numeric() or kind in _NAMES or isinstance(kind, pl.Categorical | pl.Enum)):
+            raise OutputCheckError(
+                "records cannot be counted by values of this kind",
+                code="entity",
+                where=self.entity,
+                hint="an entity is a number, a text or a date",
+            )
+        if column.null_count() or (kind.is_float() and column.is_nan().any()):
+            raise OutputCheckError(
+                "the entity of some records is missing",
+                code="entity",
+                where=self.entity,
+                hint="nobody can be counted without it; leave such records out first",
+            )
+        return column
+
+    @cached_property
+    def _who(self) -> IntArray:
+        column = self.named_entities()
+        if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128):
+            return column.cast(pl.Int64).to_numpy()
+        return numbered_texts(column.cast(pl.String))[0]
+
+    @cached_property
+    def _numbering(self) -> EntityNumbers:
+        from discreet_fire.statistics.large.contributions import EntityNumbers
+
+        return EntityNumbers.of(self._who)
+
+    @property
+    def everyone(self) -> int:
+        """How many cases there are."""
+        if self.entity is None:
+            return len(self)
+        if self.data.height > SMALL:
+            return self._numbering.there
+        return self.data.get_column(self.entity).n_unique()
+
+    def numbering(self) -> EntityNumbers:
+        """The entities, numbered."""
+        return self._numbering
+
+    def cases(self, codes: IntArray, groups: int) -> IntArray:
+        """How many cases there are per group, with the group of each record or -1."""
+        if self.entity is None or self.data.height <= SMALL:
+            return cases_of(codes, groups, self.entities(), self.times)
+        return cases_of(codes, groups, self._who, numbering=self._numbering)
+
+    def union_cases(
+        self, codes: IntArray, unions: Sequence[tuple[IntArray, int]]
+    ) -> list[IntArray]:
+        """How many entities there are in unions of groups.
+
+        Args:
+            codes: The group of each record, -1 for none.
+            unions: Several times the union each group is in, with -1 at the end, and how
+                many unions there are.
+        """
+        if self.data.height <= SMALL:
+            return [cases_of(union[codes], many, self._who) for union, many in unions]
+        return [self._numbering.cases(_in_union(codes, union), many) for union, many in unions]
+
+    def weights(self) -> FloatArray | None:
+        """The weights; records without one, or with weight 0, get NaN and are not used."""
+        return None if self.weight is None else self._weights[0]
+
+    @property
+    def all_weigh(self) -> bool:
+        """Whether every record has a weight; without weights each counts once."""
+        return self.weight is None or self._weights[1]
+
+    @cached_property
+    def _weights(self) -> tuple[FloatArray, bool]:
+        assert self.weight is not None
+        weights, (low, _) = self.numbers_with_ends(self.weight)
+        if low > 0 or not weights.size:
+            return weights, True
+        if bool((weights < 0).any()):
+            raise OutputCheckError("a weight is negative", code="weights", where=self.weight)
+        return np.where(weights == 0, np.nan, weights), False
+
+    def __repr__(self) -> str:
+        return "<Records: confidential>"
+
+
+def _in_union(codes: IntArray, union: IntArray) -> IntArray:
+    """The union of each record, from that of its group."""
+    alone = bool((union[:-1] == np.arange(union.size - 1)).all())
+    return codes if alone else union[codes]
+
+
+def _too_large(numbers: FloatArray, ends: tuple[float, float]) -> bool:
+    """Whether squares and sums of the numbers could leave the range of numbers."""
+    low, high = ends
+    if math.isnan(low):
+        return bool((np.abs(numbers) > _LARGEST).any())
+    return max(-low, high) > _LARGEST
+
+
+def take(
+    frame: Any,
+    columns: Sequence[str],
+    *,
+    where: str | None = None,
+    entity: str | None = None,
+    weights: str | None = None,
+) -> MicrodataRecords:
+    """Read the columns of a command, of the records that pass a filter.
+
+    Args:
+        frame: Any frame narwhals reads, eager or lazy.
+        columns: Variables of the command.
+        where: Filter, as in ``"age >= 18"``.
+        entity: Column of whom a record is about.
+        weights: Column of weights.
+    """
+    extra = [name for name in (entity, weights) if name is not None]
+    names = list(dict.fromkeys([*columns, *extra]))
+    if where is None and isinstance(frame, pl.DataFrame) and set(names) <= set(frame.columns):
+        data = frame.select(names)
+        return MicrodataRecords(data=data, before=data.height, entity=entity, weight=weights)
+    opened = open_frame(frame)
+    require_columns(opened, names)
+    before = None
+    if where is not None:
+        before = _length(opened)
+        parsed = parse_filter(where)
+        schema = opened.collect_schema()
+        parsed.check(schema)
+        try:
+            opened = opened.filter(parsed.to_narwhals(schema))
+        except Exception as error:
+            raise filter_failed(error) from None
+    chosen = opened.select(*names) if names else opened
+    eager = _collected(chosen)
+    data = eager_columns(eager, names)
+    return MicrodataRecords(
+        data=data, before=len(data) if before is None else before, entity=entity, weight=weights
+    )
+
+
+def _collected(chosen: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    if isinstance(chosen, nw.DataFrame):
+        return chosen
+    try:
+        return chosen.collect(backend="polars")
+    except DiscreetError:
+        raise
+    except Exception:  # an engine's own message could quote values of records
+        raise OutputCheckError(
+            "the records cannot be read or filtered",
+            code="records",
+            hint="check the plan of the frame and the types of the columns in the filter",
+        ) from None
+
+
+def _length(opened: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> int:
+    """How many records there are."""
+    if isinstance(opened, nw.DataFrame):
+        return opened.shape[0]
+    return int(_collected(opened.select(nw.len())).item())
+
+
+def names_of(names: str | Sequence[str], what: str) -> list[str]:
+    """One or several variables as a list, each once."""
+    listed = name_list(names, what)
+    if not all(isinstance(name, str) for name in listed):
+        raise OutputCheckError("names of variables are texts", code="columns", where=what)
+    return listed
+
+
+#: A variable of so few values can group few cases; the cells are then withheld.
+_FEW = 5
+#: Whole numbers within a smaller range may be codes of categories.
+_CODES = 10
+#: The label of rare values that are put together.
+_OTHER = "(other)"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class RecordGroups:
+    """What group each record is in, along one variable (confidential).
+
+    Args:
+        name: The variable.
+        labels: Its values as texts, in order; a missing value is ".".
+        values: The values themselves.
+        codes: For each record the position of its value, -1 for records left out.
+        checks: What was found about the variable.
+        cases: How many cases there are in each group, if that was asked already.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    values: tuple[Any, ...]
+    codes: IntArray
+    checks: tuple[Check, ...] = ()
+    cases: IntArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every record is in a group."""
+        return not self.codes.size or int(self.codes.min()) >= 0
+
+    def __repr__(self) -> str:
+        return "<Groups: confidential>"
+
+
+def group(
+    records: MicrodataRecords,
+    name: str,
+    limits: SafeLimits,
+    *,
+    missing: bool = False,
+    together: bool = True,
+) -> RecordGroups:
+    """The groups along a variable.
+
+    Args:
+        records: The records.
+        name: The grouping variable.
+        limits: How many values make a person look at it.
+        missing: Whether records without a value are a group of their own.
+        together: Whether rare values that may be amounts or names are put together: the label
+            of a withheld row would else tell the largest one, or who is there. The caller
+            withholds them if not.
+    """
+    column = records.data.get_column(name)
+    if column.dtype.is_decimal() or column.dtype == pl.Int128:
+        column = column.cast(pl.Float64)
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+        if column.is_infinite().any():
+            raise OutputCheckError("the variable holds infinite values", code="value", where=name)
+    elif column.dtype == pl.Boolean:
+        column = column.cast(pl.UInt8)
+    values, codes = coded(column, name)
+    count = count_of(codes, len(values), records.times)
+    checks = _checked(int(count.sum()), column, values, name, limits)
+    labels = [number_text(value) for value in values]
+    cases = count if records.entity is None else None
+    if checks or (together and _own(column, values)):
+        cases = records.cases(codes, len(values)) if cases is None else cases
+        if (cases < limits.minimum).any():
+            labels, values, codes = _without_rare(labels, values, codes, cases, limits)
+            cases = None
+    if missing and column.null_count():
+        codes[codes < 0] = len(values)
+        labels, values, cases = [*labels, "."], [*values, None], None
+    return RecordGroups(
+        name=name,
+        labels=tuple(labels),
+        values=tuple(values),
+        codes=codes,
+        checks=tuple(checks),
+        cases=cases,
+    )
+
+
+def _checked(
+    count: int, column: pl.Series, values: Sequence[Any], name: str, limits: SafeLimits
+) -> list[Check]:
+    """Refuse measurements and identifiers; let a person look at variables of many values."""
+    fractions = column.dtype.is_float() and any(value != int(value) for value in values)
+    many = len(values) > limits.most_levels
+    if len(values) * limits.minimum > count and len(values) > _FEW:
+        raise _refused("nearly every case is a group of its own", name)
+    if fractions and many:
+        raise _refused("a measurement cannot group", name)
+    if fractions and len({np.float32(value) for value in values}) < len(values):
+        raise _refused("values of the grouping variable differ only by rounding", name)
+    what = "has fractions; is it a measurement" if fractions else "takes many values"
+    if fractions or many:
+        reason = f"the grouping variable {what}; rare values are put together"
+        return [Check(rule="grouping", verdict=CheckVerdict.review, reason=reason, where=name)]
+    return []
+
+
+def _refused(what: str, name: str) -> OutputCheckError:
+    hint = "make classes first, with whole numbers or texts as codes"
+    return OutputCheckError(what, code="group", where=name, hint=hint)
+
+
+def _own(column: pl.Series, values: Sequence[Any]) -> bool:
+    """Whether the values may be amounts or names, not codes: a rare one is somebody's own."""
+    if column.dtype in (pl.String, pl.Categorical) or column.dtype.is_temporal():
+        return len(values) > _FEW
+    if not column.dtype.is_numeric() or not len(values):
+        return False
+    return bool(len(values) > _FEW or values[-1] - values[0] >= _CODES)
+
+
+def _without_rare(
+    labels: list[str], values: list[Any], codes: IntArray, cases: IntArray, limits: SafeLimits
+) -> tuple[list[str], list[Any], IntArray]:
+    """Put values of few cases together: a rare value is itself what these cases have."""
+    order = sorted(range(len(values)), key=lambda at: (int(cases[at]), at))
+    rare = [at for at in order if cases[at] < limits.minimum]
+    left = order[len(rare) :]
+    while left and (len(rare) < 2 or int(cases[rare].sum()) < limits.minimum + len(rare) - 1):
+        rare.append(left.pop(0))
+    kept = [at for at in range(len(values)) if at not in set(rare)]
+    new = np.full(len(values) + 1, len(kept), dtype=np.int64)
+    new[kept] = np.arange(len(kept))
+    new[-1] = -1  # records in no group stay there
+    return (
+        [*(labels[at] for at in kept), _OTHER],
+        [*(values[at] for at in kept), _OTHER],
+        new[codes],
+    )
+
+
+def crossed(
+    records: MicrodataRecords, names: Sequence[str], limits: SafeLimits, *, missing: bool = False
+) -> RecordGroups:
+    """The groups along several variables together, as `by a b:` makes them.
+
+    Only combinations that occur are groups.
+    """
+    parts = [group(records, name, limits, missing=missing) for name in names]
+    if len(parts) == 1:
+        return parts[0]
+    codes = np.zeros(len(records), dtype=np.int64)
+    left_out = np.zeros(len(records), dtype=np.bool_)
+    for part in parts:
+        codes = codes * max(len(part), 1) + part.codes
+        left_out |= part.codes < 0
+    codes[left_out] = -1
+    seen, inverse = np.unique(codes[~left_out], return_inverse=True)
+    codes[~left_out] = inverse
+    places = []
+    for code in seen.tolist():
+        place = []
+        for part in reversed(parts):
+            code, at = divmod(code, len(part))
+            place.append(at)
+        places.append(tuple(reversed(place)))
+    return RecordGroups(
+        name=" ".join(names),
+        labels=tuple(
+            ", ".join(part.labels[at] for part, at in zip(parts, place, strict=True))
+            for place in places
+        ),
+        values=tuple(
+            tuple(part.values[at] for part, at in zip(parts, place, strict=True))
+            for place in places
+        ),
+        codes=codes,
+        checks=tuple(check for part in parts for check in part.checks),
+    )

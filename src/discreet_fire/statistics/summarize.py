@@ -1,0 +1,474 @@
+"""`summarize` and `tabstat`: statistics of variables, by groups.
+
+In: a frame of microdata (confidential), variables, rules. Out: `SafeResult`s: minimum and
+maximum are never shown, other statistics if they tell nothing about few cases. `describe` gives
+the same numbers to `codebook` and `table`: for each variable a `Description` – its numbers by
+group and in total that may be shown, and the rules that withheld the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import polars as pl
+
+from discreet.arrays import IntArray
+from discreet_fire.statistics.disclosure_rules import Facts, Found, checks_of, leading
+from discreet_fire.statistics.group_statistics import canonical_statistics, statistics
+from discreet_fire.statistics.group_statistics import spreads as spreads_of
+from discreet_fire.statistics.group_suppression import (
+    HiddenGroups,
+    HiddenSpreads,
+    hide_groups,
+    shared_counts,
+    spreads_to_hide,
+)
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.layout import (
+    Grid,
+    abbreviated,
+    closed,
+    column_name,
+    count_text,
+    general,
+)
+from discreet_fire.statistics.limits import SafeLimits, limits_of
+from discreet_fire.statistics.parallel import LARGE, side_by_side
+from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, crossed, names_of, take
+from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
+
+__all__ = ["RULES", "Description", "describe", "summarize", "tabstat"]
+
+#: Statistics that may be shown, and the rules that withhold the others.
+_Numbers = tuple[dict[str, float | None], set[str]]
+#: The rules that are held against every description.
+RULES = ("minimum", "dominance", "same", "alike")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Description:
+    """One variable, by groups (confidential but for `shown` and `total`).
+
+    Args:
+        name: The variable.
+        holding: Its values.
+        facts: What is behind the numbers of each group.
+        hidden: What is withheld.
+        shown: For each group, its statistics; withheld ones are None.
+        total: The same of all groups together.
+        found: Broken rules with the place.
+    """
+
+    name: str
+    holding: GroupedValues
+    facts: tuple[Facts, ...]
+    hidden: HiddenGroups
+    shown: tuple[dict[str, float | None], ...]
+    total: dict[str, float | None]
+    found: tuple[Found, ...]
+
+    def __repr__(self) -> str:
+        return f"<Description of {self.name}: confidential>"
+
+
+def describe(
+    records: MicrodataRecords,
+    names: Sequence[str],
+    by: RecordGroups | None,
+    asked: Sequence[str],
+    limits: SafeLimits,
+) -> list[Description]:
+    """Describe variables by groups.
+
+    Args:
+        records: The records.
+        names: The variables.
+        by: The groups; None for all records together.
+        asked: Canonical names of statistics.
+        limits: The rules.
+    """
+    shared = _Shared(records, by)
+    holdings = [shared.holding(name) for name in names]
+    every = [holding.facts(limits) for holding in holdings]
+    counts = shared_counts(every, limits) if by is not None and len(by) else frozenset()
+    return [
+        _described(name, holding, facts, counts if by is not None else None, by, asked, limits)
+        for name, holding, facts in zip(names, holdings, every, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What all variables share, worked out once."""
+
+    records: MicrodataRecords
+    by: RecordGroups | None
+
+    @cached_property
+    def codes(self) -> IntArray | None:
+        return None if self.by is None else self.by.codes
+
+    def holding(self, name: str) -> GroupedValues:
+        groups = 1 if self.by is None else len(self.by)
+        values, ends = self.records.numbers_with_ends(name)
+        return GroupedValues.of(
+            values, self.codes, groups, self.entities, self.weights, ends, self.records.numbering
+        )
+
+    @cached_property
+    def entities(self) -> IntArray | None:
+        return self.records.entities()
+
+    @cached_property
+    def weights(self):  # type: ignore[no-untyped-def]
+        return self.records.weights()
+
+
+def _described(
+    name: str,
+    holding: GroupedValues,
+    facts: list[Facts],
+    counts: frozenset[int] | None,
+    by: RecordGroups | None,
+    asked: Sequence[str],
+    limits: SafeLimits,
+) -> Description:
+    hidden = hide_groups(holding, facts, limits, counts=counts)
+    found: list[Found] = []
+    shown = []
+
+    several, whole = _worked_out(holding, facts, hidden, asked, limits, total=by is not None)
+    for at, (numbers, more) in enumerate(several):
+        place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
+        reasons = set(hidden.reasons(at)) or ({"secondary"} if at in hidden.count else set())
+        found += [Found(rule, name, place) for rule in (*leading(reasons), *sorted(more))]
+        shown.append(numbers)
+    total = shown[0] if by is None else {}
+    if whole:
+        ((total, more),) = whole
+        rules = (*leading(hidden.whole), *sorted(more))
+        found += [Found(rule, name, f"{name}, total") for rule in rules]
+    return Description(
+        name=name,
+        holding=holding,
+        facts=tuple(facts),
+        hidden=hidden,
+        shown=tuple(shown),
+        total=total,
+        found=tuple(found),
+    )
+
+
+def _worked_out(
+    holding: GroupedValues,
+    facts: Sequence[Facts],
+    hidden: HiddenGroups,
+    asked: Sequence[str],
+    limits: SafeLimits,
+    *,
+    total: bool,
+) -> tuple[list[_Numbers], list[_Numbers]]:
+    """The statistics of each group, and those of all records if a total is wanted."""
+    spreads = HiddenSpreads()
+    if told := spreads_of(asked):
+        together = hidden.total if total and not hidden.total_value else None
+        spreads = spreads_to_hide(
+            facts,
+            limits,
+            part=holding.part,
+            hidden=hidden.value,
+            total=together,
+            needed=1 + told,
+        )
+
+    def of_group(at: int) -> _Numbers:
+        return statistics(
+            asked,
+            facts[at],
+            lambda: holding.part([at]),
+            limits,
+            count=at not in hidden.count,
+            value=at not in hidden.value,
+            spread=spreads.groups.get(at, ""),
+            rules=hidden.rules[at],
+        )
+
+    def of_all() -> _Numbers:
+        return statistics(
+            asked,
+            hidden.total,
+            lambda: holding.part(range(holding.groups)),
+            limits,
+            count=not hidden.total_count,
+            value=not hidden.total_value,
+            spread=spreads.total,
+            rules=hidden.whole,
+        )
+
+    jobs: list[Callable[[], _Numbers]] = [partial(of_group, at) for at in range(len(facts))]
+    whole: list[Callable[[], _Numbers]] = [of_all] if total else []
+    if holding.values.size <= LARGE:
+        return [job() for job in jobs], [job() for job in whole]
+    # The first group brings the values into the order of groups, for all. All records take
+    # longest, so they are not left for the end.
+    several = [job() for job in jobs[:1]]
+    rest = side_by_side([*whole, *jobs[1:]])
+    return several + rest[len(whole) :], rest[: len(whole)]
+
+
+_PLAIN = ("n", "sum_w", "sum", "mean", "variance", "sd")
+_PERCENTILES = ("p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
+_DETAIL = (*_PLAIN, *_PERCENTILES, "skewness", "kurtosis")
+#: Names of stored results where they differ from those of statistics.
+_STORED = {"n": "N", "variance": "Var"}
+_NEVER = Check(
+    rule="extremes", verdict=CheckVerdict.passed, reason="minimum and maximum are never shown"
+)
+
+
+def summarize(
+    frame: Any,
+    names: str | Sequence[str],
+    *,
+    limits: SafeLimits | None = None,
+    entity: str | None = None,
+    weights: str | None = None,
+    where: str | None = None,
+    by: str | Sequence[str] | None = None,
+    detail: bool = False,
+) -> SafeResult:
+    """Number of cases, mean and standard deviation, with detail also percentiles.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        names: The variables.
+        limits: The rules.
+        entity: Column of whom a record is about; cases are then entities.
+        weights: Column of weights, used as analytic weights.
+        where: Only these records, as in ``"age >= 18"``.
+        by: The same for each group of these variables.
+        detail: Percentiles, skewness and kurtosis too.
+
+    >>> frame = pl.DataFrame({"rent": [400, 520, 610, 480, 555]})
+    >>> print(summarize(frame, "rent"))
+        Variable |        Obs        Mean    Std. dev.       Min        Max
+    -------------+---------------------------------------------------------
+            rent |          5         513    79.18333          .          .
+    . withheld for confidentiality
+    """
+    limits = limits_of(limits)
+    names = names_of(names, "summarize")
+    groups_by = names_of(by, "by") if by is not None else []
+    records = take(frame, [*names, *groups_by], where=where, entity=entity, weights=weights)
+    groups = crossed(records, groups_by, limits) if groups_by else None
+    found = describe(records, names, groups, _DETAIL if detail else _PLAIN, limits)
+    lines: list[str] = []
+    for at in range(1 if groups is None else len(groups)):
+        if groups is not None:
+            lines += ["", f"-> {groups.name} = {groups.labels[at]}"]
+        lines += _details(found, at) if detail else _plain(found, at)
+    last = found[-1].shown[-1] if found[-1].shown else {}
+    command = f"summarize {' '.join(names)}" + (", detail" if detail else "")
+    return SafeResult(
+        command=f"by {groups.name}: {command}" if groups else command,
+        shown=closed(lines, True, limits.language),
+        frame=_frame(found, groups),
+        stored={_STORED.get(name, name): x for name, x in last.items() if x is not None},
+        checks=_checks(found, groups, [*RULES, *(["percentile"] if detail else [])]),
+        evidence=_evidence(found),
+    )
+
+
+def _plain(found: Sequence[Description], at: int) -> list[str]:
+    lines = [
+        "    Variable |        Obs        Mean    Std. dev.       Min        Max",
+        "-" * 13 + "+" + "-" * 57,
+    ]
+    for one in found:
+        if not one.shown:
+            continue
+        numbers = one.shown[at]
+        cells = f"{count_text(numbers['n']):>11}{general(numbers['mean']):>12}"
+        cells += f"{general(numbers['sd']):>12}{'.':>11}{'.':>11}"
+        lines.append(f"{abbreviated(one.name, 12):>12} |{cells}")
+    return lines
+
+
+def _details(found: Sequence[Description], at: int) -> list[str]:
+    lines: list[str] = []
+    for one in found:
+        if not one.shown:
+            continue
+        x = one.shown[at]
+        right = [
+            *("", "", ("Obs", count_text(x["n"])), ("Sum of wgt.", count_text(x["sum_w"]))),
+            *("", ("Mean", general(x["mean"])), ("Std. dev.", general(x["sd"])), ""),
+            *(("Variance", general(x["variance"])), ("Skewness", general(x["skewness"]))),
+            ("Kurtosis", general(x["kurtosis"])),
+        ]
+        left = [
+            *("", "      Percentiles      Smallest"),
+            *(_percentile_line(x, share) for share in (1, 5, 10, 25)),
+            *("", _percentile_line(x, 50)[:24]),
+            *(_percentile_line(x, share) for share in (75, 90, 95, 99)),
+        ]
+        left[8:8] = [f"{'Largest':>31}"]
+        right = ["", *right[1:2], "", "", *right[2:4], "", right[5], right[6], "", *right[8:]]
+        right += [""] * (len(left) - len(right))
+        lines += [f"{one.name:^61}".rstrip(), "-" * 61]
+        for text, more in zip(left[1:], right[1:], strict=True):
+            tail = f"{more[0]:<14}{more[1]:>10}" if isinstance(more, tuple) else ""
+            lines.append(f"{text:<38}{tail}".rstrip())
+    return lines
+
+
+def _percentile_line(numbers: dict[str, float | None], share: int) -> str:
+    return f"{share:>2}% {general(numbers[f'p{share}']):>12} {'.':>14}"
+
+
+def tabstat(
+    frame: Any,
+    names: str | Sequence[str],
+    *,
+    statistics: str | Sequence[str] = "mean",
+    by: str | None = None,
+    limits: SafeLimits | None = None,
+    entity: str | None = None,
+    weights: str | None = None,
+    where: str | None = None,
+    missing: bool = False,
+) -> SafeResult:
+    """A table of statistics, by the groups of a variable and in total.
+
+    Groups are withheld together with others that would give them away by the total.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        names: The variables.
+        statistics: n, mean, sum, sd, variance, cv, semean, skewness, kurtosis, p1 … p99,
+            median, iqr.
+        by: The grouping variable.
+        limits: The rules.
+        entity: Column of whom a record is about; cases are then entities.
+        weights: Column of weights, used as analytic weights.
+        where: Only these records.
+        missing: Whether records without a group are a group.
+
+    >>> groups = ["a"] * 4 + ["b"] * 5 + ["c"]
+    >>> frame = pl.DataFrame({"g": groups, "x": [3, 5, 4, 6, 2, 5, 7, 8, 6, 9]})
+    >>> print(tabstat(frame, "x", statistics="n mean", by="g"))
+               g |          N       Mean
+    -------------+----------------------
+               a |          .          .
+               b |          5        5.6
+               c |          .          .
+    -------------+----------------------
+           Total |         10        5.5
+    . withheld for confidentiality
+    """
+    limits = limits_of(limits)
+    names = names_of(names, "tabstat")
+    asked = canonical_statistics(statistics)
+    needed = [*names, *([by] if by is not None else [])]
+    records = take(frame, needed, where=where, entity=entity, weights=weights)
+    groups = crossed(records, [by], limits, missing=missing) if by is not None else None
+    found = describe(records, names, groups, asked, limits)
+    cells = [x for one in found for row in (*one.shown, one.total) for x in row.values()]
+    withheld = any(x is None for x in cells)
+    option = f", statistics({' '.join(asked)})" + (f" by({by})" if by else "")
+    return SafeResult(
+        command=f"tabstat {' '.join(names)}{option}",
+        shown=closed(_tabstat_lines(found, groups, asked), withheld, limits.language),
+        frame=_frame(found, groups, total=groups is not None),
+        stored=_tabstat_stored(found),
+        checks=_checks(found, groups, RULES, extremes=True),
+        evidence=_evidence(found),
+    )
+
+
+_HEADS = {"n": "N", "sum_w": "Sum w", "mean": "Mean", "sd": "SD", "sum": "Sum", "cv": "CV"}
+
+
+def _tabstat_lines(
+    found: Sequence[Description], groups: RecordGroups | None, asked: Sequence[str]
+) -> list[str]:
+    labels = ["Total"] if groups is None else [*groups.labels, "Total"]
+    rows = [
+        [one.total for one in found]
+        if label == len(labels) - 1
+        else [one.shown[label] for one in found]
+        for label in range(len(labels))
+    ]
+    if len(found) == 1 and groups is not None:
+        blocks = [
+            [(label, [_cell(name, row[0]) for name in asked])]
+            for label, row in zip(labels, rows, strict=True)
+        ]
+        merged = [[row for block in blocks[:-1] for row in block], blocks[-1]]
+        heads = [_HEADS.get(name, name) for name in asked]
+        return Grid(stub=groups.name, heads=heads, blocks=merged).lines()
+    several = [
+        [
+            (
+                f"{label[:6]} {name}" if groups is not None else _HEADS.get(name, name),
+                [_cell(name, numbers) for numbers in row],
+            )
+            for name in asked
+        ]
+        for label, row in zip(labels, rows, strict=True)
+    ]
+    heads = [abbreviated(one.name, 10) for one in found]
+    return Grid(
+        stub="Stats" if groups is None else groups.name, heads=heads, blocks=several
+    ).lines()
+
+
+def _cell(name: str, numbers: dict[str, float | None]) -> str:
+    return count_text(numbers[name]) if name == "n" else general(numbers[name])
+
+
+def _tabstat_stored(found: Sequence[Description]) -> dict[str, float]:
+    """The total of each statistic, by variable."""
+    return {
+        f"{name}_{one.name}": x for one in found for name, x in one.total.items() if x is not None
+    }
+
+
+def _frame(
+    found: Sequence[Description], groups: RecordGroups | None, *, total: bool = False
+) -> pl.DataFrame:
+    """The numbers as a table: a row for each variable and group."""
+    rows: list[dict[str, Any]] = []
+    floats = list(found[0].total)
+    name = "" if groups is None else column_name(groups.name, ["variable", *floats])
+    for one in found:
+        labels = [None] if groups is None else list(groups.labels)
+        for label, numbers in zip(labels, one.shown, strict=True):
+            place = {} if groups is None else {name: label}
+            rows.append({"variable": one.name, **place, **numbers})
+        if total and groups is not None:
+            rows.append({"variable": one.name, name: "Total", **one.total})
+    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64))
+
+
+def _checks(
+    found: Sequence[Description],
+    groups: RecordGroups | None,
+    asked: Sequence[str],
+    *,
+    extremes: bool = False,
+) -> list[Check]:
+    broken = [rule for one in found for rule in one.found if extremes or rule.rule != "extremes"]
+    checks = [*(groups.checks if groups else ()), *checks_of(broken, asked)]
+    return checks if extremes else [*checks, _NEVER]
+
+
+def _evidence(found: Sequence[Description]) -> OutputEvidence:
+    return OutputEvidence(
+        facts={one.name: one.facts for one in found},
+        hidden={one.name: one.hidden for one in found},
+        found=[rule for one in found for rule in one.found],
+    )

@@ -1,0 +1,322 @@
+"""`table`: statistics of variables by one to three groups, with all margins.
+
+In: a frame of microdata (confidential), grouping variables, statistics, rules. Out: a
+`SafeResult` in which no margin gives away what is withheld.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import BoolArray
+from discreet.errors import OutputCheckError
+from discreet_fire.statistics.disclosure_rules import Found, checks_of, leading
+from discreet_fire.statistics.group_statistics import canonical_statistics, spreads, statistics
+from discreet_fire.statistics.group_suppression import (
+    counts_to_hide,
+    is_few,
+    is_lonely,
+    spreads_to_hide,
+)
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.layout import Grid, closed, column_name, count_text, general
+from discreet_fire.statistics.limits import SafeLimits, limits_of
+from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, group, names_of, take
+from discreet_fire.statistics.results import OutputEvidence, SafeResult
+from discreet_fire.statistics.summarize import RULES
+from discreet_fire.statistics.table_suppression import Counts, SumTable, count_cells, hide_cells
+from discreet_fire.statistics.tabulate import MARGINS
+
+__all__ = ["pattern_of_counts", "table"]
+
+Numbers = dict[str, float | None]
+
+
+def table(
+    frame: Any,
+    by: str | Sequence[str],
+    of: str | Sequence[str] | None = None,
+    *,
+    statistics: str | Sequence[str] = "mean",
+    limits: SafeLimits | None = None,
+    entity: str | None = None,
+    weights: str | None = None,
+    where: str | None = None,
+    missing: bool = False,
+) -> SafeResult:
+    """Frequencies, or statistics of variables, by up to three variables.
+
+    Args:
+        frame: Records; any frame narwhals reads.
+        by: One to three variables: down, across, one table for each value.
+        of: Variables whose statistics are shown; frequencies without any.
+        statistics: As for `tabstat`.
+        limits: The rules.
+        entity: Column of whom a record is about; cases are then entities.
+        weights: Column of weights for statistics, used as analytic weights.
+        where: Only these records.
+        missing: Whether missing values are groups too.
+
+    >>> frame = pl.DataFrame({"s": ["a"] * 9 + ["b"] * 9, "x": [1.0, 2, 3, 4, 5, 6, 7, 8, 9] * 2})
+    >>> print(table(frame, "s", "x", statistics="n mean"))
+               s |        n x     mean x
+    -------------+----------------------
+               a |          9          5
+               b |          9          5
+    -------------+----------------------
+           Total |         18          5
+    """
+    limits = limits_of(limits)
+    names = names_of(by, "table")
+    variables = names_of(of, "table") if of is not None else []
+    _check_names(names)
+    records = take(frame, [*names, *variables], where=where, entity=entity, weights=weights)
+    records = records if variables else records.condensed()
+    axes = [group(records, name, limits, missing=missing) for name in names]
+    _check_size(axes, limits)
+    asked = canonical_statistics(statistics)
+    work = _TableInput(records=records, axes=tuple(axes), limits=limits)
+    cells, found, margins = work.filled(variables, asked)
+    withheld = any(None in cell.values() for cell in cells)
+    option = f", statistics({' '.join(asked)} {' '.join(variables)})" if variables else ""
+    return SafeResult(
+        command=f"table {' '.join(names)}{option}",
+        shown=closed(_lines(axes, cells), withheld, limits.language),
+        frame=_frame(axes, cells),
+        checks=[
+            *(check for axis in axes for check in axis.checks),
+            *checks_of(found, RULES if variables else ["minimum"]),
+            *([MARGINS] if margins else []),
+        ],
+        evidence=OutputEvidence(found=found),
+    )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if len(names) > 3:
+        raise OutputCheckError(
+            "a table has one to three grouping variables", code="table", where=", ".join(names)
+        )
+
+
+def _check_size(axes: Sequence[RecordGroups], limits: SafeLimits) -> None:
+    cells = 1
+    for axis in axes:
+        cells *= len(axis) + 1
+    if cells > limits.most_cells:
+        raise OutputCheckError(
+            "the table has too many cells", code="table-size", hint="use fewer or coarser groups"
+        )
+
+
+def pattern_of_counts(
+    axes: Sequence[RecordGroups], records: MicrodataRecords, limits: SafeLimits
+) -> tuple[Counts, BoolArray, bool]:
+    """Which counts are withheld, in line with all tables of fewer of the variables."""
+    counts = count_cells(axes, records)
+    if len(axes) == 1:
+        hidden, total = counts_to_hide(
+            counts.cases[:-1].tolist(), frozenset(), int(counts.cases[-1]), limits
+        )
+        mask = np.zeros(counts.n.shape, dtype=np.bool_)
+        mask[sorted(hidden)] = True
+        mask[-1] = total
+        return counts, mask, False
+    before = np.zeros(counts.n.shape, dtype=np.bool_)
+    for left_out in range(len(axes)):
+        fewer = [axis for at, axis in enumerate(axes) if at != left_out]
+        _, mask, _ = pattern_of_counts(fewer, records, limits)
+        place = tuple(-1 if at == left_out else slice(None) for at in range(len(axes)))
+        before[place] |= mask
+    hidden_cells, margins = hide_cells(counts, limits, before=before)
+    return counts, hidden_cells, margins
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _TableInput:
+    """One table in the making (confidential)."""
+
+    records: MicrodataRecords
+    axes: tuple[RecordGroups, ...]
+    limits: SafeLimits
+
+    def filled(
+        self, variables: Sequence[str], asked: Sequence[str]
+    ) -> tuple[list[Numbers], list[Found], bool]:
+        """The numbers of each cell, the broken rules, whether known margins are withheld."""
+        counts, hidden, margins = pattern_of_counts(self.axes, self.records, self.limits)
+        flat = hidden.ravel()
+        scope = ", ".join(axis.name for axis in self.axes)
+        found: list[Found] = []
+        cells: list[Numbers] = [{} for _ in range(flat.size)]
+        for at, place in enumerate(_places(self.axes)):
+            if flat[at]:
+                small = 0 < counts.cases.ravel()[at] < self.limits.minimum
+                found.append(Found("minimum" if small else "secondary", scope, place))
+            if not variables:
+                cells[at]["n"] = None if flat[at] else float(counts.n.ravel()[at])
+        for name in variables:
+            found += self._add(name, asked, counts, hidden, cells)
+        return cells, found, margins
+
+    def _add(
+        self,
+        name: str,
+        asked: Sequence[str],
+        counts: Counts,
+        hidden: BoolArray,
+        cells: list[Numbers],
+    ) -> list[Found]:
+        """Add the statistics of a variable to each cell."""
+        holding = GroupedValues.of(
+            self.records.numbers(name),
+            counts.codes,
+            int(np.prod(counts.sizes)),
+            self.records.entities(),
+            self.records.weights(),
+        )
+        sums = SumTable(holding=holding, sizes=counts.sizes, limits=self.limits)
+        own = self._own_counts(sums, hidden)
+        hidden_values = sums.hidden(own)
+        value, count = hidden_values.ravel(), own.ravel()
+        spread = self._spreads(sums, hidden_values, asked)
+        found: list[Found] = []
+        for at, place in enumerate(_places(self.axes)):
+            rules = sums.rules[at]
+            numbers, more = statistics(
+                asked,
+                sums.facts[at],
+                lambda at=at: holding.part(sums.members[at]),  # type: ignore[misc]
+                self.limits,
+                count=not count[at],
+                value=not value[at],
+                spread=spread.get(at, ""),
+                rules=rules,
+            )
+            secondary = {"secondary"} if (value[at] or count[at]) and not rules else set()
+            broken = (*leading(rules | secondary), *sorted(more))
+            found += [Found(rule, name, place) for rule in broken]
+            cells[at].update({f"{word} {name}": x for word, x in numbers.items()})
+        return found
+
+    def _spreads(self, sums: SumTable, hidden: BoolArray, asked: Sequence[str]) -> dict[int, str]:
+        """Cells and margins whose deviations are withheld, with the rule."""
+        told = spreads(asked)
+        if not told:
+            return {}
+        # In line with the tables of each variable alone.
+        rules = {
+            at: rule
+            for axis in range(hidden.ndim)
+            for at, rule in self._margin_spreads(sums, axis, 1 + told).items()
+        }
+        if hidden.ndim == 1:
+            return rules
+        for at, facts in enumerate(sums.facts):
+            if hidden.flat[at] or at in rules:
+                continue
+            if is_lonely(facts, partial(sums.holding.part, sums.members[at]), self.limits):
+                rules[at] = "leverage"
+            elif is_few(facts, 1 + told, self.limits):
+                rules[at] = "equations"
+        if not rules:
+            return {}
+        sensitive, before = np.zeros_like(hidden), hidden.copy()
+        sensitive.flat[[at for at, rule in rules.items() if rule != "secondary"]] = True
+        before.flat[[at for at, rule in rules.items() if rule == "secondary"]] = True
+        counts = self._counts(sums)
+        pattern, _ = hide_cells(counts, self.limits, sensitive=sensitive, before=before)
+        secondary = np.flatnonzero(pattern & ~hidden)
+        return dict.fromkeys(secondary.tolist(), "secondary") | rules
+
+    def _margin_spreads(self, sums: SumTable, axis: int, needed: int) -> dict[int, str]:
+        """The same along one variable, all others taken together."""
+        hidden = sums.one_way
+        number = np.arange(hidden.size).reshape(hidden.shape)
+        line = number[tuple(slice(None) if at == axis else -1 for at in range(hidden.ndim))]
+        *groups, total = line.tolist()
+
+        def part(chosen: Sequence[int]) -> GroupedValues:
+            return sums.holding.part(cell for at in chosen for cell in sums.members[groups[at]])
+
+        found = spreads_to_hide(
+            [sums.facts[at] for at in groups],
+            self.limits,
+            part=part,
+            hidden={at for at, place in enumerate(groups) if hidden.flat[place]},
+            total=None if hidden.flat[total] else sums.facts[total],
+            needed=needed,
+        )
+        rules = {groups[at]: rule for at, rule in found.groups.items()}
+        return rules | ({total: found.total} if found.total else {})
+
+    def _own_counts(self, sums: SumTable, hidden: BoolArray) -> BoolArray:
+        """Withheld counts of a variable: missing values make more of its cells small."""
+        counts = self._counts(sums)
+        return hide_cells(counts, self.limits, before=hidden & (counts.n > 0))[0] | hidden
+
+    def _counts(self, sums: SumTable) -> Counts:
+        """How many records and cases have a value in each cell."""
+        n = np.array([facts.n for facts in sums.facts]).reshape(sums.shape)
+        cases = np.array([facts.cases for facts in sums.facts]).reshape(sums.shape)
+        return Counts(n=n, cases=cases, codes=np.zeros(0, dtype=np.int64), sizes=sums.sizes)
+
+
+def _places(axes: Sequence[RecordGroups]) -> list[str]:
+    """The name of each cell."""
+    labels = [[f"{axis.name} = {label}" for label in (*axis.labels, "total")] for axis in axes]
+    return [", ".join(place) for place in itertools.product(*labels)]
+
+
+def _text(name: str, value: float | None) -> str:
+    return count_text(value) if name.split()[0] == "n" else general(value)
+
+
+def _lines(axes: Sequence[RecordGroups], cells: Sequence[Numbers]) -> list[str]:
+    words = list(cells[0]) if cells else []
+    rows = axes[0]
+    labels = [*rows.labels, "Total"]
+    if len(axes) == 1:
+        body = [
+            (label, [_text(word, cells[at][word]) for word in words])
+            for at, label in enumerate(labels)
+        ]
+        return Grid(stub=rows.name, heads=words, blocks=[body[:-1], body[-1:]]).lines()
+    columns = [*axes[1].labels, "Total"]
+    layers = [*axes[2].labels, "Total"] if len(axes) == 3 else [""]
+    lines: list[str] = []
+    for layer, title in enumerate(layers):
+        blocks = []
+        for at, label in enumerate(labels):
+            first = at * len(columns)
+            inside = [cells[(first + j) * len(layers) + layer] for j in range(len(columns))]
+            blocks.append(
+                [
+                    (label if not line else "", [_text(word, cell[word]) for cell in inside])
+                    for line, word in enumerate(words)
+                ]
+            )
+        if len(words) == 1:
+            blocks = [[row for block in blocks[:-1] for row in block], blocks[-1]]
+        heading = [f"{axes[2].name} = {title}"] if len(axes) == 3 else []
+        lines += [*heading, f"{'':>12} | {axes[1].name}: {', '.join(words)}"]
+        lines += Grid(stub=rows.name, heads=columns, blocks=blocks, ends=1).lines()
+    return lines
+
+
+def _frame(axes: Sequence[RecordGroups], cells: Sequence[Numbers]) -> pl.DataFrame:
+    places = itertools.product(*([*axis.labels, "Total"] for axis in axes))
+    words = list(cells[0]) if cells else []
+    names = [column_name(axis.name, words) for axis in axes]
+    rows = [
+        {**dict(zip(names, place, strict=True)), **cell}
+        for place, cell in zip(places, cells, strict=True)
+    ]
+    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(words, pl.Float64))

@@ -1,0 +1,404 @@
+"""Which counts, sums and means of a table with margins are withheld. CONFIDENTIAL until applied.
+
+In: counts of records and of cases, and values, in every cell and margin. Out: masks of withheld
+cells by which nobody can find out from sums whether a withheld cell is a small one. Empty cells
+are shown, so an attacker knows that every withheld one holds at least one record. For sums two
+attackers are held off: whoever adds and subtracts published numbers of the whole table, and a
+contributor who also knows what is his own – for him the withheld cells of each line, taken
+together, must keep the rules.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.errors import SuppressionError
+from discreet_fire.statistics.disclosure_rules import Facts, broken
+from discreet_fire.statistics.group_codes import count_of
+from discreet_fire.statistics.group_suppression import hide_groups
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.records import MicrodataRecords, RecordGroups
+
+__all__ = [
+    "AskedCells",
+    "Counts",
+    "SumTable",
+    "count_cells",
+    "hide_cells",
+    "lines_of",
+    "margins_of",
+    "solved",
+    "with_margins",
+]
+
+
+_UNBOUNDED = 2**53
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Counts:
+    """Counts of a table (confidential). Along each axis the last place is the total.
+
+    Args:
+        n: Records in each cell.
+        cases: Entities in each cell.
+        codes: The cell without margins that each record is in, -1 for none.
+        sizes: How many groups there are along each axis.
+    """
+
+    n: IntArray
+    cases: IntArray
+    codes: IntArray
+    sizes: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return "<Counts: confidential>"
+
+
+def count_cells(axes: Sequence[RecordGroups], records: MicrodataRecords) -> Counts:
+    """Count records and entities in every cell and margin."""
+    sizes = tuple(len(axis) for axis in axes)
+    codes = np.zeros(len(axes[0].codes), dtype=np.int64)
+    for axis in axes:
+        codes *= len(axis)
+        codes += axis.codes
+    for axis in axes:
+        if not axis.complete:
+            codes[axis.codes < 0] = -1
+    full = tuple(size + 1 for size in sizes)
+    n = with_margins(count_of(codes, math.prod(sizes), records.times).reshape(sizes))
+    if records.entity is None:
+        return Counts(n=n, cases=n, codes=codes, sizes=sizes)
+    cases = np.zeros(full, dtype=np.int64)
+    complete = bool(codes.size) and all(axis.complete for axis in axes)
+    left = []
+    for summed in itertools.product((False, True), repeat=len(axes)):
+        place = tuple(-1 if total else slice(None, -1) for total in summed)
+        known = _known_cases(axes, summed, records) if complete else None
+        if known is None:
+            left.append((place, _margin_of_cells(sizes, summed)))
+        else:
+            cases[place] = known
+    found = records.union_cases(codes, [union for _, union in left])
+    for (place, _), one in zip(left, found, strict=True):
+        cases[place] = one.reshape(cases[place].shape)
+    return Counts(n=n, cases=cases, codes=codes, sizes=sizes)
+
+
+def _known_cases(
+    axes: Sequence[RecordGroups], summed: Sequence[bool], records: MicrodataRecords
+) -> IntArray | int | None:
+    """Cases in a margin of at most one variable, where every record is in a group of each."""
+    kept = [axis for axis, total in zip(axes, summed, strict=True) if not total]
+    if len(kept) > 1:
+        return None
+    return kept[0].cases if kept else records.everyone
+
+
+def _margin_of_cells(sizes: Sequence[int], summed: Sequence[bool]) -> tuple[IntArray, int]:
+    """For each cell the place in a margin that it adds to, and how many places there are."""
+    kept = [1 if total else size for size, total in zip(sizes, summed, strict=True)]
+    number = np.arange(math.prod(kept)).reshape(kept)
+    return np.append(np.broadcast_to(number, sizes).ravel(), -1), math.prod(kept)
+
+
+def lines_of(shape: Sequence[int]) -> list[list[tuple[int, int]]]:
+    """What adds up to what: for each line the total with -1 and its parts with 1.
+
+    >>> lines_of([3])
+    [[(2, -1), (0, 1), (1, 1)]]
+    """
+    number = np.arange(math.prod(shape)).reshape(shape)
+    return [
+        [(line[-1], -1), *((cell, 1) for cell in line[:-1])]
+        for axis in range(len(shape))
+        for line in np.moveaxis(number, axis, -1).reshape(-1, shape[axis]).tolist()
+    ]
+
+
+def hide_cells(
+    counts: Counts,
+    limits: SafeLimits,
+    *,
+    sensitive: BoolArray | None = None,
+    before: BoolArray | None = None,
+) -> tuple[BoolArray, bool]:
+    """The cells that are withheld: small ones, and others to protect them.
+
+    Margins that tables of fewer variables show are known, so hiding them would not help;
+    only where nothing else helps are they withheld too.
+
+    Args:
+        counts: The table.
+        limits: The rules.
+        sensitive: More cells that must be withheld.
+        before: Cells that are withheld already, in tables of fewer variables.
+
+    Returns:
+        Which cells are withheld, and whether known margins had to be among them.
+    """
+    n, cases = counts.n, counts.cases
+    primary = (cases > 0) & (cases < limits.minimum)
+    if sensitive is not None:
+        primary |= sensitive & (n > 0)
+    fixed = np.zeros_like(primary) if before is None else before & (n > 0) & ~primary
+    if not primary.any():
+        return fixed, False
+    known = margins_of(n.shape) & ~primary & ~fixed & (before is not None)
+    return solved(_problem(n, primary, limits), n, primary, fixed, known)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class AskedCells:
+    """Values of a table in whole units, and how well its sensitive cells must be protected.
+
+    CONFIDENTIAL.
+
+    Args:
+        value: Values, additive.
+        low: What everyone knows: no smaller.
+        lower: How much smaller a sensitive cell must possibly be.
+        upper: How much larger.
+    """
+
+    value: IntArray
+    low: IntArray
+    lower: IntArray
+    upper: IntArray
+
+
+def solved(
+    asked: AskedCells, n: IntArray, primary: BoolArray, before: BoolArray, known: BoolArray
+) -> tuple[BoolArray, bool]:
+    """A pattern that leaves known margins shown if there is one, else any."""
+    for held in (known, np.zeros_like(known)):
+        try:
+            hidden = _pattern(asked, n, primary, before, held)
+        except SuppressionError:
+            if not held.any():
+                raise
+        else:
+            return hidden, bool((hidden & known).any())
+    raise AssertionError("unreachable")
+
+
+def with_margins(inner: IntArray) -> IntArray:
+    """A table with its sums at the end of each axis.
+
+    >>> with_margins(np.array([[1, 2]])).tolist()
+    [[1, 2, 3], [1, 2, 3]]
+    """
+    for axis in range(inner.ndim):
+        inner = np.concatenate([inner, inner.sum(axis=axis, keepdims=True)], axis=axis)
+    return inner
+
+
+def margins_of(shape: Sequence[int]) -> BoolArray:
+    """Which cells are margins."""
+    margin = np.zeros(shape, dtype=np.bool_)
+    for axis in range(len(shape)):
+        np.moveaxis(margin, axis, 0)[-1] = True
+    return margin
+
+
+def _problem(n: IntArray, primary: BoolArray, limits: SafeLimits) -> AskedCells:
+    """Counts: a withheld one may be anything from the smallest possible to a safe one."""
+    # Everyone sees which cells are empty, and so how small a cell or margin can be.
+    low = with_margins((n > 0)[(slice(None, -1),) * n.ndim].astype(np.int64))
+    # A cell of many records may be sensitive too: all of one entity, for example.
+    share = np.where(n < limits.minimum, 0, np.ceil(0.3 * n)).astype(np.int64)
+    lower = np.minimum(n - low, np.maximum(limits.minimum, share))
+    upper = np.maximum(limits.minimum - n, np.maximum(share, 1))
+    return AskedCells(value=n, low=low, lower=lower * primary, upper=upper * primary)
+
+
+def _pattern(
+    asked: AskedCells, n: IntArray, primary: BoolArray, before: BoolArray, known: BoolArray
+) -> BoolArray:
+    from discreet.protection.suppression.methods.registry import find_pattern
+    from discreet.protection.suppression.problem.system import (
+        CellState,
+        Relations,
+        SuppressionProblem,
+    )
+
+    state = np.full(n.size, int(CellState.free), dtype=np.int8)
+    state[((n == 0) | known).ravel()] = CellState.fixed
+    state[before.ravel()] = CellState.secondary
+    state[primary.ravel()] = CellState.primary
+    problem = SuppressionProblem(
+        value=asked.value.ravel(),
+        cost=(n + 1 + margins_of(n.shape) * int(n.max())).ravel(),
+        state=state,
+        low=asked.low.ravel(),
+        high=np.full(n.size, _UNBOUNDED, dtype=np.int64),
+        lower=asked.lower.ravel(),
+        upper=asked.upper.ravel(),
+        sliding=np.zeros(n.size, dtype=np.int64),
+        relations=Relations.of(n.size, lines_of(n.shape)),
+    )
+    return find_pattern(problem, "fast").hidden.reshape(n.shape)
+
+
+#: Sums become whole numbers of about this size.
+_UNITS = 2**40
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class SumTable:
+    """Values of one variable in a table with margins (confidential).
+
+    Args:
+        holding: The values; groups are the cells without margins.
+        sizes: How many groups there are along each axis.
+        limits: The rules.
+    """
+
+    holding: GroupedValues
+    sizes: tuple[int, ...]
+    limits: SafeLimits
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each axis, with the total."""
+        return tuple(size + 1 for size in self.sizes)
+
+    @cached_property
+    def members(self) -> list[list[int]]:
+        """For each cell, with margins, the cells without margins that it is made of."""
+        number = np.arange(math.prod(self.sizes)).reshape(self.sizes)
+        found = []
+        for place in np.ndindex(*self.shape):
+            part = number
+            for axis, at in enumerate(place):
+                chosen = slice(None) if at == self.sizes[axis] else slice(at, at + 1)
+                part = part[(*(slice(None),) * axis, chosen)]
+            found.append(part.ravel().tolist())
+        return found
+
+    @cached_property
+    def facts(self) -> list[Facts]:
+        """The facts of each cell, with margins."""
+        inner = self.holding.facts(self.limits)
+        return [
+            inner[cells[0]] if len(cells) == 1 else self._union(cells) for cells in self.members
+        ]
+
+    def _union(self, cells: list[int]) -> Facts:
+        if len(cells) == self.holding.groups:
+            return self.holding.total(self.limits)
+        return self.holding.union(cells, self.limits)
+
+    @cached_property
+    def rules(self) -> list[frozenset[str]]:
+        """The rules that each cell breaks."""
+        return [broken(facts, self.limits) for facts in self.facts]
+
+    def hidden(self, counts: BoolArray) -> BoolArray:
+        """The cells whose sums, means and deviations are withheld.
+
+        Args:
+            counts: Cells whose counts are withheld.
+        """
+        primary = np.array([bool(rules) for rules in self.rules]).reshape(self.shape)
+        hidden = (primary | counts | self.one_way) & (self._n > 0)
+        if not hidden.any():
+            return hidden
+        while True:
+            grown = self._lines_closed(hidden)
+            grown, _ = solved(
+                self._asked(primary), self._n, primary, grown & ~primary, np.zeros_like(primary)
+            )
+            if (grown == hidden).all():
+                return hidden
+            hidden = grown
+
+    @cached_property
+    def one_way(self) -> BoolArray:
+        """The margins that tables of one variable withhold."""
+        mask = np.zeros(self.shape, dtype=np.bool_)
+        if self.holding.codes is None:
+            return mask
+        places = np.unravel_index(self.holding.codes, self.sizes)
+        for axis, codes in enumerate(places):
+            alone = replace(self.holding, codes=codes.astype(np.int64), groups=self.sizes[axis])
+            found = hide_groups(alone, alone.facts(self.limits), self.limits)
+            place: tuple[Any, ...] = (slice(None), *(-1,) * (mask.ndim - 1))
+            margin = np.moveaxis(mask, axis, 0)[place]
+            margin[sorted(found.value)] = True
+            margin[-1] |= found.total_value
+        return mask
+
+    @cached_property
+    def _n(self) -> IntArray:
+        return np.array([facts.n for facts in self.facts], dtype=np.int64).reshape(self.shape)
+
+    def _asked(self, primary: BoolArray) -> AskedCells:
+        """Sums in whole units, and how far sensitive ones must be protected."""
+        inner = [facts.total if facts.n else 0.0 for facts in self._inner]
+        largest = max((facts.size for facts in self.facts), default=0.0)
+        unit = _UNITS / largest if largest > 0 else 1.0
+        whole = np.rint(np.array(inner) * unit).astype(np.int64).reshape(self.sizes)
+        value = with_margins(whole)
+        signed = bool(self.holding.values.size) and float(self.holding.values.min()) < 0
+        level = np.array([self._level(facts) * unit for facts in self.facts])
+        wanted = np.maximum(np.ceil(level), 1).astype(np.int64).reshape(self.shape) * primary
+        low = np.full(value.shape, -(2**53) if signed else 0, dtype=np.int64)
+        lower = wanted if signed else np.minimum(wanted, value)
+        return AskedCells(value=value, low=low, lower=lower, upper=wanted)
+
+    @property
+    def _inner(self) -> list[Facts]:
+        at = np.flatnonzero(~margins_of(self.shape).ravel())
+        return [self.facts[int(place)] for place in at]
+
+    def _level(self, facts: Facts) -> float:
+        """By how much an estimate must be off: what p% and (2,k) ask for."""
+        top = facts.first + facts.second
+        close = self.limits.closeness / 100 * facts.first - (facts.size - top)
+        share = 100 / self.limits.dominance * top - facts.size
+        return max(close, share, 0.0)
+
+    def _lines_closed(self, hidden: BoolArray) -> BoolArray:
+        """Withhold more until the withheld cells of each line, together, are safe."""
+        flat = hidden.ravel().copy()
+        changed = True
+        while changed:
+            changed = False
+            for total, parts in self._lines():
+                more = self._missing(flat, total, parts)
+                if more is not None:
+                    flat[more] = changed = True
+        return flat.reshape(self.shape)
+
+    def _lines(self) -> Iterator[tuple[int, list[int]]]:
+        for line in lines_of(self.shape):
+            yield line[0][0], [cell for cell, _ in line[1:] if self.facts[cell].n]
+
+    def _missing(self, hidden: BoolArray, total: int, parts: list[int]) -> int | None:
+        """A cell that has to be withheld besides, or None if the line is safe."""
+        inside = [cell for cell in parts if hidden[cell]]
+        if hidden[total]:
+            return self._smallest(hidden, parts) if not inside else None
+        if not inside:
+            return None
+        if len(inside) > 1:
+            cells = [cell for part in inside for cell in self.members[part]]
+            union = self.holding.union(cells, self.limits)
+            if union.cases > self.limits.minimum and not broken(union, self.limits):
+                return None
+        more = self._smallest(hidden, parts)
+        return total if more is None else more
+
+    def _smallest(self, hidden: BoolArray, parts: list[int]) -> int | None:
+        free = [cell for cell in parts if not hidden[cell]]
+        return min(free, key=lambda cell: (self.facts[cell].cases, cell), default=None)
