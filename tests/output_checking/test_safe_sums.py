@@ -10,9 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discreet_fire.statistics import sums
+from discreet_fire.statistics import sum_kernels, sums
 from discreet_fire.statistics.grouped_values import GroupedValues
-from discreet_fire.statistics.large import sum_kernels
 from discreet_fire.statistics.limits import SafeLimits
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False)

@@ -152,7 +152,7 @@ class GroupedValues:
         if self.codes is None:
             count, low, high = np.array([self.values.size]), *(np.array([end]) for end in ends)
         elif self.values.size > SMALL:
-            from discreet_fire.statistics.large import sum_kernels
+            from discreet_fire.statistics import sum_kernels
 
             count, low, high = sum_kernels.extremes(self.values, codes, self.groups)
         else:

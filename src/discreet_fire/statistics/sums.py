@@ -82,7 +82,7 @@ def ends_of(values: FloatArray) -> tuple[float, float]:
     (-1.0, 3.0)
     """
     if values.size > SMALL:
-        from discreet_fire.statistics.large import sum_kernels
+        from discreet_fire.statistics import sum_kernels
 
         return sum_kernels.ends(values)
     return float(values.min()), float(values.max())
@@ -108,7 +108,7 @@ def group_sums(values: FloatArray, codes: IntArray | None, groups: int) -> Float
     shift = shift_of(*ends_of(values))
     factor = math.ldexp(1.0, -shift)
     if codes is None and values.size > SMALL:
-        from discreet_fire.statistics.large import sum_kernels
+        from discreet_fire.statistics import sum_kernels
 
         whole = sum_kernels.moments(values, None, np.zeros(1), np.array([factor]))[0]
         return np.array([math.ldexp(whole[0], shift - 64)])
@@ -141,7 +141,7 @@ def scaled_sums(
     shift = [shift_of(*pair) for pair in ends]
     factor = np.ldexp(1.0, -np.array(shift, dtype=np.int64))
     if values.size > SMALL:
-        from discreet_fire.statistics.large import sum_kernels
+        from discreet_fire.statistics import sum_kernels
 
         first, second = sum_kernels.moments(values, codes, pivot, factor)
     else:
@@ -165,7 +165,7 @@ def power_sums(
     [0.0, 2.0]
     """
     if weights is None and values.size > SMALL:
-        from discreet_fire.statistics.large import sum_kernels
+        from discreet_fire.statistics import sum_kernels
 
         # The largest distance has the largest powers.
         most = max(abs((end - mean) / scale) for end in ends_of(values))

@@ -32,7 +32,7 @@ from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedEr
 from discreet_fire.runners.builtin.language.macros import expanded
 from discreet_fire.runners.builtin.language.steps import Step, steps_of
 from discreet_fire.runners.builtin.language.values import MISSING
-from discreet_fire.runners.builtin.macro_expansion import words_of
+from discreet_fire.runners.builtin.macro_expansion import macros_of, words_of
 from discreet_fire.runners.builtin.names import macro_text, one_value, settle_results
 from discreet_fire.runners.builtin.registry import Command, find, layout_notes, settle_options
 from discreet_fire.runners.builtin.samples import keep_entity
@@ -232,7 +232,7 @@ class Interpreter:
         if step.body is not None and first == "while":
             while_loop(self, step.code[len(first) :], step.body)
             return
-        text = expanded(step.code, self.session.macros())
+        text = expanded(step.code, macros_of(self.session))
         trace = self.session.trace
         trace.touch(holds_name(text, trace.names))
         if trace.touched and not trace.branches and _put_together(step.code):
@@ -514,7 +514,7 @@ def _items(session: Session, kind: str | None, text: str) -> list[str]:
     if kind is None:
         return words_of(text)
     if kind in ("local", "global", "loc", "glo"):
-        macros = session.macros()
+        macros = macros_of(session)
         source = macros.local if kind.startswith("loc") else macros.shared
         return words_of(source.get(text, ""))
     if kind in ("varlist", "var"):
@@ -628,7 +628,7 @@ def while_loop(interpreter: Interpreter, condition: str, body: Sequence[Step]) -
         session.line = line
         interpreter.tick(line)
         session.trace.fresh()
-        value = one_value(session, expanded(condition, session.macros()))
+        value = one_value(session, expanded(condition, macros_of(session)))
         if isinstance(value, str):
             raise DoError("type mismatch", code=109)
         return value != 0

@@ -1,7 +1,7 @@
 """Texts that a program puts together: macros, macro functions, `display`. CONFIDENTIAL.
 
-In: a session and a text. Out: `TracedMacros`, which evaluates `` `=exp' `` and
-`` `:function' `` (`: word 2 of …`, `: variable label x`, `: display …`) and notes whenever a
+In: a session and a text. Out: macros, which evaluate `` `=exp' `` and
+`` `:function' `` (`: word 2 of …`, `: variable label x`, `: display …`) and note whenever a
 text that rests on values of the data is put in; the text that `display` writes.
 """
 
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.macros import Macros
 from discreet_fire.runners.builtin.language.values import is_format, shown, shown_default
-from discreet_fire.runners.builtin.names import macro_text, one_value
+from discreet_fire.runners.builtin.names import macro_text, one_value, scope_of
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = ["EXTENDED", "TracedMacros", "display_text", "extended_function", "words_of"]
+__all__ = ["EXTENDED", "display_text", "extended_function", "macros_of", "words_of"]
 
 _MOST = 10_000
 
@@ -216,15 +216,13 @@ def _format(session: Session, rest: str) -> str:
 
 
 def _display(session: Session, rest: str) -> str:
-    pass  # dropped import
-
     return display_text(session, rest)
 
 
 def _list(session: Session, rest: str) -> str:
     """Set operations on lists of words in macros."""
     found = re.match(r"(uniq|sizeof|retokenize|clean|sort|dups)\s+(.*)\Z", rest)
-    macros = session.macros()
+    macros = macros_of(session)
     if found:
         words = words_of(_macro(macros.local.get, macros.shared.get, found[2]))
         if found[1] == "sizeof":
@@ -268,14 +266,14 @@ def _subinstr(session: Session, rest: str) -> str:
     words = words_of(found[3].split(", all")[0]) if found else []
     if not found or len(words) != 2:
         raise UnsupportedError("this form of : subinstr")
-    macros = session.macros()
+    macros = macros_of(session)
     text = (macros.local if found[1] == "local" else macros.shared).get(found[2], "")
     return text.replace(words[0], words[1], -1 if found[3].rstrip().endswith("all") else 1)
 
 
 def _length(session: Session, rest: str) -> str:
     kind, _, name = rest.partition(" ")
-    macros = session.macros()
+    macros = macros_of(session)
     if kind not in ("local", "global"):
         raise DoError("invalid syntax in a macro function", code=198)
     return str(len((macros.local if kind == "local" else macros.shared).get(name.strip(), "")))
@@ -317,22 +315,18 @@ class _TracedTexts(UserDict[str, str]):
             self._session.set_global(name, text)
 
 
-class TracedMacros(Macros):
-    """Macros of a session."""
-
-    @classmethod
-    def of(cls, session: Session) -> TracedMacros:
-        """The macros that the running program sees."""
-        return cls(
-            local=_TracedTexts(session, session.local, len(session.locals)),  # type: ignore[arg-type]
-            shared=_TracedTexts(session, session.shared, 0),  # type: ignore[arg-type]
-            evaluate=lambda text: macro_text(one_value(session, text)),
-            extended=lambda text: extended_function(session, text),
-            result=lambda kind, name: _stored_text(session, kind, name),
-        )
+def macros_of(session: Session) -> Macros:
+    """The macros that the running program sees; what rests on values of the data is followed."""
+    return Macros(
+        local=_TracedTexts(session, session.local, len(session.locals)),  # type: ignore[arg-type]
+        shared=_TracedTexts(session, session.shared, 0),  # type: ignore[arg-type]
+        evaluate=lambda text: macro_text(one_value(session, text)),
+        extended=lambda text: extended_function(session, text),
+        result=lambda kind, name: _stored_text(session, kind, name),
+    )
 
 
 def _stored_text(session: Session, kind: str, name: str) -> str:
     """A stored result as text; empty if there is none."""
-    found = session.scope(scalar=True).names.result(kind, name)
+    found = scope_of(session, scalar=True).names.result(kind, name)
     return macro_text(found) if isinstance(found, float | str) else ""

@@ -23,10 +23,10 @@ from discreet_fire.runners.builtin.disclosure.dependence import (
 from discreet_fire.runners.builtin.disclosure.units import cases, few, near
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import evaluate, is_text
+from discreet_fire.runners.builtin.language.scope import ByGroups, Scope, Value
 from discreet_fire.runners.builtin.language.values import MISSING, shown_default
 
 if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.scope import ByGroups, Value
     from discreet_fire.runners.builtin.state.session import Session, StoredResult
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "macro_text",
     "one_value",
     "refuse_unsupported_result",
+    "scope_of",
     "settle_results",
     "shifted_rows",
 ]
@@ -332,9 +333,22 @@ def shifted_rows(session: Session, steps: int) -> Any:
     return found
 
 
+def scope_of(session: Session, groups: ByGroups | None = None, *, scalar: bool = False) -> Scope:
+    """What expressions of a session are evaluated in.
+
+    Args:
+        session: The session.
+        groups: Groups under `by`.
+        scalar: Whether one value is wanted; a variable then gives its first value,
+            and using one is remembered as a touch of the data.
+    """
+    names = SessionNames(session, scalar=scalar)
+    return Scope(names, session.data.rows, groups, session.draw)
+
+
 def one_value(session: Session, expression: str) -> float | str:
     """One value: of the first observation where the expression depends on them."""
-    value: Value = evaluate(expression, session.scope(scalar=True))
+    value: Value = evaluate(expression, scope_of(session, scalar=True))
     if isinstance(value, float | str | int):
         return value if isinstance(value, str) else float(value)
     if not len(value):

@@ -39,6 +39,7 @@ from discreet_fire.runners.builtin.language.expressions import (
     whole_column,
 )
 from discreet_fire.runners.builtin.language.values import MISSING
+from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.protocol import StatisticShown
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
@@ -54,6 +55,7 @@ __all__ = [
     "WEIGHT",
     "ChosenRecords",
     "choose",
+    "codes_of",
     "keep_entity",
     "labelled_groups",
     "numeric",
@@ -80,7 +82,7 @@ def selected(session: Session, call: CommandCall, scope: Scope | None = None) ->
     rows = session.data.rows
     mask = np.ones(rows, dtype=np.bool_)
     if call.condition is not None:
-        scope = scope or session.scope(call.groups)
+        scope = scope or scope_of(session, call.groups)
         held = truth(call.condition, scope)
         session.trace.few |= depends_on_few_units(session, call.condition, scope, held, held=True)
         mask &= held
@@ -143,7 +145,7 @@ def weights_of(
     kind = call.weight.kind if call.weight.kind != "weight" else default
     if not kind:
         raise UnsupportedError("[weight=…] without its kind")
-    scope = session.scope()
+    scope = scope_of(session)
     value = evaluate(call.weight.expression, scope)
     session.trace.touch(depends_on_few_units(session, call.weight.expression, scope, value, mask))
     if is_text(value):
@@ -158,6 +160,21 @@ def weights_of(
         raise failure(session, wrong, "may not use noninteger frequency weights", code=401)
     mask &= (weight < MISSING) & (weight != 0)
     return weight
+
+
+def codes_of(session: Session, names: list[str]) -> tuple[Any, int]:
+    """Groups of equal values, numbered in their order from 0."""
+    rows = session.data.rows
+    if not names or not rows:
+        return np.zeros(rows, dtype=np.int64), int(rows > 0)
+    order = session.data.order_of(names)
+    ordered = [session.data.variables[name].values[order] for name in names]
+    changed = np.zeros(rows, dtype=np.bool_)
+    for values in ordered:
+        changed[1:] |= values[1:] != values[:-1]
+    codes = np.empty(rows, dtype=np.int64)
+    codes[order] = np.cumsum(changed)
+    return codes, int(changed.sum()) + 1
 
 
 #: The name of values that few have, as in the safe commands.

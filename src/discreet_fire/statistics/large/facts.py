@@ -21,8 +21,8 @@ from discreet_fire.statistics.large.contributions import (
     of_records,
     weighted_moments,
 )
-from discreet_fire.statistics.large.sum_kernels import extremes
 from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.sum_kernels import extremes
 from discreet_fire.statistics.sums import ends_of, scaled_sums
 
 __all__ = ["EntityNumbers", "Ordered", "facts_of", "looked_closer"]

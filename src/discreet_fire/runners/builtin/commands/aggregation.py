@@ -22,7 +22,7 @@ from discreet_fire.runners.builtin.data.dataset import (
     missing_values,
 )
 from discreet_fire.runners.builtin.data.true_statistics import percentile, statistic_of
-from discreet_fire.runners.builtin.disclosure.dependence import codes_of, rests_on_one_unit
+from discreet_fire.runners.builtin.disclosure.dependence import rests_on_one_unit
 from discreet_fire.runners.builtin.disclosure.record_counts import nobody
 from discreet_fire.runners.builtin.disclosure.units import number_microdata
 from discreet_fire.runners.builtin.interpreter import numbers_of
@@ -35,8 +35,9 @@ from discreet_fire.runners.builtin.language.values import (
     limited,
     smallest_type,
 )
+from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.builtin.registry import command
-from discreet_fire.runners.builtin.samples import selected, weights_of
+from discreet_fire.runners.builtin.samples import codes_of, selected, weights_of
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
 if TYPE_CHECKING:
@@ -282,7 +283,7 @@ def _known(session: Session, call: CommandCall, expression: str) -> tuple[Any, A
     """All values, which of them count, and the weights."""
     mask = selected(session, call)
     weights = weights_of(session, call, mask, default="aweight")
-    value = evaluate(expression, session.scope())
+    value = evaluate(expression, scope_of(session))
     if is_text(value):
         raise DoError("type mismatch", code=109)
     values = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)

@@ -26,7 +26,6 @@ from discreet_fire.runners.builtin.data.dataset import (
     missing_values,
     wider,
 )
-from discreet_fire.runners.builtin.disclosure.dependence import codes_of
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     AffectedRecords,
     affected,
@@ -40,6 +39,7 @@ from discreet_fire.runners.builtin.language.values import smallest_type
 from discreet_fire.runners.builtin.macro_expansion import words_of
 from discreet_fire.runners.builtin.names import macro_text
 from discreet_fire.runners.builtin.registry import command
+from discreet_fire.runners.builtin.samples import codes_of
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
 if TYPE_CHECKING:

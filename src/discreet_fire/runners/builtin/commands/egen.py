@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,27 +17,94 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable, missing_values
 from discreet_fire.runners.builtin.data.true_statistics import percentile
 from discreet_fire.runners.builtin.disclosure.dependence import (
-    EgenInput,
-    EgenResult,
-    codes_of,
-    copies_one_value,
-    percent_of,
-    row_function_depends_on_few,
+    COPYING,
+    altered,
+    depends_on_few_units,
+    rests_on_one_unit,
 )
 from discreet_fire.runners.builtin.disclosure.record_counts import missing_made
+from discreet_fire.runners.builtin.disclosure.units import few
 from discreet_fire.runners.builtin.interpreter import numbers_of
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import evaluate, is_text, whole_column
 from discreet_fire.runners.builtin.language.values import MISSING, limited, shown_default, tidy
-from discreet_fire.runners.builtin.names import macro_text
+from discreet_fire.runners.builtin.names import macro_text, scope_of
 from discreet_fire.runners.builtin.registry import command
-from discreet_fire.runners.builtin.samples import selected
+from discreet_fire.runners.builtin.samples import codes_of, selected
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
     from discreet_fire.runners.builtin.state.session import Session
 
 __all__ = ["EGEN_OPTIONS", "FUNCTIONS", "GROUP_FUNCTIONS", "NO_GROUPS", "ROW_FUNCTIONS"]
+
+#: What a function gives: numbers, or a whole variable, and the default storage type.
+EgenResult = tuple[Any, str]
+
+
+@dataclass
+class EgenInput:
+    """What a function of `egen` works on.
+
+    Args:
+        session: The session.
+        inside: What stands in the brackets.
+        mask: The chosen observations.
+        group: Number of each observation's group.
+        groups: How many groups there are.
+        call: The call, for options.
+        target: Name of the new variable.
+    """
+
+    session: Session
+    inside: str
+    mask: BoolArray
+    group: Any
+    groups: int
+    call: CommandCall
+    target: str = ""
+
+    def values(self, expression: str = "") -> FloatArray:
+        """The expression in brackets, missing where an observation is not chosen."""
+        scope = scope_of(self.session, self.call.groups)
+        value = evaluate(expression or self.inside, scope)
+        text = expression or self.inside
+        self.session.trace.touch(depends_on_few_units(self.session, text, scope, value, self.mask))
+        if is_text(value):
+            raise DoError("type mismatch", code=109)
+        column = np.asarray(whole_column(value, self.session.data.rows), dtype=np.float64)
+        return np.where(self.mask, column, MISSING)
+
+    def number(self, option: str, default: float) -> float:
+        """The number in an option's brackets."""
+        return self.call.number(option, default)
+
+    def names(self) -> list[str]:
+        """The variables in brackets; the trace learns of those that may not be shown."""
+        names = self.session.data.listed(self.inside)
+        if self.session.trace.variables.intersection(names):
+            self.session.trace.touched = True
+        return names
+
+    def columns(self) -> list[FloatArray]:
+        """The numeric variables in brackets."""
+        data, found = self.session.data, []
+        for name in self.names():
+            if data.variables[name].is_text:
+                raise DoError("type mismatch", code=109)
+            found.append(np.asarray(data.variables[name].values, dtype=np.float64))
+        if not found:
+            raise DoError("varlist required", code=100)
+        return found
+
+
+def _percent_of(given: EgenInput) -> float:
+    """The option p(), as a share."""
+    percent = given.number("p", 50.0)
+    if not 0 < percent < 100:
+        raise DoError("p() is between 0 and 100", code=198)
+    return percent / 100
+
 
 #: So many classes `cut()` makes at most.
 _PARTS = 10_000
@@ -86,7 +154,7 @@ def _count(given: EgenInput) -> EgenResult:
 
 
 def _nonmissing(given: EgenInput) -> BoolArray:
-    value = evaluate(given.inside, given.session.scope(given.call.groups))
+    value = evaluate(given.inside, scope_of(given.session, given.call.groups))
     column = whole_column(value, given.session.data.rows)
     known = column != "" if is_text(value) else np.asarray(column, dtype=np.float64) < MISSING
     return np.asarray(known & given.mask, dtype=np.bool_)
@@ -97,7 +165,7 @@ def _deviation(values: FloatArray) -> float:
 
 
 def _percentile(given: EgenInput) -> EgenResult:
-    share = percent_of(given)
+    share = _percent_of(given)
     return _reduced(lambda values: percentile(values, share))(given)
 
 
@@ -426,7 +494,7 @@ def _differ(given: EgenInput) -> EgenResult:
 
 def _row_percentile(share: float | None) -> Callable[[EgenInput], EgenResult]:
     def work(given: EgenInput) -> EgenResult:
-        wanted = percent_of(given) if share is None else share
+        wanted = _percent_of(given) if share is None else share
         table = np.column_stack(given.columns())
         found = [percentile(row[row < MISSING], wanted) for row in table]
         return np.array(found, dtype=np.float64), "float"
@@ -496,8 +564,8 @@ def egen(session: Session, call: CommandCall) -> None:
     result, default = function(work)
     session.trace.touch(session.trace.few or session.trace.rest)
     if called["function"] in ROW_FUNCTIONS and not isinstance(result, DataVariable):
-        session.trace.touch(row_function_depends_on_few(session, work, function, result))
-    if copies_one_value(called["function"], work):
+        session.trace.touch(_row_function_depends_on_few(session, work, function, result))
+    if _copies_one_value(called["function"], work):
         session.trace.touched = True
     if isinstance(result, DataVariable):
         session.data.put(name, result)
@@ -546,3 +614,33 @@ def _groups(session: Session, call: CommandCall) -> tuple[Any, int]:
     names = list(call.by) or (data.listed(option) if option else [])
     session.trace.touch(not session.trace.variables.isdisjoint(names))
     return codes_of(session, names)
+
+
+def _row_function_depends_on_few(
+    session: Session, work: EgenInput, function: Any, result: Any
+) -> bool:
+    """Whether some variable matters for a few only, in a function across variables."""
+    variables, trace = session.data.variables, session.trace
+    before = trace.touched
+    for name in dict.fromkeys(work.names()):
+        if name in trace.own or variables[name].is_text:
+            continue
+        kept, changed = variables[name], np.zeros(session.data.rows, dtype=np.bool_)
+        try:
+            for values in altered(kept.values):
+                variables[name] = replace(kept, values=values)
+                changed |= np.asarray(function(work)[0] != result, dtype=np.bool_)
+        finally:
+            variables[name] = kept
+            trace.touched = before
+        if few(session, changed & work.mask):
+            return True
+    return False
+
+
+def _copies_one_value(function: str, work: EgenInput) -> bool:
+    """Whether a function of `egen` gives one's value to the records of several others."""
+    if function not in COPYING:
+        return False
+    group = np.where(work.mask, work.group, -1)
+    return rests_on_one_unit(work.session, function, group, work.values)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet_fire.runners.builtin.data.dataset import DataVariable, check_room
-from discreet_fire.runners.builtin.disclosure.dependence import codes_of
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     affected,
     cases_note,
@@ -33,8 +32,9 @@ from discreet_fire.runners.builtin.language.expressions import (
 )
 from discreet_fire.runners.builtin.language.functions import part_of
 from discreet_fire.runners.builtin.language.values import MISSING, is_format, smallest_type
+from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.builtin.registry import command
-from discreet_fire.runners.builtin.samples import selected
+from discreet_fire.runners.builtin.samples import codes_of, selected
 from discreet_fire.runners.builtin.state.trace import ORDER
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
@@ -288,7 +288,7 @@ def expand(session: Session, call: CommandCall) -> None:
     if name:
         session.data.check_new(name)
     mask = selected(session, call)
-    value = evaluate(call.expression or call.head, session.scope())
+    value = evaluate(call.expression or call.head, scope_of(session))
     if is_text(value):
         raise DoError("type mismatch", code=109)
     number = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)
@@ -353,7 +353,7 @@ def _sortable(variable: DataVariable) -> Any:
 def sample(session: Session, call: CommandCall) -> None:
     """`sample # [if] [in] [, count by(varlist)]`: others than those of `if` stay."""
     data = session.data
-    size = number_of(call.head, session.scope(scalar=True))
+    size = number_of(call.head, scope_of(session, scalar=True))
     if size < 0 or (not call.has("count") and size > 100):
         raise DoError("the size of the sample is out of range", code=198)
     mask = selected(session, call)
@@ -385,7 +385,7 @@ def bootstrap_sample(session: Session, call: CommandCall) -> None:
     for group in range(count):
         rows = np.flatnonzero(mask & (strata == group))
         known = np.unique(units[rows])
-        size = number_of(call.head, session.scope(scalar=True)) if call.head else len(known)
+        size = number_of(call.head, scope_of(session, scalar=True)) if call.head else len(known)
         if not len(known) or size > len(known) or size < 1:
             error = DoError("the size of the sample is out of range", code=498)
             error.untold = call.condition is not None or call.rows is not None

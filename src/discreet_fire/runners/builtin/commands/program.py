@@ -16,17 +16,21 @@ import numpy as np
 
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.runners.builtin.data.dataset import NAME, missing_values
-from discreet_fire.runners.builtin.disclosure.dependence import codes_of
 from discreet_fire.runners.builtin.disclosure.record_counts import failure, repeated
 from discreet_fire.runners.builtin.language.calls import options_of, split_outside
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import truth
 from discreet_fire.runners.builtin.language.macros import counted_number
 from discreet_fire.runners.builtin.language.values import MISSING, number_of_text
-from discreet_fire.runners.builtin.macro_expansion import display_text, extended_function, words_of
-from discreet_fire.runners.builtin.names import macro_text, one_value
+from discreet_fire.runners.builtin.macro_expansion import (
+    display_text,
+    extended_function,
+    macros_of,
+    words_of,
+)
+from discreet_fire.runners.builtin.names import macro_text, one_value, scope_of
 from discreet_fire.runners.builtin.registry import command
-from discreet_fire.runners.builtin.samples import selected
+from discreet_fire.runners.builtin.samples import codes_of, selected
 from discreet_fire.runners.builtin.state.session import StoredResult
 from discreet_fire.statistics.layout import refused_line
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
@@ -68,13 +72,13 @@ def _unquoted(text: str) -> str:
 @command("local", summary="set a local macro", raw=True, group="program")
 def local(session: Session, call: CommandCall) -> None:
     """`local name text`, `= exp`, `: function`, `++name`."""
-    _set(session, call.text, session.set_local, session.macros().local)
+    _set(session, call.text, session.set_local, macros_of(session).local)
 
 
 @command("global", summary="set a global macro", raw=True, group="program")
 def shared(session: Session, call: CommandCall) -> None:
     """`global name …`."""
-    _set(session, call.text, session.set_global, session.macros().shared)
+    _set(session, call.text, session.set_global, macros_of(session).shared)
 
 
 @command("macro", summary="drop macros", raw=True, group="program")
@@ -82,7 +86,7 @@ def macro(session: Session, call: CommandCall) -> None:
     """`macro drop`; listing is not supported: macros may hold values of the data."""
     words = call.text.split()
     if words[:1] == ["shift"]:
-        seen, before = session.macros().local, session.trace.touched
+        seen, before = macros_of(session).local, session.trace.touched
         for at in range(1, 1 + len(session.local)):
             session.trace.touched = before
             session.set_local(str(at), seen.get(str(at + 1), ""))
@@ -126,7 +130,7 @@ def temporary(session: Session, call: CommandCall) -> None:
 def args(session: Session, call: CommandCall) -> None:
     """`args a b c`."""
     for number, name in enumerate(call.text.split(), 1):
-        seen, before = session.macros().local, session.trace.touched
+        seen, before = macros_of(session).local, session.trace.touched
         session.set_local(name, seen.get(str(number), ""))
         session.trace.touched = before
 
@@ -288,7 +292,7 @@ def pictures(session: Session, call: CommandCall) -> None:
 def assertion(session: Session, call: CommandCall) -> None:
     """`assert exp [if] [in]`."""
     mask = selected(session, call)
-    held = truth(call.head, session.scope(call.groups))
+    held = truth(call.head, scope_of(session, call.groups))
     if session.data.rows == 0:
         held = np.asarray([truth_of_none(session, call.head)])
         mask = np.ones(1, dtype=np.bool_)

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet_fire.runners.builtin.data.data_files import text_kind
 from discreet_fire.runners.builtin.data.dataset import DataVariable
-from discreet_fire.runners.builtin.disclosure.dependence import codes_of, depends_on_few_units
+from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     all_affected,
     cases_note,
@@ -45,8 +45,9 @@ from discreet_fire.runners.builtin.language.values import (
     text_width,
 )
 from discreet_fire.runners.builtin.macro_expansion import words_of
+from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.builtin.registry import command
-from discreet_fire.runners.builtin.samples import selected
+from discreet_fire.runners.builtin.samples import codes_of, selected
 
 if TYPE_CHECKING:
     from discreet.arrays import BoolArray
@@ -68,7 +69,7 @@ def generate(session: Session, call: CommandCall) -> None:
         raise DoError("invalid syntax of generate", code=198)
     name, kind = found["name"], found["type"]
     session.data.check_new(name)
-    scope = session.scope(call.groups)
+    scope = scope_of(session, call.groups)
     mask = selected(session, call, scope)
     session.trace.touch(session.trace.few)
     session.trace.few = session.trace.rest = False
@@ -138,7 +139,7 @@ def replace_values(session: Session, call: CommandCall) -> None:
         raise DoError("invalid syntax of replace", code=198)
     name = session.data.full(call.head.strip())
     old = session.data.variables[name]
-    scope = session.scope(call.groups)
+    scope = scope_of(session, call.groups)
     mask = selected(session, call, scope)
     isolated = session.trace.few or few(session, mask) or few(session, ~mask)
     session.trace.few = session.trace.rest = False
@@ -505,7 +506,7 @@ def separate(session: Session, call: CommandCall) -> None:
     variable, by = data.variables[source], (call.argument("by") or "").strip()
     mask = selected(session, call)
     if by not in data.variables:
-        codes: Any = truth(by, session.scope()).astype(np.float64)
+        codes: Any = truth(by, scope_of(session)).astype(np.float64)
         values = [0.0, 1.0]
     else:
         group = data.variables[by]

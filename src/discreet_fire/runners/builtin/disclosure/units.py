@@ -11,11 +11,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
@@ -30,6 +28,7 @@ from discreet_fire.runners.builtin.language.expressions import (
     expression_tree,
 )
 from discreet_fire.runners.builtin.language.values import MISSING
+from discreet_fire.runners.builtin.state.trace import RecordMarks
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.session import Session
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ENTITY",
     "RECORD",
-    "EarlierOutputs",
     "all_but_few",
     "asks_by_function",
     "cases",
@@ -276,26 +274,10 @@ def cases_by_value(values: pl.Series, who: Any) -> pl.DataFrame:
     return table.group_by("value").agg(whom.n_unique().alias("cases"))
 
 
-_Marks = npt.NDArray[np.uint32]
 #: Bytes that may be kept of earlier outputs.
 _ROOM = 400_000_000
 #: So many sets of records that differ from earlier ones by a few may be used in one run.
 _SETS = 5
-
-
-@dataclass(repr=False)
-class EarlierOutputs:
-    """What outputs were about (confidential).
-
-    Args:
-        values: For each, marks of a variable's values by the number of the record; 0 for none.
-        sets: The same for which records there were.
-        close: How many sets differed from earlier ones by a few.
-    """
-
-    values: list[_Marks] = field(default_factory=list)
-    sets: list[_Marks] = field(default_factory=list)
-    close: int = 0
 
 
 def conflicts_with_earlier(session: Session, mask: Any, names: Sequence[str]) -> bool:
@@ -313,7 +295,7 @@ def conflicts_with_earlier(session: Session, mask: Any, names: Sequence[str]) ->
     at = record.values[used].astype(np.int64)
     who = _owners_by_number(session, used, at)
     held = session.differences
-    found: list[_Marks] = []
+    found: list[RecordMarks] = []
     for name in dict.fromkeys(names):
         variable = session.data.variables.get(name)
         if variable is not None:
@@ -336,7 +318,7 @@ def conflicts_with_earlier(session: Session, mask: Any, names: Sequence[str]) ->
     return False
 
 
-def _marks(values: Any, *, text: bool) -> _Marks:
+def _marks(values: Any, *, text: bool) -> RecordMarks:
     """A number from 1 for each value that is not missing, the same for equal ones."""
     if text:
         hashed = pl.Series(values.tolist(), dtype=pl.String).hash(seed=0).to_numpy()
@@ -369,13 +351,13 @@ def _unit_marks(session: Session, used: Any) -> Any:
     return _marks(kept.values[used], text=kept.is_text).astype(np.int64)
 
 
-def _same(one: _Marks, other: _Marks) -> bool:
+def _same(one: RecordMarks, other: RecordMarks) -> bool:
     size = min(len(one), len(other))
     longer = one if len(one) > size else other
     return bool(np.array_equal(one[:size], other[:size]) and not longer[size:].any())
 
 
-def _close(session: Session, one: _Marks, other: _Marks, who: Any) -> bool:
+def _close(session: Session, one: RecordMarks, other: RecordMarks, who: Any) -> bool:
     """Whether two differ in the records of a few, but of some."""
     size = min(len(one), len(other))
     longer = one if len(one) > size else other

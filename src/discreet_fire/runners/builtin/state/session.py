@@ -16,12 +16,8 @@ from typing import Any
 import numpy as np
 
 from discreet_fire.runners.builtin.data.dataset import DataSet
-from discreet_fire.runners.builtin.disclosure.units import EarlierOutputs
 from discreet_fire.runners.builtin.language.errors import DoError
-from discreet_fire.runners.builtin.language.macros import Macros
-from discreet_fire.runners.builtin.language.scope import ByGroups, Scope
-from discreet_fire.runners.builtin.names import SessionNames
-from discreet_fire.runners.builtin.state.trace import Trace, masked, masked_result
+from discreet_fire.runners.builtin.state.trace import EarlierOutputs, Trace, masked, masked_result
 from discreet_fire.runners.protocol import StatisticShown
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
@@ -216,23 +212,6 @@ class Session:
     def local(self) -> dict[str, str]:
         """Local macros of the program that runs."""
         return self.locals[-1]
-
-    def macros(self) -> Macros:
-        """What macros are replaced with now; following values of the data."""
-        from discreet_fire.runners.builtin.macro_expansion import TracedMacros
-
-        return TracedMacros.of(self)
-
-    def scope(self, groups: ByGroups | None = None, *, scalar: bool = False) -> Scope:
-        """What expressions are evaluated in.
-
-        Args:
-            groups: Groups under `by`.
-            scalar: Whether one value is wanted; a variable then gives its first value,
-                and using one is remembered as a touch of the data.
-        """
-        names = SessionNames(self, scalar=scalar)
-        return Scope(names, self.data.rows, groups, self.draw)
 
     def set_local(self, name: str, text: str) -> None:
         """Set a local macro; remembers whether its text rests on values of the data."""

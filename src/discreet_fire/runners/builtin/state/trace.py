@@ -12,9 +12,22 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+import numpy.typing as npt
+
 from discreet_fire.statistics.results import SafeResult
 
-__all__ = ["ORDER", "ROWS", "Trace", "counted_names", "holds_name", "masked", "masked_result"]
+__all__ = [
+    "ORDER",
+    "ROWS",
+    "EarlierOutputs",
+    "RecordMarks",
+    "Trace",
+    "counted_names",
+    "holds_name",
+    "masked",
+    "masked_result",
+]
 
 #: Stands among the variables for "which observations there are".
 ROWS = "_N"
@@ -151,3 +164,22 @@ def masked_result(result: SafeResult, names: AbstractSet[str]) -> SafeResult:
         checks=checks,
         evidence=result.evidence,
     )
+
+
+#: By the number of the record, a mark of a value; 0 for none.
+RecordMarks = npt.NDArray[np.uint32]
+
+
+@dataclass(repr=False)
+class EarlierOutputs:
+    """What outputs were about (confidential).
+
+    Args:
+        values: For each, marks of a variable's values by the number of the record; 0 for none.
+        sets: The same for which records there were.
+        close: How many sets differed from earlier ones by a few.
+    """
+
+    values: list[RecordMarks] = field(default_factory=list)
+    sets: list[RecordMarks] = field(default_factory=list)
+    close: int = 0
