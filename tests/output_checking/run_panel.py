@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet_fire.runners.builtin.runner import RunResult, run_do
+from discreet_fire.runners.builtin.runner import run_do
+from discreet_fire.runners.protocol import RunResult
 
 
 def panel(persons: int = 120, years: int = 4, seed: int = 7) -> pl.DataFrame:

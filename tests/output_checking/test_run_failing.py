@@ -53,15 +53,15 @@ def error_of(text):
 
 @pytest.mark.parametrize(("few", "many", "code"), FAILING)
 def test_a_failure_is_told_only_where_it_is_about_many(few, many, code):
-    assert error_of(few).untold
+    assert error_of(few).redacted
     told = error_of(many)
-    assert not told.untold
+    assert not told.redacted
     assert told.rc == code
 
 
 def test_keys_of_a_merge_that_few_have_twice_are_not_told(tmp_path):
     PEOPLE.select("pid", "group").write_parquet(tmp_path / "u.parquet")
-    for text, untold in (
+    for text, redacted in (
         ('replace pid = 2 in 1\nmerge 1:1 pid using "u.parquet"', True),
         ('merge 1:1 group using "u.parquet"', False),
         ('drop if pid == 1\nmerge 1:1 pid using "u.parquet", assert(match)', True),
@@ -69,17 +69,17 @@ def test_keys_of_a_merge_that_few_have_twice_are_not_told(tmp_path):
     ):
         with pytest.raises(DoError) as found:
             Run(text, PEOPLE, folder=tmp_path, entity="pid")
-        assert found.value.untold is untold, text
+        assert found.value.redacted is redacted, text
 
 
 def test_long_texts_of_few_are_not_told_when_data_are_saved(tmp_path):
-    for text, untold in (
+    for text, redacted in (
         ('generate s = "a" * cond(wage > 1390, 3000, 1)\nsave x', True),
         ('generate s = "a" * 3000\nsave x', False),
     ):
         with pytest.raises(UnsupportedError) as found:
             Run(text, PEOPLE, folder=tmp_path, entity="pid")
-        assert found.value.untold is untold
+        assert found.value.redacted is redacted
 
 
 def test_an_internal_error_shows_nothing_of_the_run(tmp_path, monkeypatch):

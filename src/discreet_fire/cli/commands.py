@@ -50,11 +50,21 @@ def run(
 ) -> None:
     """Run a do-file with safe commands: its log holds safe output only."""
     from discreet_fire.findings import Severity
-    from discreet_fire.runners.builtin.runner import run_do, write_run
+    from discreet_fire.runners.protocol import run_program, write_run
+    from discreet_fire.runners.registry import runner_for, runners
     from discreet_fire.statistics.limits import SafeLimits
 
     rules = SafeLimits() if limits is None else SafeLimits.read(limits)
-    result = run_do(file, data=data, limits=rules, entity=entity, seed=seed, seconds=time_limit)
+    result = run_program(
+        runner_for(file) or runners()[0],  # the builtin one takes do-files of any name
+        file,
+        data=data or (),
+        limits=rules,
+        entity=entity,
+        seed=seed,
+        seconds=time_limit,
+        witness=None,
+    )
     files = write_run(result, file.parent if out is None else out, overwrite=overwrite)
     shown = [one for one in result.findings if one.severity is not Severity.INFO]
     withheld = len(result.findings) - len(shown)

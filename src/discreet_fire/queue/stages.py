@@ -18,7 +18,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -29,10 +29,9 @@ from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, univers
 from discreet_fire.logs import CleaningRules, clean_log_file
 from discreet_fire.queue.database import queue_error
 from discreet_fire.rewriting.submission import rewrite_files
+from discreet_fire.runners.protocol import StatisticShown, run_program, write_run
+from discreet_fire.runners.registry import runner_for, runners
 from discreet_fire.statistics.limits import SafeLimits
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.protocol import StatisticShown
 
 __all__ = [
     "STAGES",
@@ -71,8 +70,8 @@ def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
     target.mkdir(mode=0o700)
     if source.is_dir():
         return _folder(source, target, main)
-    if source.suffix.lower() != ".do":
-        hint = "hand in a file that ends in .do, or a folder"
+    if runner_for(source) is None:
+        hint = f"hand in a file that ends in {_suffixes()}, or a folder"
         raise queue_error("this is not a do-file", "submission", str(source), hint)
     return file_copy(source, target / source.name)
 
@@ -118,7 +117,7 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
             raise queue_error(what, "submission", str(source), "hand in programs only")
     if problems:
         raise _refused(problems)
-    programs = [path.relative_to(source) for path in files if path.suffix.lower() == ".do"]
+    programs = [path.relative_to(source) for path in files if runner_for(path) is not None]
     if main is not None and Path(main) not in programs:
         raise queue_error("there is no such do-file in the folder", "submission", main)
     if main is None and len(programs) != 1:
@@ -130,6 +129,10 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file_copy(path, copy)
     return target / (programs[0] if main is None else main)
+
+
+def _suffixes() -> str:
+    return " or ".join(sorted(suffix for one in runners() for suffix in one.suffixes))
 
 
 def _wrong(path: Path, root: Path) -> Problem | None:
@@ -303,7 +306,11 @@ class SubmissionOutcome:
 
 
 def rewrite(work: SubmissionWork) -> None:
-    """Put safe commands in place of unsafe ones."""
+    """Put safe commands in place of unsafe ones; only do-files have a rewriter here."""
+    if work.program.suffix.lower() != ".do":
+        what = "this is no do-file: nothing was put in place of unsafe commands"
+        work.note("rewrite", "not-rewritten", Severity.REVIEW, what, "read the program")
+        return
     done = rewrite_files([work.program], policy=work.submission.policy)
     for one in done:
         name = os.path.relpath(one.source, work.folder / "program")
@@ -323,16 +330,22 @@ def run(work: SubmissionWork) -> None:
     if submission.log is not None:
         work.log = file_copy(submission.log, target / submission.log.name)
         return
-    from discreet_fire.runners.builtin.runner import run_do, write_run
-
-    result = run_do(
+    runner = runner_for(work.program)
+    if runner is None:
+        raise queue_error("no runner takes this program", "submission", work.program.name)
+    result = run_program(
+        runner,
         work.program,
         data=submission.data,
-        limits=submission.limits,
+        limits=submission.limits or SafeLimits(),
         entity=submission.unit,
+        seed=0,
         seconds=submission.seconds,
         witness=lambda told: record_universes(work, told),
     )
+    if not runner.captures_universes:
+        what = "the runner does not tell whom outputs are about; differences are not checked"
+        work.note("run", "no-universe", Severity.REVIEW, what, "look for outputs of nearly all")
     work.findings += [StageFinding.of("run", work.program.name, one) for one in result.findings]
     work.log = write_run(result, target)["log"]
 

@@ -1,17 +1,55 @@
-"""What every way to run a program tells the outside: whom each statistic is about.
+"""What every way to run a program takes, gives back and must keep to.
 
-In: one statistic. Out: `StatisticShown`, given to whoever keeps a ledger of that.
-CONFIDENTIAL.
+In: a program of a researcher, data (CONFIDENTIAL), the rules of output checking. Out: a
+`RunResult`: the log, each output with its checks, what stopped the run. All of it may be shown
+once the checks are looked at; only `StatisticShown`, given to a witness, is CONFIDENTIAL.
+
+Rules for every runner; `run_program` holds each run against those marked with *, and the tests
+run each runner of the registry against all of them:
+
+1. Only files of the program's folder and `data` are read, only files of that folder written.
+2. * Data files have distinct names; a program finds each by its name.
+3. `data[0]` is in memory when the program starts.
+4. * The head of the log names the program by its digest, and the data files.
+5. No clock in the log: equal runs give equal logs.
+6. * Where single values decide that the run stops, the log is empty and says no more than
+   `RedactedError`; an error that nobody expected is such a stop.
+7. * Outputs that come without checks are never a pass.
 """
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import polars as pl
 
-__all__ = ["StatisticShown"]
+from discreet import __version__
+from discreet.errors import DiscreetError, OutputCheckError
+from discreet.files import check_writable, write_text
+from discreet_fire.findings import Finding, Severity
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, worst
+from discreet_fire.texts import SourceText, read_source
+
+__all__ = [
+    "InternalError",
+    "RedactedError",
+    "RunResult",
+    "Runner",
+    "ShownOutput",
+    "StatisticShown",
+    "Witness",
+    "run_program",
+    "write_run",
+]
+
+_RULE = "-" * 79
+_MARK = "run by discreet fire run"
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,3 +71,324 @@ class StatisticShown:
     frame: pl.DataFrame
     groups: tuple[str, ...] = ()
     missing: bool = False
+
+
+Witness = Callable[[StatisticShown], None]
+
+
+@dataclass(frozen=True)
+class ShownOutput:
+    """One piece of output: where it came from and what was found about it."""
+
+    line: int
+    command: str
+    result: SafeResult
+
+
+class RedactedError(OutputCheckError):
+    """A stop that single values of the data decide about: its place would tell them."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the program stopped where single values of the data decide; nothing of it is shown",
+            code="do-file",
+            hint="look for a statement that uses a maximum, x[17] or a condition on few cases",
+        )
+
+
+class InternalError(RedactedError):
+    """An error of the runner itself. Whether and where it comes may hang on one value."""
+
+    def __init__(self, kind: str) -> None:
+        OutputCheckError.__init__(
+            self,
+            f"internal error, please report: {kind}",
+            code="internal",
+            hint="nothing of the run is shown, as single values may have led to it",
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunResult:
+    """What a run gave; all of it may be shown once the checks are looked at.
+
+    Args:
+        name: Name of the program.
+        log: The log.
+        outputs: Each output with its line and its checks.
+        checked: Whether all that the log shows is among the outputs.
+        error: What stopped the run; None if it came to its end.
+    """
+
+    name: str
+    log: str
+    outputs: tuple[ShownOutput, ...]
+    checked: bool
+    error: DiscreetError | None
+
+    @classmethod
+    def of(
+        cls,
+        program: SourceText,
+        data: Sequence[Path],
+        *,
+        lines: Sequence[str],
+        outputs: Sequence[ShownOutput],
+        checked: bool,
+        error: DiscreetError | None,
+    ) -> RunResult:
+        """A result whose log has the head that rule 4 wants, and keeps to rule 6.
+
+        Args:
+            program: The program.
+            data: The data files.
+            lines: What the run wrote.
+            outputs: Each output with its line and its checks.
+            checked: Whether all that the log shows is among the outputs.
+            error: What stopped the run; None if it came to its end.
+        """
+        if isinstance(error, RedactedError):
+            lines, outputs = (), ()
+        stop = [] if error is None else ["", f"*** {'; '.join(_error_texts(error))}"]
+        log = "\n".join([*_head(program, data), *lines, *stop, _RULE]) + "\n"
+        name = program.path.name
+        return cls(name=name, log=log, outputs=tuple(outputs), checked=checked, error=error)
+
+    @property
+    def verdict(self) -> CheckVerdict:
+        """The worst that any check found; what came without checks is no pass."""
+        missing = [] if self.checked else [_UNCHECKED]
+        return worst([*missing, *(check for one in self.outputs for check in one.result.checks)])
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What an officer should look at."""
+        unchecked = [] if self.checked else [_of_check("log", 0, _UNCHECKED)]
+        return (*unchecked, *_of_outputs(self.outputs), *_of_stop(self.error))
+
+    @property
+    def line(self) -> int | None:
+        """The line that stopped the run."""
+        return getattr(self.error, "line", None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run for JSON; no value of the data but those shown."""
+        error = None
+        if self.error is not None:
+            error = {"code": self.error.code, "what": self.error.what, "line": self.line}
+        return {
+            "program": self.name,
+            "verdict": str(self.verdict),
+            "error": error,
+            "findings": [one.to_dict() for one in self.findings],
+            "outputs": [{"line": one.line, **one.result.to_dict()} for one in self.outputs],
+        }
+
+    def __repr__(self) -> str:
+        return f"<RunResult {self.name}: {self.verdict}>"
+
+
+class Runner(Protocol):
+    """A way to run programs so that only safe output leaves.
+
+    Attributes:
+        name: What it is called.
+        suffixes: How names of its programs end, such as `.do`.
+        captures_universes: Whether it tells the witness of each statistic that can be shown.
+    """
+
+    name: str
+    suffixes: frozenset[str]
+    captures_universes: bool
+
+    def run(
+        self,
+        program: Path,
+        *,
+        data: Sequence[Path],
+        limits: SafeLimits,
+        entity: str | None,
+        seed: int,
+        seconds: float | None,
+        witness: Witness | None,
+    ) -> RunResult:
+        """Run a program.
+
+        Args:
+            program: The program.
+            data: Microdata; the first file is in memory when the program starts. CONFIDENTIAL.
+            limits: The rules of output checking.
+            entity: The variable that says whom a record is about.
+            seed: Where random numbers start.
+            seconds: How long it may take.
+            witness: Told whom each statistic that is or can be shown is about. CONFIDENTIAL.
+        """
+        ...
+
+
+def run_program(
+    runner: Runner,
+    program: Path,
+    *,
+    data: Sequence[Path],
+    limits: SafeLimits,
+    entity: str | None,
+    seed: int,
+    seconds: float | None,
+    witness: Witness | None,
+) -> RunResult:
+    """Run a program, and hold the run against the rules for every runner.
+
+    Args:
+        runner: What runs it.
+        program: The program.
+        data: Microdata; the first file is in memory when the program starts. CONFIDENTIAL.
+        limits: The rules of output checking.
+        entity: The variable that says whom a record is about.
+        seed: Where random numbers start.
+        seconds: How long it may take.
+        witness: Told whom each statistic that is or can be shown is about. CONFIDENTIAL.
+    """
+    source = read_source(program)
+    _check_data(data)
+    try:
+        result = runner.run(
+            program,
+            data=data,
+            limits=limits,
+            entity=entity,
+            seed=seed,
+            seconds=seconds,
+            witness=witness,
+        )
+    except DiscreetError:
+        raise
+    except Exception as error:  # its text may quote data
+        stop = InternalError(type(error).__name__)
+        return RunResult.of(source, data, lines=(), outputs=(), checked=False, error=stop)
+    _check_result(runner, result, source, data)
+    return result
+
+
+def _check_result(
+    runner: Runner, result: RunResult, program: SourceText, data: Sequence[Path]
+) -> None:
+    head = "".join(f"{line}\n" for line in _head(program, data))
+    if not result.log.startswith(head):
+        raise _broken(runner, "the head of the log does not name the program and the data")
+    if isinstance(result.error, RedactedError):
+        redacted = RunResult.of(
+            program, data, lines=(), outputs=(), checked=result.checked, error=result.error
+        )
+        if result.log != redacted.log or result.outputs:
+            raise _broken(runner, "something is shown of a run that single values have stopped")
+
+
+def _broken(runner: Runner, what: str) -> OutputCheckError:
+    return OutputCheckError(f"{what}; nothing is shown", code="runner", where=runner.name)
+
+
+def _check_data(data: Sequence[Path]) -> None:
+    for file in data:
+        if not file.is_file():
+            raise OutputCheckError("there is no such data file", code="no-file", where=str(file))
+    if len({file.name for file in data}) < len(data):
+        raise OutputCheckError("two data files have the same name", code="data-files")
+
+
+def _head(program: SourceText, data: Sequence[Path]) -> list[str]:
+    """What stands above the log; no time, so that equal runs give equal logs."""
+    return [
+        _RULE,
+        f"      name:  {program.path.name}",
+        "  log type:  text",
+        f". * {_MARK} {__version__}, with safe commands",
+        f". * program {program.sha256}",
+        *(f". * data {file.name}" for file in data),
+        _RULE,
+    ]
+
+
+def _error_texts(error: DiscreetError) -> list[str]:
+    place = [error.where] if error.where else []
+    return [*place, error.what, *([error.hint] if error.hint else [])]
+
+
+_UNCHECKED = Check(
+    rule="unchecked",
+    verdict=CheckVerdict.review,
+    reason="what the log shows was not checked when it was made",
+)
+_SEVERITIES = {CheckVerdict.review: Severity.REVIEW, CheckVerdict.fail: Severity.INFO}
+
+
+def _of_outputs(outputs: Sequence[ShownOutput]) -> list[Finding]:
+    """One finding for each output with a check that does not pass."""
+    return [
+        _of_check(one.command, one.line, check)
+        for one in outputs
+        for check in one.result.checks
+        if check.verdict is not CheckVerdict.passed
+    ]
+
+
+def _of_check(command: str, line: int, check: Check) -> Finding:
+    refused = check.rule == "refused"
+    what = f"{command.split(',')[0]}: {check.reason}"
+    return _finding(
+        check.rule,
+        Severity.REFUSED if refused else _SEVERITIES[check.verdict],
+        f"{what} ({check.where})" if check.where else what,
+        line,
+        "" if check.verdict is CheckVerdict.review else "withheld",
+    )
+
+
+def _of_stop(error: DiscreetError | None) -> list[Finding]:
+    if error is None:
+        return []
+    rule = "unsupported" if error.code == "unsupported" else "stopped"
+    line = getattr(error, "line", None) or 0
+    return [_finding(rule, Severity.ERROR, f"the run stopped: {error.what}", line, error.hint)]
+
+
+def _finding(rule: str, severity: Severity, what: str, line: int, hint: str) -> Finding:
+    return Finding(
+        rule=rule, severity=severity, what=what, line=line, column=1, start=0, end=0, hint=hint
+    )
+
+
+def write_run(
+    result: RunResult, folder: str | os.PathLike[str], *, overwrite: bool = False
+) -> Mapping[str, Path]:
+    """Write the log and the checks of a run, each in one step.
+
+    Args:
+        result: The run.
+        folder: Where to; it is made if need be.
+        overwrite: Whether a log that this program did not make is replaced.
+
+    Returns:
+        The files, by "log" and "checks".
+    """
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    check_writable(place)
+    stem = Path(result.name).stem
+    found = {"log": place / f"{stem}.log", "checks": place / f"{stem}.run.json"}
+    if not overwrite and found["log"].exists() and not _own(found["log"]):
+        raise OutputCheckError(
+            "there is a log that this program did not make",
+            code="exists",
+            where=str(found["log"]),
+            hint="write to another folder with --out, or replace it with --overwrite",
+        )
+    text = json.dumps(result.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
+    write_text(found["checks"], text + "\n")
+    write_text(found["log"], result.log)
+    return found
+
+
+def _own(log: Path) -> bool:
+    with log.open("rb") as file:
+        return _MARK.encode() in file.read(2000)

@@ -107,7 +107,7 @@ class SafeResult:
 
     >>> result = SafeResult(command="count", shown="  12", stored={"N": 12.0})
     >>> result, result.verdict
-    (<SafeResult count: pass>, <Verdict.passed: 'pass'>)
+    (<SafeResult count: pass>, <CheckVerdict.passed: 'pass'>)
     """
 
     command: str

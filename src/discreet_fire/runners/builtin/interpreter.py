@@ -302,7 +302,7 @@ class Interpreter:
             session.code = 0
         except DoError as error:
             session.code = error.rc
-            trace.seen |= error.untold
+            trace.seen |= error.redacted
         finally:
             trace.code = trace.seen or trace.touched or "shape" in trace.whole
             trace.seen |= before

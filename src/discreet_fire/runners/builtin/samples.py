@@ -406,7 +406,7 @@ def run_safely(session: Session, command: str, work: Callable[[], _Value]) -> _V
             session.withhold(command, "minimum", "it is about too few cases")
             return None
         stopped = DoError(error.what, code=_CODES.get(error.code, 198))
-        stopped.untold = error.code in _OF_VALUES
+        stopped.redacted = error.code in _OF_VALUES
         raise stopped from None
 
 

@@ -143,7 +143,7 @@ def _refuse_long(session: Session, data: DataSet) -> None:
     for one in data.variables.values():
         if one.kind == "strL":
             error = UnsupportedError("saving strL variables")
-            error.untold = few(session, [len(text.encode()) > STR_MAX for text in one.values])
+            error.redacted = few(session, [len(text.encode()) > STR_MAX for text in one.values])
             raise error
 
 

@@ -257,7 +257,7 @@ def ttest(session: Session, call: CommandCall) -> None:
         rows = result.frame.filter(result.frame[by[0]] != "Total")
         if rows.height != 2:
             error = DoError("by() must make two groups", code=420)
-            error.untold = not chosen.mask.all() or by[0] in session.trace.made
+            error.redacted = not chosen.mask.all() or by[0] in session.trace.made
             raise error
     else:
         rows = result.frame

@@ -110,7 +110,7 @@ def utest(session: Session, call: CommandCall) -> None:
     unlike[rows] = ~np.isclose(second, first * first, rtol=1e-6)
     if unlike.any():
         error = UnsupportedError("utest with a second variable that is not the square of the first")
-        error.untold = few(session, unlike)
+        error.redacted = few(session, unlike)
         raise error
     controls = [word for word in model.terms.words[1:] if word not in names]
     if model.terms.shifted:

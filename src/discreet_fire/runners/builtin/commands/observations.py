@@ -388,7 +388,7 @@ def bootstrap_sample(session: Session, call: CommandCall) -> None:
         size = number_of(call.head, scope_of(session, scalar=True)) if call.head else len(known)
         if not len(known) or size > len(known) or size < 1:
             error = DoError("the size of the sample is out of range", code=498)
-            error.untold = call.condition is not None or call.rows is not None
+            error.redacted = call.condition is not None or call.rows is not None
             raise error
         chosen = known[np.sort((draw.random(int(size)) * len(known)).astype(np.int64))]
         if cluster:

@@ -518,7 +518,7 @@ def separate(session: Session, call: CommandCall) -> None:
     for number, value in enumerate(values, 1):
         if not call.has("sequential") and (value < 0 or value != int(value)):
             error = UnsupportedError("separate by numbers that are not whole")
-            error.untold = few(session, mask & (codes == value))
+            error.redacted = few(session, mask & (codes == value))
             raise error
         name = f"{stub}{number if call.has('sequential') else int(value)}"
         check_made(session, name, mask & (codes >= value))

@@ -227,10 +227,10 @@ def redacted_error(
         return error
     trace = session.trace
     doubted = not trace.whole.isdisjoint(("shape", "scalars")) or trace.rests(())
-    error.untold |= doubted and getattr(error, "rc", 0) not in _OF_FILES
-    if error.untold:
+    error.redacted |= doubted and getattr(error, "rc", 0) not in _OF_FILES
+    if error.redacted:
         placed = error.at(line)
-        placed.untold = True
+        placed.redacted = True
         return placed
     if not (trace.touched or holds_name(str(error), trace.names)):
         return error.at(line)
@@ -240,7 +240,7 @@ def redacted_error(
         hidden = DoError(what, code=error.rc, line=line)
     else:
         hidden = UnsupportedError("a command whose text rests on values of the data", line=line)
-    hidden.untold = True
+    hidden.redacted = True
     return hidden
 
 

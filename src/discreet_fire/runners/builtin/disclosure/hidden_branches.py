@@ -76,7 +76,7 @@ def run_hidden(
         del session.locals[depth:]
         session.quiet = quiet
     except Exception as error:  # the time is over, or the runner fails: its place would tell
-        error.untold = True  # type: ignore[attr-defined]
+        error.redacted = True  # type: ignore[attr-defined]
         raise
     finally:
         before.restore(session)

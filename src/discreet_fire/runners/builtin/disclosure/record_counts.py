@@ -42,7 +42,7 @@ __all__ = [
 def failure(
     session: Session, rows: Any, what: str, *, code: int, data: DataSet | None = None
 ) -> DoError:
-    """An error that records cause; untold where they are of a few.
+    """An error that records cause; redacted where they are of a few.
 
     Args:
         session: The session.
@@ -53,7 +53,7 @@ def failure(
     """
     error = DoError(what, code=code)
     data = session.data if data is None else data
-    error.untold = bool(data.rows) and few_in(session, data, rows)
+    error.redacted = bool(data.rows) and few_in(session, data, rows)
     return error
 
 
@@ -66,9 +66,9 @@ def check_made(session: Session, name: str, rows: Any) -> None:
 
 
 def nobody(session: Session) -> DoError:
-    """No observations: untold if a condition asks for more than categories and missing values."""
+    """No observations: redacted if a condition asks for more than categories and missing values."""
     error = DoError("no observations", code=2000)
-    error.untold = bool(session.data.rows) and not session.trace.plain
+    error.redacted = bool(session.data.rows) and not session.trace.plain
     return error
 
 

@@ -33,7 +33,7 @@ class DoError(OutputCheckError):
     """
 
     #: Whether single values of the data decided that it happens: then its line tells, too.
-    untold = False
+    redacted = False
 
     def __init__(self, what: str, *, code: int, line: int | None = None) -> None:
         self.rc = code
@@ -66,7 +66,7 @@ class UnsupportedError(OutputCheckError):
       Hint: see the table of supported commands, or run the program in Stata
     """
 
-    untold = False
+    redacted = False
 
     def __init__(self, what: str, *, line: int | None = None) -> None:
         self.unknown = what

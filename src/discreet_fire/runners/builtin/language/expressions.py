@@ -328,7 +328,8 @@ def expression_tree(text: str) -> ExpressionNode:
     """The tree of an expression.
 
     >>> expression_tree("-2^2")
-    Unary(sign='-', inner=Binary(sign='^', left=Number(value=2.0), right=Number(value=2.0)))
+    Unary(sign='-', inner=Binary(sign='^', left=NumberLiteral(value=2.0),
+        right=NumberLiteral(value=2.0)))
 
     Raises:
         DoError: The text is no expression.
@@ -492,7 +493,7 @@ def _copied(text: Value, times: Value) -> Value:
         size = int(number) if number < MISSING else 0
         if size * len(one) > _LONGEST:
             error = DoError("a text is too long", code=198)
-            error.untold = varying
+            error.redacted = varying
             raise error
         return str(one) * max(size, 0)
 

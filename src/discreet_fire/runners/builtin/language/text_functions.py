@@ -59,7 +59,7 @@ def _over(
         try:
             found = [function(*row) for row in zip(*columns, strict=True)]
         except DoError as error:  # at which record tells what it has
-            error.untold = True
+            error.redacted = True
             raise
         if not text:
             return np.array(found, dtype=np.float64)

@@ -18,14 +18,13 @@ import numpy as np
 from discreet_fire.runners.builtin.data.dataset import DataSet
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.state.trace import EarlierOutputs, Trace, masked, masked_result
-from discreet_fire.runners.protocol import StatisticShown
+from discreet_fire.runners.protocol import ShownOutput, Witness
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
 __all__ = [
     "SavedData",
     "Session",
-    "ShownOutput",
     "StoredResult",
     "Trace",
     "preserve",
@@ -46,15 +45,6 @@ class StoredResult:
 
     def __repr__(self) -> str:
         return "<Result (confidential)>"
-
-
-@dataclass(frozen=True)
-class ShownOutput:
-    """One piece of output: where it came from and what was found about it."""
-
-    line: int
-    command: str
-    result: SafeResult
 
 
 @dataclass(frozen=True)
@@ -90,7 +80,7 @@ class Session:
     preserved: list[tuple[int, SavedData]] = field(default_factory=list)
     files: dict[Path, SavedData] = field(default_factory=dict)
     sources: dict[str, Path] = field(default_factory=dict)
-    witness: Callable[[StatisticShown], None] | None = None
+    witness: Witness | None = None
     here: str = ""
     locals: list[dict[str, str]] = field(default_factory=lambda: [{}])
     shared: dict[str, str] = field(default_factory=dict)

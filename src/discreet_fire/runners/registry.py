@@ -1,0 +1,48 @@
+"""The runners that there are, by the suffixes of their programs.
+
+In: the name of a program. Out: the `Runner` that takes it. Nothing confidential.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet_fire.runners.protocol import Runner
+
+__all__ = ["register", "runner_for", "runners"]
+
+_KNOWN: dict[str, Runner] = {}
+
+
+def register(runner: Runner) -> None:
+    """Add a runner; each suffix has one.
+
+    Args:
+        runner: The runner.
+    """
+    taken = {suffix for one in runners() for suffix in one.suffixes}
+    if runner.name in _KNOWN or not taken.isdisjoint(runner.suffixes):
+        raise ValueError(f"there is a runner for the name or a suffix of {runner.name}")
+    _KNOWN[runner.name] = runner
+
+
+def runners() -> tuple[Runner, ...]:
+    """All runners, the builtin one first.
+
+    >>> [(one.name, sorted(one.suffixes)) for one in runners()][0]
+    ('builtin', ['.do'])
+    """
+    from discreet_fire.runners.builtin.runner import BUILTIN
+
+    _KNOWN.setdefault(BUILTIN.name, BUILTIN)
+    return tuple(_KNOWN.values())
+
+
+def runner_for(program: Path) -> Runner | None:
+    """The runner of a program; None if there is none for such names.
+
+    Args:
+        program: The program, of which only the name counts.
+    """
+    suffix = program.suffix.lower()
+    return next((one for one in runners() if suffix in one.suffixes), None)

@@ -1,0 +1,349 @@
+"""Rules for every runner: held against those of the registry, and against others that break them.
+
+Toy runners of this file are registered here and run submissions through the queue: the queue
+and the command know the protocol only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.commands import app
+from discreet.errors import OutputCheckError
+from discreet_fire.findings import Severity
+from discreet_fire.queue import Queue, QueueSettings, Submission, submit, view
+from discreet_fire.queue.contents import universes_in
+from discreet_fire.runners import registry
+from discreet_fire.runners.protocol import (
+    RedactedError,
+    Runner,
+    RunResult,
+    ShownOutput,
+    StatisticShown,
+    run_program,
+)
+from discreet_fire.statistics import SafeLimits, SafeResult, count, summarize
+from discreet_fire.texts import read_source
+
+ROWS = 400
+FRAME = pl.DataFrame(
+    {
+        "pid": range(ROWS),
+        "wage": [1000.5 + 7 * (at % 61) for at in range(ROWS)],
+        "sex": [1, 2] * 200,
+    }
+)
+
+
+@dataclass
+class ToyRunner:
+    """Each line of a program is the name of a variable, to be summarized."""
+
+    name: str = "toy"
+    suffixes: frozenset[str] = frozenset((".toy",))
+    captures_universes: bool = True
+
+    def run(self, program, *, data, limits, entity, seed, seconds, witness) -> RunResult:
+        source, frame = read_source(program), pl.read_csv(data[0])
+        lines, outputs = [], []
+        for number, name in enumerate(source.text.split(), 1):
+            result = summarize(frame, [name], entity=entity, limits=limits)
+            lines += [f". summarize {name}", result.shown]
+            outputs.append(ShownOutput(number, "summarize", result))
+            if self.captures_universes and witness is not None:
+                units = frame[entity].to_list()
+                witness(StatisticShown(number, f"summarize {name}", units, frame.select(name)))
+        return RunResult.of(
+            source,
+            data,
+            lines=lines,
+            outputs=outputs if self.captures_universes else (),
+            checked=self.captures_universes,
+            error=None,
+        )
+
+
+@dataclass
+class AlteredRunner(ToyRunner):
+    """The toy, whose result is then changed as no runner may."""
+
+    change: str = ""
+
+    def run(self, program, **given) -> RunResult:
+        result = super().run(program, **given)
+        if self.change == "digest":
+            digest = hashlib.sha256(program.read_bytes()).hexdigest()
+            return replace(result, log=result.log.replace(digest, "0" * 64))
+        if self.change == "data":
+            return replace(result, log=result.log.replace(". * data d.csv\n", ""))
+        if self.change == "stop":
+            return replace(result, error=RedactedError())
+        raise ValueError(f"the largest wage is {pl.read_csv(given['data'][0])['wage'].max()}")
+
+
+@contextmanager
+def registered(runner: Runner) -> Iterator[Runner]:
+    registry.register(runner)
+    try:
+        yield runner
+    finally:
+        registry._KNOWN.pop(runner.name)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    FRAME.write_csv(tmp_path / "d.csv")
+    (tmp_path / "a.toy").write_text("wage\nsex\n")
+    return tmp_path
+
+
+def handed_in(folder: Path) -> tuple[Queue, int]:
+    queue = Queue.create(folder / "q", QueueSettings(persons=("Anna", "Ben"), rate=0.0))
+    words = {"researcher": "Weber", "data": (folder / "d.csv",), "unit": "pid"}
+    return queue, submit(queue, Submission(program=folder / "a.toy", **words))
+
+
+def run(runner: Runner, program: Path, *data: Path) -> RunResult:
+    given = {"limits": SafeLimits(), "entity": None, "seed": 0, "seconds": 60.0}
+    return run_program(runner, program, data=data, witness=None, **given)
+
+
+# --- other runners through the queue ----------------------------------------------------
+
+
+def test_a_runner_of_a_test_takes_a_submission_through_the_queue(folder: Path) -> None:
+    with registered(ToyRunner()):
+        queue, number = handed_in(folder)
+    with queue:
+        shown = view(queue, number)
+        found = {(one.stage, one.rule) for one in shown.findings}
+        assert ("rewrite", "not-rewritten") in found  # nobody knows safe commands of toys
+        assert ("run", "no-universe") not in found
+        assert ("run", "unchecked") not in found
+        assert [one.count for one in universes_in(queue, number)] == [ROWS, ROWS]
+        log = (next(queue.folder.glob("store/*/outputs")) / "a.log").read_text()
+        assert ". summarize wage" in log
+
+
+def test_what_a_runner_does_not_capture_waits_for_two_persons(folder: Path) -> None:
+    with registered(ToyRunner(captures_universes=False)):
+        queue, number = handed_in(folder)
+    with queue:
+        shown = view(queue, number)
+        found = {(one.stage, one.rule): one.severity for one in shown.findings}
+        assert found["run", "no-universe"] is Severity.REVIEW
+        assert found["run", "unchecked"] is Severity.REVIEW
+        assert shown.row.standing.needed == queue.settings.approvals
+
+
+def test_programs_without_a_runner_are_not_taken(folder: Path) -> None:
+    with pytest.raises(OutputCheckError, match="not a do-file"):
+        handed_in(folder)
+
+
+def test_the_command_runs_what_is_registered(folder: Path) -> None:
+    with registered(ToyRunner(captures_universes=False)):
+        words = ["fire", "run", str(folder / "a.toy"), "--data", str(folder / "d.csv"), "--strict"]
+        done = CliRunner().invoke(app, words)
+    assert done.exit_code == 1, done.output
+    assert "[unchecked]" in done.output
+
+
+def test_each_suffix_has_one_runner(folder: Path) -> None:
+    with registered(ToyRunner()), pytest.raises(ValueError, match="there is a runner"):
+        registry.register(ToyRunner(name="other"))
+    with pytest.raises(ValueError, match="there is a runner"):
+        registry.register(ToyRunner(name="mine", suffixes=frozenset((".do",))))
+
+
+# --- results that nobody checked, or that show too much ---------------------------------
+
+
+def test_outputs_that_nobody_checked_are_no_pass(folder: Path) -> None:
+    result = run(ToyRunner(captures_universes=False), folder / "a.toy", folder / "d.csv")
+    assert (result.outputs, result.verdict.value) == ((), "review")
+    assert [one.rule for one in result.findings] == ["unchecked"]
+    good = count(FRAME, limits=SafeLimits())
+    told = replace(result, outputs=(ShownOutput(1, "count", good),))
+    assert told.verdict.value == "review"
+    assert replace(told, checked=True).verdict.value == "pass"
+    assert replace(result, error=RedactedError()).verdict.value == "review"
+
+
+@pytest.mark.parametrize("change", ["digest", "data", "stop"])
+def test_results_that_break_a_rule_are_not_shown(folder: Path, change: str) -> None:
+    with pytest.raises(OutputCheckError) as found:
+        run(AlteredRunner(change=change), folder / "a.toy", folder / "d.csv")
+    assert found.value.code == "runner"
+    with registered(AlteredRunner(change=change)), pytest.raises(OutputCheckError):
+        handed_in(folder)
+
+
+def test_an_error_that_nobody_expected_quotes_nothing(folder: Path) -> None:
+    result = run(AlteredRunner(change="fails"), folder / "a.toy", folder / "d.csv")
+    assert result.error is not None
+    assert result.error.code == "internal"
+    assert "1420" not in result.log + str(result.to_dict()) + str(result.error)
+    assert (result.outputs, result.verdict.value) == ((), "review")
+
+
+def test_a_redacted_stop_takes_its_outputs_along(folder: Path) -> None:
+    source = read_source(folder / "a.toy")
+    shown = ShownOutput(1, "count", SafeResult(command="count", shown="  12"))
+    result = RunResult.of(
+        source, (), lines=["  12"], outputs=[shown], checked=True, error=RedactedError()
+    )
+    assert "12" not in result.log.split(source.sha256)[1]
+    assert result.outputs == ()
+
+
+# --- the runners that there are ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Example:
+    """Programs of one runner for the tests below.
+
+    Args:
+        first: Shows how many records the data has that are in memory at the start.
+        chance: Uses random numbers and shows something of them.
+        outside: Each tries to read or write a file `secret.csv` one folder up.
+        stop: Stops where a single value of `wage` decides, after it has shown something.
+    """
+
+    first: str
+    chance: str
+    outside: tuple[str, ...]
+    stop: str
+
+
+EXAMPLES = {
+    "builtin": Example(
+        first="count",
+        chance="generate u = runiform()\nsummarize u",
+        outside=(
+            "use ../secret.csv, clear",
+            "import delimited ../secret.csv, clear",
+            "save ../secret.csv, replace",
+            "cd ..\nuse secret.csv, clear",
+            "merge 1:1 pid using ../secret.csv",
+            "do ../secret.csv",
+            "erase ../secret.csv",
+        ),
+        stop="count\ndisplay 5\nquietly summarize wage\nif r(max) > 1420 {\nerror 9\n}",
+    )
+}
+RUNNERS = {one.name: one for one in registry.runners()}
+
+
+@pytest.fixture(params=sorted(RUNNERS))
+def case(request: pytest.FixtureRequest) -> tuple[Runner, Example]:
+    assert request.param in EXAMPLES, "each runner has examples, so that the rules can be tested"
+    return RUNNERS[request.param], EXAMPLES[request.param]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder for a program, with data beside it and a secret above it."""
+    inner = tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "data").mkdir()
+    FRAME.write_csv(tmp_path / "data" / "d.csv")
+    FRAME.head(70).write_csv(tmp_path / "data" / "e.csv")
+    FRAME.write_csv(inner.parent / "secret.csv")
+    return inner
+
+
+def program_of(runner: Runner, place: Path, text: str) -> Path:
+    path = place / f"p{sorted(runner.suffixes)[0]}"
+    path.write_text(text + "\n")
+    return path
+
+
+def test_nothing_outside_of_the_folder_is_read_or_written(
+    case: tuple[Runner, Example], place: Path
+) -> None:
+    runner, example = case
+    data = place.parents[1] / "data" / "d.csv"
+    secret = place.parent / "secret.csv"
+    before = secret.read_bytes(), secret.stat().st_mtime_ns
+    os.utime(secret, ns=(1, before[1]))
+    for text in example.outside:
+        result = run(runner, program_of(runner, place, text), data)
+        assert result.error is not None, text
+        assert (secret.read_bytes(), secret.stat().st_mtime_ns) == before, text
+        assert sorted(one.name for one in place.parent.iterdir()) == ["inner", "secret.csv"]
+        assert sorted(one.name for one in data.parent.iterdir()) == ["d.csv", "e.csv"]
+
+
+def test_data_files_have_distinct_names_and_the_first_is_in_memory(
+    case: tuple[Runner, Example], place: Path
+) -> None:
+    runner, example = case
+    program = program_of(runner, place, example.first)
+    one, other = (place.parents[1] / "data" / name for name in ("d.csv", "e.csv"))
+    for order, rows in (((one, other), ROWS), ((other, one), 70)):
+        result = run(runner, program, *order)
+        assert f"{rows}" in result.log.rpartition(". * data")[2]
+    FRAME.write_csv(place / "d.csv")
+    with pytest.raises(OutputCheckError) as found:
+        run(runner, program, one, place / "d.csv")
+    assert found.value.code == "data-files"
+    with pytest.raises(OutputCheckError) as found:
+        run(runner, program, place / "none.csv")
+    assert found.value.code == "no-file"
+
+
+def test_equal_runs_give_equal_logs_with_program_and_data_in_their_head(
+    case: tuple[Runner, Example], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner, example = case
+    program = program_of(runner, place, example.chance)
+    data = place.parents[1] / "data" / "d.csv"
+    first = run(runner, program, data)
+    monkeypatch.setattr("time.time", lambda: 1.0)
+    monkeypatch.setattr("time.monotonic", lambda: 1.0)
+    assert run(runner, program, data).log == first.log
+    head = first.log.split("-" * 79)[1]
+    assert hashlib.sha256(program.read_bytes()).hexdigest() in head
+    assert "data d.csv" in head
+
+
+def test_where_a_value_decides_about_a_stop_nothing_is_shown(
+    case: tuple[Runner, Example], place: Path
+) -> None:
+    runner, example = case
+    program = program_of(runner, place, example.stop)
+    result = run(runner, program, place.parents[1] / "data" / "d.csv")
+    assert isinstance(result.error, RedactedError)
+    assert (result.outputs, result.line) == ((), None)
+    assert ". count" not in result.log
+
+
+def test_what_captures_universes_tells_of_each_statistic(
+    case: tuple[Runner, Example], place: Path
+) -> None:
+    runner, example = case
+    if not runner.captures_universes:
+        return
+    told: list[StatisticShown] = []
+    run_program(
+        runner,
+        program_of(runner, place, example.first),
+        data=[place.parents[1] / "data" / "d.csv"],
+        limits=SafeLimits(),
+        entity="pid",
+        seed=0,
+        seconds=None,
+        witness=told.append,
+    )
+    assert [len(one.units or ()) for one in told] == [ROWS]
