@@ -20,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-CORPUS = Path(__file__).parent.parent / "tests" / "output_checking" / "stata_corpus"
+CORPUS = Path(__file__).parent.parent / "tests" / "fire" / "data" / "stata_corpus"
 _NAME = re.compile(r"(?<![\w`#\\/%_.])[a-z_]\w{2,}(?![\w(])")
 _WORDS = frozenset(("using", "robust", "cluster", "detail", "statistics", "noobs", "delimit"))
 

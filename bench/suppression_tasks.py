@@ -2,7 +2,7 @@
 
 Tables of a published file of business records, made by that engine under the p% rule and
 written as problems. Each method gets the same file; only the search is timed. What comes out
-is judged by an attacker written apart (tests/suppression/attacker_apart.py) and by our audit.
+is judged by an attacker written apart (tests/helpers/attacker_apart.py) and by our audit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "suppression"))
+sys.path.insert(0, str(ROOT))
 
 Task = Callable[[Path, int], Callable[[], object]]
 
@@ -74,7 +74,7 @@ def reference() -> Path | None:
 
 def _files(folder: Path) -> Path:
     """The records and their metadata, as the engine reads them."""
-    from business_tables import industries, records
+    from tests.helpers.business_tables import industries, records
 
     source, place = reference(), folder / "argus"
     if source is None:
@@ -151,10 +151,9 @@ class Judged:
 
     def figures(self) -> dict[str, Any]:
         """Cost, secondaries and open cells, by the attacker apart and by our audit."""
-        from attacker_apart import Listed
-
         from discreet.argus import read_jj
         from discreet.protection.suppression.proof.certificate import certify
+        from tests.helpers.attacker_apart import Listed
 
         listed, problem = Listed.read(self.path), read_jj(self.path)
         mask = np.zeros(len(problem), dtype=np.bool_)
@@ -277,8 +276,9 @@ def audited(name: str) -> Task:
 
 def sparse(folder: Path, cells: int) -> Callable[[], object]:
     """`fast` on a sparse frequency table of about so many occupied cells."""
-    from discreet.protection.suppression.methods.fast import protect_fast
     from suppression import sparse_problem
+
+    from discreet.protection.suppression.methods.fast import protect_fast
 
     problem = sparse_problem(cells)
     protect_fast(sparse_problem(1_000))  # loads compiled code
@@ -311,7 +311,7 @@ SUPPRESSION_TASKS: dict[str, Task] = {
 
 def main() -> None:
     """Judge the pattern of a second file by the problem of a first one."""
-    from attacker_apart import Listed
+    from tests.helpers.attacker_apart import Listed
 
     path, done = map(Path, sys.argv[1:])
     hidden = [at for at, mark in enumerate(Listed.read(done).marks) if mark in "um"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import census
 import numpy as np
 import polars as pl
-
-import census
 from suppression_tasks import SUPPRESSION_TASKS
 
 BY = ["region", "age", "sex"]

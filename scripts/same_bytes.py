@@ -132,11 +132,8 @@ def patterns(out: Path) -> None:
 
 def output_checking(out: Path) -> None:
     """Do-files and scripts rewritten, undone, run; logs cleaned."""
-    tests = next(
-        folder
-        for folder in (ROOT / "tests" / "output_checking", ROOT / "tests" / "fire")
-        if folder.exists()
-    )
+    places = (ROOT / "tests" / "fire" / "data", ROOT / "tests" / "output_checking")
+    tests = next(folder for folder in places if folder.exists())
     for name in ("stata_corpus", "scripts", "logs"):
         shutil.copytree(tests / name, out / name)
     for name in ("attacks.do",):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from cell_files import CELLS, METADATA
 from typer.testing import CliRunner, Result
 
 from discreet.argus import read_jj
 from discreet.cli.commands import app
+from tests.helpers.cell_files import CELLS, METADATA
 
 
 def run(*words: str | Path) -> Result:

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from cell_files import CELLS, METADATA
 from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
+from tests.helpers.cell_files import CELLS, METADATA
 
 TAB = ("cells.tab", "--metadata", "cells.rda", "--method", "fast")
 

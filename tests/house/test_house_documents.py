@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import discreet
+from tests.helpers.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-release.md"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

@@ -22,8 +22,8 @@ import pytest
 import discreet as dc
 from discreet.demo import example_perturbation_table, generate
 from discreet.microdata import Secret
+from tests.helpers.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     page
     for page in [*(ROOT / "docs/how-to").glob("*.md"), *(ROOT / "docs/methods").glob("*.md")]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.places import ROOT
 
 HEAVY = (
     "cryptography", "duckdb", "narwhals", "numba", "numpy", "openpyxl", "pandas",

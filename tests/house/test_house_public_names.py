@@ -7,14 +7,12 @@ import doctest
 import importlib
 import pkgutil
 import re
-from pathlib import Path
 
 import pytest
 
 import discreet
 from discreet import _HOMES
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.places import ROOT
 
 NAMES = [name for name in discreet.__all__ if not name.startswith("__")]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.places import ROOT
 
 
 def script(name: str) -> ModuleType:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from firm_programmes import FIRST, LATER, write
 
 from discreet.protection.noise import PerturbationTable, design_magnitude_perturbation
 from discreet.release import protect
+from tests.helpers.firm_programmes import FIRST, LATER, write
 
 PROGRAMME = """\
 title = { en = "Small census", de = "Kleiner Zensus" }

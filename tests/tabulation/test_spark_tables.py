@@ -2,10 +2,10 @@
 
 import polars as pl
 import pytest
-from test_tabulate import EVERYTHING, people
 
 import discreet as dc
 from discreet.tabulation import Query, tabulate_many
+from tests.helpers.people import EVERYTHING, people
 
 pytestmark = pytest.mark.spark
 SCHEMA = "place string, sex string, age bigint, key bigint, weight double, rent double"

@@ -1,0 +1,179 @@
+"""The Stata side, read with the lexer: there is no Stata here that could run it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from discreet_fire.catalogue.verdicts import WordPattern
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import DoStatement, Kind
+from tests.helpers.places import ROOT
+
+STATA = ROOT / "stata"
+ADO = sorted(STATA.glob("*.ado"))
+COMMANDS = (
+    "summarize tabstat tabulate regress codebook xtsum xtdescribe inspect utest parameters check"
+)
+NOT_RUN = "not yet run in stata"
+#: Results of single records, and the secret parameters.
+SECRET = re.compile(r"r\((min|max|p1|p99|range|sum|fn)\)|`fdz_(k|p)'|`critical'|`k'|`p'")
+SHOWS = {"display", "return", "list", "browse", "matrix", "noisily", "print"}
+#: Commands that show data and are never needed in a safe command.
+FORBIDDEN = {"list", "browse", "edit", "inspect", "stem", "outsheet", "export", "shell", "log"}
+#: Originals that run quietly.
+QUIET = {"summarize", "tabulate", "xtsum", "levelsof", "count", "predict", "xtset", "replace"}
+
+
+def commands(path: Path) -> list[DoStatement]:
+    return list(parse_do(path.read_text()).commands)
+
+
+def test_every_safe_command_has_its_file() -> None:
+    assert {path.stem for path in ADO} >= {f"fdz{name}" for name in COMMANDS.split()}
+
+
+@pytest.mark.parametrize("path", [*ADO, STATA / "certify.do"], ids=lambda path: path.name)
+def test_files_are_balanced_and_marked(path: Path) -> None:
+    text = path.read_text()
+    parsed = parse_do(text)
+    assert parsed.findings == ()
+    assert NOT_RUN in text.lower()
+    ends = [one for one in parsed.statements if one.text.strip() == "end"]
+    starts = [one for one in parsed.commands if one.canonical == "program"]
+    assert len(starts) == len(ends) > 0
+    braces = [one.text.strip() for one in parsed.statements if one.kind is Kind.BRACE]
+    opened = sum(one.opens for one in parsed.statements) + braces.count("{")
+    assert opened == braces.count("}")
+
+
+@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
+def test_the_program_has_the_name_of_its_file(path: Path) -> None:
+    first = next(one for one in commands(path) if one.canonical == "program")
+    assert re.match(rf"program\s+(define\s+)?{path.stem}\b", first.text)
+
+
+@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
+def test_no_secret_is_shown(path: Path) -> None:
+    shown = [one for one in commands(path) if one.canonical in SHOWS]
+    leaks = [one.text for one in shown if SECRET.search(one.text)]
+    assert leaks == []
+
+
+@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
+def test_originals_run_quietly_and_nothing_forbidden_runs(path: Path) -> None:
+    for one in commands(path):
+        assert one.canonical not in FORBIDDEN, one.text
+        if one.canonical in QUIET:
+            prefixes = {word.canonical for word in one.prefixes}
+            assert "quietly" in prefixes, one.text
+
+
+def test_the_linter_finds_what_it_looks_for() -> None:
+    planted = 'program bad\n    summarize x\n    display "largest: " r(max)\nend\n'
+    found = parse_do(planted).commands
+    assert any(one.canonical == "display" and SECRET.search(one.text) for one in found)
+    loud = [one for one in found if one.canonical in QUIET and not one.prefixes]
+    assert [one.text.strip() for one in loud] == ["summarize x"]
+
+
+def test_every_command_of_the_certification_exists() -> None:
+    text = (STATA / "certify.do").read_text()
+    called = set(re.findall(r"^(fdz\w+)", text, re.MULTILINE)) - {"fdz_holds"}
+    assert called <= {path.stem for path in ADO}
+    assert {"fdzsummarize", "fdztabulate", "fdzregress", "fdzxtsum", "fdzcodebook"} <= called
+    assert {"fdzrun", "fdzestimate"} <= called
+    assert text.count("assert ") + text.count("fdz_holds,") >= 15
+
+
+def test_names_of_withheld_rows_are_not_shown() -> None:
+    """In the list of counts a name stands only where its row is open."""
+    text = (STATA / "fdztabulate.ado").read_text()
+    body = [one for one in commands(STATA / "fdztabulate.ado") if one.start > text.index("_rows\n")]
+    named = [one for one in body if one.canonical == "display" and "`name'" in one.text]
+    assert len(named) == 1
+    inside = [one for one in body if one.start < named[0].start and one.depth < named[0].depth]
+    assert inside[-1].text.startswith("if !`closed`i'' & `total' >= `minimum'")
+    withheld = [one for one in body if "(withheld)" in one.text]
+    assert [one.depth for one in withheld] == [1]
+    assert not any("`i'" in one.text for one in withheld)
+
+
+def test_the_certification_looks_at_names_and_at_commands_named_by_a_macro() -> None:
+    text = (STATA / "certify.do").read_text()
+    assert 'text("Rarest") absent(1)' in text
+    assert 'text("(withheld)") absent(0)' in text
+    for part in ("fdzrun `command'", "fdzestimate svy:", "[fweight=w]"):
+        assert part in text
+
+
+#: Options of the originals as researchers write them, which must mean the same.
+WRITTEN = {
+    "summarize": "d detail mean meanonly f format sep(1)",
+    "tabstat": "s(mean) stat(mean) statistics(mean) stats(mean) by(g) m missing",
+    "tabulate": "m miss missing g(d) gen(d) su(x) sum(x)",
+    "regress": "r robust cl(i) cluster(i) vce(hc3) nocons noconstant l(90) b beta noheader hc3",
+    "xtsum": "i(id)",
+    "utest": "min(1) max(9)",
+}
+
+
+def options_of(name: str) -> list[str]:
+    """The options that a safe command names in its first syntax."""
+    text = (STATA / f"fdz{name}.ado").read_text().replace("///\n", " ")
+    declared = re.search(r"^ *syntax .*\[, ?([^\n]*)\]$", text, re.MULTILINE)
+    assert declared is not None
+    return [word for word in re.sub(r"\([^)]*\)", "", declared[1]).split() if word != "*"]
+
+
+def accepts(declared: str, word: str) -> bool:
+    """Whether Stata reads a word as an option: capitals must be there, `no` in small stays."""
+    switched = declared.startswith("no") and declared[2:3].isupper()
+    name, used = (declared[2:], word.removeprefix("no")) if switched else (declared, word)
+    return (word.startswith("no") or not switched) and WordPattern.of(name).matches(used)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_options_are_read_as_the_original_reads_them(name: str) -> None:
+    declared = options_of(name)
+    for written in WRITTEN[name].split():
+        word = written.partition("(")[0]
+        assert any(accepts(one, word) for one in declared), written
+
+
+def test_options_that_the_original_does_not_have_are_not_read() -> None:
+    assert not any(accepts(one, "t") for one in options_of("summarize"))
+    assert accepts("noHEader", "noheader")
+    assert not accepts("noHEader", "header")
+
+
+@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
+def test_options_of_no_content_are_not_handed_on(path: Path) -> None:
+    """An option of a variable without one would stop the command."""
+    for one in commands(path):
+        assert not re.search(r"\bentity\(`entity'\)", one.text) or one.text.startswith("local")
+
+
+@pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
+def test_results_of_commands_that_ran_quietly_do_not_stay(path: Path) -> None:
+    """`r(min)` of a quiet summarize would be there for a later display."""
+    if path.stem in ("fdzrun", "fdzinspect"):
+        return
+    first = next(one for one in commands(path) if one.canonical == "program")
+    assert re.search(r", (rclass|eclass)\b", first.text)
+
+
+def test_what_is_handed_to_the_caller_is_no_expression() -> None:
+    """`c_local` takes what stands there as it is."""
+    handed = [one.text for path in ADO for one in commands(path) if one.text.startswith("c_local")]
+    assert len(handed) == 9
+    assert not any("=" in text for text in handed)
+
+
+def test_three_cases_have_no_deviation_beside_their_mean() -> None:
+    text = (STATA / "fdzcheck.ado").read_text()
+    assert "local spread = `ok' & `n' > max(`minimum', 2)" in text
+    for name in ("summarize", "tabstat", "codebook", "xtsum"):
+        assert "fdz_spread" in (STATA / f"fdz{name}.ado").read_text()

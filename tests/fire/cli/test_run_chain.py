@@ -1,0 +1,135 @@
+"""From a researcher's do-file to a cleaned log: rewritten, run and cleaned by three commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.commands import app
+from tests.helpers.run_panel import panel
+
+PROGRAM = """\
+* Wages in a panel: forty statements
+version 17
+set more off
+use "panel.dta", clear
+xtset pid year
+label define places 1 "west" 2 "south" 3 "east" 4 "north"
+label values region places
+generate lwage = ln(wage)
+generate part = hours < 30 if !missing(hours)
+replace part = 0 if missing(part)
+bysort pid (year): generate growth = wage - wage[_n-1]
+egen firmwage = mean(wage), by(firm)
+generate long id = _n
+drop id
+summarize wage hours
+summarize wage if sex == 1, detail
+display "mean: " r(mean)
+display r(max)
+list pid wage in 1/5
+tabulate region sex, row
+bysort region: tabulate sex
+tabstat wage, statistics(mean sd n) by(region)
+count if wage > 3000
+quietly levelsof region, local(all)
+foreach r of local all {
+    quietly summarize lwage if region == `r'
+    display "region `r': " %6.3f r(mean)
+}
+correlate lwage hours
+histogram wage, width(250)
+scatter wage hours
+regress lwage hours i.sex i.region, vce(cluster pid)
+test hours
+estimates store plain
+predict double e, residuals
+quietly summarize e
+display r(sd)
+regress lwage hours i.sex##c.year
+lincom hours
+estimates table plain
+logit part i.sex c.year
+ttest wage, by(sex)
+xtsum wage
+preserve
+collapse (mean) wage, by(firm)
+summarize wage
+restore
+centile wage, centile(25 50 75)
+capture confirm variable nothere
+display _rc
+local top = r(N)
+if 1 > 2 {
+    list
+}
+else display "done"
+"""
+
+
+def fire(*words: object) -> str:
+    done = CliRunner().invoke(app, ["fire", *[str(word) for word in words]])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    from discreet_fire.runners.builtin.data.data_files import dta_bytes
+    from discreet_fire.runners.builtin.data.dataset import DataSet
+
+    place = tmp_path_factory.mktemp("chain")
+    (place / "secure").mkdir()
+    (place / "secure" / "panel.dta").write_bytes(dta_bytes(DataSet.of(panel())))
+    (place / "wages.do").write_text(PROGRAM)
+    data = place / "secure" / "panel.dta"
+    fire("pre", place / "wages.do")
+    fire("run", place / "wages_FiRe.do", "--data", data, "--entity", "pid")
+    fire("post", place / "wages_FiRe.log")
+    return place
+
+
+def test_the_program_runs_to_its_end(folder) -> None:
+    log = (folder / "wages_FiRe.log").read_text()
+    assert "done\n" in log
+    assert "\n*** " not in log
+    assert len([line for line in PROGRAM.splitlines() if line and line[0] not in "* }"]) >= 40
+
+
+def test_nothing_of_single_persons_is_in_any_log(folder) -> None:
+    ordered = [f"{wage:.2f}" for wage in panel()["wage"].sort()]
+    ends = {*ordered[:9], *ordered[-9:]}  # percentiles well inside may be shown
+    for name in ("wages_FiRe.log", "wages_FiRe_FiRe.log"):
+        if (folder / name).exists():
+            text = (folder / name).read_text()
+            assert not ends & set(text.replace(",", "").split())
+
+
+def test_the_cleaned_log_keeps_safe_figures(folder) -> None:
+    cleaned = list(folder.glob("*_FiRe_FiRe.log"))
+    assert len(cleaned) == 1
+    text = cleaned[0].read_text()
+    mean = panel()["wage"].mean()
+    assert f"{mean:.7g}" in text
+    assert "list" not in text
+    assert "scatter" not in text
+
+
+def test_the_rewritten_program_gives_the_same_as_the_original(folder) -> None:
+    data = folder / "secure" / "panel.dta"
+    out = folder / "plain"
+    fire("run", folder / "wages.do", "--data", data, "--entity", "pid", "--out", out)
+    plain = [
+        line
+        for line in (out / "wages.log").read_text().splitlines()
+        if line[:2] not in (". ", "> ") and "*FDZ" not in line and line != "(withheld)"
+    ]
+    safe = [
+        line
+        for line in (folder / "wages_FiRe.log").read_text().splitlines()
+        if line[:2] not in (". ", "> ") and "*FDZ" not in line and line != "(withheld)"
+    ]
+    assert plain[2:] == safe[2:]
+    assert len(safe) > 100

@@ -1,0 +1,129 @@
+"""`discreet fire run`, as staff of a research data centre use it, also with wrong input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli.commands import app
+from tests.helpers.run_panel import panel
+
+
+def fire(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, ["fire", "run", *[str(word) for word in words]])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    panel(40, 2).write_parquet(tmp_path / "panel.parquet")
+    (tmp_path / "a.do").write_text("summarize wage\ncount if sex == 1\n")
+    return tmp_path
+
+
+def test_a_log_and_the_checks_are_written(folder) -> None:
+    done = fire(folder / "a.do", "--data", folder / "panel.parquet", "--entity", "pid")
+    assert done.exit_code == 0, done.output
+    log = (folder / "a.log").read_text()
+    assert ". summarize wage" in log
+    assert "run by discreet fire run" in log
+    checks = json.loads((folder / "a.run.json").read_text())
+    assert [one["line"] for one in checks["outputs"]] == [1, 2]
+    assert checks["error"] is None
+
+
+def test_equal_runs_give_equal_files(folder) -> None:
+    (folder / "a.do").write_text("generate u = runiform()\nsummarize u\n")
+    texts = []
+    for out in ("one", "two"):
+        fire(folder / "a.do", "--data", folder / "panel.parquet", "--out", folder / out)
+        texts.append((folder / out / "a.log").read_bytes())
+    assert texts[0] == texts[1]
+    fire(folder / "a.do", "--data", folder / "panel.parquet", "--out", folder, "--seed", 5)
+    assert (folder / "a.log").read_bytes() != texts[0]
+
+
+def test_json_for_machines(folder) -> None:
+    done = fire(folder / "a.do", "--data", folder / "panel.parquet", "--json")
+    told = json.loads(done.output)
+    assert told["verdict"] in ("pass", "fail", "review")
+    assert told["log"].endswith("a.log")
+
+
+def test_a_program_that_stops_says_where(folder) -> None:
+    (folder / "a.do").write_text("display 1\n\nxtabond wage\n")
+    done = fire(folder / "a.do", "--data", folder / "panel.parquet", "--json")
+    assert done.exit_code == 2
+    told = json.loads(done.output)
+    assert told["error"]["line"] == 3
+    assert told["error"]["code"] == "unsupported"
+    assert "not supported by the runner: command xtabond" in (folder / "a.log").read_text()
+
+
+def test_the_time_limit_ends_a_loop(folder) -> None:
+    (folder / "a.do").write_text("while 1 {\nlocal x = 1\n}\n")
+    done = fire(folder / "a.do", "--time-limit", "0.2")
+    assert done.exit_code == 1
+    assert "time allowed" in (folder / "a.log").read_text()
+
+
+def test_a_log_of_somebody_else_is_not_replaced(folder) -> None:
+    (folder / "a.log").write_text("my own log\n")
+    done = fire(folder / "a.do", "--data", folder / "panel.parquet")
+    assert done.exit_code == 2
+    assert (folder / "a.log").read_text() == "my own log\n"
+    done = fire(folder / "a.do", "--data", folder / "panel.parquet", "--overwrite")
+    assert done.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("binary.do", b"\x00\x01\x02summarize"),
+        ("braces.do", b"foreach x in a b {\ndisplay 1\n"),
+        ("quotes.do", b'display "open\n'),
+        ("path.do", b"use ../../etc/passwd\n"),
+        ("include.do", b'do "/etc/hosts"\n'),
+        ("outside.do", b"save /tmp/never.dta\n"),
+        ("continue.do", b"continue\n"),
+        ("mata.do", b"mata\nx = 1\nend\n"),
+        ("shell.do", b"error 9\n"),
+    ],
+)
+def test_bad_programs_end_with_a_clear_error(folder, name, data) -> None:
+    (folder / name).write_bytes(data)
+    done = fire(folder / name, "--data", folder / "panel.parquet")
+    assert done.exit_code == 2, done.output
+    assert "internal" not in done.output
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--data", "nothere.dta"),
+        ("--data", "panel.parquet", "--entity", "nobody"),
+        ("--limits", "nothere.toml"),
+        ("--data", "a.do"),
+    ],
+)
+def test_bad_options(folder, words) -> None:
+    given = [word if word.startswith("--") or word == "nobody" else folder / word for word in words]
+    done = fire(folder / "a.do", *given)
+    assert done.exit_code == 2, done.output
+    assert not (folder / "a.log").exists()
+
+
+def test_latin_1_programs_run(folder) -> None:
+    (folder / "a.do").write_bytes('display "Größe"\n'.encode("latin-1"))
+    assert fire(folder / "a.do").exit_code == 0
+    assert "Größe" in (folder / "a.log").read_text()
+
+
+def test_limits_from_a_file(folder) -> None:
+    (folder / "limits.toml").write_text("[limits]\nminimum = 60\n")
+    words = ("--data", folder / "panel.parquet", "--limits", folder / "limits.toml")
+    assert fire(folder / "a.do", *words).exit_code == 0
+    assert "  ." in (folder / "a.log").read_text()

@@ -1,0 +1,315 @@
+"""The whole chain: a do-file is rewritten, run, its log cleaned, queued, approved, released."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.commands import app
+from discreet.errors import OutputCheckError
+from discreet_fire.queue import Submission, SubmissionWork, approve, process, submit, view
+from discreet_fire.queue import release as release_now
+from discreet_fire.queue import stages as intake_module
+from discreet_fire.rewriting.submission import rewrite_files
+from tests.helpers.queue_parts import hand_in, new_queue, output_stage, version
+
+#: Forty statements on a panel, among them four that would show single persons.
+PROGRAM = """version 17
+clear
+use panel.csv
+generate logwage = ln(wage)
+generate old = age > 50
+replace old = . if missing(age)
+generate group = 1 if age < 30
+replace group = 2 if age >= 30 & age < 45
+replace group = 3 if age >= 45
+label define groups 1 "young" 2 "middle" 3 "old"
+label values group groups
+label variable wage "monthly wage"
+rename sex female
+recode female (1=0) (2=1)
+tabulate female
+tabulate group
+tabulate group female
+summarize wage
+summarize wage, detail
+list pid wage in 1/5
+tabstat wage, by(group) statistics(mean sd n)
+summarize wage if old == 1
+display r(max)
+display r(mean)
+sort pid year
+by pid: generate first = _n == 1
+count if first
+egen meanwage = mean(wage), by(pid)
+summarize meanwage
+local wanted wage logwage
+foreach v of local wanted {
+quietly summarize `v'
+}
+forvalues i = 1/2 {
+generate copy`i' = `i'
+}
+preserve
+keep if year == 2020
+summarize wage
+restore
+browse
+drop copy1 copy2
+correlate wage age
+stem wage
+count
+tabulate year
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(5)
+    rows = 1200
+    path = tmp_path_factory.mktemp("data") / "panel.csv"
+    columns = {
+        "pid": np.arange(rows) // 3,
+        "year": 2019 + np.arange(rows) % 3,
+        "sex": np.repeat(rng.integers(1, 3, rows // 3), 3),
+        "age": rng.integers(20, 65, rows),
+        "wage": rng.normal(3000, 500, rows).round(),
+    }
+    pl.DataFrame(columns).write_csv(path)
+    return path
+
+
+def run(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_forty_statements_in_one_command_and_in_three(tmp_path: Path, data: Path) -> None:
+    program = tmp_path / "panel.do"
+    program.write_text(PROGRAM)
+    assert sum(bool(line.strip("} ")) for line in PROGRAM.splitlines()) >= 40
+    queue = ("--queue", tmp_path / "q")
+    assert run("fire", "queue", "init", tmp_path / "q", "--person", "Anna").exit_code == 0
+    words = ("--data", data, "--entity", "pid", "--researcher", "Weber", "--json", *queue)
+    done = run("fire", "submit", program, *words)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    rules = {one["rule"] for one in found["findings"]}
+    assert not rules & {"unsupported", "stopped", "no-output", "no-universe"}, found["findings"]
+    assert found["risk"]["refused"] >= 3
+    (output,) = map(Path, found["outputs"])
+    log = output.read_text()
+    frame = pl.read_csv(data)
+    assert f"{frame['wage'].max():.0f}" not in log.split("display r(mean)")[0]
+    assert "tabulate year" in log
+    assert program.read_text() == PROGRAM
+    assert [path.name for path in tmp_path.glob("*_FiRe*")] == []  # nothing beside the original
+    # the same in three commands gives the same log
+    assert run("fire", "pre", program).exit_code == 0
+    rewritten = tmp_path / "panel_FiRe.do"
+    done = run("fire", "run", rewritten, "--data", data, "--entity", "pid", "--out", tmp_path / "o")
+    assert done.exit_code == 0, done.output
+    logs = tmp_path / "o" / "panel_FiRe.log"
+    assert run("fire", "post", logs, "--out", tmp_path / "o" / "panel.log").exit_code == 0
+    assert (tmp_path / "o" / "panel.log").read_bytes() == output.read_bytes()
+
+
+def test_from_submission_to_release_on_the_command_line(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(". count\n  1,234\n")
+    (tmp_path / "a.do").write_text("count\n")
+    pl.DataFrame({"id": range(1000)}).write_csv(tmp_path / "people.csv")
+    out = tmp_path / "out"
+    out.mkdir()
+    queue = ("--queue", tmp_path / "q")
+    persons = ("--person", "Anna", "--person", "Ben", "--four-eyes", "--rate", "1")
+    assert run("fire", "queue", "init", tmp_path / "q", *persons).exit_code == 0
+    words = ("--log", log, "--universe", tmp_path / "people.csv", "--researcher", "Weber", *queue)
+    assert run("fire", "queue", "submit", tmp_path / "a.do", *words).exit_code == 0
+    again = run("fire", "submit", tmp_path / "a.do", *words, "--json")
+    assert again.exit_code == 2
+    assert json.loads(again.stdout)["error"]["code"] == "duplicate"
+    shown = json.loads(run("fire", "queue", "list", *queue, "--json").stdout)["submissions"]
+    assert [one["submission"] for one in shown] == [1]
+    now = shown[0]["version"]
+    reason = ("--reason", "seen", *queue, "--json")
+    early = ("--person", "Anna", "--version", now, *reason)
+    assert run("fire", "queue", "release", 1, *early).exit_code == 2
+    assert run("fire", "queue", "approve", 1, *reason).exit_code == 2  # nobody is guessed
+    for person in ("Anna", "Ben"):
+        words = ("--person", person, "--version", now, *reason)
+        done = run("fire", "queue", "approve", 1, *words)
+        now = json.loads(done.stdout)["version"]
+    words = ("--person", "Ben", "--version", now, "--out", out, *reason)
+    folder = Path(json.loads(run("fire", "queue", "release", 1, *words).stdout)["released"])
+    checked = subprocess.run(
+        ["sha256sum", "-c", "SHA256SUMS"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
+    whole = b"".join(path.read_bytes() for path in folder.iterdir())
+    for private in (b"Anna", b"Ben", b"Weber", b"seen", b"drawn", str(tmp_path).encode()):
+        assert private not in whole
+    done = run("fire", "queue", "verify", *queue)
+    assert done.exit_code == 0
+    assert "All is as it was written" in done.output
+    assert run("fire", "queue", "sample", "--all", *queue).exit_code == 0
+    assert "approved by Ben: seen" in run("fire", "queue", "show", 1, *queue).output
+    (folder / "a.log").write_text("changed")
+    done = run("fire", "queue", "verify", *queue)
+    assert done.exit_code == 1
+    assert "released folder: files and checksums differ" in done.output
+
+
+def test_rejecting_and_changing_on_the_command_line(tmp_path: Path) -> None:
+    with new_queue(tmp_path) as queue:
+        first, second = hand_in(queue, tmp_path, "1"), hand_in(queue, tmp_path, "2")
+        versions = [version(queue, number) for number in (first, second)]
+    words = ("--person", "Ben", "--reason", "no", "--queue", tmp_path / "q")
+    assert run("fire", "queue", "reject", first, "--version", versions[0], *words).exit_code == 0
+    assert run("fire", "queue", "change", second, "--version", versions[1], *words).exit_code == 0
+    assert "Nothing is waiting" in run("fire", "queue", "list", "--queue", tmp_path / "q").output
+    words = ("--by", "Ben", "--reason", "new", "--queue", tmp_path / "q")
+    assert "Cem" in run("fire", "queue", "person", "Cem", *words).output
+    for name in ("init", "list", "show", "approve", "reject", "change", "release", "sample"):
+        assert "Example" in run("fire", "queue", name, "--help").output
+
+
+def submission(path: Path, folder: Path, **more: object) -> Submission:
+    log = folder / "the.log"
+    log.write_text(". count\n  12\n")
+    return Submission(program=path, researcher="Weber", log=log, **more)
+
+
+def test_files_that_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hand = tmp_path / "hand"
+    hand.mkdir()
+    (hand / "a.do").write_text("count\n")
+    (tmp_path / "secret.do").write_text("count\n")
+    with new_queue(tmp_path) as queue:
+
+        def refused(path: Path, told: str, **more: object) -> None:
+            with pytest.raises(OutputCheckError) as caught:
+                submit(queue, submission(path, tmp_path, **more), stages=[output_stage])
+            assert told in str(caught.value)
+            assert not list((queue.folder / "store").iterdir())
+
+        refused(tmp_path / "none.do", "does not exist")
+        refused(tmp_path / "the.log", "not a do-file")
+        (tmp_path / "link.do").symlink_to(tmp_path / "secret.do")
+        refused(tmp_path / "link.do", "links are not taken")
+        (hand / "data").symlink_to(tmp_path)
+        (hand / "x.do").symlink_to("/etc/passwd")
+        refused(hand, "x.do: links are not taken")
+        (hand / "data").unlink()
+        (hand / "x.do").unlink()
+        os.mkfifo(hand / "pipe.do")
+        refused(hand, "not an ordinary file")
+        (hand / "pipe.do").unlink()
+        (hand / "b\x1b[2J.do").write_text("count\n")
+        refused(hand, "characters that hide")
+        (hand / "b\x1b[2J.do").unlink()
+        (hand / "b.do").write_text("count\n")
+        refused(hand, "several do-files")
+        refused(hand, "no such do-file", main="../secret.do")
+        with monkeypatch.context() as patch:
+            patch.setattr(intake_module, "LARGEST_FILE", 3)
+            refused(hand / "a.do", "too large")
+        with monkeypatch.context() as patch:
+            patch.setattr(intake_module, "MOST_FILES", 1)
+            refused(hand, "more than 1 files")
+        (hand / "a.do").write_bytes(b"\x00\x01binary")
+        with pytest.raises(OutputCheckError, match="zero bytes"):
+            submit(queue, submission(hand / "a.do", tmp_path))
+        assert not list((queue.folder / "store").iterdir())
+    for words in ({}, {"data": (tmp_path / "the.log",), "log": tmp_path / "the.log"}):
+        with pytest.raises(OutputCheckError):
+            Submission(program=hand / "a.do", researcher="Weber", **words)
+    with pytest.raises(OutputCheckError, match="no such file"):
+        Submission(program=hand / "a.do", researcher="Weber", data=(tmp_path / "x.dta",))
+
+
+def test_a_folder_with_a_program_that_runs_another(tmp_path: Path) -> None:
+    hand = tmp_path / "hand"
+    (hand / "sub").mkdir(parents=True)
+    (hand / "main.do").write_text("do sub/part\n")
+    (hand / "sub" / "part.do").write_text("list x\n")
+    with new_queue(tmp_path) as queue:
+        number = submit(queue, submission(hand, tmp_path, main="main.do"))
+        found = view(queue, number)
+    assert ("sub/part.do", "refused") in {(one.file, one.severity) for one in found.findings}
+
+
+def test_a_result_that_is_named_is_rewritten_from_its_original(tmp_path: Path) -> None:
+    hand = tmp_path / "hand"
+    hand.mkdir()
+    (hand / "main.do").write_text("list x\n")
+    rewrite_files([hand / "main.do"])
+    with new_queue(tmp_path) as queue:
+        number = submit(queue, submission(hand, tmp_path, main="main_FiRe.do"))
+        found = view(queue, number)
+    assert ("main.do", "refused") in {(one.file, one.severity) for one in found.findings}
+
+
+def test_a_program_that_cannot_be_rewritten_waits_without_output(tmp_path: Path) -> None:
+    (tmp_path / "a.do").write_text("count\nmata\n")
+    with new_queue(tmp_path) as queue:
+        number = submit(queue, submission(tmp_path / "a.do", tmp_path))
+        found = view(queue, number)
+        assert found.outputs == ()
+        assert "no-output" in {one.rule for one in found.findings}
+        words = {"person": "Anna", "reason": "ok"}
+        now = approve(queue, number, version=found.row.standing.version, **words)
+        with pytest.raises(OutputCheckError, match="no output to release"):
+            release_now(queue, number, version=now.version, **words)
+
+
+def test_stages_can_be_put_in_place_of_others(tmp_path: Path) -> None:
+    (tmp_path / "a.do").write_text("count\n")
+    seen: list[str] = []
+
+    def stage(work: SubmissionWork) -> None:
+        seen.append(work.program.read_text())
+        work.stopped = True
+
+    work = tmp_path / "work"
+    work.mkdir()
+    with new_queue(tmp_path) as queue:
+        handed = submission(tmp_path / "a.do", tmp_path)
+        outcome = process(handed, work, key=queue.units, stages=[stage, stage])
+    assert seen == ["count\n"]
+    assert [one.rule for one in outcome.findings] == ["no-output"]
+    shutil.rmtree(work)
+
+
+def test_cells_of_tables_and_samples_of_statistics_are_universes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    people = {"pid": np.arange(800), "a": rng.integers(1, 3, 800), "b": rng.integers(1, 3, 800)}
+    frame = pl.DataFrame({**people, "x": rng.normal(size=800).round(3)})
+    frame.write_csv(tmp_path / "d.csv")
+    inside = (pl.col("a") == 1) & (pl.col("b") == 2) & (pl.col("pid") > 90)
+    left_out = frame.filter(inside)["pid"][0]
+    first = f"tabulate a b if pid >= {left_out}\nsummarize x\n"
+    (tmp_path / "first.do").write_text(first)
+    (tmp_path / "second.do").write_text(f"tabulate a b if pid > {left_out}\n")
+    (tmp_path / "third.do").write_text("summarize x if a == 1\ncount\n")
+    words = {"researcher": "Weber", "data": (tmp_path / "d.csv",), "unit": "pid"}
+    with new_queue(tmp_path, clean_approvals=0) as queue:
+
+        def found(name: str) -> list[str]:
+            number = submit(queue, Submission(program=tmp_path / name, **words))
+            return [one.what for one in view(queue, number).findings if one.rule == "difference"]
+
+        assert found("first.do") == []
+        release_now(queue, 1, person="Anna", reason="clean", version=version(queue, 1))
+        told = found("second.do")
+        assert any("a = 1, b = 2 differs from" in one for one in told)
+        assert not any("a = 2, b = 1 differs from" in one for one in told)
+        assert str(left_out) not in " ".join(told).replace("line", "").split()
+        assert found("third.do") == []

@@ -1,0 +1,156 @@
+"""Whom statistics are about: what the ledger takes down of a run, and what it thus finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet_fire.queue import Queue, Submission, SubmissionWork, approve, release, submit, view
+from discreet_fire.queue.contents import universes_in
+from discreet_fire.queue.stages import record_universes
+from discreet_fire.runners.protocol import StatisticShown
+from tests.helpers.queue_parts import new_queue, version
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(5)
+    rows = 600
+    path = tmp_path_factory.mktemp("data") / "d.csv"
+    columns = {
+        "pid": np.arange(rows),
+        "grp": 1 + np.arange(rows) % 4,
+        "sex": 1 + np.arange(rows) // 300,
+        "pay": rng.normal(3000, 500, rows).round(),
+        "age": rng.integers(20, 65, rows),
+        "kind": np.where(np.arange(rows) < 5, "", np.where(np.arange(rows) % 2, "a", "b")),
+    }
+    pl.DataFrame(columns).write_csv(path)
+    return path
+
+
+def hand(queue: Queue, folder: Path, data: Path, text: str) -> int:
+    (folder / "a.do").write_text(text)
+    words = {"researcher": "Weber", "data": (data,), "unit": "pid"}
+    return submit(queue, Submission(program=folder / "a.do", **words))
+
+
+def counts(queue: Queue, number: int) -> list[tuple[str, int]]:
+    """Universes of a submission, without their lines."""
+    found = universes_in(queue, number)
+    return [(one.name.partition(", ")[2], one.count) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("count if grp == 1", [("count", 150)]),
+        ("quietly summarize pay if grp == 2\ndisplay r(mean)", [("summarize", 150)]),
+        ("generate w = pid > 99\nsummarize pay [aweight=w]", [("summarize", 500)]),
+        # ages are no categories of an output that shows none
+        ("summarize pay age", [("summarize pay", 600), ("summarize age", 600)]),
+        ("correlate pay age", [("correlate pay age", 600)]),
+        (
+            "generate a = pay if pid > 99\ngenerate b = age if pid < 500\nregress a b",
+            [("regress a b", 400)],
+        ),
+        (
+            "generate a = pay if pid > 99\ngenerate b = age if pid < 500\npwcorr a b",
+            [("pwcorr a", 500), ("pwcorr b", 500), ("pwcorr a b", 400)],
+        ),
+        (
+            "generate a = pay if pid > 99\nbysort sex: summarize a",
+            [("summarize a", 500), ("summarize a: sex = 1", 200), ("summarize a: sex = 2", 300)],
+        ),
+        (
+            "generate a = pay if pid > 99\ntabstat a, by(sex) statistics(mean n)",
+            [("tabstat a", 500), ("tabstat a: sex = 1", 200), ("tabstat a: sex = 2", 300)],
+        ),
+        (
+            "regress pay i.sex age",
+            [("regress pay sex age", 600)]
+            + [(f"regress pay sex age: sex = {at}", 300) for at in (1, 2)],
+        ),
+        (
+            "tabulate kind",
+            [("tabulate", 595), ("tabulate: kind = a", 298), ("tabulate: kind = b", 297)],
+        ),
+        (
+            "tabulate kind, missing",
+            [("tabulate", 600), ("tabulate: kind = a", 298), ("tabulate: kind = b", 297)],
+        ),
+    ],
+)
+def test_universes_are_those_of_the_cases_behind_the_figures(
+    tmp_path: Path, data: Path, program: str, expected: list[tuple[str, int]]
+) -> None:
+    with new_queue(tmp_path) as queue:
+        assert counts(queue, hand(queue, tmp_path, data, program + "\n")) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("count if grp < 4 & pid > 49", "count if grp < 4 & pid > 53"),
+        (
+            "quietly summarize pay if pid > 49\ndisplay r(mean)",
+            "quietly summarize pay if pid > 53\ndisplay r(mean)",
+        ),
+        (
+            "generate w = pid > 49\nsummarize pay [aweight=w]",
+            "generate w = pid > 53\nsummarize pay [aweight=w]",
+        ),
+        # the totals differ by many, only one group by a few
+        (
+            "tabstat pay if pid > 49, by(sex) statistics(mean n)",
+            "generate a = pay if pid > 53 & pid < 500\ntabstat a, by(sex) statistics(mean n)",
+        ),
+        # each variable is there for many others, both together for a few less
+        (
+            "generate a = pay if pid > 49\nregress a age",
+            "generate a = pay if pid > 29\ngenerate b = age if pid < 25 | pid > 53\nregress a b",
+        ),
+        ("tabulate kind", "tabulate kind, missing"),
+    ],
+)
+def test_a_second_request_for_nearly_the_same_cases_is_found(
+    tmp_path: Path, data: Path, first: str, second: str
+) -> None:
+    with new_queue(tmp_path, approvals=1, clean_approvals=0) as queue:
+        number = hand(queue, tmp_path, data, first + "\n")
+        if view(queue, number).row.standing.needed:
+            words = {"person": "Anna", "reason": "ok"}
+            approve(queue, number, version=version(queue, number), **words)
+        release(queue, number, person="Anna", reason="ok", version=version(queue, number))
+        number = hand(queue, tmp_path, data, second + "\n")
+        told = view(queue, number).conflicts
+        assert told
+        assert all("released as 1" in one for one in told)
+
+
+@pytest.mark.parametrize(
+    ("units", "known", "what"),
+    [
+        (None, [], "whom it is about is not known"),
+        ([None] * 20 + [*range(580)], [580], "whom some records are about is not known"),
+    ],
+)
+def test_records_of_nobody_are_told(
+    tmp_path: Path, data: Path, units: list[int | None] | None, known: list[int], what: str
+) -> None:
+    handed = Submission(program=data, researcher="Weber", data=(data,))
+    with new_queue(tmp_path) as queue:
+        work = SubmissionWork(
+            submission=handed, folder=tmp_path, program=data, key=queue.units, size=10
+        )
+        frame = pl.DataFrame({"pay": range(600)})
+        record_universes(
+            work, StatisticShown(line=7, command="summarize pay", units=units, frame=frame)
+        )
+    assert [one.count for one in work.universes] == known
+    (one,) = work.findings
+    assert one.rule == "no-universe"
+    assert f"line 7, summarize: {what}" in one.what

@@ -1,0 +1,250 @@
+"""Forms that researchers write every day: none is missed, and none raises a false alarm."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from discreet_fire.rewriting.do_files import rewrite
+from discreet_fire.rewriting.submission import rewrite_files
+from discreet_fire.stata.parser import parse_do
+from discreet_fire.stata.statements import Kind
+from tests.helpers.everyday import REFUSED, rewritten, said
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bootstrap _b, reps(10): reghdfe y x, a(z)",
+        "mi estimate: reghdfe y x",
+        "svy: ivreg2 y x",
+        "bootstrap: psmatch2 t x",
+        "mi estimate, cmdok: xtabond2 y x",
+        "stepwise, pr(.1): relogit y x",
+    ],
+)
+def test_a_community_model_behind_a_prefix_is_checked_once(line: str) -> None:
+    done = rewritten(line)
+    assert done.text == f"fdzestimate {line}"
+    assert len(done.edits) == 1
+
+
+@pytest.mark.parametrize("line", ["nosuch: list x", "reghdfe: list x", "xi: nosuch: list x"])
+def test_an_unknown_word_may_be_a_prefix(line: str) -> None:
+    assert rewritten(line).text.startswith(REFUSED)
+
+
+def test_a_comment_of_several_lines_stays_one() -> None:
+    done = rewritten('* graph twoway ///\n  scatter y x ///\n  title("a") ///\n  name(b)\nsu x\n')
+    assert done.text == (
+        f'* graph twoway ///\n  {REFUSED}: scatter y x ///\n  title("a") ///\n  name(b)\n'
+        "fdzsummarize x\n"
+    )
+    kinds = [one.kind for one in parse_do(done.text).statements]
+    assert kinds == [Kind.COMMENT, Kind.COMMAND]
+
+
+def test_a_comment_of_commands_only_stays_one() -> None:
+    done = rewritten("* su x ///\n list y ///\n list z\nsu x")
+    assert done.text == (f"* su x ///\n {REFUSED}: list y ///\n {REFUSED}: list z\nfdzsummarize x")
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ("collect style cell result[sd mean], nformat(%9.2f)", False),
+        ("collect layout (colname) (model[1 2]#result[_r_b])", False),
+        ("collect style cell result[2], halign(left)", False),
+        ("collect, tag(model[3]): summarize x", False),
+        ("collect r(max), tag(model[3]): summarize x", True),
+        ("collect a=y[17], tag(model[3]): summarize x", True),
+        ("collect get top=(r(max)), tags(var[x])", True),
+        ("collect get a=y[17]", True),
+        ("collect style cell result[r(max)]", True),
+    ],
+)
+def test_dimensions_of_a_collection_are_no_subscripts(line: str, refused: bool) -> None:
+    assert rewritten(line).text.startswith(REFUSED) is refused
+
+
+TEXT_BLOCK = """putdocx textblock begin
+list of cases, see "table 1 /*
+sum of it's parts
+putdocx textblock end
+list x
+"""
+
+
+def test_the_text_of_a_document_holds_no_commands() -> None:
+    done = rewritten(TEXT_BLOCK)
+    assert done.text == TEXT_BLOCK.replace("list x", f"{REFUSED}: list x")
+    told = [finding for finding in done.findings if finding.rule != "command"]
+    # They would run if the block were not open.
+    assert [(finding.line, finding.rule) for finding in told] == [
+        (2, "command-in-text"),
+        (3, "command-in-text"),
+    ]
+
+
+@pytest.mark.parametrize("prefix", ["capture", "cap noi", "if x"])
+def test_a_text_that_may_not_be_open_is_read_as_commands(prefix: str) -> None:
+    done = rewritten(f"{prefix} putdocx textblock begin\nlist x\nputdocx textblock end\n")
+    assert f"{REFUSED}: list x" in done.text
+
+
+def test_figures_in_the_text_of_a_document_are_told() -> None:
+    done = rewritten(TEXT_BLOCK.replace("cases", "<<dd_docx_display: r(max)>> cases"))
+    assert ("review", "document-text") in said(done)
+
+
+def test_a_text_without_end_is_read_as_commands() -> None:
+    done = rewritten("putdocx textblock begin\nlist x\n")
+    assert f"{REFUSED}: list x" in done.text
+    assert ("review", "open-block") in said(done)
+
+
+@pytest.mark.parametrize("line", ["#delimit", "# delimit", "#d"])
+def test_delimit_without_a_sign_is_looked_at_and_taken_for_a_semicolon(line: str) -> None:
+    done = rewritten(f"{line}\nlist\n x;\n#delimit cr\nsu x\n")
+    assert said(done) == [("review", "delimit"), ("refused", "command")]
+    assert "*FDZ: x" in done.text
+    assert done.text.endswith("fdzsummarize x\n")
+
+
+HELD = "summarize z\nscalar m = r(max)\nmatrix x = r(max)\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome"),
+    [
+        ("save m, replace", None),
+        ("use m, clear", None),
+        ("graph bar m", None),
+        ('label variable m "text"', None),
+        ("rename m n", None),
+        ("test x z", "review"),
+        ("lincom x - z", "review"),
+        ("save `=m', replace", "refused"),
+        ('label variable y "`=m\'"', "refused"),
+        ("graph bar y, yline(`=m')", "refused"),
+        ("twoway function y = m*x", "refused"),
+        ("display scalar(m)", "refused"),
+        ("matrix list x", "refused"),
+        ("nlcom _b[y]*m", "refused"),
+        ("putexcel A1 = m", "refused"),
+        ("test `=m'", "refused"),
+    ],
+)
+def test_words_are_scalars_only_where_one_is_looked_up(line: str, outcome: str | None) -> None:
+    done = rewritten(HELD + line)
+    told = [finding for finding in done.findings if finding.line == 4]
+    found = {finding.severity.value for finding in told if finding.rule == "shown"}
+    assert found == ({outcome} if outcome else set())
+
+
+def test_old_marks_at_both_ends_of_a_file_are_blanks() -> None:
+    done = rewritten("\ufefflist x\nsu y\n\x1a")
+    assert done.text == f"\ufeff{REFUSED}: list x\nfdzsummarize y\n\x1a"
+    assert said(done) == [("refused", "command")]
+
+
+@pytest.mark.parametrize("line", ["do /* path */", "do", "run // path", "include /* a.do */ // b"])
+def test_a_call_without_a_file_is_looked_at(line: str) -> None:
+    done = rewritten(f"{line}\n")
+    assert done.text == f"{line}\n"
+    assert ("review", "path") in said(done)
+
+
+def test_a_comment_before_a_path_is_no_path() -> None:
+    assert rewritten("do /* the first */ a.do, nostop").text == (
+        "do /* the first */ a_FiRe.do, nostop"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "action"),
+    [
+        ('"${code}clean.do"', "review"),
+        ('"`dir\'clean.do"', "review"),
+        ("`dir'clean", "review"),
+        ("`f'.do", "refused"),
+        ("a`x'.do", "refused"),
+        ("${code}", "refused"),
+        ("a.", "refused"),
+        ('(d."x")', "refused"),
+    ],
+)
+def test_a_folder_may_stand_in_a_macro_with_its_slash(path: str, action: str) -> None:
+    done = rewritten(f"do {path}\n")
+    assert [call.action.value for call in done.calls] == [action]
+    assert ("clean_FiRe" in done.text) is (action == "review")
+
+
+def test_a_rewritten_table_still_gives_its_cells() -> None:
+    done = rewritten("tabulate x, matcell(f)\nmatrix list f\ndisplay f[1,1]\n")
+    told = {finding.line for finding in done.findings if finding.rule == "shown"}
+    again = rewrite(done.text)
+    assert {finding.line for finding in again.findings if finding.rule == "shown"} == told == {2, 3}
+
+
+def test_python_may_name_a_variable_end() -> None:
+    program = "python:\nend = 5\nlist(x)\nend // done\nlist x\n"
+    done = rewritten(program)
+    assert done.text == program.replace("\nlist x", f"\n{REFUSED}: list x")
+    assert [finding.rule for finding in done.findings] == ["command", "command"]
+
+
+def test_a_string_that_goes_on_is_an_alarm_only_before_a_command() -> None:
+    assert said(rewritten('global x "a b ///\n c d"')) == [("info", "continued-string")]
+    assert ("review", "continued-string") in said(rewritten('global x "a ///\nlist x"'))
+
+
+@pytest.mark.parametrize("line", ["qui (list x)", 'cap "list x"', "by id: (x)", "xi: 5"])
+def test_what_is_no_command_behind_a_prefix_is_told(line: str) -> None:
+    assert said(rewritten(line)) == [("review", "no-command")]
+
+
+@pytest.mark.parametrize("line", ["qui * list", "qui {\n}", "if x == 1 {\n}", "qui", "cap noi\n"])
+def test_prefixes_by_themselves_raise_no_alarm(line: str) -> None:
+    assert said(rewritten(line)) == []
+
+
+def test_statements_on_objects_are_looked_at() -> None:
+    assert said(rewritten(".Graph.title.text = {}")) == [("review", "command")]
+
+
+@pytest.mark.parametrize(
+    "line", ["di " + "`" * 200_000, "local a " + "`" * 200_000, "di " + "`a" * 100_000 + "'"]
+)
+def test_back_quotes_without_end_are_told_and_take_no_time(line: str) -> None:
+    begin = time.process_time()
+    done = rewrite(f"{line}\nlist x\n")
+    # Where the time grows as the square this takes minutes.
+    assert time.process_time() - begin < 10
+    assert {("review", "open-macro"), ("refused", "command")} <= set(said(done))
+
+
+@pytest.mark.parametrize("line", ["di `x'", 'di "it`s"', "* `x", 'di `"a"\'', "di 1 // `x"])
+def test_closed_macros_strings_and_comments_open_none(line: str) -> None:
+    assert "open-macro" not in [rule for _, rule in said(rewrite(line))]
+
+
+@pytest.mark.parametrize(
+    "line", ["global S_ADO x", "macro define S_ADO x", "macro drop a S_ADO", "macro drop fdz_k"]
+)
+def test_where_programs_are_found_is_not_changed(line: str) -> None:
+    assert rewritten(line).text.startswith(REFUSED)
+
+
+def test_safe_programs_are_looked_for_in_folders_below(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "fdzsummarize.ado").write_text("program fdzsummarize\nend\n")
+    (tmp_path / "deep" / "other.ado").write_text("program other\nend\n")
+    program = tmp_path / "a.do"
+    program.write_text("summarize x\n")
+    (outcome,) = rewrite_files([program])
+    told = [finding for finding in outcome.findings if finding.rule == "ado-file"]
+    assert [finding.severity.value for finding in told] == ["error"]
+    assert outcome.output is None

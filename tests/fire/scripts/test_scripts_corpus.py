@@ -1,0 +1,76 @@
+"""Twenty scripts in each language with leaks of every kind, each marked on its line.
+
+The names of those in Python end in `.txt`, so that nothing ever imports them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from discreet_fire.findings import Severity
+from discreet_fire.rewriting.do_files import Rewriting
+from discreet_fire.rewriting.script_files import rewrite_python, rewrite_r
+from discreet_fire.scripts.r_syntax import parse_r
+from tests.helpers.places import FIRE_DATA
+
+FOLDER = FIRE_DATA / "scripts"
+PYTHON = sorted((FOLDER / "py").glob("*.py.txt"))
+R = sorted((FOLDER / "r").glob("*.R"))
+MARK = re.compile(r"\b(LEAK|SAFE|REVIEW)\b")
+
+
+def rewritten(path: Path) -> Rewriting:
+    text = path.read_text("utf-8")
+    return rewrite_python(text) if path.parent.name == "py" else rewrite_r(text)
+
+
+def lines_of(done: Rewriting, severity: Severity) -> set[int]:
+    return {each.line for each in done.findings if each.severity is severity}
+
+
+def test_there_are_twenty_of_each() -> None:
+    assert (len(PYTHON), len(R)) == (20, 20)
+
+
+@pytest.mark.parametrize("path", [*PYTHON, *R], ids=lambda path: path.name)
+def test_each_leak_is_stopped_and_nothing_else(path: Path) -> None:
+    text = path.read_text("utf-8")
+    done = rewritten(path)
+    wanted: dict[str, set[int]] = {"LEAK": set(), "SAFE": set(), "REVIEW": set()}
+    for number, line in enumerate(text.splitlines(), 1):
+        for found in MARK.finditer(line):
+            wanted[found.group(1)].add(number)
+    refused = lines_of(done, Severity.REFUSED)
+    edited = {edit.line for edit in done.edits}
+    assert not lines_of(done, Severity.ERROR), [str(each) for each in done.findings]
+    assert refused == wanted["LEAK"], (refused - wanted["LEAK"], wanted["LEAK"] - refused)
+    assert wanted["LEAK"] <= edited, wanted["LEAK"] - edited
+    wrapped = {e.line for e in done.edits if e.rule == "command"}
+    assert wrapped == wanted["SAFE"], (wrapped, wanted["SAFE"])
+    assert wanted["REVIEW"] <= lines_of(done, Severity.REVIEW)
+
+
+@pytest.mark.parametrize("path", [*PYTHON, *R], ids=lambda path: path.name)
+def test_what_is_written_is_a_program(path: Path) -> None:
+    done = rewritten(path)
+    if path.parent.name == "py":
+        ast.parse(done.text)
+    else:
+        assert parse_r(done.text)
+
+
+@pytest.mark.parametrize("path", [*PYTHON, *R], ids=lambda path: path.name)
+def test_edits_can_be_taken_back(path: Path) -> None:
+    done = rewritten(path)
+    parts, at, moved = [], 0, 0
+    for edit in done.edits:
+        start = edit.start + moved
+        assert done.text[start : start + len(edit.after)] == edit.after
+        parts += [done.text[at:start], edit.before]
+        at = start + len(edit.after)
+        moved += len(edit.after) - len(edit.before)
+    assert "".join([*parts, done.text[at:]]) == path.read_text("utf-8")

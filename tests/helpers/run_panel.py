@@ -1,0 +1,60 @@
+"""A synthetic panel of persons and years, and do-files run on it, for tests of the runner."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import polars as pl
+
+from discreet_fire.runners.builtin.runner import run_do
+from discreet_fire.runners.protocol import RunResult
+
+
+def panel(persons: int = 120, years: int = 4, seed: int = 7) -> pl.DataFrame:
+    """Persons × years with wages, hours, firms, regions; the same every time."""
+    draw = random.Random(seed)
+    rows = []
+    for person in range(1, persons + 1):
+        sex, region = draw.randint(0, 1), draw.randint(1, 4)
+        firm, level = draw.randint(1, 12), draw.gauss(2400, 350)
+        for year in range(2016, 2016 + years):
+            hours = draw.gauss(36 - 6 * sex, 5)
+            wage = level + 18 * (hours - 33) - 150 * sex + 40 * (year - 2016) + draw.gauss(0, 120)
+            rows.append(
+                {
+                    "pid": person,
+                    "year": year,
+                    "sex": sex,
+                    "region": region,
+                    "firm": firm,
+                    "hours": None if draw.random() < 0.04 else round(hours, 1),
+                    "wage": round(wage, 2),
+                    "weight": draw.randint(1, 4),
+                }
+            )
+    return pl.DataFrame(rows)
+
+
+def run(text: str, folder: Path, frame: pl.DataFrame | None = None, **options) -> RunResult:
+    """Run a do-file on the panel, or on another frame."""
+    data = folder / "panel.parquet"
+    (panel() if frame is None else frame).write_parquet(data)
+    program = folder / "program.do"
+    program.write_text(text, encoding="utf-8")
+    return run_do(program, data=data, **options)
+
+
+def shown(result: RunResult) -> str:
+    """The log below its head."""
+    return result.log.split("-" * 79 + "\n", 2)[2]
+
+
+def numbers(line: str) -> list[float]:
+    """The numbers of a line behind the bar."""
+    return [float(x.replace(",", "")) for x in line.split("|", 1)[1].split() if x != "."]
+
+
+def line_of(text: str, label: str) -> str:
+    """The line of a table with a label."""
+    return next(line for line in text.splitlines() if line.split("|")[0].strip() == label)

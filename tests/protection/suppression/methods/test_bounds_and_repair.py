@@ -1,0 +1,188 @@
+"""Bounds on what protection costs, `auto` on classic instances, and problems put right."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.argus import read_jj
+from discreet.argus.jj import repaired_problem, write_differences
+from discreet.cli.commands import app
+from discreet.errors import SuppressionError
+from discreet.protection.suppression import SuppressionProblem, find_pattern
+from discreet.protection.suppression.methods.relaxation import lower_bound_of, quick_lower_bound
+from discreet.protection.suppression.problem.system import CellState, Relations
+from tests.helpers.random_tables import KINDS, make
+
+#: Cheapest patterns known before, with the attacker's bounds as the files have them.
+CLASSIC = {"table8": 103, "osorio": 13}
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+# -- bounds -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_bound_lies_above_the_cheapest_pattern(kind: str) -> None:
+    seen = useful = 0
+    for seed in range(12):
+        try:
+            done = make(kind, seed, "tiny").protected("optimal")
+        except SuppressionError:
+            continue
+        problem, best = done.problem, done.pattern.cost
+        assert quick_lower_bound(problem) <= best
+        assert lower_bound_of(problem) <= best
+        fast, auto = find_pattern(problem, "fast"), find_pattern(problem, "auto")
+        assert fast.bound is not None
+        assert auto.bound is not None
+        assert max(fast.bound, auto.bound) <= best <= min(fast.cost, auto.cost)
+        seen += 1
+        useful += auto.bound == auto.cost
+    assert seen >= 4
+    assert useful >= seen / 2
+
+
+def test_the_quick_bound_of_one_cell_is_the_cheapest_partner_in_each_relation() -> None:
+    value = np.array([5, 9, 14, 7, 8, 15, 12, 17, 29])
+    state = np.zeros(9, dtype=np.int8)
+    state[0] = CellState.primary
+    level = np.where(state > 0, 1, 0).astype(np.int64)
+    lines = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8)]
+    problem = SuppressionProblem(
+        value=value,
+        cost=value,
+        state=state,
+        low=np.zeros(9, dtype=np.int64),
+        high=np.full(9, 90),
+        lower=level,
+        upper=level,
+        sliding=np.zeros(9, dtype=np.int64),
+        relations=Relations.of(9, [[(a, 1), (b, 1), (total, -1)] for a, b, total in lines]),
+    )
+    # Beside 5 stand 9 and 14 in its row, 7 and 12 in its column; 8 closes the square.
+    assert quick_lower_bound(problem) == 9 + 7
+    assert find_pattern(problem, "optimal").cost == 9 + 7 + 8
+    hypercube = find_pattern(problem, "hypercube")
+    # Whoever hides 9 or 7 has to hide something beside it in its other relation.
+    assert 9 + 7 <= lower_bound_of(problem) == hypercube.bound <= 9 + 7 + 8
+    assert hypercube.gap is not None
+
+
+# -- classic instances ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CLASSIC)
+def test_auto_proves_the_cheapest_pattern_of_classic_instances(reference: Path, name: str) -> None:
+    problem = read_jj(reference / "suppression" / f"{name}.jj.gz")
+    pattern = find_pattern(problem, "auto")
+    assert pattern.safe
+    assert (pattern.cost, pattern.bound) == (CLASSIC[name], CLASSIC[name])
+
+
+def test_a_pattern_made_anew_is_cheaper_than_the_published_one(
+    reference: Path, tmp_path: Path
+) -> None:
+    source, out = reference / "suppression" / "dep_activite.jj.gz", tmp_path / "safe.jj"
+    kept = json.loads(run("suppress", source, "--method", "fast", "--out", out, "--json").output)
+    words = ["suppress", source, "--method", "fast", "--anew", "--out", out, "--json"]
+    anew = json.loads(run(*words).output)
+    # The office published a pattern of cost 40,603 with 8 cells open; 18,703 was known.
+    assert 40_603 < kept["cost"] < 41_000
+    assert anew["bound"] <= anew["cost"] < 18_703
+    assert kept["unprotected"] == anew["unprotected"] == 0
+    published = read_jj(source)
+    assert not np.array_equal(published.hidden, read_jj(out).hidden)
+
+
+# -- tables that do not add up ---------------------------------------------------------
+
+
+def test_totals_are_added_up_anew_and_differences_listed(reference: Path, tmp_path: Path) -> None:
+    source, out = reference / "suppression" / "targus.jj.gz", tmp_path / "safe.jj"
+    listed = tmp_path / "differences.csv"
+    refused = run("suppress", source, "--out", out, "--differences", listed)
+    assert refused.exit_code != 0
+    assert "do not add up" in refused.output
+    assert not out.exists()
+    rows = list(csv.DictReader(listed.read_text().splitlines()))
+    problem = read_jj(source)
+    assert len(rows) == int((problem.relations.residuals(problem.value) != 0).sum())
+    assert not any(float(row["difference"]) == 0 for row in rows)
+    assert stat.S_IMODE(listed.stat().st_mode) == 0o600
+
+    done = json.loads(run("suppress", source, "--repair", "--out", out, "--json").output)
+    assert (done["cost"], done["bound"], done["repaired"]) == (2_033_155, 2_033_155, 20)
+    safe = read_jj(out)
+    assert not safe.relations.residuals(safe.value).any()
+    totals = np.unique(problem.relations.cell[problem.relations.coef < 0])
+    inner = np.setdiff1d(np.arange(len(problem)), totals)
+    assert np.array_equal(safe.value[inner], problem.value[inner])
+
+
+def test_differences_are_totals_less_their_parts(tmp_path: Path) -> None:
+    problem = SuppressionProblem(
+        value=np.array([100, 30, 45]),
+        cost=np.ones(3, dtype=np.int64),
+        state=np.zeros(3, dtype=np.int8),
+        low=np.array([50, 0, 0]),
+        high=np.array([200, 90, 90]),
+        lower=np.zeros(3, dtype=np.int64),
+        upper=np.zeros(3, dtype=np.int64),
+        sliding=np.zeros(3, dtype=np.int64),
+        relations=Relations.of(3, [[(0, -1), (1, 1), (2, 1)]]),
+        decimals=1,
+    )
+    whole, changed = repaired_problem(problem)
+    assert whole.value.tolist() == [75, 30, 45]
+    assert changed.tolist() == [-25, 0, 0]
+    assert (whole.low.tolist(), whole.high.tolist()) == ([25, 0, 0], [175, 90, 90])
+    assert write_differences(problem, tmp_path / "list.csv") == 1
+    assert (tmp_path / "list.csv").read_text() == 'cell,difference\n"cell 0",2.5\n'
+
+
+@pytest.mark.parametrize(
+    ("sums", "what"),
+    [
+        ([[(0, -1), (1, 1), (2, 1)], [(0, -1), (3, 1)]], "different sums"),
+        ([[(0, -1), (1, 1)], [(1, -1), (0, 1), (2, 1)]], "part of itself"),
+    ],
+)
+def test_what_cannot_be_added_up_is_named(sums: list[list[tuple[int, int]]], what: str) -> None:
+    zero = np.zeros(4, dtype=np.int64)
+    problem = SuppressionProblem(
+        value=np.array([100, 30, 45, 80]),
+        cost=zero,
+        state=np.zeros(4, dtype=np.int8),
+        low=zero,
+        high=np.full(4, 900),
+        lower=zero,
+        upper=zero,
+        sliding=zero,
+        relations=Relations.of(4, sums),
+    )
+    with pytest.raises(SuppressionError, match=what) as caught:
+        repaired_problem(problem)
+    assert "cell 0" in str(caught.value)
+    assert "100" not in str(caught.value)
+    assert "75" not in str(caught.value)
+
+
+def test_options_of_problems_are_refused_for_files_of_cells(tmp_path: Path) -> None:
+    source = tmp_path / "cells.tab"
+    source.write_text("a;1\n")
+    said = run("suppress", source, "--anew", "--out", tmp_path / "safe.csv")
+    assert said.exit_code != 0
+    assert "--anew" in said.output
+    same = run("suppress", source, "--differences", source, "--out", tmp_path / "safe.csv")
+    assert same.exit_code != 0
+    assert source.read_text() == "a;1\n"

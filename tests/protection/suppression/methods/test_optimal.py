@@ -1,0 +1,184 @@
+"""The method `optimal`: known optima of published tables, bounds, limits, bad input."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.argus.jj import read_jj
+from discreet.errors import SuppressionError
+from discreet.protection.suppression.methods import optimal
+from discreet.protection.suppression.methods.optimal import protect_optimal
+from discreet.protection.suppression.methods.relaxation import Relaxation
+from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
+from discreet.protection.suppression.proof.certificate import certify
+from tests.helpers.squares import square
+
+
+def problem_of(reference: Path, name: str) -> SuppressionProblem:
+    return read_jj(reference / "suppression" / f"{name}.jj.gz")
+
+
+def capped(problem: SuppressionProblem) -> SuppressionProblem:
+    """With bounds of 10 times the largest protection level, as the known optima have them."""
+    room = 10 * problem.upper.max()
+    return replace(
+        problem,
+        low=np.maximum(problem.low, problem.value - room),
+        high=np.minimum(problem.high, problem.value + room),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "cost"), [("tau_SizeReg_P10", 621), ("tau_YearSizeReg_P10", 4508)]
+)
+def test_business_tables_reach_the_known_optimum(reference: Path, name: str, cost: int) -> None:
+    problem = problem_of(reference, name)
+    pattern = protect_optimal(problem)
+    assert (pattern.cost, pattern.bound, pattern.optimal) == (cost, cost, True)
+    assert not len(certify(problem, pattern.hidden).unprotected)
+
+
+@pytest.mark.parametrize(("name", "cost"), [("targus", 2_033_155), ("table8", 103)])
+def test_classic_instances_reach_the_known_optimum(reference: Path, name: str, cost: int) -> None:
+    pattern = protect_optimal(capped(problem_of(reference, name)))
+    assert (pattern.cost, pattern.bound, pattern.safe) == (cost, cost, True)
+
+
+def test_the_result_is_the_same_each_time(reference: Path) -> None:
+    problem = problem_of(reference, "tau_SizeReg_P10")
+    assert protect_optimal(problem).digest() == protect_optimal(problem).digest()
+
+
+def test_a_time_limit_gives_a_safe_pattern_and_a_bound(reference: Path) -> None:
+    problem = capped(problem_of(reference, "table7"))
+    pattern = protect_optimal(problem, time_limit=0.5)
+    assert pattern.safe
+    assert not pattern.complete
+    assert not pattern.optimal
+    assert pattern.bound is not None
+    assert 0 <= pattern.bound < pattern.cost
+
+
+def test_progress_is_told_in_whole_costs(reference: Path) -> None:
+    lines: list[str] = []
+    protect_optimal(problem_of(reference, "tau_SizeReg_P10"), progress=lines.append)
+    assert lines[-1].startswith("best 621, bound 621, ")
+
+
+def test_a_relaxation_goes_on_where_it_stopped(reference: Path) -> None:
+    problem = problem_of(reference, "tau_SizeReg_P10")
+    relaxation = Relaxation(problem)
+    assert relaxation.improve(0.0)
+    assert relaxation.bound == 0
+    while relaxation.improve(0.05):
+        pass
+    assert 600 <= relaxation.bound <= 621
+    assert (relaxation.guide[problem.primary] == 1).all()
+    assert (relaxation.guide[problem.state == CellState.fixed] == 0).all()
+
+
+def test_a_square_needs_its_three_other_inner_cells() -> None:
+    pattern = protect_optimal(square())
+    assert np.flatnonzero(pattern.hidden).tolist() == [4, 5, 7, 8]
+    assert (pattern.cost, pattern.bound, pattern.secondaries) == (30, 30, 3)
+
+
+def test_cells_that_cost_nothing_are_hidden_only_if_needed() -> None:
+    pattern = protect_optimal(square(cost=np.zeros(9, dtype=np.int64)))
+    assert (pattern.cost, pattern.bound, pattern.secondaries) == (0, 0, 3)
+
+
+def test_cells_hidden_before_stay_hidden_and_are_paid() -> None:
+    state = square().state.copy()
+    state[0] = CellState.secondary
+    pattern = protect_optimal(square(state=state))
+    assert pattern.hidden[0]
+    assert pattern.cost == pattern.bound == 70
+
+
+def test_nothing_sensitive_needs_nothing_hidden() -> None:
+    pattern = protect_optimal(square(state=np.zeros(9, dtype=np.int8)))
+    assert (pattern.cost, pattern.bound, pattern.optimal) == (0, 0, True)
+    assert not pattern.hidden.any()
+
+
+def test_a_sliding_level_asks_for_width_on_any_side() -> None:
+    none = np.zeros(9, dtype=np.int64)
+    width = np.where(np.arange(9) == 4, 25, 0)
+    pattern = protect_optimal(square(lower=none, upper=none, sliding=width))
+    # Within the square of inner cells the interval is 0 to 20 only.
+    assert pattern.optimal
+    assert pattern.cost > 30
+
+
+def twice() -> SuppressionProblem:
+    """Cells p, q, a, s with p = q - s and a = p + q: if s is published, a moves twice as far.
+
+    Cell q is known too well to let the sensitive cell p move by its level alone.
+    """
+    value = np.array([50, 80, 130, 30])
+    level = np.array([5, 0, 0, 0])
+    return SuppressionProblem(
+        value=value,
+        cost=np.array([0, 1, 1, 10]),
+        state=np.array([CellState.primary, *[CellState.free] * 3], dtype=np.int8),
+        low=value - np.array([50, 3, 50, 50]),
+        high=value + np.array([50, 3, 50, 50]),
+        lower=level,
+        upper=level,
+        sliding=np.zeros(4, dtype=np.int64),
+        relations=Relations.of(4, [[(0, 1), (1, -1), (3, 1)], [(0, 1), (1, 1), (2, -1)]]),
+    )
+
+
+def test_cells_may_move_further_than_the_level() -> None:
+    assert protect_optimal(twice()).cost == 11
+    wide = replace(twice(), low=np.zeros(4, dtype=np.int64), high=np.full(4, 200))
+    assert protect_optimal(wide).cost == 2
+
+
+def test_wide_attacks_find_cuts_that_narrow_ones_miss() -> None:
+    separator = Relaxation(twice()).separator
+    unsafe = np.array([1.0, 1.0, 1.0, 0.0])
+    assert not separator.cuts(unsafe, 0.0, math.inf)
+    cut = separator.cut_for(0, unsafe)
+    assert cut is not None
+    assert cut.missing(unsafe) > 0.1
+    assert cut.missing(np.array([1.0, 0.0, 1.0, 1.0])) <= 0
+
+
+def test_cells_that_cannot_be_protected_are_named() -> None:
+    state = np.full(9, CellState.fixed, dtype=np.int8)
+    state[4] = CellState.primary
+    with pytest.raises(SuppressionError, match="cannot be protected") as caught:
+        protect_optimal(square(state=state, name=lambda at: f"place={at}"))
+    assert caught.value.code == "infeasible"
+    assert caught.value.where == "place=4"
+
+
+def test_large_problems_begin_with_a_fast_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimal, "_SMALL", 0)
+    lines: list[str] = []
+    pattern = protect_optimal(square(), progress=lines.append)
+    assert (pattern.cost, pattern.bound, pattern.optimal) == (30, 30, True)
+    assert "cover" in lines
+
+
+def test_a_bound_needs_a_problem_that_can_be_solved() -> None:
+    state = np.full(9, CellState.fixed, dtype=np.int8)
+    state[[0, 4]] = CellState.primary
+    with pytest.raises(SuppressionError, match="2 sensitive cells cannot be protected") as caught:
+        Relaxation(square(state=state, name=lambda at: f"place={at}"))
+    assert [problem.where for problem in caught.value.problems] == ["place=0", "place=4"]
+
+
+def test_nothing_shows_values() -> None:
+    relaxation = Relaxation(square())
+    shown = f"{relaxation} {relaxation.movable} {relaxation.separator.aims}"
+    assert "20" not in shown
+    assert "confidential" in shown

@@ -1,0 +1,153 @@
+"""Published tables and instances: every pattern, and the audit itself, against outside attacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.argus import read_jj
+from discreet.protection.suppression import find_pattern
+from discreet.protection.suppression.proof.audit import audit_problem
+from tests.helpers.attacker_apart import Listed
+from tests.helpers.business_tables import table
+
+#: Lowest cost, if proven by others too, and that of the tool offices use (modular).
+KNOWN = {
+    "SizeReg": (621, 621),
+    "YearSizeReg": (4508, 5067),
+    "SizeInd": (2664, 3305),
+    "RegInd": (5560, 6990),
+}
+SPANS = {
+    "SizeReg": ("Size", "Reg"),
+    "YearSizeReg": ("Year", "Size", "Reg"),
+    "SizeInd": ("Size", "Ind"),
+    "RegInd": ("Reg", "Ind"),
+}
+#: A good pattern of a two-way table is so near to the cheapest one.
+NEAR = 1.02
+
+
+@pytest.fixture(scope="session")
+def files(reference: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Gives the file of a business table; those that are not published are made."""
+    folder = tmp_path_factory.mktemp("business")
+
+    def file(name: str) -> Path:
+        there = reference / "suppression" / f"tau_{name}_P10.jj.gz"
+        made = folder / f"{name}.jj"
+        if not there.exists() and not made.exists():
+            made.write_text(table(reference, *SPANS[name]))
+        return there if there.exists() else made
+
+    return file
+
+
+def protected_file(path: Path, method: Any) -> int:
+    """The cost of a pattern that our audit and the attacker apart both find safe."""
+    problem, listed = read_jj(path), Listed.read(path)
+    pattern = find_pattern(problem, method)
+    hidden = np.flatnonzero(pattern.hidden).tolist()
+    assert listed.open_cells(hidden) == []
+    assert audit_problem(problem, pattern.hidden).safe
+    assert {at for at, mark in enumerate(listed.marks) if mark == "u"} <= set(hidden)
+    assert not {at for at, mark in enumerate(listed.marks) if mark == "z"} & set(hidden)
+    assert listed.cost_of(hidden) == pattern.cost
+    assert pattern.bound is None or pattern.bound <= pattern.cost
+    return pattern.cost
+
+
+@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", "SizeInd"])
+def test_business_tables_made_from_records_are_the_published_ones(
+    reference: Path, name: str, tmp_path: Path
+) -> None:
+    made = tmp_path / "made.jj"
+    made.write_text(table(reference, *SPANS[name]))
+    ours = Listed.read(made)
+    theirs = Listed.read(reference / "suppression" / f"tau_{name}_P10.jj.gz")
+    for column in ("values", "costs", "marks"):
+        assert getattr(ours, column) == getattr(theirs, column)
+    assert ours.demands == theirs.demands
+    assert sorted(map(str, ours.sums)) == sorted(map(str, theirs.sums))
+
+
+LONG = pytest.mark.slow
+
+
+@pytest.mark.parametrize("method", ["fast", "modular", "hypercube"])
+@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", pytest.param("SizeInd", marks=LONG)])
+def test_patterns_withstand_attacks_from_outside(files: Any, name: str, method: Any) -> None:
+    best, modular = KNOWN[name]
+    cost = protected_file(files(name), method)
+    assert best <= cost
+    assert method == "hypercube" or cost <= modular
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fast", "modular", "auto"])
+def test_a_table_of_two_hierarchies_withstands_them(files: Any, method: Any) -> None:
+    best, modular = KNOWN["RegInd"]
+    cost = protected_file(files("RegInd"), method)
+    assert best <= cost <= (NEAR * best if method == "auto" else modular)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", "SizeInd"])
+def test_auto_comes_near_the_cheapest_pattern(files: Any, name: str) -> None:
+    best, modular = KNOWN[name]
+    cost = protected_file(files(name), "auto")
+    assert cost <= min(modular, NEAR * best)
+
+
+@pytest.mark.slow
+def test_the_cheapest_pattern_of_a_large_two_way_table_is_proven(files: Any) -> None:
+    assert protected_file(files("SizeInd"), "optimal") == KNOWN["SizeInd"][0]
+
+
+@pytest.mark.parametrize("name", ["osorio", "table8", pytest.param("hie1372d", marks=LONG)])
+def test_classic_instances_withstand_them(reference: Path, name: str) -> None:
+    assert protected_file(reference / "suppression" / f"{name}.jj.gz", "fast") > 0
+
+
+# -- the audit against the attacker -------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", "SizeInd"])
+def test_the_audit_finds_open_the_cells_that_the_attacker_finds(files: Any, name: str) -> None:
+    problem, listed = read_jj(files(name)), Listed.read(files(name))
+    safe = find_pattern(problem, "hypercube").hidden
+    draw = np.random.default_rng(7)
+    seen = set()
+    for share in (0.0, 0.2, 0.6, 1.0):
+        hidden = safe.copy()
+        hidden[(draw.random(len(hidden)) < share) & ~problem.hidden] = False
+        open_cells = audit_problem(problem, hidden).certificate.unprotected.tolist()
+        assert open_cells == sorted(listed.open_cells(np.flatnonzero(hidden).tolist()))
+        seen.add(len(open_cells))
+    assert len(seen) >= 3
+
+
+def test_the_intervals_of_the_audit_are_those_of_the_attacker(files: Any) -> None:
+    path = files("SizeReg")
+    problem, listed = read_jj(path), Listed.read(path)
+    pattern = find_pattern(problem, "hypercube")
+    ours = audit_problem(problem, pattern.hidden, intervals=True)
+    cells = np.flatnonzero(pattern.hidden).tolist()
+    attacker = listed.attacker(cells)
+    theirs = np.array([attacker.interval(cell) for cell in cells])
+    assert ours.low is not None
+    assert ours.high is not None
+    np.testing.assert_allclose(ours.low, theirs[:, 0], atol=1e-3)
+    np.testing.assert_allclose(ours.high, theirs[:, 1], atol=1e-3)
+
+
+def test_both_find_the_eight_open_cells_that_an_office_published(reference: Path) -> None:
+    path = reference / "suppression" / "dep_activite.jj.gz"
+    problem, listed = read_jj(path), Listed.read(path)
+    hidden = [at for at, mark in enumerate(listed.marks) if mark in "um"]
+    found = audit_problem(problem, problem.hidden).certificate.unprotected.tolist()
+    assert sorted(listed.open_cells(hidden)) == found
+    assert len(found) == 8

@@ -1,0 +1,176 @@
+"""Random tables of every kind, by every method, against an attacker written apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import SuppressionError
+from discreet.protection.suppression import Suppression
+from tests.helpers.attacker_apart import Cell, equal_cells
+from tests.helpers.random_tables import KINDS, Case, make
+
+METHODS = ("fast", "auto", "optimal", "modular", "hypercube")
+PROFILE: dict[str, Any] = {"deadline": None, "derandomize": True, "database": None}
+SEEDS = st.integers(0, 10**9)
+#: With so many cells to choose from, every pattern is tried.
+MOST = 10
+
+
+def outcomes(case: Case, methods: Sequence[str] = METHODS) -> dict[str, Suppression] | None:
+    """What each method makes of a case; None if all say that nothing can protect it."""
+    found: dict[str, Suppression] = {}
+    refused = {}
+    for method in methods:
+        try:
+            found[method] = case.protected(method)
+        except SuppressionError as error:
+            refused[method] = error.code
+    if not refused:
+        return found
+    assert refused == dict.fromkeys(methods, "infeasible")
+    assert case.attacker(case.may_be_hidden()).open_cells(case.demands())
+    return None
+
+
+def compare(found: dict[str, Suppression]) -> None:
+    """Costs and bounds of the methods."""
+    assert len({done.pattern.problem for done in found.values()}) == 1
+    bound = found["auto"].pattern.bound
+    assert bound is not None
+    if "optimal" in found:
+        best = found["optimal"].pattern
+        assert best.optimal
+        assert bound <= best.cost == best.bound
+        bound = best.cost
+    for done in found.values():
+        assert done.pattern.cost >= bound
+        assert done.pattern.complete
+
+
+def attack(case: Case, done: Suppression) -> None:
+    """No reader of the published tables comes too close to a sensitive cell."""
+    reader = case.reader(list(done.tables))
+    assert reader.open_cells(case.demands()) == []
+    if case.options["singletons"]:
+        everything = case.attacker(case.may_be_hidden())
+        for pair in case.lone_sums():
+            if spread(everything, pair) >= 1:
+                assert spread(reader, pair) >= 0.99
+
+
+def spread(attacker: Any, cells: dict[Cell, int]) -> float:
+    """Over how many units a sum of cells can lie."""
+    unknown = {cell: coef for cell, coef in cells.items() if cell in attacker.blanks}
+    return attacker.farthest(unknown, 1) - attacker.farthest(unknown, -1) if unknown else 0.0
+
+
+def check(kind: str, seed: int, size: str = "small", methods: Sequence[str] = METHODS) -> None:
+    case = make(kind, seed, size)
+    found = outcomes(case, methods)
+    if found is None:
+        return
+    compare(found)
+    for done in found.values():
+        attack(case, done)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_sensitive_cell_is_open(kind: str) -> None:
+    @given(seed=SEEDS)
+    @settings(max_examples=25, **PROFILE)
+    def tried(seed: int) -> None:
+        check(kind, seed)
+
+    tried()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_sensitive_cell_is_open_in_many_more(kind: str) -> None:
+    # In three dimensions proving the optimum can take a minute.
+    methods = [method for method in METHODS if kind != "three-way" or method != "optimal"]
+    for seed in range(25):
+        check(kind, seed, "medium", methods)
+
+
+# -- the cheapest pattern by trying all ---------------------------------------------
+
+
+def cheaper_pattern(case: Case, cost: int) -> set[Cell] | None:
+    """A safe pattern that costs less, by trying all that could be; None if there is none."""
+    truth, demands, same = case.truth(), case.demands(), equal_cells(case.sums())
+    groups: dict[Cell, set[Cell]] = {}
+    for cell in case.may_be_hidden():
+        groups.setdefault(same.get(cell, cell), set()).add(cell)
+    secret = set().union(*(group for group in groups.values() if group & set(demands)))
+    free = [group for group in groups.values() if not group & secret]
+    price = [max(1, round(abs(truth[min(group, key=str)]))) for group in free]
+    sums = [set(cells) for cells, _ in case.sums() if len(cells) > 2]
+    for number in range(len(free) + 1):
+        for chosen in combinations(range(len(free)), number):
+            if sum(price[at] for at in chosen) >= cost:
+                continue
+            hidden = secret.union(*(free[at] for at in chosen))
+            # A blank alone in a sum can be worked out: without it the pattern is as good.
+            if any(len(cells & hidden) == 1 for cells in sums):
+                continue
+            if not case.attacker(hidden).open_cells(demands):
+                return hidden
+    return None
+
+
+def free_groups(case: Case) -> int:
+    same, demands = equal_cells(case.sums()), case.demands()
+    return len({same.get(cell, cell) for cell in case.may_be_hidden() if cell not in demands})
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "singletons"])
+def test_the_optimum_is_that_of_trying_every_pattern(kind: str) -> None:
+    tried = 0
+    for seed in range(40):
+        case = make(kind, seed, "tiny")
+        if free_groups(case) > MOST:
+            continue
+        try:
+            done = case.protected("optimal")
+        except SuppressionError:
+            continue
+        tried += 1
+        attack(case, done)
+        assert cheaper_pattern(case, done.pattern.cost) is None
+    assert tried >= 4
+
+
+def test_the_attacker_finds_what_is_open() -> None:
+    """Without the secondaries of a pattern, or with one of them shown, cells are open."""
+    opened = 0
+    for seed in range(20):
+        case = make("hierarchical", seed)
+        demands = case.demands()
+        try:
+            reader = case.reader(list(case.protected("optimal").tables))
+        except SuppressionError:
+            continue
+        second = set(reader.blanks) - set(demands)
+        for cell in sorted(second, key=str)[:3]:
+            less = case.attacker(set(reader.blanks) - {cell})
+            # An optimal pattern needs every secondary that costs anything.
+            opened += bool(less.open_cells(demands))
+    assert opened >= 15
+
+
+def test_the_attacker_works_out_intervals_known_by_hand() -> None:
+    case = make("hierarchical", 1)
+    cells = list(case.truth())
+    everything = case.attacker(set(cells))
+    value = np.array([case.truth()[cell] for cell in cells])
+    low, high = np.array([everything.interval(cell) for cell in cells]).T
+    assert (low <= value + 1e-6).all()
+    assert (high >= value - 1e-6).all()
