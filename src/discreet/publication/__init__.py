@@ -10,6 +10,8 @@ from discreet.publication.formats import (
     CELL_LIMIT,
     FILE_COMPLETE_LIMIT,
     FORMATS,
+    OutputFormat,
+    WriteOptions,
     check_shape,
     suffix_of,
 )
@@ -22,7 +24,9 @@ __all__ = [
     "CELL_LIMIT",
     "FILE_COMPLETE_LIMIT",
     "FORMATS",
+    "OutputFormat",
     "Sign",
+    "WriteOptions",
     "check_shape",
     "legend",
     "non_additivity",

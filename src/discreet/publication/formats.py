@@ -1,14 +1,18 @@
-"""Output formats: their names, what each can hold, and where a file may go.
+"""Output formats: one row for each, and what holds for all of them.
 
-In: a format and the shape of a table; a path; whatever is to be published. Out: nothing, or
-an error with a hint. Nothing but a `ProtectedTable` passes. Public.
+In: a format and the shape of a table; a path; whatever is to be published. Out: the row of
+the format; nothing, or an error with a hint. Nothing but a `ProtectedTable` passes. Public.
+A new format is its writer and its row in `FORMATS`; programmes, commands and the checks
+before a release know it from there.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from discreet.errors import PublicationError
 from discreet.files import check_writable
@@ -18,6 +22,8 @@ __all__ = [
     "CELL_LIMIT",
     "FILE_COMPLETE_LIMIT",
     "FORMATS",
+    "OutputFormat",
+    "WriteOptions",
     "check_place",
     "check_protected",
     "check_shape",
@@ -26,23 +32,210 @@ __all__ = [
     "suffix_of",
 ]
 
-#: Formats that tables can be written in.
-FORMATS = ("csv", "parquet", "json", "xlsx", "html", "px", "json-stat", "sdmx-csv")
-
 #: Pages and workbooks hold at most this many cells.
 CELL_LIMIT = 5_000_000
 
 #: Files list the complete grid of tables of at most so many cells, unless asked otherwise.
 FILE_COMPLETE_LIMIT = 100_000
 
-#: Rows and columns of a sheet, headings included.
-SHEET_ROWS = 1_048_576
-SHEET_COLUMNS = 16_384
-
-_LAID_OUT = ("xlsx", "html", "px")
-_ALIASES = {"htm": "html", "jsonstat": "json-stat"}
-_DOUBLE = {".jsonstat.json": "json-stat", ".sdmx.csv": "sdmx-csv"}
 _HINT = "write csv or parquet instead, or publish fewer codes"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteOptions:
+    """How a table is written; see `discreet.publication.write`."""
+
+    language: str = "en"
+    complete: bool | None = None
+    labels: bool = True
+    rows: Sequence[str] | None = None
+    columns: Sequence[str] | None = None
+    geo: Sequence[str] = ()
+    structure: str = ""
+    sdmx: Literal["2.0", "1.0"] = "2.0"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutputFormat:
+    """What is known of a format. No field has a default: what is forgotten is an error.
+
+    Args:
+        name: What users call it.
+        suffixes: What names of files end with; new files get the first. Names as well.
+        writer: "module:function" that writes one table: (table, path, `WriteOptions`).
+        workbook: "module:function" that writes many tables to one file; None if it holds one.
+        own_columns: Columns besides those of the variables; none where variables are no columns.
+        label_columns: Whether each variable may have a column of labels, too.
+        note_column: Whether notes about cells stand in a column.
+        reason_columns: Whether what is said about hidden cells stands in columns.
+        whole_grid: Whether the complete grid is always written.
+        most_cells: How many cells it holds; None for any number.
+        most_rows: How many rows a sheet holds, headings included; None for any number.
+        most_columns: How many columns a sheet holds, headings included; None for any number.
+        headroom: Rows to keep free for titles and headings.
+        dataflow: Whether a file names the dataflow of its table.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    writer: str
+    workbook: str | None
+    own_columns: tuple[str, ...]
+    label_columns: bool
+    note_column: bool
+    reason_columns: bool
+    whole_grid: bool
+    most_cells: int | None
+    most_rows: int | None
+    most_columns: int | None
+    headroom: int
+    dataflow: bool
+
+    @property
+    def limited(self) -> bool:
+        """Whether there are tables that it cannot hold."""
+        limits = (self.most_cells, self.most_rows, self.most_columns)
+        return any(limit is not None for limit in limits)
+
+
+_WRITERS = "discreet.publication.writers"
+
+_ROWS = (
+    OutputFormat(
+        name="csv",
+        suffixes=("csv",),
+        writer=f"{_WRITERS}.csv:write_file",
+        workbook=None,
+        own_columns=("value", "status", "symbol"),
+        label_columns=True,
+        note_column=True,
+        reason_columns=True,
+        whole_grid=False,
+        most_cells=None,
+        most_rows=None,
+        most_columns=None,
+        headroom=0,
+        dataflow=False,
+    ),
+    OutputFormat(
+        name="parquet",
+        suffixes=("parquet",),
+        writer=f"{_WRITERS}.parquet:write_file",
+        workbook=None,
+        own_columns=("value", "status"),
+        label_columns=False,
+        note_column=True,
+        reason_columns=True,
+        whole_grid=False,
+        most_cells=None,
+        most_rows=None,
+        most_columns=None,
+        headroom=0,
+        dataflow=False,
+    ),
+    OutputFormat(
+        name="json",
+        suffixes=("json",),
+        writer=f"{_WRITERS}.json:write_file",
+        workbook=None,
+        own_columns=("value", "status"),
+        label_columns=False,
+        note_column=False,
+        reason_columns=True,
+        whole_grid=False,
+        most_cells=None,
+        most_rows=None,
+        most_columns=None,
+        headroom=0,
+        dataflow=False,
+    ),
+    OutputFormat(
+        name="xlsx",
+        suffixes=("xlsx",),
+        writer=f"{_WRITERS}.xlsx:write_file",
+        workbook=f"{_WRITERS}.xlsx:write_many",
+        own_columns=(),
+        label_columns=False,
+        note_column=False,
+        reason_columns=False,
+        whole_grid=False,
+        most_cells=CELL_LIMIT,
+        most_rows=1_048_576,
+        most_columns=16_384,
+        headroom=100,
+        dataflow=False,
+    ),
+    OutputFormat(
+        name="html",
+        suffixes=("html", "htm"),
+        writer=f"{_WRITERS}.html:write_file",
+        workbook=None,
+        own_columns=(),
+        label_columns=False,
+        note_column=False,
+        reason_columns=False,
+        whole_grid=False,
+        most_cells=CELL_LIMIT,
+        most_rows=None,
+        most_columns=None,
+        headroom=0,
+        dataflow=False,
+    ),
+    OutputFormat(
+        name="px",
+        suffixes=("px",),
+        writer=f"{_WRITERS}.px:write_file",
+        workbook=None,
+        own_columns=(),
+        label_columns=False,
+        note_column=False,
+        reason_columns=False,
+        whole_grid=True,
+        most_cells=CELL_LIMIT,
+        most_rows=None,
+        most_columns=None,
+        headroom=0,
+        dataflow=False,
+    ),
+    OutputFormat(
+        name="json-stat",
+        suffixes=("jsonstat.json", "jsonstat"),
+        writer=f"{_WRITERS}.json_stat:write_file",
+        workbook=None,
+        own_columns=(),
+        label_columns=False,
+        note_column=False,
+        reason_columns=False,
+        whole_grid=False,
+        most_cells=None,
+        most_rows=None,
+        most_columns=None,
+        headroom=0,
+        dataflow=False,
+    ),
+    OutputFormat(
+        name="sdmx-csv",
+        suffixes=("sdmx.csv",),
+        writer=f"{_WRITERS}.sdmx_csv:write_file",
+        workbook=None,
+        own_columns=(
+            *("STRUCTURE", "STRUCTURE_ID", "ACTION", "DATAFLOW", "MEASURE", "OBS_VALUE"),
+            *("OBS_STATUS", "CONF_STATUS", "DECIMALS", "UNIT_MEASURE", "COMMENT_OBS"),
+        ),
+        label_columns=False,
+        note_column=False,
+        reason_columns=False,
+        whole_grid=False,
+        most_cells=None,
+        most_rows=None,
+        most_columns=None,
+        headroom=0,
+        dataflow=True,
+    ),
+)
+
+#: Formats that tables can be written in, by name.
+FORMATS = {row.name: row for row in _ROWS}
 
 
 def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the word users know
@@ -51,11 +244,11 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the
     >>> format_of(Path("T1.HTM")), format_of(Path("T1.sdmx.csv"))
     ('html', 'sdmx-csv')
     """
-    double = "".join(path.suffixes[-2:]).lower()
-    found = _DOUBLE.get(double, path.suffix.removeprefix("."))
+    known = {word: name for name, row in FORMATS.items() for word in (name, *row.suffixes)}
+    double = "".join(path.suffixes[-2:]).lower().removeprefix(".")
+    found = double if double in known else path.suffix.removeprefix(".")
     named = (found if format is None else format).lower()
-    chosen = _ALIASES.get(named, named)
-    if chosen not in FORMATS:
+    if named not in known:
         what = f"{named!r} is not a format" if named else "the file name has no suffix"
         raise PublicationError(
             what,
@@ -63,7 +256,7 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the
             where=str(path),
             hint=f"formats: {', '.join(FORMATS)}",
         )
-    return chosen
+    return known[named]
 
 
 def suffix_of(format: str) -> str:  # noqa: A002
@@ -72,8 +265,7 @@ def suffix_of(format: str) -> str:  # noqa: A002
     >>> [suffix_of(name) for name in ("csv", "px", "json-stat", "sdmx-csv")]
     ['.csv', '.px', '.jsonstat.json', '.sdmx.csv']
     """
-    chosen = format_of(Path("table"), format)
-    return next((suffix for suffix, name in _DOUBLE.items() if name == chosen), f".{chosen}")
+    return f".{FORMATS[format_of(Path('table'), format)].suffixes[0]}"
 
 
 def check_shape(format: str, rows: int, columns: int, *, where: str = "") -> None:  # noqa: A002
@@ -91,15 +283,14 @@ def check_shape(format: str, rows: int, columns: int, *, where: str = "") -> Non
         ...
     discreet.errors.PublicationError: [too-large] a sheet holds at most 1,048,576 rows; ...
     """
-    if format not in _LAID_OUT:
-        return
+    row = FORMATS[format]
     what = ""
-    if rows * columns > CELL_LIMIT:
-        what = f"{format} holds at most {CELL_LIMIT:,} cells; this table has {rows * columns:,}"
-    if format == "xlsx" and columns > SHEET_COLUMNS:
-        what = f"a sheet holds at most {SHEET_COLUMNS:,} columns; this table has {columns:,}"
-    if format == "xlsx" and rows > SHEET_ROWS:
-        what = f"a sheet holds at most {SHEET_ROWS:,} rows; this table has {rows:,}"
+    if row.most_cells is not None and rows * columns > row.most_cells:
+        what = f"{format} holds at most {row.most_cells:,} cells; this table has {rows * columns:,}"
+    if row.most_columns is not None and columns > row.most_columns:
+        what = f"a sheet holds at most {row.most_columns:,} columns; this table has {columns:,}"
+    if row.most_rows is not None and rows > row.most_rows:
+        what = f"a sheet holds at most {row.most_rows:,} rows; this table has {rows:,}"
     if what:
         raise PublicationError(what, code="too-large", where=where, hint=_HINT)
 

@@ -18,13 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.files import atomic_path
-from discreet.publication import html_parts
 from discreet.publication.description import check_texts, provenance_lines, universe
 from discreet.publication.formats import check_place, check_protected
 from discreet.publication.layout import PageLayout, lay_out
 from discreet.publication.notation import Sign, check_values, legend, number_text
 from discreet.publication.words import Words, figure_line, words
-from discreet.publication.writers.html import caption
+from discreet.publication.writers import html as page
 from discreet.tables import Dimension, ProtectedTable
 
 __all__ = ["write_report"]
@@ -93,15 +92,15 @@ def write_report(
         counts = counts and all(figure.kind == "count" for figure in table.figures)
         sources.append((table.name, provenance_lines(table, language)))
     pieces = [
-        html_parts.page_head(heading, language),
+        page.page_head(heading, language),
         f"<h1>{html.escape(heading)}</h1>\n",
         _facts(summary or {}, text, language),
         _contents(entries, text),
         _method(text, counts=counts) if cell_keys else "",
-        html_parts.legend_html(signs.values() or legend(None, language), language),
+        page.legend_html(signs.values() or legend(None, language), language),
         *(entry.content for entry in entries),
-        html_parts.joint_provenance_html(sources, language) if sources else "",
-        html_parts.page_tail(),
+        page.joint_provenance_html(sources, language) if sources else "",
+        page.page_tail(),
     ]
     with atomic_path(target) as temporary:
         temporary.write_bytes("".join(pieces).encode())
@@ -126,7 +125,7 @@ def _entry(table: ProtectedTable, number: int, language: str, links: str) -> _Re
     anchor = f"table-{number}"
     heading = f"{table.name}: {table.title(language)}"
     layout, whole = _brief(table)
-    notes = html_parts.notes_html(table, language, identifier=f"{anchor}-t", level=3)
+    notes = page.notes_html(table, language, identifier=f"{anchor}-t", level=3)
     files = f'<p class="files" aria-label="{text.files}">{links}</p>\n' if links else ""
     shape = _shape(table, text, language)
     about = " · ".join(
@@ -134,11 +133,11 @@ def _entry(table: ProtectedTable, number: int, language: str, links: str) -> _Re
     )
     part = "" if whole else f'<p class="meta">{html.escape(text.part)}</p>\n'
     shown = "".join(
-        html_parts.table_html(
+        page.table_html(
             layout,
             language,
             identifier=f"{anchor}-t",
-            caption=caption(table, language),
+            caption=page.caption(table, language),
             spoken=True,
         )
     )

@@ -11,58 +11,30 @@ import importlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
 from discreet.errors import Problem, PublicationError
 from discreet.files import atomic_path
-from discreet.publication.formats import check_place, check_protected, format_of, place_of
+from discreet.publication.formats import (
+    FORMATS,
+    OutputFormat,
+    WriteOptions,
+    check_place,
+    check_protected,
+    format_of,
+    place_of,
+)
 from discreet.publication.layout import arrange, footnotes
 from discreet.publication.notation import check_values
 from discreet.publication.words import words
 from discreet.tables import ProtectedTable
 from discreet.tables.figures import FIGURE
 
-__all__ = ["WriteOptions", "write", "write_workbook"]
+__all__ = ["write", "write_workbook"]
 
-_WRITERS = {
-    "csv": "csv",
-    "parquet": "parquet",
-    "json": "json",
-    "xlsx": "xlsx",
-    "html": "html",
-    "px": "px",
-    "json-stat": "json_stat",
-    "sdmx-csv": "sdmx_csv",
-}
-#: Formats with a column per variable, and the columns that they have besides.
-_OWN_COLUMNS = {
-    "csv": ("value", "status", "symbol"),
-    "parquet": ("value", "status"),
-    "json": ("value", "status"),
-    "sdmx-csv": (
-        *("STRUCTURE", "STRUCTURE_ID", "ACTION", "DATAFLOW", "MEASURE", "OBS_VALUE"),
-        *("OBS_STATUS", "CONF_STATUS", "DECIMALS", "UNIT_MEASURE", "COMMENT_OBS"),
-    ),
-}
-#: The format that names the dataflow of a table.
-_DATAFLOWS = "sdmx-csv"
 _STRUCTURE = re.compile(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*)*:[\w@$-]+\(\d+(\.\d+)*\)", re.ASCII)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WriteOptions:
-    """How a table is written; see `write`."""
-
-    language: str = "en"
-    complete: bool | None = None
-    labels: bool = True
-    rows: Sequence[str] | None = None
-    columns: Sequence[str] | None = None
-    geo: Sequence[str] = ()
-    structure: str = ""
-    sdmx: Literal["2.0", "1.0"] = "2.0"
 
 
 def write(
@@ -109,7 +81,7 @@ def write(
     """
     check_protected(table)
     target = place_of(path)
-    chosen = format_of(target, format)
+    chosen = FORMATS[format_of(target, format)]
     options = WriteOptions(
         language=language,
         complete=complete,
@@ -123,33 +95,33 @@ def write(
     _check(table, chosen, options)
     check_place(target)
     with atomic_path(target) as temporary:
-        _writer(chosen)(table, temporary, options)
+        _loaded(chosen.writer)(table, temporary, options)
     return target
 
 
-def _writer(form: str) -> Callable[[ProtectedTable, Path, WriteOptions], None]:
-    """The writer of a format; what it needs is loaded now."""
-    writer: Callable[[ProtectedTable, Path, WriteOptions], None]
-    writer = importlib.import_module(f"discreet.publication.writers.{_WRITERS[form]}").write_file
-    return writer
+def _loaded(writer: str) -> Callable[..., None]:
+    """The function that a format names; what it needs is loaded now."""
+    module, _, name = writer.partition(":")
+    found: Callable[..., None] = getattr(importlib.import_module(module), name)
+    return found
 
 
-def _check(table: ProtectedTable, form: str, options: WriteOptions) -> None:
+def _check(table: ProtectedTable, form: OutputFormat, options: WriteOptions) -> None:
     """Raise an error for what no writer should see."""
     words(options.language)
     arrange(table, options.rows, options.columns)
     check_values(table)
-    _check_columns(table, form, labels=options.labels and form == "csv")
+    _check_columns(table, form, labels=options.labels and form.label_columns)
     _check_options(table, form, options)
 
 
-def _check_columns(table: ProtectedTable, form: str, *, labels: bool) -> None:
+def _check_columns(table: ProtectedTable, form: OutputFormat, *, labels: bool) -> None:
     """Column names must differ: those of the variables, their labels and the figures."""
     names = [dimension.name for dimension in table.dimensions]
-    every = [*names, *_OWN_COLUMNS.get(form, ())]
-    if form in ("csv", "parquet") and footnotes(table).remarks:
+    every = [*names, *form.own_columns]
+    if form.note_column and footnotes(table).remarks:
         every.append("note")
-    if form in ("csv", "parquet", "json") and table.withheld is not None:
+    if form.reason_columns and table.withheld is not None:
         every += table.withheld.columns
     if labels:
         every += [f"{name}_label" for name in names]
@@ -170,7 +142,7 @@ def _check_columns(table: ProtectedTable, form: str, *, labels: bool) -> None:
         )
 
 
-def _check_options(table: ProtectedTable, form: str, options: WriteOptions) -> None:
+def _check_options(table: ProtectedTable, form: OutputFormat, options: WriteOptions) -> None:
     """Raise an error for regions, structures and versions that there are not."""
     geo, structure = options.geo, options.structure
     _refuse(list(_type_problems(options)))
@@ -182,9 +154,10 @@ def _check_options(table: ProtectedTable, form: str, options: WriteOptions) -> N
     if structure and not _STRUCTURE.fullmatch(structure):
         what = f"{structure!r} does not name a dataflow"
         problems.append(Problem(what, "structure", "write it as AGENCY:ID(1.0)"))
-    elif structure and form != _DATAFLOWS:
-        what = f"files of format {form} name no dataflow"
-        problems.append(Problem(what, "structure", f"leave it out, or write {_DATAFLOWS}"))
+    elif structure and not form.dataflow:
+        what = f"files of format {form.name} name no dataflow"
+        naming = ", ".join(each.name for each in FORMATS.values() if each.dataflow)
+        problems.append(Problem(what, "structure", f"leave it out, or write {naming}"))
     if options.sdmx not in ("2.0", "1.0"):
         problems.append(Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0"))
     _refuse(problems)
@@ -249,9 +222,12 @@ def write_workbook(
             where="tables",
             hint="a single table writes itself: table.write(…)",
         )
-    if format_of(target, None) != "xlsx":
-        what = "a workbook is an xlsx file"
-        raise PublicationError(what, code="format", where=target.name, hint="name it ….xlsx")
+    writer = FORMATS[format_of(target)].workbook
+    if writer is None:
+        names = [name for name, each in FORMATS.items() if each.workbook is not None]
+        what = f"a workbook is an {' or '.join(names)} file"
+        hint = f"name it ….{names[0]}"
+        raise PublicationError(what, code="format", where=target.name, hint=hint)
     listed = list(tables)
     words(language)
     for table in listed:
@@ -259,9 +235,7 @@ def write_workbook(
         check_values(table)
     check_place(target)
     heading = title if isinstance(title, str) else _translated(title, language)
-    # Loads openpyxl, which no other format needs.
-    workbook = importlib.import_module("discreet.publication.writers.xlsx")
-    workbook.write_many(listed, target, heading, language, complete=complete, labels=labels)
+    _loaded(writer)(listed, target, heading, language, complete=complete, labels=labels)
     return target
 
 

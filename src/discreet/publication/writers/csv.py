@@ -20,7 +20,7 @@ from discreet.publication.words import labels_at
 from discreet.tables import CellStatus, ProtectedTable
 
 if TYPE_CHECKING:
-    from discreet.publication.table_files import WriteOptions
+    from discreet.publication.formats import WriteOptions
 
 __all__ = ["notes_column", "values_column", "write_file"]
 

@@ -19,7 +19,7 @@ from discreet.publication.notes import unlisted_text
 from discreet.tables import CellStatus, Dimension, ProtectedTable
 
 if TYPE_CHECKING:
-    from discreet.publication.table_files import WriteOptions
+    from discreet.publication.formats import WriteOptions
 
 __all__ = ["numbers_of", "write_file", "write_items"]
 

@@ -27,7 +27,7 @@ from discreet.tables import CellStatus, Dimension, ProtectedTable
 from discreet.tables.figures import FIGURE, Figure, figure_dimension
 
 if TYPE_CHECKING:
-    from discreet.publication.table_files import WriteOptions
+    from discreet.publication.formats import WriteOptions
 
 __all__ = ["write_file"]
 

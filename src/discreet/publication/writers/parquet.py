@@ -24,7 +24,7 @@ from discreet.publication.notes import unlisted_text
 from discreet.tables import CellStatus, ProtectedTable, Withheld
 
 if TYPE_CHECKING:
-    from discreet.publication.table_files import WriteOptions
+    from discreet.publication.formats import WriteOptions
 
 __all__ = ["write_file"]
 

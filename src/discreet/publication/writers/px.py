@@ -39,7 +39,7 @@ from discreet.tables import CellStatus, ProtectedTable
 from discreet.tables.figures import Figure
 
 if TYPE_CHECKING:
-    from discreet.publication.table_files import WriteOptions
+    from discreet.publication.formats import WriteOptions
 
 __all__ = [
     "LONGEST_LINE",

@@ -18,7 +18,7 @@ from discreet.publication.writers.csv import notes_column, values_column
 from discreet.tables import CellStatus, ProtectedTable
 
 if TYPE_CHECKING:
-    from discreet.publication.table_files import WriteOptions
+    from discreet.publication.formats import WriteOptions
 
 __all__ = ["write_file"]
 

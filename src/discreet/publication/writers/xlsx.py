@@ -27,7 +27,7 @@ from discreet.publication.writers.xlsx_sheet import SheetLines, Styles, TableShe
 from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:
-    from discreet.publication.table_files import WriteOptions
+    from discreet.publication.formats import WriteOptions
 
 __all__ = ["add_index", "add_joint_legend", "add_legend", "sheet_names", "write_file", "write_many"]
 

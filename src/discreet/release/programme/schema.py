@@ -30,7 +30,6 @@ from discreet.tables.figures import FigureKind
 __all__ = [
     "COUNT",
     "COUNTED",
-    "FORMATS",
     "LANGUAGES",
     "Bound",
     "BoundsEntry",
@@ -129,6 +128,15 @@ def _not_negative(value: Any) -> Any:
 def _positive(value: Any) -> Any:
     if value <= 0:
         raise PydanticCustomError("positive", "must be above 0")
+    return value
+
+
+def _format(value: Any) -> Any:
+    from discreet.publication import FORMATS
+
+    if not isinstance(value, str) or value not in FORMATS:
+        hint = {"hint": f"known: {', '.join(FORMATS)}"}
+        raise PydanticCustomError("format", "this value is not known", hint)
     return value
 
 
@@ -401,11 +409,8 @@ Marks = Annotated[list[MarkEntry], BeforeValidator(_marks)]
 Values = Annotated[list[Text], BeforeValidator(_listed), Field(min_length=1)]
 
 
-Format = Literal["csv", "parquet", "json", "xlsx", "html", "px", "json-stat", "sdmx-csv"]
-
+Format = Annotated[str, BeforeValidator(_format)]
 Languages = Annotated[list[Language], Field(min_length=1)]
-
-FORMATS: tuple[str, ...] = get_args(Format)
 
 
 class RecordsEntry(ProgrammeEntry):

@@ -28,7 +28,7 @@ from discreet.assessment.release_quality import (
 from discreet.assessment.words import number, percent
 from discreet.errors import PublicationError
 from discreet.files import check_writable, write_text
-from discreet.publication.html_parts import page_head, page_tail
+from discreet.publication.writers.html import page_head, page_tail
 from discreet.release.report.sections import (
     Document,
     facts,

@@ -24,6 +24,7 @@ __all__ = [
     "DECISIONS",
     "RELEASE",
     "SUPPRESSION",
+    "WORKBOOK",
     "OutputFile",
     "about_files",
     "decision_files",
@@ -126,6 +127,9 @@ _NO_CONTENT = {"name", "source", "database", "keys", "official"}
 #: Keys of tables with hidden cells.
 _HIDING = ("protect", "rules", "holdings", "value", "shadow", "marks")
 
+#: The format of workbooks.
+WORKBOOK = "xlsx"
+
 _REPORT = "index"
 _QUALITY = "quality"
 
@@ -173,7 +177,7 @@ def workbook_files(programme: Programme) -> list[str]:
     name = programme.document.workbook
     if name is None:
         return []
-    found = outputs(name.removesuffix(".xlsx"), ["xlsx"], programme.languages)
+    found = outputs(name.removesuffix(f".{WORKBOOK}"), [WORKBOOK], programme.languages)
     return [output.file for output in found]
 
 

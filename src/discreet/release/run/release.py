@@ -23,6 +23,7 @@ from discreet.release.run.files import Writer, check_internal
 from discreet.release.run.inputs import Inputs, open_inputs
 from discreet.release.run.plan import (
     RELEASE,
+    WORKBOOK,
     release_files,
     report_files,
     table_digests,
@@ -44,9 +45,6 @@ if TYPE_CHECKING:
     from discreet.release.state.memory import ReleaseState
 
 __all__ = ["Progress", "check_formats", "check_grids", "protect"]
-
-#: Room for title, headings and row labels when the size of a sheet is checked.
-_HEADROOM = 100
 
 #: Every format holds tables of so few cells.
 _ALWAYS_FITS = 16_000
@@ -75,27 +73,27 @@ def check_grids(
         rows, columns = 1, sizes[-1] if len(sizes) > 1 else 1
         for size in sizes[:-1] or sizes:
             rows *= size
-        problems += _too_large(programme, name, rows, columns)
+        problems += _too_large(programme, name, rows, columns, grid=rows * columns)
     _raise(problems)
 
 
 def check_formats(programme: Programme, shelf: ReleaseState) -> None:
     """Refuse formats that cannot hold a table before any file is written."""
-    from discreet.publication import CELL_LIMIT
+    from discreet.publication import CELL_LIMIT, FORMATS
     from discreet.publication.layout import lay_out
 
     problems: list[Problem] = []
     for name, entry in programme.tables.items():
         outline = shelf.outline(name)
-        laid_out = {"xlsx", "html"} & set(_kinds(programme, name))
-        if not laid_out or outline.grid_size <= _ALWAYS_FITS:
+        limited = any(FORMATS[kind].limited for kind in _kinds(programme, name))
+        if not limited or outline.grid_size <= _ALWAYS_FITS:
             continue
         if entry.complete and outline.grid_size > CELL_LIMIT:
             rows, columns = outline.grid_size, 1
         else:
             table = shelf.table(name)
             rows, columns = lay_out(table, complete=entry.complete).shape
-        problems += _too_large(programme, name, rows, columns)
+        problems += _too_large(programme, name, rows, columns, grid=outline.grid_size)
     _raise(problems)
 
 
@@ -109,19 +107,22 @@ def _size(spanning: Any) -> int:
 
 def _kinds(programme: Programme, name: str) -> list[str]:
     """The formats of a table, and that of the workbook it stands in."""
-    also = ["xlsx"] if name in workbook_tables(programme) else []
+    also = [WORKBOOK] if name in workbook_tables(programme) else []
     return list(dict.fromkeys([*(programme.tables[name].formats or []), *also]))
 
 
-def _too_large(programme: Programme, name: str, rows: int, columns: int) -> Iterator[Problem]:
-    from discreet.publication import check_shape
+def _too_large(
+    programme: Programme, name: str, rows: int, columns: int, *, grid: int
+) -> Iterator[Problem]:
+    from discreet.publication import FORMATS, check_shape
 
     for kind in _kinds(programme, name):
-        room = _HEADROOM if kind == "xlsx" else 0
+        row = FORMATS[kind]
+        shape = (grid, 1) if row.whole_grid else (rows, columns)
         try:
-            check_shape(kind, rows, columns, where=name)
-            if rows > columns:
-                check_shape(kind, rows + room, 1, where=name)
+            check_shape(kind, *shape, where=name)
+            if shape[0] > shape[1]:
+                check_shape(kind, shape[0] + row.headroom, 1, where=name)
         except PublicationError as error:
             yield Problem(error.what, name, error.hint)
 
