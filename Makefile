@@ -21,7 +21,7 @@ unexport PYTHONPATH PYTHONHOME
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help demo test check bench docs lock format clean distclean
+.PHONY: help demo test check bench docs picture lock format clean distclean
 .PHONY: check-lint check-types check-imports check-sizes check-docs
 
 help: ## list what make can do
@@ -56,10 +56,14 @@ check-sizes: $(VENV)/.stamp-dev
 	$(BIN)/python scripts/check_sizes.py
 
 check-docs: $(VENV)/.stamp-dev
+	$(BIN)/python scripts/architecture_picture.py --check
 	$(BIN)/mkdocs build --strict --site-dir build/site
 
 docs: check-docs ## build the documentation in build/site/
 	@echo "build/site/index.html"
+
+picture: $(VENV)/.stamp-venv ## draw the picture of the architecture anew from the code
+	$(BIN)/python scripts/architecture_picture.py
 
 bench: $(VENV)/.stamp-bench ## measure speed and memory
 	$(BIN)/python bench/run.py $(ARGS)

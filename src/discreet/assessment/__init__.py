@@ -1,4 +1,4 @@
-"""Assessment (layer 8): what perturbation does to quality, and what attackers can learn.
+"""Assessment: what perturbation does to quality, and what attackers can learn.
 
 Perturbation tables, true and protected tables go in; figures, words and pictures
 for the methodologist come out. All of it is SECRET or CONFIDENTIAL, except

@@ -1,4 +1,4 @@
-"""Code trees of variables and their file formats (layer 1)."""
+"""Code trees of variables and their file formats."""
 
 from discreet.classifications.classification import MISSING, TOTAL, Classification
 from discreet.classifications.tree import natural_order

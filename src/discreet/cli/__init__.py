@@ -1,4 +1,4 @@
-"""The command line (layer 11): commands that call the library; no logic of its own.
+"""The command line: commands that call the library; no logic of its own.
 
 `main` is the program `discreet`, and of ``python -m discreet``.
 """

@@ -1,4 +1,4 @@
-"""A synthetic census, invented firms, and programmes over both, to try the package with (layer 10).
+"""A synthetic census, invented firms, and programmes over both, to try the package with.
 
 In: a number of persons and a seed. Out: invented microdata, in memory (`generate`) or as
 Parquet files (`write_census`), a table programme (`write_programme`), firms with a programme

@@ -1,4 +1,4 @@
-"""Key figures (layer 7): shares, ratios, means, changes and balances of protected figures.
+"""Key figures: shares, ratios, means, changes and balances of protected figures.
 
 `derive` takes confidential `Ingredient`s and gives a `ProtectedTable`.
 """

@@ -1,4 +1,4 @@
-"""Records: reading them, and their record keys (layer 3, confidential).
+"""Records: reading them, and their record keys, CONFIDENTIAL.
 
 In: files, databases and frames of records. Out: the same records, with keys.
 """

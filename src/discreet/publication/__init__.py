@@ -1,4 +1,4 @@
-"""Publication: protected tables to files that people and programs read (layer 8).
+"""Publication: protected tables to files that people and programs read.
 
 In: `ProtectedTable`. Out: CSV, Parquet, JSON, XLSX, HTML, PX, JSON-stat and SDMX-CSV
 files, workbooks of many tables, and a one-page report. Everything here lies on the

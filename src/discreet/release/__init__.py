@@ -1,4 +1,4 @@
-"""Table programmes and their release (layer 9).
+"""Table programmes and their release.
 
 In: a programme file and what it names (confidential). Out: a folder of protected
 tables (public). `protect` does all of it; `read_programme` only reads and checks;

@@ -1,4 +1,4 @@
-"""Primary rules (layer 5b): which cells of a table are sensitive. SECRET and confidential.
+"""Primary rules: which cells of a table are sensitive. SECRET and confidential.
 
 `primary` applies rules to a confidential `Table`. On counts: `MinimumFrequency` and
 `MarginalRule`; on values: `Dominance`, `PPercent`, `PQ`, `Request`, `ZeroUnsafe`; for

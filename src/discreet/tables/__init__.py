@@ -1,4 +1,4 @@
-"""`Table` (confidential) and `ProtectedTable` (publishable): the two sides (layer 2)."""
+"""`Table` (confidential) and `ProtectedTable` (publishable): the two sides."""
 
 from discreet.tables.dimension import Dimension
 from discreet.tables.figures import Figure, figure_dimension

@@ -1,4 +1,4 @@
-"""From records to tables (layer 5): filters, base cubes, roll-up. All results are confidential."""
+"""From records to tables: filters, base cubes, roll-up. All results are confidential."""
 
 from discreet.tabulation.query import Query
 from discreet.tabulation.tables import iterate_tables, tabulate, tabulate_many

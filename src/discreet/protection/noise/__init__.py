@@ -1,4 +1,4 @@
-"""From tables to protected tables (layer 6): perturbation tables and the cell-key method.
+"""From tables to protected tables: perturbation tables and the cell-key method.
 
 `PerturbationTable` and `MagnitudeNoise` are secret; `perturb` (counts) and
 `perturb_magnitudes` (sums, means) cross the confidentiality line: a confidential

@@ -1,4 +1,4 @@
-"""Packages of parameters (layer 9): what an office hands to others, in one file.
+"""Packages of parameters: what an office hands to others, in one file.
 
 In: everything that determines protected results (SECRET): perturbation tables, rules,
 brackets, thresholds, exemptions, key grid. Out: an encrypted, signed and versioned file;
