@@ -143,12 +143,10 @@ def corpus(tests: Path) -> list[Path]:
 
 def output_checking(out: Path) -> None:
     """Do-files and scripts rewritten, undone, run; logs cleaned."""
-    places = (ROOT / "tests" / "fire" / "data", ROOT / "tests" / "output_checking")
-    tests = next(folder for folder in places if folder.exists())
-    for name in ("stata_corpus", "scripts", "logs"):
-        shutil.copytree(tests / name, out / name)
-    for name in ("attacks.do",):
-        shutil.copy(tests / name, out / name)
+    for given in corpus(Path(os.environ["SAME_BYTES_PROGRAMS"])):
+        taken = out / given.parent.name / given.name.removesuffix(".txt")
+        taken.parent.mkdir(exist_ok=True)
+        shutil.copy(given, taken)
     for path in sorted(p for p in out.rglob("*") if p.suffix in {".do", ".py", ".R", ".Rmd"}):
         command("fire", "pre", str(path.relative_to(out)), folder=out)
     for path in sorted(out.rglob("*.log")) + sorted(out.rglob("*.smcl")):
@@ -170,8 +168,7 @@ def output_checking(out: Path) -> None:
     command("fire", "run", "run_FiRe.do", "--data", "people.csv", "--entity", "pid", folder=out)
 
 
-RUN = """use people, clear
-summarize wage
+RUN = """summarize wage
 summarize wage, detail
 tabulate region sex
 tabstat wage age, by(region) statistics(mean sd n)
