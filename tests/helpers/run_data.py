@@ -67,4 +67,4 @@ class Run:
     @property
     def verdicts(self):
         """The verdict of each output."""
-        return [str(one.result.verdict) for one in self.session.outputs]
+        return [str(one.result.verdict) for one in self.session.log.outputs]

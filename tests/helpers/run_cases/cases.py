@@ -132,7 +132,7 @@ def found(run: Run, key: str) -> Any:
     """What a key of a case stands for."""
     stored = re.fullmatch(r"(no )?([re])\((\w+)\)( text)?", key)
     if stored:
-        results = run.session.stored[stored[2]]
+        results = run.session.results.stored[stored[2]]
         if stored[1]:
             return stored[3] not in results
         return results[stored[3]].value
@@ -143,13 +143,13 @@ def found(run: Run, key: str) -> Any:
         whole |= {"panel": list(data.panel), "log": run.log[-1:], "text": run.text}
         return whole[key] if key in whole else run[key]
     if kind == "column":
-        return run.session.outputs[-1].result.frame[name].to_list()
+        return run.session.log.outputs[-1].result.frame[name].to_list()
     if kind == "scalar":
-        value = run.session.scalars[name]
+        value = run.session.results.scalars[name]
         return letter_of(value) if not isinstance(value, str) and value >= MISSING else value
     if kind == "close":
         # A mean of draws, to four standard errors: chance of a false alarm 1 in 15,000.
-        results = {one: result.value for one, result in run.session.stored["r"].items()}
+        results = {one: result.value for one, result in run.session.results.stored["r"].items()}
         return Near(results["mean"], 4 * results["sd"] / results["N"] ** 0.5)
     if kind == "labels":
         return data.value_labels.get(name)

@@ -45,7 +45,8 @@ from discreet_fire.texts import read_source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet_fire.runners.builtin.state.session import Session, StoredResult
+    from discreet_fire.runners.builtin.state.parts import StoredResult
+    from discreet_fire.runners.builtin.state.session import Session
 
 __all__ = [
     "DefinedProgram",
@@ -98,21 +99,21 @@ def program_macros(session: Session, program: DefinedProgram, text: str) -> Iter
     """The macros that a program sees: `0` is all of its text, `1`, `2`, … are its words."""
     touched, doubted = session.trace.touched, "return" in session.trace.whole
     session.trace.whole.discard("return")
-    session.locals.append({})
-    before, session.returned = session.returned, {}
+    session.macros.locals.append({})
+    before, session.results.returned = session.results.returned, {}
     try:
         session.set_local("0", text)
         for number, word in enumerate(words_of(text.replace(",", " , ")), 1):
             session.set_local(str(number), word)
         yield
     finally:
-        returned: dict[str, StoredResult] = session.returned
-        session.returned = before
+        returned: dict[str, StoredResult] = session.results.returned
+        session.results.returned = before
         restore_left(session)
         session.leave_program()
         if program.returns:
-            session.stored[program.returns] = returned
-            session.origin[program.returns] = ""
+            session.results.stored[program.returns] = returned
+            session.results.origin[program.returns] = ""
             if "return" in session.trace.whole:
                 session.trace.whole.add(f"{program.returns}()")
         session.trace.whole.discard("return")
@@ -163,7 +164,7 @@ class Interpreter:
         with self.deeper():
             steps = steps_of(parse_do(read_source(path).text))
             if own_macros:
-                self.session.locals.append({})
+                self.session.macros.locals.append({})
                 for number, word in enumerate(words, 1):
                     self.session.set_local(str(number), word)
             try:
@@ -201,7 +202,7 @@ class Interpreter:
     def step(self, step: Step) -> None:
         """Run one step; errors learn the line."""
         session = self.session
-        session.line = step.line
+        session.log.line = step.line
         self.tick(step.line)
         session.trace.fresh()
         try:
@@ -283,15 +284,15 @@ class Interpreter:
 
     def silently(self, name: str, run: Callable[[], object]) -> None:
         """Run something quietly, noisily or with its error caught."""
-        session, quiet = self.session, self.session.quiet
-        session.quiet = 0 if name == "noisily" else quiet + (name in ("quietly", "capture"))
+        session, quiet = self.session, self.session.log.quiet
+        session.log.quiet = 0 if name == "noisily" else quiet + (name in ("quietly", "capture"))
         try:
             if name == "capture":
                 self.captured(run)
             else:
                 run()
         finally:
-            session.quiet = quiet
+            session.log.quiet = quiet
 
     def captured(self, run: Callable[[], object]) -> None:
         """Run something; its return code may tell about single values."""
@@ -299,9 +300,9 @@ class Interpreter:
         before, trace.seen = trace.seen, False
         try:
             run()
-            session.code = 0
+            session.results.code = 0
         except DoError as error:
-            session.code = error.rc
+            session.results.code = error.rc
             trace.seen |= error.redacted
         finally:
             trace.code = trace.seen or trace.touched or "shape" in trace.whole
@@ -362,8 +363,8 @@ class Interpreter:
             self.other_file(canonical, rest)
         elif canonical in ("continue", "exit", "error"):
             self.leave(canonical, rest)
-        elif word in self.session.programs and by is None:
-            self.program(self.session.programs[word], rest)
+        elif word in self.session.macros.programs and by is None:
+            self.program(self.session.macros.programs[word], rest)
         else:
             self.command(
                 word.removeprefix("fdz") if word.startswith("fdz") else word, rest, step, by
@@ -383,7 +384,7 @@ class Interpreter:
         elif name == "forvalues":
             for_values(self, rest, body)
         elif name == "program":
-            self.session.programs.update(defined_program(rest, body))
+            self.session.macros.programs.update(defined_program(rest, body))
         else:
             raise UnsupportedError(f"{name} with a block")
 
@@ -407,7 +408,7 @@ class Interpreter:
             self.under_by(known, call, by)
         before, results = (
             StateBeforeCommand.of(self.session, known, call),
-            dict(self.session.stored),
+            dict(self.session.results.stored),
         )
         known.run(self.session, call)
         settle_results(self.session, known.name, results)
@@ -429,14 +430,14 @@ class Interpreter:
         path = self.session.path_of(words[0], ".do")
         if not path.is_file():
             raise DoError("file not found", code=601)
-        quiet = self.session.quiet
-        self.session.quiet += name == "run"
+        quiet = self.session.log.quiet
+        self.session.log.quiet += name == "run"
         try:
             self.file(path, own_macros=name != "include", words=words[1:])
         except ProgramEnd:
             pass
         finally:
-            self.session.quiet = quiet
+            self.session.log.quiet = quiet
 
     def leave(self, name: str, rest: str) -> None:
         """`continue`, `exit` and `error`."""
@@ -505,7 +506,7 @@ def _known_words(session: Session, found: re.Match[str]) -> frozenset[str]:
     """Of a list that rests on values of the data, the words that may be known."""
     kind, name = found["kind"] or "", found["list"].strip()
     if kind.startswith(("loc", "glo")):
-        depth = len(session.locals) if kind.startswith("loc") else 0
+        depth = session.macros.depth if kind.startswith("loc") else 0
         return session.trace.levels.get((depth, name), frozenset())
     return frozenset()
 
@@ -613,7 +614,7 @@ def _over(
         else:
             turns(items, hidden=False)
     finally:
-        session.local.pop(name, None)
+        session.macros.local.pop(name, None)
 
 
 def while_loop(interpreter: Interpreter, condition: str, body: Sequence[Step]) -> None:
@@ -622,10 +623,10 @@ def while_loop(interpreter: Interpreter, condition: str, body: Sequence[Step]) -
     From where the condition rests on values of the data, the turns are not seen.
     """
     session = interpreter.session
-    line = session.line
+    line = session.log.line
 
     def holding() -> bool:
-        session.line = line
+        session.log.line = line
         interpreter.tick(line)
         session.trace.fresh()
         value = one_value(session, expanded(condition, macros_of(session)))

@@ -318,8 +318,8 @@ class _TracedTexts(UserDict[str, str]):
 def macros_of(session: Session) -> Macros:
     """The macros that the running program sees; what rests on values of the data is followed."""
     return Macros(
-        local=_TracedTexts(session, session.local, len(session.locals)),  # type: ignore[arg-type]
-        shared=_TracedTexts(session, session.shared, 0),  # type: ignore[arg-type]
+        local=_TracedTexts(session, session.macros.local, session.macros.depth),  # type: ignore[arg-type]
+        shared=_TracedTexts(session, session.macros.shared, 0),  # type: ignore[arg-type]
         evaluate=lambda text: macro_text(one_value(session, text)),
         extended=lambda text: extended_function(session, text),
         result=lambda kind, name: _stored_text(session, kind, name),

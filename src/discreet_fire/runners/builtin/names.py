@@ -27,7 +27,8 @@ from discreet_fire.runners.builtin.language.scope import ByGroups, Scope, Value
 from discreet_fire.runners.builtin.language.values import MISSING, shown_default
 
 if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.state.session import Session, StoredResult
+    from discreet_fire.runners.builtin.state.parts import StoredResult
+    from discreet_fire.runners.builtin.state.session import Session
 
 __all__ = [
     "SessionNames",
@@ -77,13 +78,13 @@ def settle_results(session: Session, name: str, before: dict[str, dict[str, Stor
         before: The stored results before it.
     """
     if name in _ESTIMATING:
-        session.model = None
+        session.results.model = None
         session.store("e", {})
-    if name in _REPLACING and session.stored["r"] is before["r"]:
+    if name in _REPLACING and session.results.stored["r"] is before["r"]:
         session.store("r", {})
     for kind in ("r", "e"):
-        if session.stored[kind] is not before[kind]:
-            session.origin[kind] = name
+        if session.results.stored[kind] is not before[kind]:
+            session.results.origin[kind] = name
 
 
 def refuse_unsupported_result(session: Session, kind: str, name: str) -> None:
@@ -92,7 +93,7 @@ def refuse_unsupported_result(session: Session, kind: str, name: str) -> None:
     Raises:
         UnsupportedError: It would be a number in Stata.
     """
-    command = session.origin.get(kind, "")
+    command = session.results.origin.get(kind, "")
     pattern = _OF_STATA.get(command)
     if pattern and re.fullmatch(pattern, name):
         raise UnsupportedError(f"{kind}({name}) of {command}")
@@ -157,7 +158,7 @@ class SessionNames:
 
     def scalar(self, name: str) -> float | str | None:
         """The value of a scalar, or None."""
-        known = self.session.scalars
+        known = self.session.results.scalars
         if name not in known:
             matches = [one for one in known if one.startswith(name)]
             if len(matches) != 1:
@@ -173,7 +174,7 @@ class SessionNames:
         if kind == "c":
             return self._system(name)
         self.session.trace.touch(f"{kind}()" in self.session.trace.whole)
-        found = self.session.stored[kind].get(name)
+        found = self.session.results.stored[kind].get(name)
         if found is None and kind == "e" and name == "sample":
             sample: float | str | None = self._sample()
             return sample
@@ -188,7 +189,7 @@ class SessionNames:
         trace = self.session.trace
         if name == "rc":
             trace.touch(trace.code)
-            return float(self.session.code)
+            return float(self.session.results.code)
         if name == "N":
             self.counted()
             return float(self.session.data.rows)
@@ -198,19 +199,19 @@ class SessionNames:
         return _SYSTEM.get(name)
 
     def _sample(self) -> Any:
-        sample = getattr(self.session.model, "sample", None)
+        sample = getattr(self.session.results.model, "sample", None)
         return None if sample is None else np.asarray(sample, dtype=np.float64)
 
     def element(self, name: str, text: str, at: tuple[float, ...]) -> float:
         """An element of a matrix, or `_b[…]`, `_se[…]`."""
         if name in ("_b", "_se", "_coef"):
-            model = self.session.model
+            model = self.session.results.model
             self.session.trace.touch("e()" in self.session.trace.whole)
             if model is None:
                 raise DoError("last estimates not found", code=301)
             part = "se" if name == "_se" else "b"
             return float(model.coefficient(part, text.strip()))
-        matrix = self.session.matrices.get(name)
+        matrix = self.session.results.matrices.get(name)
         if matrix is None:
             raise DoError(f"{name} not found", code=111)
         trace = self.session.trace
@@ -343,7 +344,7 @@ def scope_of(session: Session, groups: ByGroups | None = None, *, scalar: bool =
             and using one is remembered as a touch of the data.
     """
     names = SessionNames(session, scalar=scalar)
-    return Scope(names, session.data.rows, groups, session.draw)
+    return Scope(names, session.data.rows, groups, session.options.draw)
 
 
 def one_value(session: Session, expression: str) -> float | str:

@@ -67,7 +67,7 @@ class _BuiltinRunner:
         redacted = getattr(error, "redacted", False) or session.trace.branches
         if error is not None and redacted and not isinstance(error, RedactedError):
             error = RedactedError()
-        outputs = session.outputs
+        outputs = session.log.outputs
         return RunResult.of(source, data, lines=lines, outputs=outputs, checked=True, error=error)
 
 
@@ -143,7 +143,7 @@ def _run_steps(source: SourceText, session: Session, seconds: float | None) -> D
     except ProgramEnd:
         return None
     except LoopExit:
-        return DoError("continue stands in no loop", code=198, line=session.line)
+        return DoError("continue stands in no loop", code=198, line=session.log.line)
     except DiscreetError as error:
         return error
     except Exception as error:  # its text may quote data, and its place tell of it

@@ -453,7 +453,7 @@ def _tell_whom(
 
     Also if the program runs quietly: `display` can show the result later.
     """
-    if session.witness is None:
+    if session.log.witness is None:
         return
     mask = counted(chosen)
     kept = session.data.hidden.get(_KEPT)
@@ -468,7 +468,9 @@ def _tell_whom(
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     frame = frame.with_columns(pl.col(name).replace("", None) for name in texts)
     command, groups = result.command, tuple(one for one in chosen.groups if one in listed)
-    session.witness(StatisticShown(session.line, command, units, frame, groups, chosen.missing))
+    session.log.witness(
+        StatisticShown(session.log.line, command, units, frame, groups, chosen.missing)
+    )
 
 
 #: Models look themselves at what is left out.

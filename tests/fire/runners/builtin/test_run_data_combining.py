@@ -17,8 +17,8 @@ def two(text, master, using):
     """Run lines with a second data set saved as `other`."""
     run = Run("save other", using)
     run.more("clear")
-    fresh = Run("", master, folder=run.session.folder)
-    fresh.session.files.update(run.session.files)
+    fresh = Run("", master, folder=run.session.memory.folder)
+    fresh.session.memory.files.update(run.session.memory.files)
     fresh.more(text)
     return fresh
 

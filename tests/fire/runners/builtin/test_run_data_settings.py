@@ -48,7 +48,7 @@ def test_assertions_stop_without_saying_where():
         Run("assert x < 100", DATA)
     assert caught.value.rc == 9
     assert str(caught.value) == "[do-file] line 1: assertion is false; r(9)"
-    assert Run("capture assert x < 100", DATA).session.code == 9
+    assert Run("capture assert x < 100", DATA).session.results.code == 9
     with pytest.raises(DoError, match="rests on values"):  # whatever the answer is
         Run("capture assert x < 100\nlocal c = _rc\nassert `c' == 9", DATA)
 
@@ -83,7 +83,7 @@ def test_identifiers():
 )
 def test_confirm(text, code):
     run = Run(f"capture {text}", DATA)
-    assert run.session.code == code
+    assert run.session.results.code == code
 
 
 def test_descriptions_show_names_but_no_values():
@@ -104,7 +104,7 @@ def test_lists_of_names():
     run = Run("ds\nlocal v `r(varlist)'\nds, has(type string)\nds s, not\n"
               "ds, has(type numeric)\nds, not(type string)\nlookfor LOHN", DATA)  # fmt: skip
     assert run.log == ["id  x  s", "s", "id  x", "id  x", "id  x"]
-    assert run.session.local["v"] == "id x s"
+    assert run.session.macros.local["v"] == "id x s"
     run = Run('label variable x "Lohn"\nlookfor lohn\ndisplay "`r(varlist)\'"', DATA)
     assert run.log[-1] == "x"
 

@@ -233,8 +233,8 @@ def test_options_without_effect_change_nothing_and_are_told(command, option):
     assert {name: after[name] for name in after.names} == {
         name: before[name] for name in before.names
     }
-    assert {name: one.value for name, one in after.session.stored["r"].items()} == {
-        name: one.value for name, one in before.session.stored["r"].items()
+    assert {name: one.value for name, one in after.session.results.stored["r"].items()} == {
+        name: one.value for name, one in before.session.results.stored["r"].items()
     }
 
 

@@ -324,8 +324,8 @@ def reshape(session: Session, call: CommandCall) -> None:
     if stubs.strip() and call.argument("i"):
         text = "string" if call.has("string") else ""
         given = (stubs, str(call.argument("i")), call.argument("j") or "_j", text)
-    elif not stubs.strip() and not call.options and "reshape" in session.settings:
-        given = tuple(session.settings["reshape"].split("\t"))  # type: ignore[assignment]
+    elif not stubs.strip() and not call.options and "reshape" in session.options.values:
+        given = tuple(session.options.values["reshape"].split("\t"))  # type: ignore[assignment]
     else:
         raise UnsupportedError("reshape without stubs and i()")
     stubs, units, turn, text = given
@@ -334,7 +334,7 @@ def reshape(session: Session, call: CommandCall) -> None:
         raise UnsupportedError("reshape with values in j()")
     work = _long if kind == "long" else _wide
     work(session, stubs.split(), keys, turn.strip(), text=bool(text))
-    session.settings["reshape"] = "\t".join(" ".join(one.split()) for one in given)
+    session.options.values["reshape"] = "\t".join(" ".join(one.split()) for one in given)
 
 
 def _long(session: Session, stubs: list[str], keys: list[str], name: str, *, text: bool) -> None:

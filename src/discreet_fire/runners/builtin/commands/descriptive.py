@@ -348,7 +348,7 @@ def levelsof(session: Session, call: CommandCall) -> None:
         session.trace.touched = before
         if shown and not full and result is not None and result.frame is not None:
             known = frozenset(words_of(" ".join(result.frame[name].to_list())))
-            session.trace.levels[len(session.locals), target] = known
+            session.trace.levels[session.macros.depth, target] = known
 
 
 def panel_of(session: Session) -> tuple[str, str]:

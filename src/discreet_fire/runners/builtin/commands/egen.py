@@ -572,7 +572,7 @@ def egen(session: Session, call: CommandCall) -> None:
         session.derive(name, ())
         return
     numbers = np.where(mask, result, MISSING)
-    kept = kind or (session.settings.get("type", "float") if default == "float" else default)
+    kept = kind or (session.options.values.get("type", "float") if default == "float" else default)
     variable = DataVariable(limited(numbers, kept), kept)
     session.data.put(name, variable)
     session.derive(name, ())

@@ -35,7 +35,8 @@ from discreet_fire.runners.builtin.language.values import (
 from discreet_fire.runners.builtin.macro_expansion import words_of
 from discreet_fire.runners.builtin.registry import command, find, settle_options
 from discreet_fire.runners.builtin.samples import selected
-from discreet_fire.runners.builtin.state.session import SavedData, preserve, restore
+from discreet_fire.runners.builtin.state.parts import SavedData
+from discreet_fire.runners.builtin.state.session import preserve, restore
 from discreet_fire.statistics.layout import refused_line
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
@@ -61,14 +62,16 @@ def file_name(text: str) -> str:
 def stored_data(session: Session, name: str, suffix: str = ".dta") -> SavedData:
     """The data of a file: saved by this run, given to it, or in its folder."""
     word = file_name(name)
-    source = session.sources.get(word.replace("\\", "/").rsplit("/", 1)[-1])
-    source = source or session.sources.get(word.replace("\\", "/").rsplit("/", 1)[-1] + suffix)
+    source = session.memory.sources.get(word.replace("\\", "/").rsplit("/", 1)[-1])
+    source = source or session.memory.sources.get(
+        word.replace("\\", "/").rsplit("/", 1)[-1] + suffix
+    )
     path = source if source is not None else session.path_of(word, suffix)
-    if path not in session.files:
+    if path not in session.memory.files:
         data = read_data(path)
         number_microdata(session, data)
-        session.files[path] = SavedData(data, *marks_of(path))
-    return session.files[path]
+        session.memory.files[path] = SavedData(data, *marks_of(path))
+    return session.memory.files[path]
 
 
 def _check_unchanged(session: Session, call: CommandCall) -> None:
@@ -102,15 +105,15 @@ def use(session: Session, call: CommandCall) -> None:
 def save(session: Session, call: CommandCall) -> None:
     """`save file [, replace]`; a person has to see that the file stays inside."""
     path = session.path_of(file_name(call.head), ".dta")
-    if path in {one.resolve() for one in session.sources.values()}:
+    if path in {one.resolve() for one in session.memory.sources.values()}:
         raise DoError("the data given to the run may not be overwritten", code=608)
     if path.suffix.lower() != ".dta":
         raise UnsupportedError("saving other files than .dta")
-    name = path.relative_to(session.folder.resolve()).as_posix()
+    name = path.relative_to(session.memory.folder.resolve()).as_posix()
     if session.trace.touched:
         session.trace.names.add(name)
     inside = bool(_TEMPORARY.match(path.stem))
-    known = path in session.files or path.exists()
+    known = path in session.memory.files or path.exists()
     if known and not call.has("replace") and not inside:
         raise DoError(f"file {name} already exists", code=602)
     if not session.data.variables and not call.has("emptyok"):
@@ -127,7 +130,7 @@ def save(session: Session, call: CommandCall) -> None:
         _write(path, kept)
     session.data.settle()
     kept.data.settle()
-    session.files[path] = kept
+    session.memory.files[path] = kept
     if not inside:
         check = Check(
             rule="microdata",
@@ -174,7 +177,7 @@ def import_text(session: Session, call: CommandCall) -> None:
     if inner.using and inner.head:
         raise UnsupportedError("import with a list of variables")
     name = file_name(inner.using or inner.head)
-    path = session.sources.get(name.replace("\\", "/").rsplit("/", 1)[-1])
+    path = session.memory.sources.get(name.replace("\\", "/").rsplit("/", 1)[-1])
     session.data = read_delimited(path or session.path_of(name, ".csv"), **_reading(inner))
     number_microdata(session, session.data)
     session.data.settle()
@@ -273,15 +276,15 @@ def clear(session: Session, call: CommandCall) -> None:
     if what in ("", "all", "*"):
         session.take(SavedData(DataSet(), frozenset()))
     if what in ("all", "*", "matrix"):
-        session.matrices.clear()
+        session.results.matrices.clear()
     if what in ("all", "*"):
-        session.scalars.clear()
-        session.estimates.clear()
-        session.model = None
+        session.results.scalars.clear()
+        session.results.estimates.clear()
+        session.results.model = None
     if what in ("all", "*", "results"):
-        session.stored.update({"r": {}, "e": {}, "s": {}})
+        session.results.stored.update({"r": {}, "e": {}, "s": {}})
     if what in ("all", "*", "programs"):
-        session.programs.clear()
+        session.macros.programs.clear()
 
 
 @command("export outsheet outfile xmlsave", summary="refused: writes data", raw=True)
@@ -296,9 +299,11 @@ def export(session: Session, call: CommandCall) -> None:
 def erase(session: Session, call: CommandCall) -> None:
     """`erase file`: only files that this run has saved are deleted."""
     path = session.path_of(file_name(call.text), "")
-    if path not in session.files or path in {one.resolve() for one in session.sources.values()}:
+    if path not in session.memory.files or path in {
+        one.resolve() for one in session.memory.sources.values()
+    }:
         raise DoError("only files that this run has saved may be erased", code=601)
-    del session.files[path]
+    del session.memory.files[path]
     path.unlink(missing_ok=True)
 
 
@@ -310,15 +315,15 @@ def change_folder(session: Session, call: CommandCall) -> None:
     path = session.path_of(file_name(call.text))
     if not path.is_dir():
         raise DoError("unable to change to folder", code=170)
-    session.here = path.relative_to(session.folder.resolve()).as_posix()
+    session.memory.here = path.relative_to(session.memory.folder.resolve()).as_posix()
     if session.trace.touched:
-        session.trace.names.add(session.here)
+        session.trace.names.add(session.memory.here)
 
 
 @command("pwd", summary="the folder, relative to the do-file's own")
 def folder(session: Session, call: CommandCall) -> None:
     """`pwd`."""
-    session.write(session.here or ".")
+    session.write(session.memory.here or ".")
 
 
 @command("mkdir", summary="make a folder inside the do-file's own", raw=True)

@@ -51,7 +51,7 @@ _PLAIN = re.compile(rf"(?P<sign>[+-])\s*(?P<number>{_NUMBER})\s*(?=[+-]|\Z)")
 
 def last_model(session: Session) -> FittedModel:
     """The last model."""
-    model: FittedModel | None = session.model
+    model: FittedModel | None = session.results.model
     if model is None:
         raise DoError("last estimates not found", code=301)
     model.fitted()

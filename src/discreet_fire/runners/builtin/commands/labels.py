@@ -302,9 +302,9 @@ def names_only(session: Session, call: CommandCall) -> None:
 
 
 def _store_names(session: Session, names: list[str]) -> None:
-    from discreet_fire.runners.builtin.state.session import StoredResult
+    from discreet_fire.runners.builtin.state.parts import StoredResult
 
-    session.stored["r"] = {"varlist": StoredResult(" ".join(names), safe=True)}
+    session.results.stored["r"] = {"varlist": StoredResult(" ".join(names), safe=True)}
 
 
 def _has(session: Session, name: str, text: str, *, case: bool) -> bool:

@@ -40,7 +40,8 @@ from discreet_fire.runners.builtin.samples import (
     selected,
     show,
 )
-from discreet_fire.runners.builtin.state.session import WITHHELD, StoredResult
+from discreet_fire.runners.builtin.state.parts import StoredResult
+from discreet_fire.runners.builtin.state.session import WITHHELD
 from discreet_fire.statistics.layout import Grid, general
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
@@ -95,7 +96,7 @@ def utest(session: Session, call: CommandCall) -> None:
     """`utest x x2`: after `regress y x x2 …`; refitted with the square of x itself."""
     if quotes_single_values(session, call, "min", "max"):
         return
-    model = session.model
+    model = session.results.model
     names = session.data.listed(call.head)
     if model is None or model.command != "regress":
         raise DoError("utest needs the results of regress", code=301)
@@ -191,7 +192,7 @@ def _fitted(
             right,
             limits=session.limits,
             entity=chosen.entity,
-            earlier=session.fitted[-50:],
+            earlier=session.results.fitted[-50:],
             **extra,
             **options,
         ),
@@ -242,15 +243,15 @@ def _keep(
     for values in terms.more.values():
         rows &= values < MISSING
     keep_sample(session, SAMPLE, rows)
-    session.model = None
+    session.results.model = None
     if result is None:
         session.store("e", {})
         return
-    session.fitted.append(result)
-    session.model = FittedModel.of(session, call.name, outcome, terms, result, SAMPLE)
+    session.results.fitted.append(result)
+    session.results.model = FittedModel.of(session, call.name, outcome, terms, result, SAMPLE)
     session.store("e", {"N": float(rows.sum())}, safe=result.stored)
-    session.stored["e"]["cmd"] = StoredResult(call.name, safe=True)
-    session.stored["e"]["depvar"] = StoredResult(outcome, safe=True)
+    session.results.stored["e"]["cmd"] = StoredResult(call.name, safe=True)
+    session.results.stored["e"]["depvar"] = StoredResult(outcome, safe=True)
 
 
 def _show(
@@ -265,7 +266,7 @@ def _show(
     if odds and "values" in result.evidence:
         result = replace(result, shown=f"{result.shown}\n\n{_odds(result)}")
     if not show(session, result, chosen, terms.needed):
-        session.model = None
+        session.results.model = None
         session.store("e", {})
 
 
@@ -309,7 +310,7 @@ def _by_groups(
             continue
         fitted.append((_title(session, call.by, int(first), chosen), chosen, result))
         if result is not None:
-            session.fitted.append(result)
+            session.results.fitted.append(result)
     hidden = _hidden(fitted)
     if any(title == WITHHELD for title, _, _ in fitted):
         # One line for all of them: how many there are may hang on what one person has.
@@ -326,7 +327,7 @@ def _by_groups(
             session.withhold(result.command, "secondary", reason)
         else:
             _show(session, call, chosen, parts[0], result)
-    session.model = None
+    session.results.model = None
     session.store("e", {})
 
 
@@ -373,7 +374,7 @@ def predict(session: Session, call: CommandCall) -> None:
         raise DoError("predict takes one new variable", code=198)
     name = words[0]
     session.data.check_new(name)
-    model = session.model
+    model = session.results.model
     if model is None:
         raise DoError("last estimates not found", code=301)
     binary_model = model.command != "regress"
@@ -443,10 +444,10 @@ def estimates(session: Session, call: CommandCall) -> None:
     elif what in ("restore", "res"):
         _restore(session, names)
     elif what == "clear" or (what == "drop" and names == ["_all"]):
-        session.estimates.clear()
+        session.results.estimates.clear()
     elif what == "drop":
         for name in names:
-            session.estimates.pop(name, None)
+            session.results.estimates.pop(name, None)
     elif what in ("table", "tab"):
         _table(session, names, "estimates table")
     else:
@@ -456,33 +457,33 @@ def estimates(session: Session, call: CommandCall) -> None:
 def _store(session: Session, name: str) -> None:
     if session.trace.touched:
         raise UnsupportedError("a name that holds single values of the data")
-    if session.model is None:
+    if session.results.model is None:
         raise DoError("last estimates not found", code=301)
     key = f"sample of {name}"
     session.data.hidden[key] = session.data.hidden[SAMPLE]
-    stored = dict(session.stored["e"])
-    session.estimates[name] = (replace(session.model, key=key), stored)
+    stored = dict(session.results.stored["e"])
+    session.results.estimates[name] = (replace(session.results.model, key=key), stored)
 
 
 def _restore(session: Session, names: list[str]) -> None:
-    if len(names) != 1 or names[0] not in session.estimates:
+    if len(names) != 1 or names[0] not in session.results.estimates:
         raise DoError("estimation result not found", code=111)
-    model, stored = session.estimates[names[0]]
-    session.model = model
-    session.stored["e"] = dict(stored)
+    model, stored = session.results.estimates[names[0]]
+    session.results.model = model
+    session.results.stored["e"] = dict(stored)
 
 
 def _table(session: Session, names: list[str], command_name: str) -> None:
     """Coefficients and standard errors of models side by side."""
     wanted: dict[str, tuple[FittedModel, dict[str, StoredResult]]] = {}
-    stored = list(session.estimates) if command_name == "esttab" else []
+    stored = list(session.results.estimates) if command_name == "esttab" else []
     for name in names or stored or ["."]:
         if name == ".":
             wanted |= _active(session)
         elif name in ("*", "_all"):
-            wanted |= session.estimates
-        elif name in session.estimates:
-            wanted[name] = session.estimates[name]
+            wanted |= session.results.estimates
+        elif name in session.results.estimates:
+            wanted[name] = session.results.estimates[name]
         else:
             raise DoError("estimation result not found", code=111)
     if not wanted:
@@ -508,8 +509,8 @@ def _table(session: Session, names: list[str], command_name: str) -> None:
 
 def _active(session: Session) -> dict[str, tuple[FittedModel, dict[str, StoredResult]]]:
     """The last model, where there is one."""
-    model: FittedModel | None = session.model
-    return {} if model is None else {"Active": (model, dict(session.stored["e"]))}
+    model: FittedModel | None = session.results.model
+    return {} if model is None else {"Active": (model, dict(session.results.stored["e"]))}
 
 
 def _cell(result: StoredResult | None) -> str:
@@ -529,9 +530,9 @@ def eststo(session: Session, call: CommandCall) -> None:
     """`eststo [name]`, `eststo clear`, `eststo: regress …`."""
     words = call.text.split(",")[0].split()
     if words == ["clear"]:
-        session.estimates.clear()
+        session.results.estimates.clear()
         return
-    _store(session, words[0] if words else f"est{len(session.estimates) + 1}")
+    _store(session, words[0] if words else f"est{len(session.results.estimates) + 1}")
 
 
 @command("esttab", summary="table of stored models, as text in the log", raw=True, group="models")
@@ -567,7 +568,7 @@ def matrix(session: Session, call: CommandCall) -> None:
         return
     if words[:1] == ["drop"]:
         for name in words[1:]:
-            session.matrices.pop(name, None)
+            session.results.matrices.pop(name, None)
         return
     text = re.sub(r"\A(?:def(?:ine|in|i)?|inp(?:ut|u)?)\s+", "", call.text.strip())
     name, sign, value = (part.strip() for part in text.partition("="))
@@ -576,15 +577,15 @@ def matrix(session: Session, call: CommandCall) -> None:
     stored = _STORED.match(value)
     if stored:
         session.trace.touch("e()" in session.trace.whole)
-        if session.model is None:
+        if session.results.model is None:
             raise DoError("last estimates not found", code=301)
-        values, covariance = session.model.fitted()
-        session.matrices[name] = values[None, :] if stored[1] == "b" else covariance
-    elif value in session.matrices:
-        session.matrices[name] = session.matrices[value]
+        values, covariance = session.results.model.fitted()
+        session.results.matrices[name] = values[None, :] if stored[1] == "b" else covariance
+    elif value in session.results.matrices:
+        session.results.matrices[name] = session.results.matrices[value]
         session.trace.touched |= value in session.trace.matrices
     elif value.startswith("(") and value.endswith(")"):
-        session.matrices[name] = _literal(session, value[1:-1])
+        session.results.matrices[name] = _literal(session, value[1:-1])
     else:
         raise UnsupportedError("an expression of matrices")
     session.trace.mark(session.trace.matrices, name)

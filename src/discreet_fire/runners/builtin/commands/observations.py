@@ -361,7 +361,7 @@ def sample(session: Session, call: CommandCall) -> None:
     codes, count = codes_of(session, data.listed(call.argument("by") or ""))
     rows = np.flatnonzero(mask)
     stays = ~mask
-    mixed = rows[np.lexsort((part_of(session.draw).random(len(rows)), codes[rows]))]
+    mixed = rows[np.lexsort((part_of(session.options.draw).random(len(rows)), codes[rows]))]
     for group in range(count):
         part = mixed[codes[mixed] == group]
         wanted = size if call.has("count") else np.floor(len(part) * size / 100 + 0.5)
@@ -381,7 +381,7 @@ def bootstrap_sample(session: Session, call: CommandCall) -> None:
     cluster = data.listed(call.argument("cluster") or "")
     units = codes_of(session, cluster)[0] if cluster else np.arange(data.rows)
     drawn: list[Any] = []
-    draw = part_of(session.draw)
+    draw = part_of(session.options.draw)
     for group in range(count):
         rows = np.flatnonzero(mask & (strata == group))
         known = np.unique(units[rows])

@@ -31,7 +31,7 @@ from discreet_fire.runners.builtin.macro_expansion import (
 from discreet_fire.runners.builtin.names import macro_text, one_value, scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
-from discreet_fire.runners.builtin.state.session import StoredResult
+from discreet_fire.runners.builtin.state.parts import StoredResult
 from discreet_fire.statistics.layout import refused_line
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
@@ -87,7 +87,7 @@ def macro(session: Session, call: CommandCall) -> None:
     words = call.text.split()
     if words[:1] == ["shift"]:
         seen, before = macros_of(session).local, session.trace.touched
-        for at in range(1, 1 + len(session.local)):
+        for at in range(1, 1 + len(session.macros.local)):
             session.trace.touched = before
             session.set_local(str(at), seen.get(str(at + 1), ""))
         session.trace.touched = before
@@ -96,9 +96,9 @@ def macro(session: Session, call: CommandCall) -> None:
         raise UnsupportedError("macro, but for drop and shift")
     for name in words[1:]:
         if name == "_all":
-            session.shared.clear()
-        session.shared.pop(name, None)
-        session.local.pop(name.removeprefix("_"), None)
+            session.macros.shared.clear()
+        session.macros.shared.pop(name, None)
+        session.macros.local.pop(name.removeprefix("_"), None)
 
 
 @command("scalar", summary="set a scalar", raw=True, group="program")
@@ -110,7 +110,7 @@ def scalar(session: Session, call: CommandCall) -> None:
         return
     if words and words[0] == "drop":
         for name in " ".join(words[1:]).split():
-            session.scalars.pop(name, None)
+            session.results.scalars.pop(name, None)
         return
     text = re.sub(r"\Adef(?:ine|in|i)?\s+", "", call.text.strip())
     name, sign, expression = text.partition("=")
@@ -123,7 +123,7 @@ def scalar(session: Session, call: CommandCall) -> None:
 def temporary(session: Session, call: CommandCall) -> None:
     """`tempvar`, `tempname` and `tempfile`."""
     for name in call.text.split():
-        session.set_local(name, session.temporary_name())
+        session.set_local(name, session.macros.temporary_name())
 
 
 @command("args", summary="name the words that a program is given", raw=True, group="program")
@@ -145,8 +145,8 @@ def tokenize(session: Session, call: CommandCall) -> None:
     text = _unquoted(before.strip())
     signs = _unquoted((given.get("parse") or given.get("p") or '" "').strip())
     words = words_of(text) if signs == " " else _cut(text, signs)
-    for name in [one for one in session.local if one.isdigit() and int(one) > len(words)]:
-        del session.local[name]
+    for name in [one for one in session.macros.local if one.isdigit() and int(one) > len(words)]:
+        del session.macros.local[name]
     for number, word in enumerate(words, 1):
         session.set_local(str(number), word)
 
@@ -168,16 +168,16 @@ def returned(session: Session, call: CommandCall) -> None:
     if kind in ("scalar", "sca"):
         name, _, expression = rest.partition("=")
         value = one_value(session, expression)
-        session.returned[name.strip()] = StoredResult(value, safe=not session.trace.touched)
+        session.results.returned[name.strip()] = StoredResult(value, safe=not session.trace.touched)
     elif kind in ("local", "loc"):
         texts: dict[str, str] = {}
         _set(session, rest, texts.__setitem__, {})
         for name, text in texts.items():
-            session.returned[name] = StoredResult(text, safe=not session.trace.touched)
+            session.results.returned[name] = StoredResult(text, safe=not session.trace.touched)
     elif kind == "clear":
-        session.returned.clear()
+        session.results.returned.clear()
     elif kind == "add":
-        session.returned.update(session.stored["r"])
+        session.results.returned.update(session.results.stored["r"])
     else:
         raise UnsupportedError(f"return {kind}")
 
@@ -209,7 +209,7 @@ def setting(session: Session, call: CommandCall) -> None:
     elif name in ("type", "typ", "ty"):
         if rest not in ("byte", "int", "long", "float", "double"):
             raise DoError("invalid type", code=198)
-        session.settings["type"] = rest
+        session.options.values["type"] = rest
     elif not any(full.startswith(name) and len(name) >= least for full, least in _HARMLESS):
         raise UnsupportedError(f"set {name}")
 
@@ -233,7 +233,7 @@ def _set_seed(session: Session, text: str) -> None:
         raise DoError("a seed may not be a value of the data", code=198)
     if isinstance(value, str) or not 0 <= value < 2**31:
         raise DoError("invalid seed", code=198)
-    session.draw = np.random.default_rng(int(value))
+    session.options.draw = np.random.default_rng(int(value))
 
 
 @command("version log cmdlog more about adopath discard sysdir memory update which timer sleep "
@@ -349,7 +349,7 @@ def confirm(session: Session, call: CommandCall) -> None:
             _variable(session, name, kinds[0] if len(kinds) > 1 else "", exact=exact)
     elif last == "file":
         exists = session.path_of(" ".join(rest)).exists()
-        known = session.path_of(" ".join(rest)) in session.files
+        known = session.path_of(" ".join(rest)) in session.memory.files
         if (exists or known) == (kinds[0] == "new"):
             code = 602 if kinds[0] == "new" else 601
             raise DoError("file already exists" if code == 602 else "file not found", code=code)
@@ -359,7 +359,7 @@ def confirm(session: Session, call: CommandCall) -> None:
         if not rest:
             raise DoError("nothing found where something expected", code=6)
     elif last.startswith("sca"):
-        if not rest or rest[0] not in session.scalars:
+        if not rest or rest[0] not in session.results.scalars:
             raise DoError("scalar not found", code=111)
     else:
         raise UnsupportedError(f"confirm {last}")

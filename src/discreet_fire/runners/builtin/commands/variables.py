@@ -85,7 +85,7 @@ def generate(session: Session, call: CommandCall) -> None:
         if kind:
             raise DoError("type mismatch", code=109)
         kind = ""
-    default = "" if is_text(value) else session.settings.get("type")
+    default = "" if is_text(value) else session.options.values.get("type")
     variable = _made(value, kind or default, mask, session.data.rows)
     touched = session.trace.touched
     session.data.put(
@@ -165,7 +165,7 @@ def replace_values(session: Session, call: CommandCall) -> None:
         fresh = DataVariable(texts, old.kind if longer <= width else text_kind(texts))
     else:
         numbers = np.where(mask, np.asarray(column, dtype=np.float64), old.values)
-        default = session.settings.get("type", "float")
+        default = session.options.values.get("type", "float")
         fresh = _kept(numbers, old, default, promote=not call.has("nopromote"))
     count = np.asarray(fresh.values != old.values, dtype=np.bool_)
     to_missing = np.zeros(session.data.rows, dtype=np.bool_)

@@ -118,7 +118,7 @@ def _owners(session: Session) -> Any:
     """Whom each observation is about; each another where that is not known."""
     codes = owners(session)
     rows = np.arange(session.data.rows, dtype=np.int64)
-    return np.where(codes >= 0, codes, rows + session.records + session.data.rows)
+    return np.where(codes >= 0, codes, rows + session.history.records + session.data.rows)
 
 
 def copied_to_many(session: Session, rows: Any, inside: Any) -> bool:

@@ -8,8 +8,7 @@ single values, whether they ran or not: what is missing would else tell as much.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.registry import find
@@ -67,68 +66,22 @@ def run_hidden(
     trace.branches += 1
     # Whether it fails would tell what the values are.
     trace.touched = trace.code = True
-    depth, quiet = len(session.locals), session.quiet
-    before = _StateToRestore.of(session)
+    depth, quiet = session.macros.depth, session.log.quiet
+    before = [part.checkpoint() for part in session.parts]
     try:
         if run is not None:
             run()
     except (DoError, UnsupportedError):
-        del session.locals[depth:]
-        session.quiet = quiet
+        del session.macros.locals[depth:]
+        session.log.quiet = quiet
     except Exception as error:  # the time is over, or the runner fails: its place would tell
         error.redacted = True  # type: ignore[attr-defined]
         raise
     finally:
-        before.restore(session)
+        for part, kept in zip(session.parts, before, strict=True):
+            part.restore(kept)
         trace.branches -= 1
         trace.touched = True
-
-
-@dataclass(frozen=True, repr=False)
-class _StateToRestore:
-    """What a part that may not have run leaves as it was: later output hangs on it (confidential).
-
-    Args:
-        draw: Where random numbers go on.
-        preserved: Data put aside.
-        fitted: Models that later ones are compared with.
-        trims: Conditions that took away what a few have.
-        settings: Default type, the last `reshape`.
-        files: Files that were read; with them goes the key.
-        key: What blurs how near a bound may come.
-        model: The last model.
-    """
-
-    draw: Any
-    preserved: list[Any]
-    fitted: list[Any]
-    trims: set[str]
-    settings: dict[str, str]
-    files: dict[Any, Any]
-    key: bytes
-    model: Any
-
-    @classmethod
-    def of(cls, session: Session) -> _StateToRestore:
-        """The state before."""
-        return cls(
-            session.draw.bit_generator.state,
-            list(session.preserved),
-            list(session.fitted),
-            set(session.trims),
-            dict(session.settings),
-            dict(session.files),
-            session.key,
-            session.model,
-        )
-
-    def restore(self, session: Session) -> None:
-        """Go back to it."""
-        session.draw.bit_generator.state = self.draw
-        session.preserved, session.fitted = self.preserved, self.fitted
-        session.trims, session.settings = self.trims, self.settings
-        session.files, session.key = self.files, self.key
-        session.model = self.model
 
 
 class _PossibleEffects:
@@ -150,7 +103,7 @@ class _PossibleEffects:
 
     def text(self, text: str, *, opens: bool = False) -> None:
         """What one command may change."""
-        depth = len(self.session.locals)
+        depth = self.session.macros.depth
         self.trace.macros |= {(depth, name) for name in counted_names(text)}
         if not text.strip():
             return
@@ -174,7 +127,7 @@ class _PossibleEffects:
             word = name = word.removeprefix("fdz")
         if word == "run" or any(sign in word for sign in "`$"):
             self.anything()
-        elif word in self.session.programs:
+        elif word in self.session.macros.programs:
             self.program(word)
         else:
             self.command(name, rest)
@@ -211,7 +164,7 @@ class _PossibleEffects:
     def macro(self, kind: str, name: str) -> None:
         """A macro may change; each if its name is put together."""
         if _plain(name):
-            depth = len(self.session.locals) if kind == "local" else 0
+            depth = self.session.macros.depth if kind == "local" else 0
             self.trace.macros.add((depth, name))
         else:
             self.trace.whole.add("macros")
@@ -243,7 +196,7 @@ class _PossibleEffects:
             return
         self.programs.append(name)
         self.trace.whole |= {"r()", "e()"}
-        self.all((), [self.session.programs[name].body])
+        self.all((), [self.session.macros.programs[name].body])
         self.programs.pop()
 
 

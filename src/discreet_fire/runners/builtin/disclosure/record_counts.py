@@ -170,7 +170,7 @@ def cases_note(
         check = Check(
             rule="minimum", verdict=CheckVerdict.fail, reason="a number of cases is too small"
         )
-        if not session.quiet:
+        if not session.log.quiet:
             session.remember(SafeResult(command=command, shown="", checks=[check]))
             session.note(f"(. {several})")
         return

@@ -64,11 +64,11 @@ _COMPARED = frozenset(("==", "!=", "<", ">", "<=", ">="))
 
 def number_microdata(session: Session, data: DataSet) -> None:
     """Number the records of microdata, so that copies and made-up records are known."""
-    first = session.records
-    session.records += data.rows
+    first = session.history.records
+    session.history.records += data.rows
     numbers = np.arange(first, first + data.rows, dtype=np.float64)
     data.hidden[RECORD] = DataVariable(numbers, "double")
-    session.key = hashlib.sha256(session.key + _digest(data)).digest()
+    session.history.key = hashlib.sha256(session.history.key + _digest(data)).digest()
     if session.entity is not None and session.entity in data.variables:
         data.hidden[ENTITY] = data.variables[session.entity]
 
@@ -92,7 +92,7 @@ def owners(session: Session) -> Any:
     kept = record if kept is None else kept
     if kept is None:
         return np.arange(data.rows, dtype=np.int64)
-    known = session.known_owners
+    known = session.history.known
     if known is not None and known[0] is kept and known[1] is record:
         return known[2]
     unknown = kept.values == "" if kept.is_text else kept.values >= MISSING
@@ -101,7 +101,7 @@ def owners(session: Session) -> Any:
     if record is not None:
         unknown = unknown | (record.values >= MISSING)
     codes[np.asarray(unknown, dtype=np.bool_)] = -1
-    session.known_owners = kept, record, codes
+    session.history.known = kept, record, codes
     return codes
 
 
@@ -192,7 +192,7 @@ def near(session: Session, gaps: Any) -> bool:
 def _blur(session: Session, spread: float) -> float:
     """A factor from 0.5 to 1.5 that nobody knows without the data."""
     size = math.frexp(spread)[1]
-    digest = hashlib.sha256(session.key + size.to_bytes(4, "little", signed=True)).digest()
+    digest = hashlib.sha256(session.history.key + size.to_bytes(4, "little", signed=True)).digest()
     return 0.5 + int.from_bytes(digest[:6], "little") / 2**48
 
 
@@ -205,8 +205,8 @@ def trimmed(session: Session, condition: str | None, mask: Any) -> None:
     trace = session.trace
     if condition is None or trace.plain or not (trace.few or few(session, mask)):
         return
-    session.trims.add(condition)
-    trace.touch(len(session.trims) > _TRIMS)
+    session.history.trims.add(condition)
+    trace.touch(len(session.history.trims) > _TRIMS)
 
 
 def plain(session: Session, expression: str | None) -> bool:
@@ -294,15 +294,15 @@ def conflicts_with_earlier(session: Session, mask: Any, names: Sequence[str]) ->
     used = np.asarray(mask, dtype=np.bool_) & (record.values < MISSING)
     at = record.values[used].astype(np.int64)
     who = _owners_by_number(session, used, at)
-    held = session.differences
+    held = session.history
     found: list[RecordMarks] = []
     for name in dict.fromkeys(names):
         variable = session.data.variables.get(name)
         if variable is not None:
-            marks = np.zeros(session.records, dtype=np.uint32)
+            marks = np.zeros(session.history.records, dtype=np.uint32)
             marks[at] = _marks(variable.values[used], text=variable.is_text)
             found.append(marks)
-    everyone = np.zeros(session.records, dtype=np.uint32)
+    everyone = np.zeros(session.history.records, dtype=np.uint32)
     everyone[at] = 1
     if any(_close(session, one, earlier, who) for one in found for earlier in held.values):
         return True
@@ -313,7 +313,7 @@ def conflicts_with_earlier(session: Session, mask: Any, names: Sequence[str]) ->
             return True
     for kept, fresh in ((held.values, found), (held.sets, [everyone])):
         kept += [one for one in fresh if all(not _same(one, earlier) for earlier in kept)]
-        most = max(_ROOM // max(4 * session.records, 1), 20)
+        most = max(_ROOM // max(4 * session.history.records, 1), 20)
         del kept[:-most]
     return False
 
@@ -333,10 +333,10 @@ def _marks(values: Any, *, text: bool) -> RecordMarks:
 
 def _owners_by_number(session: Session, used: Any, at: Any) -> Any:
     """For each record that was ever read, whom it is about as far as that is known now."""
-    known = session.record_owners
-    if len(known) < session.records:
-        more = np.arange(len(known), session.records, dtype=np.int64) + 2**40
-        known = session.record_owners = np.concatenate([known, more])
+    known = session.history.owners
+    if len(known) < session.history.records:
+        more = np.arange(len(known), session.history.records, dtype=np.int64) + 2**40
+        known = session.history.owners = np.concatenate([known, more])
     fresh = known[at] >= 2**40
     if session.entity is not None and fresh.any():
         known[at[fresh]] = _unit_marks(session, used)[fresh]

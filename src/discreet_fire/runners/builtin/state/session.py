@@ -9,24 +9,33 @@ macros, scalars and variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from discreet_fire.runners.builtin.data.dataset import DataSet
 from discreet_fire.runners.builtin.language.errors import DoError
-from discreet_fire.runners.builtin.state.trace import EarlierOutputs, Trace, masked, masked_result
-from discreet_fire.runners.protocol import ShownOutput, Witness
+from discreet_fire.runners.builtin.state.parts import (
+    DataMemory,
+    MacroMemory,
+    ProgramOptions,
+    ResultMemory,
+    RunLog,
+    SavedData,
+    SessionPart,
+    StoredResult,
+    UnitHistory,
+)
+from discreet_fire.runners.builtin.state.trace import Trace, masked, masked_result
+from discreet_fire.runners.protocol import Witness
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
 __all__ = [
-    "SavedData",
+    "WITHHELD",
+    "RunSettings",
     "Session",
-    "StoredResult",
-    "Trace",
     "preserve",
     "restore",
     "restore_left",
@@ -36,27 +45,21 @@ __all__ = [
 WITHHELD = "(withheld)"
 
 
-@dataclass(frozen=True, repr=False)
-class StoredResult:
-    """A stored result, and whether it may be shown (confidential)."""
-
-    value: float | str
-    safe: bool
-
-    def __repr__(self) -> str:
-        return "<Result (confidential)>"
-
-
 @dataclass(frozen=True)
-class SavedData:
-    """Data put aside, with the names of variables that rest on single values (confidential)."""
+class RunSettings:
+    """What holds for a whole run.
 
-    data: DataSet
-    variables: frozenset[str]
-    made: frozenset[str] = frozenset()
+    Args:
+        limits: The rules of output checking.
+        entity: The variable that says which person or firm a record belongs to.
+        seed: Where random numbers start.
+    """
+
+    limits: SafeLimits
+    entity: str | None
+    seed: int
 
 
-@dataclass
 class Session:
     """Everything a running do-file can see and change (confidential).
 
@@ -68,65 +71,67 @@ class Session:
         tell: Takes each line of the log.
         sources: Data files that may be read wherever they lie, by their file names.
         witness: Told of each statistic that is or can be shown.
-        here: The folder that the do-file changed to, within its own.
     """
 
-    folder: Path
-    limits: SafeLimits
-    entity: str | None = None
-    seed: int = 0
-    tell: Callable[[str], None] = lambda line: None
-    data: DataSet = field(default_factory=DataSet)
-    preserved: list[tuple[int, SavedData]] = field(default_factory=list)
-    files: dict[Path, SavedData] = field(default_factory=dict)
-    sources: dict[str, Path] = field(default_factory=dict)
-    witness: Witness | None = None
-    here: str = ""
-    locals: list[dict[str, str]] = field(default_factory=lambda: [{}])
-    shared: dict[str, str] = field(default_factory=dict)
-    scalars: dict[str, float | str] = field(default_factory=dict)
-    matrices: dict[str, Any] = field(default_factory=dict)
-    stored: dict[str, dict[str, StoredResult]] = field(
-        default_factory=lambda: {"r": {}, "e": {}, "s": {}, "c": {}}
-    )
-    origin: dict[str, str] = field(default_factory=dict)
-    estimates: dict[str, Any] = field(default_factory=dict)
-    model: Any = None
-    fitted: list[SafeResult] = field(default_factory=list)
-    programs: dict[str, Any] = field(default_factory=dict)
-    returned: dict[str, StoredResult] = field(default_factory=dict)
-    trace: Trace = field(default_factory=Trace)
-    outputs: list[ShownOutput] = field(default_factory=list)
-    quiet: int = 0
-    line: int = 0
-    code: int = 0
-    temporary: int = 0
-    settings: dict[str, str] = field(default_factory=dict)
-    records: int = 0
-    key: bytes = b""
-    trims: set[str] = field(default_factory=set)
-    differences: EarlierOutputs = field(default_factory=EarlierOutputs)
-    record_owners: Any = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    known_owners: tuple[Any, Any, Any] | None = None
-
-    def __post_init__(self) -> None:
-        self.draw = np.random.default_rng(self.seed)
+    def __init__(
+        self,
+        folder: Path,
+        limits: SafeLimits,
+        *,
+        entity: str | None = None,
+        seed: int = 0,
+        tell: Callable[[str], None] = lambda line: None,
+        sources: Mapping[str, Path] | None = None,
+        witness: Witness | None = None,
+    ) -> None:
+        self.settings = RunSettings(limits, entity, seed)
+        self.memory = DataMemory(folder, dict(sources or {}))
+        self.macros = MacroMemory()
+        self.results = ResultMemory()
+        self.history = UnitHistory()
+        self.trace = Trace()
+        self.log = RunLog(tell, witness)
+        self.options = ProgramOptions(np.random.default_rng(seed))
 
     def __repr__(self) -> str:
         return "<Session (confidential)>"
+
+    @property
+    def parts(self) -> tuple[SessionPart, ...]:
+        """All that may change, but the trace."""
+        return (self.memory, self.macros, self.results, self.history, self.log, self.options)
+
+    @property
+    def data(self) -> DataSet:
+        """The data in memory."""
+        return self.memory.data
+
+    @data.setter
+    def data(self, data: DataSet) -> None:
+        self.memory.data = data
+
+    @property
+    def limits(self) -> SafeLimits:
+        """The rules of output checking."""
+        return self.settings.limits
+
+    @property
+    def entity(self) -> str | None:
+        """The variable that says which person or firm a record belongs to."""
+        return self.settings.entity
 
     # --- what is shown -------------------------------------------------------------
 
     def write(self, text: str) -> None:
         """Write public text to the log, line by line, unless the program runs quietly."""
-        if not self.quiet and not self.trace.touched:
+        if not self.log.quiet and not self.trace.touched:
             self.note(text)
 
     def note(self, text: str) -> None:
         """A note of the runner itself; shown even when the program runs quietly."""
         if not self.trace.branches:
             for line in masked(text, self.trace.names).split("\n"):
-                self.tell(line)
+                self.log.tell(line)
 
     def show(self, result: SafeResult) -> None:
         """Show a safe result and remember it with its checks.
@@ -138,8 +143,8 @@ class Session:
         if (self.trace.touched or self.trace.rests(())) and result.shown != WITHHELD:
             result = _unshown(result)
         result = masked_result(result, self.trace.names)
-        if not self.quiet:
-            self.outputs.append(ShownOutput(self.line, result.command, result))
+        if not self.log.quiet:
+            self.log.keep(result)
             if result.shown:
                 self.note(result.shown)
 
@@ -147,7 +152,7 @@ class Session:
         """Remember checks, of what is not shown or is shown elsewhere."""
         if not self.trace.branches:
             result = masked_result(result, self.trace.names)
-            self.outputs.append(ShownOutput(self.line, result.command, result))
+            self.log.keep(result)
 
     def withhold(self, command: str, rule: str, reason: str) -> None:
         """Say that something is not shown, and remember it."""
@@ -194,23 +199,18 @@ class Session:
         results.update(
             {name: StoredResult(float(value), safe=True) for name, value in public.items()}
         )
-        self.stored[kind] = results
+        self.results.stored[kind] = results
         if not self.trace.branches:
             self.trace.whole.discard(f"{kind}()")
 
-    @property
-    def local(self) -> dict[str, str]:
-        """Local macros of the program that runs."""
-        return self.locals[-1]
-
     def set_local(self, name: str, text: str) -> None:
         """Set a local macro; remembers whether its text rests on values of the data."""
-        self.local[name] = text
-        self._mark((len(self.locals), name))
+        self.macros.local[name] = text
+        self._mark((self.macros.depth, name))
 
     def set_global(self, name: str, text: str) -> None:
         """Set a global macro."""
-        self.shared[name] = text
+        self.macros.shared[name] = text
         self._mark((0, name))
 
     def _mark(self, key: tuple[int, str]) -> None:
@@ -222,19 +222,14 @@ class Session:
 
     def leave_program(self) -> None:
         """Forget the local macros of the program that ends."""
-        depth = len(self.locals)
+        depth = self.macros.depth
         self.trace.macros = {key for key in self.trace.macros if key[0] != depth}
-        self.locals.pop()
+        self.macros.locals.pop()
 
     def set_scalar(self, name: str, value: float | str) -> None:
         """Set a scalar."""
-        self.scalars[name] = value
+        self.results.scalars[name] = value
         self.trace.mark(self.trace.scalars, name)
-
-    def temporary_name(self) -> str:
-        """A new name for `tempvar`, `tempname` or `tempfile`."""
-        self.temporary += 1
-        return f"__{self.temporary:06d}"
 
     def path_of(self, name: str, suffix: str = "") -> Path:
         """A file that the do-file names, inside its folder.
@@ -242,18 +237,7 @@ class Session:
         Raises:
             DoError: The name leads out of the folder.
         """
-        text = name.strip().strip('"')
-        if suffix and not Path(text.replace("\\", "/")).suffix:
-            text += suffix
-        if "://" in text or text.startswith(("~", "\\\\")) or "\x00" in text:
-            raise DoError("files outside the folder of the program are not opened", code=603)
-        if self.trace.touched:
-            raise DoError("the name of a file may not hold single values of the data", code=198)
-        home = self.folder.resolve()
-        path = (home / self.here / text.replace("\\", "/")).resolve()
-        if not path.is_relative_to(home):
-            raise DoError("files outside the folder of the program are not opened", code=603)
-        return path
+        return self.memory.path_of(name, suffix, single=self.trace.touched)
 
 
 def _unshown(result: SafeResult) -> SafeResult:
@@ -265,10 +249,10 @@ def _unshown(result: SafeResult) -> SafeResult:
 
 def preserve(session: Session) -> None:
     """Put the data aside; each program or do-file may do so once at a time."""
-    depth = len(session.locals)
-    if session.preserved and session.preserved[-1][0] >= depth:
+    depth = session.macros.depth
+    if session.memory.preserved and session.memory.preserved[-1][0] >= depth:
         raise DoError("already preserved", code=621)
-    session.preserved.append((depth, session.kept()))
+    session.memory.preserved.append((depth, session.kept()))
 
 
 def restore(session: Session, *, take: bool = True, keep: bool = False) -> None:
@@ -279,17 +263,17 @@ def restore(session: Session, *, take: bool = True, keep: bool = False) -> None:
         take: Whether to; otherwise what was put aside is only forgotten.
         keep: Whether it stays put aside as well.
     """
-    if not session.preserved or session.preserved[-1][0] < len(session.locals):
+    if not session.memory.preserved or session.memory.preserved[-1][0] < session.macros.depth:
         raise DoError("nothing to restore", code=622)
-    kept = session.preserved[-1][1]
+    kept = session.memory.preserved[-1][1]
     if not keep:
-        session.preserved.pop()
+        session.memory.preserved.pop()
     if take:
         session.take(kept)
 
 
 def restore_left(session: Session) -> None:
     """Take back what the program that ends has put aside and not taken back."""
-    depth = len(session.locals)
-    while session.preserved and session.preserved[-1][0] >= depth:
-        session.take(session.preserved.pop()[1])
+    depth = session.macros.depth
+    while session.memory.preserved and session.memory.preserved[-1][0] >= depth:
+        session.take(session.memory.preserved.pop()[1])

@@ -20,7 +20,6 @@ from discreet_fire.statistics.results import SafeResult
 __all__ = [
     "ORDER",
     "ROWS",
-    "EarlierOutputs",
     "RecordMarks",
     "Trace",
     "counted_names",
@@ -168,18 +167,3 @@ def masked_result(result: SafeResult, names: AbstractSet[str]) -> SafeResult:
 
 #: By the number of the record, a mark of a value; 0 for none.
 RecordMarks = npt.NDArray[np.uint32]
-
-
-@dataclass(repr=False)
-class EarlierOutputs:
-    """What outputs were about (confidential).
-
-    Args:
-        values: For each, marks of a variable's values by the number of the record; 0 for none.
-        sets: The same for which records there were.
-        close: How many sets differed from earlier ones by a few.
-    """
-
-    values: list[RecordMarks] = field(default_factory=list)
-    sets: list[RecordMarks] = field(default_factory=list)
-    close: int = 0

@@ -1,0 +1,269 @@
+"""The parts of a session, each with one duty. CONFIDENTIAL.
+
+In: what commands put in. Out: `DataMemory` (data), `MacroMemory` (macros and programs),
+`ResultMemory` (scalars, stored results, models), `UnitHistory` (whom records and earlier
+outputs are about), `RunLog` (what is shown), `ProgramOptions` (what the program has set).
+
+Where single values decide that some steps run, later output may not depend on whether they
+did. Each field therefore says what becomes of it afterwards: `restored` ones are put back,
+`lasting` ones stay, as the trace marks them or nothing public depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar, dataclass_transform
+
+import numpy as np
+
+from discreet_fire.runners.builtin.data.dataset import DataSet
+from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.state.trace import RecordMarks
+from discreet_fire.runners.protocol import ShownOutput, Witness
+from discreet_fire.statistics.results import SafeResult
+
+__all__ = [
+    "DataMemory",
+    "MacroMemory",
+    "ProgramOptions",
+    "ResultMemory",
+    "RunLog",
+    "SavedData",
+    "SessionPart",
+    "StoredResult",
+    "UnitHistory",
+]
+
+_Part = TypeVar("_Part", bound="SessionPart")
+#: How a field is copied that is put back after hidden steps; None if it lasts.
+_COPY = "copy"
+
+
+def restored(*, factory: Callable[[], Any], by: Callable[[Any], Any] = copy) -> Any:
+    """A field that is put back after steps that single values have chosen."""
+    return field(default_factory=factory, metadata={_COPY: by})
+
+
+def lasting(*, factory: Callable[[], Any]) -> Any:
+    """A field that stays as such steps leave it."""
+    return field(default_factory=factory, metadata={_COPY: None})
+
+
+class SessionPart:
+    """A part that can be put back after steps that single values have chosen."""
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Copies of all that is put back."""
+        kept = {one.name: one.metadata[_COPY] for one in fields(self)}  # type: ignore[arg-type]
+        return {name: by(getattr(self, name)) for name, by in kept.items() if by is not None}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        """Go back to a checkpoint."""
+        for name, value in kept.items():
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} (confidential)>"
+
+
+@dataclass_transform(field_specifiers=(restored, lasting))
+def _part(made: type[_Part]) -> type[_Part]:
+    """A dataclass each of whose fields says what becomes of it after hidden steps."""
+    found = dataclass(repr=False)(made)
+    if missing := [one.name for one in fields(found) if _COPY not in one.metadata]:  # type: ignore[arg-type]
+        raise TypeError(f"{made.__name__}.{missing[0]}: neither restored nor lasting")
+    return found
+
+
+@dataclass(frozen=True)
+class SavedData:
+    """Data put aside, with the names of variables that rest on single values (confidential)."""
+
+    data: DataSet
+    variables: frozenset[str]
+    made: frozenset[str] = frozenset()
+
+
+@_part
+class DataMemory(SessionPart):
+    """The data in memory and put aside, and the files that a program may name (confidential).
+
+    Args:
+        folder: Where the do-file may read and write.
+        here: The folder that the do-file changed to, within its own.
+        sources: Data files that may be read wherever they lie, by their file names.
+        data: The data in memory.
+        preserved: Data put aside by `preserve`, with the depth of the program.
+        files: Data that `save` and `tempfile` have kept, by their files.
+    """
+
+    folder: Path = lasting(factory=Path)
+    sources: dict[str, Path] = lasting(factory=dict)
+    here: str = lasting(factory=str)
+    data: DataSet = lasting(factory=DataSet)
+    preserved: list[tuple[int, SavedData]] = restored(factory=list)
+    files: dict[Path, SavedData] = restored(factory=dict)
+
+    def path_of(self, name: str, suffix: str = "", *, single: bool) -> Path:
+        """A file that the do-file names, inside its folder.
+
+        Args:
+            name: As the do-file has it.
+            suffix: Put behind a name that has none.
+            single: Whether single values of the data have part in the name.
+
+        Raises:
+            DoError: The name leads out of the folder.
+        """
+        text = name.strip().strip('"')
+        if suffix and not Path(text.replace("\\", "/")).suffix:
+            text += suffix
+        if "://" in text or text.startswith(("~", "\\\\")) or "\x00" in text:
+            raise DoError("files outside the folder of the program are not opened", code=603)
+        if single:
+            raise DoError("the name of a file may not hold single values of the data", code=198)
+        home = self.folder.resolve()
+        path = (home / self.here / text.replace("\\", "/")).resolve()
+        if not path.is_relative_to(home):
+            raise DoError("files outside the folder of the program are not opened", code=603)
+        return path
+
+
+@_part
+class MacroMemory(SessionPart):
+    """Macros and programs (confidential).
+
+    Args:
+        locals: Local macros of each program that runs, the innermost last.
+        shared: Global macros.
+        temporary: How many temporary names were given.
+        programs: Programs that the do-file has defined.
+    """
+
+    locals: list[dict[str, str]] = lasting(factory=lambda: [{}])
+    shared: dict[str, str] = lasting(factory=dict)
+    temporary: int = lasting(factory=int)
+    programs: dict[str, Any] = lasting(factory=dict)
+
+    @property
+    def local(self) -> dict[str, str]:
+        """Local macros of the program that runs."""
+        return self.locals[-1]
+
+    @property
+    def depth(self) -> int:
+        """How many programs are running one inside the other."""
+        return len(self.locals)
+
+    def temporary_name(self) -> str:
+        """A new name for `tempvar`, `tempname` or `tempfile`."""
+        self.temporary += 1
+        return f"__{self.temporary:06d}"
+
+
+@dataclass(frozen=True, repr=False)
+class StoredResult:
+    """A stored result, and whether it may be shown (confidential)."""
+
+    value: float | str
+    safe: bool
+
+    def __repr__(self) -> str:
+        return "<Result (confidential)>"
+
+
+@_part
+class ResultMemory(SessionPart):
+    """What commands store for later ones (confidential).
+
+    Args:
+        scalars: By their names.
+        matrices: By their names.
+        stored: Results by kind: `r`, `e`, `s`, and `c` for values of the system.
+        origin: The command that stored each kind.
+        returned: What the running program gives back.
+        estimates: Models that `estimates store` has kept.
+        model: The last model.
+        fitted: Models that later ones are compared with.
+        code: `_rc`.
+    """
+
+    scalars: dict[str, float | str] = lasting(factory=dict)
+    matrices: dict[str, Any] = lasting(factory=dict)
+    stored: dict[str, dict[str, StoredResult]] = lasting(
+        factory=lambda: {"r": {}, "e": {}, "s": {}, "c": {}}
+    )
+    origin: dict[str, str] = lasting(factory=dict)
+    returned: dict[str, StoredResult] = lasting(factory=dict)
+    estimates: dict[str, Any] = lasting(factory=dict)
+    model: Any = restored(factory=lambda: None, by=lambda model: model)
+    fitted: list[SafeResult] = restored(factory=list)
+    code: int = lasting(factory=int)
+
+
+@_part
+class UnitHistory(SessionPart):
+    """Whom records are about, and what was asked and shown about them (confidential).
+
+    Args:
+        records: How many records were read.
+        owners: Whom each of them is about, by its number.
+        known: Whom the records in memory are about, with the variables that say so.
+        key: What blurs how near a bound may come; of all microdata that were read.
+        trims: Conditions that took away what a few have.
+        values: For each output, marks of a variable's values; 0 for records that it is not about.
+        sets: The same for which records there were.
+        close: How many sets differed from earlier ones by a few.
+    """
+
+    records: int = lasting(factory=int)
+    owners: Any = lasting(factory=lambda: np.zeros(0, dtype=np.int64))
+    known: tuple[Any, Any, Any] | None = lasting(factory=lambda: None)
+    key: bytes = restored(factory=bytes)
+    trims: set[str] = restored(factory=set)
+    values: list[RecordMarks] = lasting(factory=list)
+    sets: list[RecordMarks] = lasting(factory=list)
+    close: int = lasting(factory=int)
+
+
+@_part
+class RunLog(SessionPart):
+    """What is shown, where the program is, and who is told (the witness: confidential).
+
+    Args:
+        tell: Takes each line of the log.
+        witness: Told of each statistic that is or can be shown.
+        outputs: Each output with its checks.
+        quiet: In how many `quietly` the program is.
+        line: Where in the program it is.
+    """
+
+    tell: Callable[[str], None] = lasting(factory=lambda: _nowhere)
+    witness: Witness | None = lasting(factory=lambda: None)
+    outputs: list[ShownOutput] = lasting(factory=list)
+    quiet: int = lasting(factory=int)
+    line: int = lasting(factory=int)
+
+    def keep(self, result: SafeResult) -> None:
+        """Keep an output with its checks."""
+        self.outputs.append(ShownOutput(self.line, result.command, result))
+
+
+def _nowhere(line: str) -> None:
+    """Takes a line of the log that nobody wants."""
+
+
+@_part
+class ProgramOptions(SessionPart):
+    """What the program has set.
+
+    Args:
+        draw: Where random numbers come from.
+        values: Default storage type, the last `reshape`.
+    """
+
+    draw: np.random.Generator = restored(factory=np.random.default_rng, by=deepcopy)
+    values: dict[str, str] = restored(factory=dict)
