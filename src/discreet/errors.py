@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 __all__ = [
     "ClassificationError",
@@ -107,6 +108,23 @@ class DiscreetError(Exception):
         self.hint = hint
         self.problems: tuple[Problem, ...] = tuple(problems) or (Problem(what, where, hint),)
         super().__init__(self._text())
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem], many: str, *, code: str) -> Self:
+        """The error of one problem, or one that lists them all.
+
+        Args:
+            problems: What is wrong; at least one.
+            many: What is said of several.
+            code: Short stable name of the kind of error, for programs.
+
+        >>> print(DiscreetError.of([Problem("too long", "name")], "2 mistakes", code="names"))
+        [names] name: too long
+        """
+        if len(problems) > 1:
+            return cls(many, code=code, problems=problems)
+        first = problems[0]
+        return cls(first.what, code=code, where=first.where, hint=first.hint)
 
     def _text(self) -> str:
         if len(self.problems) == 1:

@@ -314,15 +314,8 @@ def _full(name: str) -> str:
 
 
 def _error(problems: list[Problem]) -> OutputCheckError:
-    first = problems[0]
-    single = len(problems) == 1
-    return OutputCheckError(
-        first.what if single else f"the policy has {len(problems)} mistakes",
-        code="policy",
-        where=first.where if single else "",
-        hint=first.hint if single else "",
-        problems=() if single else shortened(problems, _MOST_PROBLEMS),
-    )
+    many = f"the policy has {len(problems)} mistakes"
+    return OutputCheckError.of(shortened(problems, _MOST_PROBLEMS), many, code="policy")
 
 
 _NO_RULE = "no rule for this command; it may show anything"

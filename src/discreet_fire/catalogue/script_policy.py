@@ -25,7 +25,13 @@ __all__ = ["ScriptLanguage", "ScriptPolicy", "ScriptRule"]
 
 ScriptLanguage = Literal["python", "r"]
 
-_KEYS = ("action", "safe", "reason", "role", "commands")
+_KEYS = ("action", "safe", "reason", "role", "commands", "risks", "traits", "runs")
+#: What calls may do with values, and what is known of them besides; the policies say what each is.
+_RISKS = (
+    *("picks", "ends", "few", "place", "spreads", "labels", "turns", "frames", "runs", "code"),
+    *("reads", "decides"),
+)
+_TRAITS = ("chooses", "schema", "around", "passes", "makes", "model", "term", "text")
 #: shows: prints or writes its arguments. clean: tells nothing of the data, if its arguments do
 #: not. acts: changes something and gives nothing back. data: gives what derives from data.
 _ROLES = ("data", "shows", "clean", "acts")
@@ -43,14 +49,27 @@ class ScriptRule:
         safe: For wrapped names: the safe function.
         reason: Why, in words for researchers.
         known: Whether a rule names it.
+        risks: What a call may do with values; None if that is not stated.
+        traits: What else is known of it.
+        runs: Which argument is a function that it runs.
+
+    >>> ScriptPolicy.default("python").rule(".max").risks
+    frozenset({'picks'})
     """
 
     name: str
     action: Action
-    role: str = "data"
-    safe: str = ""
-    reason: str = ""
-    known: bool = True
+    role: str
+    safe: str
+    reason: str
+    known: bool
+    risks: frozenset[str] | None
+    traits: frozenset[str]
+    runs: int | None
+
+    def may(self, *risks: str) -> bool:
+        """Whether a call may do one of these; where nothing is stated it may."""
+        return self.risks is None or not self.risks.isdisjoint(risks)
 
 
 class ScriptPolicy:
@@ -109,13 +128,23 @@ class ScriptPolicy:
             found = (
                 self.rules.get(f"{name[: name.index('_', 1) + 1]}*") if "_" in name[2:] else None
             )
-        return found or ScriptRule(name=name, action=Action.REVIEW, reason=_NO_RULE, known=False)
+        return found or ScriptRule(
+            name=name,
+            action=Action.REVIEW,
+            role="data",
+            safe="",
+            reason=_NO_RULE,
+            known=False,
+            risks=None,
+            traits=frozenset(),
+            runs=None,
+        )
 
     @property
     def digest(self) -> str:
         """SHA-256 of all rules."""
         made = {name: asdict(rule) for name, rule in sorted(self.rules.items())}
-        text = json.dumps([self.language, made], sort_keys=True)
+        text = json.dumps([self.language, made], sort_keys=True, default=sorted)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
@@ -140,7 +169,7 @@ def _rules(text: str, place: str) -> dict[str, ScriptRule]:
     rules: dict[str, ScriptRule] = {}
     for where, names, content in _entries(document, place, problems):
         made = _rule(where, content, problems)
-        rules |= {name: ScriptRule(name=name, **made) for name in names} if made else {}
+        rules |= {name: ScriptRule(name=name, known=True, **made) for name in names} if made else {}
     if problems:
         raise _error(problems)
     return rules
@@ -174,7 +203,11 @@ def _entries(
 def _rule(where: str, content: Mapping[str, Any], problems: list[Problem]) -> dict[str, Any] | None:
     """The parts of one rule; None, with a problem noted, if they make no sense."""
     wrong = [key for key in content if key not in _KEYS]
-    texts = all(isinstance(content.get(key, ""), str) for key in _KEYS[:-1])
+    texts = all(isinstance(content.get(key, ""), str) for key in _KEYS[:4])
+    lists = all(
+        isinstance(found := content.get(key, []), list) and set(map(str, found)) <= set(known)
+        for key, known in (("risks", _RISKS), ("traits", _TRAITS))
+    )
     what = f"{wrong[0]!r} is not known here" if wrong else ""
     if not what and not texts:
         what = "action, role, safe and reason are texts"
@@ -184,20 +217,22 @@ def _rule(where: str, content: Mapping[str, Any], problems: list[Problem]) -> di
         what = f"the role is one of {', '.join(_ROLES)}"
     elif not what and (content["action"] == Action.WRAPPED) != bool(content.get("safe")):
         what = "wrapped names have a safe function, others have none"
+    elif not what and (not lists or type(content.get("runs", 0)) is not int):
+        what = f"risks are some of {', '.join(_RISKS)}; runs is a number"
     if what:
         problems.append(Problem(what, where))
         return None
+    risks = content.get("risks")
     return {
         "action": Action(content["action"]),
         "role": content.get("role", "data"),
         "safe": content.get("safe", ""),
         "reason": content.get("reason", ""),
+        "risks": None if risks is None else frozenset(risks),
+        "traits": frozenset(content.get("traits", ())),
+        "runs": content.get("runs"),
     }
 
 
 def _error(problems: list[Problem]) -> OutputCheckError:
-    first = problems[0]
-    if len(problems) == 1:
-        return OutputCheckError(first.what, code="policy", where=first.where, hint=first.hint)
-    what = f"{len(problems)} mistakes in the policy"
-    return OutputCheckError(what, code="policy", problems=problems)
+    return OutputCheckError.of(problems, f"{len(problems)} mistakes in the policy", code="policy")

@@ -119,8 +119,9 @@ def pre(
 ) -> None:
     """Rewrite do-files and scripts so that safe commands run in place of unsafe ones."""
     from discreet_fire.catalogue.policy import Policy
+    from discreet_fire.rewriting.results import described, report
     from discreet_fire.rewriting.script_files import parted, policies_of, prepared_scripts
-    from discreet_fire.rewriting.submission import described, prepared_files, report
+    from discreet_fire.rewriting.submission import prepared_files
 
     rules = Policy.default() if policy is None else Policy.read(policy)
     own = policies_of(python_policy, r_policy)
@@ -144,11 +145,9 @@ def undo(
     as_json: Json = False,
 ) -> None:
     """Restore the original of a rewritten do-file or script, byte by byte."""
-    from discreet_fire.rewriting.script_files import is_script, undo_script
-    from discreet_fire.rewriting.submission import undo as restore
+    from discreet_fire.rewriting.results import undo as restore
 
-    script = bool(manifest.name) and is_script(manifest.with_suffix(""))
-    original = (undo_script if script else restore)(manifest)
+    original = restore(manifest)
     show(f"The original is in {original}.", {"out": str(original)}, as_json=as_json)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import errno
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.errors import OutputCheckError
+from discreet_fire.append_only import PATIENCE, AppendOnlyForm
 
 __all__ = [
     "VERSION",
@@ -22,7 +23,6 @@ __all__ = [
     "queue_error",
     "shared_lock",
     "sole_lock",
-    "transaction",
     "translated",
 ]
 
@@ -92,8 +92,6 @@ def _full(where: str) -> OutputCheckError:
 VERSION = 2
 #: What tells a queue from other databases: the letters "DiQu".
 _APPLICATION = 0x44695175
-#: Seconds that one waits for others; looking through a large ledger takes some.
-_PATIENCE = 120.0
 
 _TABLES = {
     "events": "seq INTEGER PRIMARY KEY, submission INTEGER, kind TEXT NOT NULL, "
@@ -113,31 +111,30 @@ _TABLES = {
 }
 
 
+_FORM = AppendOnlyForm(
+    application=_APPLICATION,
+    version=VERSION,
+    tables=_TABLES,
+    refusal="the record is never changed",
+)
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Open the database of a queue.
 
     Args:
         path: Its file; it must exist.
     """
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
-    )
-    try:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if application != _APPLICATION:
-            hint = "make a queue with: discreet fire queue init"
-            raise queue_error("this is no queue", "queue-damaged", str(path), hint)
-        if version != VERSION:
-            hint = "use the version of discreet that made it"
-            what = f"the queue has form {version}; this program knows form {VERSION}"
-            raise queue_error(what, "queue-version", str(path), hint)
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    connection, (application, version) = _FORM.connect(path)
+    if (application, version) == (_APPLICATION, VERSION):
+        return connection
+    connection.close()
+    if application != _APPLICATION:
+        hint = "make a queue with: discreet fire queue init"
+        raise queue_error("this is no queue", "queue-damaged", str(path), hint)
+    hint = "use the version of discreet that made it"
+    what = f"the queue has form {version}; this program knows form {VERSION}"
+    raise queue_error(what, "queue-version", str(path), hint)
 
 
 def lay_out(path: Path) -> None:
@@ -146,39 +143,8 @@ def lay_out(path: Path) -> None:
     Args:
         path: Its file, which is empty or missing.
     """
-    connection = sqlite3.connect(path, isolation_level=None)
-    try:
-        path.chmod(0o600)
-        connection.execute("PRAGMA journal_mode = WAL")
-        with transaction(connection):
-            for name, columns in _TABLES.items():
-                connection.execute(f"CREATE TABLE {name} ({columns}) STRICT")
-                for change in ("UPDATE", "DELETE"):
-                    connection.execute(
-                        f"CREATE TRIGGER {name}_{change.lower()} BEFORE {change} ON {name} "
-                        "BEGIN SELECT RAISE(ABORT, 'the record is never changed'); END"
-                    )
-            connection.execute("CREATE INDEX events_of ON events (submission)")
-            connection.execute("CREATE INDEX files_of ON files (submission)")
-            connection.execute("CREATE INDEX findings_of ON findings (submission)")
-            connection.execute("CREATE INDEX universes_of ON universes (submission)")
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-    finally:
-        connection.close()
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of the block, or nothing; others wait until it ends."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
+    kinds = ("events", "files", "findings", "universes")
+    _FORM.lay_out(path, [(f"CREATE INDEX {kind}_of ON {kind} (submission)", ()) for kind in kinds])
 
 
 @contextmanager
@@ -188,7 +154,7 @@ def shared_lock(path: Path) -> Iterator[None]:
     Args:
         path: The file of the lock.
     """
-    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

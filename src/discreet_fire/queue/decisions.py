@@ -7,11 +7,11 @@ version it is about; if the submission changed since, nothing is decided.
 from __future__ import annotations
 
 from discreet_fire.ledger import Conflict
+from discreet_fire.persons import same_person
 from discreet_fire.queue.contents import check_contents, conflicts_now, universes_in
 from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.record import Standing, events, standing
-from discreet_fire.queue.settings import same_person
 
 __all__ = [
     "approve",

@@ -22,11 +22,13 @@ from typing import Self
 
 from discreet.files import TEMPORARY_SUFFIX
 from discreet.microdata.secret import Secret
+from discreet_fire.append_only import transaction
 from discreet_fire.ledger.universes import UnitKey
+from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue import database
 from discreet_fire.queue.database import intact, queue_error, translated
 from discreet_fire.queue.record import append, last_settings, seal
-from discreet_fire.queue.settings import QueueSettings, plain_name, plain_text, same_person
+from discreet_fire.queue.settings import QueueSettings
 
 __all__ = ["MANIFEST", "RESERVED", "SUMS", "Queue", "kept_on_disk", "left_over"]
 
@@ -175,7 +177,7 @@ class Queue:
     def writing(self) -> Iterator[None]:
         """A transaction: all or nothing, and on the disk when it ends."""
         where = str(self.folder)
-        with translated(where), intact(where), database.transaction(self.connection):
+        with translated(where), intact(where), transaction(self.connection):
             yield
 
     @contextmanager

@@ -160,10 +160,7 @@ def _problem(path: Path, root: Path, what: str) -> Problem:
 
 
 def _refused(problems: list[Problem]) -> OutputCheckError:
-    if len(problems) == 1:
-        one = problems[0]
-        return queue_error(one.what, "submission", one.where, one.hint)
-    return OutputCheckError("files that are not taken", code="submission", problems=problems)
+    return OutputCheckError.of(problems, "files that are not taken", code="submission")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ import polars as pl
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.microdata.frames import eager_columns, open_frame
 from discreet.microdata.secret import Secret
-from discreet_fire.queue.settings import look_of
+from discreet_fire.persons import look_of
 from discreet_fire.remote_analysis.answers import AnswerKey, QualityClass, truth_chance
 from discreet_fire.remote_analysis.budget import BudgetLedger
 from discreet_fire.remote_analysis.distances import compare, has_numbers

@@ -16,16 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from discreet.errors import OutputCheckError
-from discreet_fire.queue.database import transaction
-from discreet_fire.queue.settings import look_of
+from discreet_fire.append_only import AppendOnlyForm, transaction
+from discreet_fire.persons import look_of
 from discreet_fire.remote_analysis.answers import QualityClass, truth_chance
 
 __all__ = ["Budget", "BudgetLedger", "Usage"]
 
-#: What tells a ledger from other databases: the letters "DiQb".
-_APPLICATION = 0x44695162
-_VERSION = 2
-_PATIENCE = 120.0
 _TABLES = {
     "budget": "answer REAL NOT NULL, each REAL NOT NULL, everyone REAL NOT NULL",
     "charges": "id INTEGER PRIMARY KEY, researcher TEXT NOT NULL, data TEXT NOT NULL, "
@@ -33,6 +29,12 @@ _TABLES = {
     "UNIQUE (researcher, data, question)",
     "known": "digest TEXT PRIMARY KEY, data TEXT NOT NULL",
 }
+_FORM = AppendOnlyForm(
+    application=0x44695162,  # the letters "DiQb"
+    version=2,
+    tables=_TABLES,
+    refusal="the ledger is never changed",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,11 +119,8 @@ class BudgetLedger:
         place = Path(path)
         with _translated(place):
             os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            with closing(sqlite3.connect(place, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
-                with transaction(connection):
-                    _lay_out(connection, budget)
+            row = (float(budget.answer), float(budget.each), float(budget.everyone))
+            _FORM.lay_out(place, [("INSERT INTO budget VALUES (?, ?, ?)", row)])
         return cls(place)
 
     def usage(self, data: str, researcher: str) -> Usage:
@@ -222,30 +221,11 @@ class BudgetLedger:
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         with _translated(self.path):
-            uri = f"{self.path.absolute().as_uri()}?mode=rw"
-            connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
+            connection, form = _FORM.connect(self.path)
             with closing(connection):
-                (application,) = connection.execute("PRAGMA application_id").fetchone()
-                (version,) = connection.execute("PRAGMA user_version").fetchone()
-                if (application, version) != (_APPLICATION, _VERSION):
+                if form != (_FORM.application, _FORM.version):
                     raise _error("this is no ledger of answers", "budget-damaged", self.path)
-                connection.execute("PRAGMA synchronous = FULL")
                 yield connection
-
-
-def _lay_out(connection: sqlite3.Connection, budget: Budget) -> None:
-    for name, columns in _TABLES.items():
-        connection.execute(f"CREATE TABLE {name} ({columns}) STRICT")
-    row = (float(budget.answer), float(budget.each), float(budget.everyone))
-    connection.execute("INSERT INTO budget VALUES (?, ?, ?)", row)
-    for name in _TABLES:
-        for change in ("UPDATE", "DELETE"):
-            connection.execute(
-                f"CREATE TRIGGER {name}_{change.lower()} BEFORE {change} ON {name} "
-                "BEGIN SELECT RAISE(ABORT, 'the ledger is never changed'); END"
-            )
-    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {_VERSION}")
 
 
 @contextmanager

@@ -21,32 +21,33 @@ from pathlib import Path
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
-from discreet.files import atomic_path, check_writable
 from discreet_fire.catalogue.script_policy import ScriptLanguage, ScriptPolicy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.python_names import PythonNames
 from discreet_fire.flow.r_names import RNames
+from discreet_fire.rewriting.called_files import SUFFIX
 from discreet_fire.rewriting.do_files import Language, Rewriting, newline_of
-from discreet_fire.rewriting.manifest import manifest, manifest_text, read_manifest, restored
 from discreet_fire.rewriting.python_outputs import PythonWalker
 from discreet_fire.rewriting.r_outputs import RWalker
+from discreet_fire.rewriting.results import (
+    ResultPlace,
+    RewrittenFile,
+    original_of,
+    taken_error,
+)
 from discreet_fire.rewriting.script_changes import ScriptNotes
-from discreet_fire.rewriting.submission import RewrittenFile
-from discreet_fire.scripts.documents import chunks_of, code_of
+from discreet_fire.scripts.documents import NOTEBOOK, SUFFIXES, chunks_of, code_of, is_script
 from discreet_fire.scripts.r_syntax import RSyntaxError, parse_r
-from discreet_fire.texts import Lines, SourceText, decode_source, read_source
+from discreet_fire.texts import Lines, SourceText, read_source
 
 __all__ = [
-    "SUFFIXES",
     "cookie_of",
-    "is_script",
     "parted",
     "policies_of",
     "prepared_scripts",
     "rewrite_python",
     "rewrite_r",
     "rewrite_scripts",
-    "undo_script",
 ]
 
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -150,10 +151,6 @@ def rewrite_r(
     return notes.rewriting()
 
 
-#: Languages by the ends of names; documents say theirs in their chunks.
-SUFFIXES: Mapping[str, str] = {".py": "python", ".r": "r", ".rmd": "", ".qmd": ""}
-_NOTEBOOK = ".ipynb"
-_MADE = "_FiRe"
 _MARK = "# FDZ: this file was made by discreet fire pre"
 
 
@@ -198,7 +195,7 @@ def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
             inside = sorted(each for each in path.rglob("*") if is_script(each))
             own = [each for each in inside if each.is_file()]
             # Results that lie there are not taken for originals.
-            scripts |= dict.fromkeys(each for each in own if not each.stem.endswith(_MADE))
+            scripts |= dict.fromkeys(each for each in own if not each.stem.endswith(SUFFIX))
             if not own or any(each.suffix.lower() == ".do" for each in path.rglob("*")):
                 others.append(path)
         elif is_script(path):
@@ -206,15 +203,6 @@ def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
         else:
             others.append(path)
     return list(scripts), others
-
-
-def is_script(path: Path) -> bool:
-    """Whether a file is a script in R or Python, or a document of them.
-
-    >>> is_script(Path("a.R")), is_script(Path("a.do"))
-    (True, False)
-    """
-    return path.suffix.lower() in (*SUFFIXES, _NOTEBOOK)
 
 
 def rewrite_scripts(
@@ -253,54 +241,29 @@ def prepared_scripts(
         except OutputCheckError as error:
             problems.extend(replace(each, where=each.where or str(path)) for each in error.problems)
     for one in read.values():
-        check_writable(one.path.parent)
-        target = _target(one.path)
-        taken = target.exists() or _manifest_of(target).exists()
-        if taken and not overwrite and not _is_made(target):
-            what = "the file exists, and this program did not make it"
-            problems.append(Problem(what, str(target), "remove or rename it, or use --overwrite"))
+        problems += ResultPlace(one.path).problems(overwrite=overwrite)
     if problems:
-        raise _errors(problems)
-    return lambda: [_write(one, rules, language) for one in read.values()]
+        raise taken_error(problems)
 
+    def write(one: _Read) -> RewrittenFile:
+        policy = rules[one.language]
+        head = _header(one, policy)
+        return ResultPlace(one.path).write(one.source, head, one.rewriting, policy, language)
 
-def undo_script(path: str | os.PathLike[str]) -> Path:
-    """Restore an original from its manifest, where the original is missing.
-
-    Args:
-        path: The manifest, ``NAME_FiRe.py.json``.
-    """
-    place = Path(path)
-    document = read_manifest(read_source(place).text, place.name)
-    output = place.with_suffix("")
-    if output.suffix.lower() not in SUFFIXES or not output.stem.endswith(_MADE):
-        raise _errors([Problem("this is not the manifest of a script", str(place))])
-    if not output.is_file():
-        raise _errors([Problem("the rewritten file is not beside its manifest", str(output))])
-    data = restored(document, output.read_bytes())
-    target = output.with_name(output.stem.removesuffix(_MADE) + output.suffix)
-    if target.exists() and target.read_bytes() != data:
-        raise _errors([Problem("the original is there, and differs; nothing was written",
-                               str(target))])  # fmt: skip
-    _replaced(target, data)
-    return target
+    return lambda: list(map(write, read.values()))
 
 
 def _original(path: Path) -> Path:
     """The original of a result, and any other file as it is."""
-    if path.suffix.lower() == _NOTEBOOK:
+    if path.suffix.lower() == NOTEBOOK:
         hint = "give the code as a script: jupyter nbconvert --to script"
-        raise _errors([Problem("notebooks hold outputs, which are not rewritten", str(path), hint)])
+        raise taken_error(
+            [Problem("notebooks hold outputs, which are not rewritten", str(path), hint)]
+        )
     if path.suffix.lower() not in SUFFIXES:
         hint = f"names end in {', '.join(SUFFIXES)}"
-        raise _errors([Problem("this is not a script", str(path), hint)])
-    if not path.stem.endswith(_MADE):
-        return path
-    original = path.with_name(path.stem.removesuffix(_MADE) + path.suffix)
-    if not original.is_file():
-        hint = "the name is kept for results; put the original beside it, or rename the file"
-        raise _errors([Problem("its original is not there", str(path), hint)])
-    return original
+        raise taken_error([Problem("this is not a script", str(path), hint)])
+    return original_of(path)
 
 
 def _read(path: Path, rules: dict[ScriptLanguage, ScriptPolicy], language: Language) -> _Read:
@@ -380,36 +343,6 @@ def _loads(path: Path) -> bool:
     return path.is_file() or any(path.glob("*.py"))
 
 
-def _write(
-    one: _Read, rules: dict[ScriptLanguage, ScriptPolicy], language: Language
-) -> RewrittenFile:
-    """Write one result with its manifest; none for a script that may not run at all."""
-    findings = (*one.source.findings, *one.rewriting.findings)
-    target = _target(one.path)
-    if any(finding.severity is Severity.ERROR for finding in findings):
-        if target.exists() and _is_made(target):
-            # A result of an earlier version must not run in place of this one.
-            target.unlink()
-            _manifest_of(target).unlink()
-        return RewrittenFile(
-            source=one.path, output=None, rewriting=one.rewriting, findings=findings
-        )
-    policy = rules[one.language]
-    head = _header(one, policy)
-    data = one.source.encoded(head + one.rewriting.text)
-    made = manifest(one.source, data, target.name, head, one.rewriting, policy, language)
-    changed = _replaced(target, data)
-    text = manifest_text(made).encode("utf-8")
-    changed = _replaced(_manifest_of(target), text) or changed
-    return RewrittenFile(
-        source=one.path,
-        output=target,
-        rewriting=one.rewriting,
-        changed=changed,
-        findings=findings,
-    )
-
-
 def _header(one: _Read, policy: ScriptPolicy) -> str:
     """The lines that go before a script; none before a document, whose first line counts."""
     if one.document:
@@ -426,40 +359,3 @@ def _header(one: _Read, policy: ScriptPolicy) -> str:
         lines.insert(0, f"# -*- coding: {cookie} -*-")
     newline = newline_of(one.source.text)
     return newline.join(lines) + newline
-
-
-def _target(path: Path) -> Path:
-    return path.with_name(f"{path.stem}{_MADE}{path.suffix}")
-
-
-def _manifest_of(target: Path) -> Path:
-    return target.with_name(f"{target.name}.json")
-
-
-def _is_made(output: Path) -> bool:
-    """Whether this program made a file, and it was not changed since."""
-    try:
-        found = read_manifest(_manifest_of(output).read_text("utf-8"), output.name)
-        data = output.read_bytes()
-        restored(found, data)
-        decode_source(data, output)
-    except (OutputCheckError, OSError, UnicodeDecodeError):
-        return False
-    return bool(found["source"].get("name") == output.stem.removesuffix(_MADE) + output.suffix)
-
-
-def _replaced(path: Path, data: bytes) -> bool:
-    """Write a file, unless it holds the same already; whether it was written."""
-    if path.is_file() and path.read_bytes() == data:
-        return False
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(data)
-    return True
-
-
-def _errors(problems: list[Problem]) -> OutputCheckError:
-    first = problems[0]
-    if len(problems) == 1:
-        return OutputCheckError(first.what, code="output-check", where=first.where, hint=first.hint)
-    what = f"{len(problems)} files cannot be taken"
-    return OutputCheckError(what, code="output-check", problems=problems)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -21,13 +21,12 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
-from discreet.files import atomic_path, check_writable
 from discreet_fire.catalogue.command_names import canonical
 from discreet_fire.catalogue.policy import Action, Policy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import HeldNames, Taints, statements_of
-from discreet_fire.rewriting.called_files import SUFFIX, SubmissionFolder, called_files
+from discreet_fire.rewriting.called_files import SubmissionFolder, called_files
 from discreet_fire.rewriting.decisions import Decider
 from discreet_fire.rewriting.do_files import (
     Language,
@@ -36,27 +35,25 @@ from discreet_fire.rewriting.do_files import (
     newline_of,
     rewrite_parsed,
 )
-from discreet_fire.rewriting.manifest import manifest, manifest_text, read_manifest, restored
+from discreet_fire.rewriting.results import (
+    MARK,
+    ResultPlace,
+    RewrittenFile,
+    original_of,
+    taken_error,
+)
 from discreet_fire.stata.line_cache import KnownLines
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoFile
-from discreet_fire.texts import SourceText, decode_source, read_source, uncollected
+from discreet_fire.texts import SourceText, read_source, uncollected
 
 __all__ = [
-    "MARK",
-    "RewrittenFile",
-    "described",
     "header",
     "policy_report",
     "prepared_files",
-    "report",
     "rewrite_files",
     "shadows_in",
-    "undo",
 ]
-
-#: How the first line of every rewritten file begins.
-MARK = "*! FDZ: this file was made by discreet fire pre"
 
 _WIDTH = 90
 _WORDS = {
@@ -174,57 +171,6 @@ def _finding(path: Path) -> Finding:
 
 
 _MOST_ROUNDS = 5
-_FOLDER = "a folder has the name of a result"
-_FOREIGN = "the file exists, and this program did not make it"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RewrittenFile:
-    """What became of one file.
-
-    Args:
-        source: The original.
-        output: The rewritten file; None if it was not written.
-        rewriting: What was done.
-        changed: Whether the rewritten file is new, or differs from the one that was there.
-        findings: What an officer must know, the encoding included.
-    """
-
-    source: Path
-    output: Path | None
-    rewriting: Rewriting
-    changed: bool = True
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def state(self) -> str:
-        """``written``, ``unchanged`` (the same was there before) or ``refused``."""
-        if self.output is None:
-            return "refused"
-        return "written" if self.changed else "unchanged"
-
-    @property
-    def needs_review(self) -> bool:
-        """Whether an officer must look at it."""
-        return self.count(Severity.REVIEW) > 0
-
-    def count(self, severity: Severity) -> int:
-        """How many findings have a severity."""
-        return sum(finding.severity is severity for finding in self.findings)
-
-    def described(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        edits = self.rewriting.edits
-        return {
-            "source": str(self.source),
-            "output": None if self.output is None else str(self.output),
-            "state": self.state,
-            "edits": len(edits),
-            "refused": sum(edit.action == "refused" for edit in edits),
-            "review": self.count(Severity.REVIEW),
-            "errors": self.count(Severity.ERROR),
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
 
 
 @dataclass(kw_only=True)
@@ -267,44 +213,9 @@ def prepared_files(
     rules = policy or Policy.default()
     listed, root = _given_files([Path(path) for path in paths])
     files = _read(_originals(listed), root, rules, language)
-    _check_targets(files, overwrite=overwrite)
+    _check_places(files, overwrite=overwrite)
     shadows = cache(shadows_in)
-    return lambda: [_write(file, rules, language, shadows(file.path.parent)) for file in files]
-
-
-def undo(path: str | os.PathLike[str]) -> Path:
-    """Restore an original from its manifest, where the original is missing.
-
-    Args:
-        path: The manifest, ``NAME_FiRe.json``.
-    """
-    place = Path(path)
-    if not place.is_file():
-        hint = "give the NAME_FiRe.json beside the rewritten file"
-        raise _error([Problem("there is no manifest of this name", str(place), hint)])
-    document = read_manifest(read_source(place).text, place.name)
-    output = place.with_suffix(".do")
-    if not output.is_file():
-        raise _error([Problem("the rewritten file is not beside its manifest", str(output))])
-    data = restored(document, output.read_bytes())
-    target = output.with_name(_name_before(output, document))
-    if target.exists():
-        if target.read_bytes() == data:
-            return target
-        what = "the original is there, and differs; nothing was written"
-        raise _error([Problem(what, str(target), "move it away first")])
-    with atomic_path(target) as temporary:
-        temporary.write_bytes(data)
-    return target
-
-
-def _name_before(output: Path, document: Mapping[str, Any]) -> str:
-    """The name of the original, with the capitals it had."""
-    name = f"{output.stem.removesuffix(SUFFIX)}.do"
-    before = str(document["source"].get("name", ""))
-    return (
-        before if Path(before).stem == Path(name).stem and before.lower() == name.lower() else name
-    )
+    return lambda: [_written(file, rules, language, shadows(file.path.parent)) for file in files]
 
 
 def _given_files(paths: list[Path]) -> tuple[list[Path], Path]:
@@ -326,29 +237,22 @@ def _given_files(paths: list[Path]) -> tuple[list[Path], Path]:
         else:
             found[path] = None
     if problems:
-        raise _error(problems)
+        raise taken_error(problems)
     folders = [path if path.is_dir() else path.parent for path in paths]
     return list(found), Path(os.path.commonpath([folder.resolve() for folder in folders]))
 
 
 def _originals(paths: list[Path]) -> list[Path]:
-    """The originals of results that were named, and all other files.
-
-    A result is never taken for what it says it is: its original is rewritten again.
-    """
+    """The originals of results that were named, and all other files."""
     found: dict[Path, None] = {}
-    missing = []
+    missing: list[Problem] = []
     for path in paths:
-        original = path.with_name(f"{path.stem.removesuffix(SUFFIX)}.do")
-        if original == path or not path.stem.endswith(SUFFIX):
-            found[path] = None
-        elif original.is_file():
-            found[original] = None
-        else:
-            missing.append(path)
+        try:
+            found[original_of(path)] = None
+        except OutputCheckError as error:
+            missing += error.problems
     if missing:
-        hint = "the name is kept for results; put the original beside it, or rename the file"
-        raise _error([Problem("its original is not there", str(path), hint) for path in missing])
+        raise taken_error(missing)
     return list(found)
 
 
@@ -371,7 +275,7 @@ def _read(paths: list[Path], root: Path, policy: Policy, language: Language) -> 
         files[path.resolve()] = file
         waiting.extend(_run_by(file, root))
     if problems:
-        raise _error(problems)
+        raise taken_error(problems)
     _follow(list(files.values()), root, policy, language)
     return list(files.values())
 
@@ -427,135 +331,34 @@ def _locals(files: list[_File], root: Path) -> list[HeldNames]:
     return [found[file.path.resolve()] for file in files]
 
 
-def _target(path: Path) -> Path:
-    return path.with_name(f"{path.stem}{SUFFIX}.do")
-
-
-def _check_targets(files: list[_File], *, overwrite: bool) -> None:
+def _check_places(files: list[_File], *, overwrite: bool) -> None:
     """Every result has a place of its own, and replaces none but an older result."""
-    for folder in dict.fromkeys(file.path.parent for file in files):
-        check_writable(folder)
     problems = []
     taken: set[Path] = set()
     for file in files:
-        target = _target(file.path)
-        document = target.with_suffix(".json")
-        if target in taken:  # as those of `a.do` and `a.DO` would be
+        place = ResultPlace(file.path)
+        if place.output in taken:  # as those of `a.do` and `a.DO` would be
             what = "its result would have the name of another one"
             problems.append(Problem(what, str(file.path), "rename the do-file"))
-        taken.add(target)
-        folders = [path for path in (target, document) if path.is_dir()]
-        wrong = folders[:1]
-        if not overwrite and not folders:
-            if target.exists() and not _is_made(target, document):
-                wrong = [target]
-            elif document.exists() and not target.exists():
-                wrong = [document]
-        what = _FOLDER if folders else _FOREIGN
-        hint = "remove or rename it" + ("" if folders else "; --overwrite replaces it")
-        problems += [Problem(what, str(path), hint) for path in wrong]
+        taken.add(place.output)
+        problems += place.problems(overwrite=overwrite)
     if problems:
-        raise _error(problems)
+        raise taken_error(problems)
 
 
-def _is_made(output: Path, document: Path) -> bool:
-    """Whether this program made a file, and it was not changed since."""
-    if not output.is_file() or not document.is_file():
-        return False
-    try:
-        found = read_manifest(document.read_text("utf-8"), document.name)
-        data = output.read_bytes()
-        restored(found, data)
-        return decode_source(data, output).text.startswith(MARK)
-    except (OutputCheckError, OSError, UnicodeDecodeError):
-        return False
-
-
-def _write(
+def _written(
     file: _File, policy: Policy, language: Language, shadows: Sequence[Finding]
 ) -> RewrittenFile:
-    """Write one result with its manifest; none for a program that may not run at all."""
+    """Write one result; an officer is told of programs beside it too."""
     assert file.rewriting is not None
-    told = (*file.rewriting.findings, *shadows)
-    rewriting = replace(file.rewriting, findings=told)
-    findings = (*file.source.findings, *told)
-    if any(finding.severity is Severity.ERROR for finding in findings):
-        target = _target(file.path)
-        if _is_made(target, target.with_suffix(".json")):
-            # A result of an earlier version must not run in place of this one.
-            target.unlink()
-            target.with_suffix(".json").unlink()
-        return RewrittenFile(source=file.path, output=None, rewriting=rewriting, findings=findings)
+    rewriting = replace(file.rewriting, findings=(*file.rewriting.findings, *shadows))
     newline = newline_of(file.source.text)
-    whole = replace(rewriting, findings=findings)
+    whole = replace(rewriting, findings=(*file.source.findings, *rewriting.findings))
     head = header(file.path.name, whole, policy, language=language, newline=newline)
-    target = _target(file.path)
-    data = file.source.encoded(head + rewriting.text)
-    document = manifest(file.source, data, target.name, head, rewriting, policy, language)
-    text = manifest_text(document)
-    changed = _replaced(target, data)
-    changed = _replaced(target.with_suffix(".json"), text.encode("utf-8")) or changed
-    return RewrittenFile(
-        source=file.path, output=target, rewriting=rewriting, changed=changed, findings=findings
-    )
+    return ResultPlace(file.path).write(file.source, head, rewriting, policy, language)
 
 
-def _replaced(path: Path, data: bytes) -> bool:
-    """Write a file, unless it holds the same already; whether it was written."""
-    if path.is_file() and path.read_bytes() == data:
-        return False
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(data)
-    return True
-
-
-def _error(problems: list[Problem]) -> OutputCheckError:
-    first = problems[0]
-    if len(problems) == 1:
-        return OutputCheckError(first.what, code="output-check", where=first.where, hint=first.hint)
-    return OutputCheckError(
-        f"{len(problems)} files cannot be taken", code="output-check", problems=problems
-    )
-
-
-_SHOWN = (Severity.ERROR, Severity.REFUSED, Severity.REVIEW)
-_MOST_LINES = 50
 _WORD = re.compile(r"[^\s,:]+")
-
-
-def report(outcomes: Sequence[RewrittenFile]) -> str:
-    """The text for the officer: one paragraph for each file, the gravest findings first."""
-    return "\n".join(line for outcome in outcomes for line in _lines(outcome))
-
-
-def _lines(outcome: RewrittenFile) -> Iterable[str]:
-    if outcome.output is None:
-        yield f"{outcome.source}: NOT written"
-    else:
-        kept = "" if outcome.changed else ", as it was before"
-        yield f"{outcome.source} -> {outcome.output.name}{kept}"
-    edits = outcome.rewriting.edits
-    refused = sum(edit.action == "refused" for edit in edits)
-    yield (
-        f"  {len(edits) - refused} places rewritten, {refused} commented out, "
-        f"{outcome.count(Severity.REVIEW)} to review, {outcome.count(Severity.ERROR)} errors"
-    )
-    told = [each for each in outcome.findings if each.severity in _SHOWN]
-    told.sort(key=lambda finding: (-finding.severity.rank, finding.start))
-    for finding in told[:_MOST_LINES]:
-        yield f"  {finding}".replace("\n", "\n  ")
-    if len(told) > _MOST_LINES:
-        yield f"  … and {len(told) - _MOST_LINES} more, all of them in the manifest"
-
-
-def described(outcomes: Sequence[RewrittenFile], policy: Policy) -> dict[str, Any]:
-    """The same for programs."""
-    return {
-        "policy": policy.digest,
-        "written": sum(outcome.state == "written" for outcome in outcomes),
-        "review": any(outcome.needs_review for outcome in outcomes),
-        "files": [outcome.described() for outcome in outcomes],
-    }
 
 
 def policy_report(policy: Policy, name: str | None) -> tuple[str, dict[str, Any]]:

@@ -6,11 +6,16 @@ In: the text of a document. Out: where the code of each language stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from discreet.errors import OutputCheckError
 
-__all__ = ["chunks_of", "code_of"]
+__all__ = ["NOTEBOOK", "SUFFIXES", "chunks_of", "code_of", "is_script"]
+
+#: Languages by the ends of names; documents say theirs in their chunks.
+SUFFIXES: Mapping[str, str] = {".py": "python", ".r": "r", ".rmd": "", ".qmd": ""}
+NOTEBOOK = ".ipynb"
 
 _OPEN = re.compile(
     r"^([^\S\r\n]*(?:>[> \t]*)?)(`{3,}|~{3,})[^\S\r\n]*\{+[^\S\r\n]*([A-Za-z.]\w*)?([^\r\n]*)\}"
@@ -34,6 +39,15 @@ _OPTION = re.compile(r"\b(?:child|engine|code|file|eval)\s*=\s*(?!TRUE|FALSE)")
 _TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
 _VALUE = re.compile(r"=\s*(?!(?:TRUE|FALSE|T|F|NULL|NA)\b)[A-Za-z.]|[(`{]")
 _LANGUAGES = {"r": "r", "python": "python", "python3": "python"}
+
+
+def is_script(path: Path) -> bool:
+    """Whether a file is a script in R or Python, or a document of them.
+
+    >>> is_script(Path("a.R")), is_script(Path("a.do"))
+    (True, False)
+    """
+    return path.suffix.lower() in (*SUFFIXES, NOTEBOOK)
 
 
 def chunks_of(text: str, name: str) -> tuple[str, list[tuple[int, int]]]:

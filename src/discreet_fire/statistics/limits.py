@@ -161,14 +161,7 @@ class SafeLimits:
 
 
 def _limits_error(problems: list[Problem]) -> OutputCheckError:
-    first = problems[0]
-    return OutputCheckError(
-        f"{len(problems)} limits are wrong" if len(problems) > 1 else first.what,
-        code="limits",
-        where=first.where if len(problems) == 1 else "",
-        hint=first.hint if len(problems) == 1 else "",
-        problems=problems if len(problems) > 1 else (),
-    )
+    return OutputCheckError.of(problems, f"{len(problems)} limits are wrong", code="limits")
 
 
 def limits_of(limits: object) -> SafeLimits:

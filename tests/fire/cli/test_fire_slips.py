@@ -12,7 +12,7 @@ from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.catalogue.policy import Policy, extended_by_list
 from discreet_fire.rewriting.do_files import rewrite
-from discreet_fire.rewriting.submission import undo
+from discreet_fire.rewriting.results import undo
 
 
 def fire(*words: str | Path) -> Result:

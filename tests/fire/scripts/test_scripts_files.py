@@ -17,11 +17,11 @@ from discreet.cli.commands import app
 from discreet.errors import OutputCheckError
 from discreet_fire.catalogue.script_policy import ScriptPolicy
 from discreet_fire.findings import Severity
+from discreet_fire.rewriting.results import undo
 from discreet_fire.rewriting.script_files import (
     rewrite_python,
     rewrite_r,
     rewrite_scripts,
-    undo_script,
 )
 from discreet_fire.scripts.documents import chunks_of
 from discreet_fire.scripts.r_syntax import parse_r
@@ -132,7 +132,7 @@ def test_a_changed_result_cannot_be_undone(tmp_path: Path) -> None:
     rewrite_scripts([tmp_path / "a.R"])
     (tmp_path / "a_FiRe.R").write_text("x <- 2\n")
     with pytest.raises(OutputCheckError, match="changed after"):
-        undo_script(tmp_path / "a_FiRe.R.json")
+        undo(tmp_path / "a_FiRe.R.json")
 
 
 def test_a_folder_gives_scripts_and_do_files(tmp_path: Path) -> None:
