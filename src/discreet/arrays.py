@@ -7,14 +7,14 @@ values holds confidential data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import TableError
+from discreet.errors import DiscreetError, TableError
 
 __all__ = [
     "AnyArray",
@@ -27,7 +27,9 @@ __all__ = [
     "SmallIntArray",
     "TextArray",
     "UintArray",
+    "find_numbers",
     "find_sorted",
+    "starts",
 ]
 
 #: Counts, keys, numbers of cells.
@@ -66,7 +68,7 @@ class CellIndex:
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, columns: Sequence[Sequence[Any]]) -> CellIndex:
+    def of(cls, columns: Sequence[Sized]) -> CellIndex:
         """The grid that code lists, dimensions or trees span.
 
         >>> CellIndex.of([["Total", "m", "f"], ["Total", "1"]]).sizes
@@ -96,14 +98,18 @@ class CellIndex:
             stride *= width
         return tuple(reversed(found))
 
-    def require(self, where: str = "") -> CellIndex:
+    def require(self, where: str = "", error: type[DiscreetError] = TableError) -> CellIndex:
         """Itself, if its numbers fit into 64 bits.
+
+        Args:
+            where: What to name in the error.
+            error: What to raise.
 
         Raises:
             TableError: The grid is too large to number.
         """
         if not self.fits:
-            raise TableError(
+            raise error(
                 "the grid of this table has more than 2^62 cells",
                 code="table-size",
                 where=where,
@@ -125,13 +131,14 @@ class CellIndex:
             TableError: The grid is too large to number.
         """
         self.require(where)
-        if length is None:
-            length = len(index[0]) if len(index) else 1
-        flat = np.zeros(length, dtype=np.int64)
+        flat: IntArray | None = None
         for width, part in zip(self.sizes, index, strict=True):
-            flat *= width
-            flat += part
-        return flat
+            if flat is None:
+                flat = part.astype(np.int64)
+            else:
+                flat *= width
+                flat += part
+        return np.zeros(_cells(index, length), dtype=np.int64) if flat is None else flat
 
     def positions(self, numbers: IntArray) -> list[PositionArray]:
         """Per variable, the position of the code of each cell."""
@@ -141,6 +148,15 @@ class CellIndex:
             numbers, part = np.divmod(numbers, width)
             parts.append(part.astype(np.int32))
         return parts[::-1]
+
+    def every(self, start: int = 0, stop: int | None = None) -> list[PositionArray]:
+        """The positions of all cells of the grid, or of those with numbers of a range.
+
+        >>> CellIndex((2, 2)).every()
+        [array([0, 0, 1, 1], dtype=int32), array([0, 1, 0, 1], dtype=int32)]
+        """
+        self.require()
+        return self.positions(np.arange(start, self.size if stop is None else stop, dtype=np.int64))
 
     def position(self, numbers: IntArray, variable: int) -> IntArray:
         """The position of the code of each cell in one variable."""
@@ -158,9 +174,9 @@ class CellIndex:
         >>> CellIndex((2, 3)).joined([np.array([0, 1]), np.array([2, 0])])
         (array([2, 3]), 6)
         """
-        if length is None:
-            length = len(index[0]) if len(index) else 1
-        numbers, bound = np.zeros(length, dtype=np.int64), 1
+        if self.fits:
+            return self.numbers(index, length), self.size
+        numbers, bound = np.zeros(_cells(index, length), dtype=np.int64), 1
         for width, part in zip(self.sizes, index, strict=True):
             if bound * width >= _LIMIT:
                 found, numbers = np.unique(numbers, return_inverse=True)
@@ -168,6 +184,55 @@ class CellIndex:
             numbers = numbers * width + part
             bound *= width
         return numbers, bound
+
+    def shared(
+        self,
+        *several: Sequence[npt.NDArray[Any]],
+        lengths: Sequence[int | None] | None = None,
+    ) -> list[IntArray]:
+        """Numbers of several lists of cells, the same for the same cell; for grids of any size.
+
+        Args:
+            several: Lists of cells, as in `numbers`.
+            lengths: How many cells each has, if there may be no variable.
+
+        >>> huge = CellIndex((2**40, 2**40))
+        >>> one, other = huge.shared([np.array([7, 8])] * 2, [np.array([8])] * 2)
+        >>> one == other
+        array([False,  True])
+        """
+        given = [None] * len(several) if lengths is None else lengths
+        if self.fits:
+            return [self.numbers(each, size) for each, size in zip(several, given, strict=True)]
+        sizes = [_cells(each, size) for each, size in zip(several, given, strict=True)]
+        index = [np.concatenate(parts) for parts in zip(*several, strict=True)]
+        return list(np.split(self.joined(index)[0], np.cumsum(sizes)[:-1]))
+
+    def find(
+        self,
+        known: Sequence[npt.NDArray[Any]],
+        wanted: Sequence[npt.NDArray[Any]],
+        lengths: Sequence[int | None] | None = None,
+    ) -> IntArray:
+        """Where each wanted cell stands among others; -1 where it does not. For any grid.
+
+        Args:
+            known: Cells in any order, each once.
+            wanted: Cells to look for.
+            lengths: How many cells both have, if there may be no variable.
+
+        >>> cells = CellIndex((2, 3))
+        >>> cells.find([np.array([1, 0]), np.array([0, 2])], [np.array([0, 1]), np.array([2, 1])])
+        array([ 1, -1])
+        """
+        return find_numbers(*self.shared(known, wanted, lengths=lengths))
+
+
+def _cells(index: Sequence[npt.NDArray[Any]], length: int | None) -> int:
+    """How many cells an index names; one, the grand total, if there is no variable."""
+    if length is not None:
+        return length
+    return len(index[0]) if len(index) else 1
 
 
 def find_sorted(known: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> IntArray:
@@ -178,5 +243,31 @@ def find_sorted(known: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> IntArray:
     """
     if not len(known):
         return np.full(len(wanted), -1, dtype=np.int64)
-    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1).astype(np.int64)
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1).astype(np.int64, copy=False)
     return np.where(known[at] == wanted, at, -1)
+
+
+def find_numbers(known: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> IntArray:
+    """As `find_sorted`, for numbers in any order; of equal ones, the first is found.
+
+    >>> find_numbers(np.array([9, 2, 5]), np.array([5, 6, 9]))
+    array([ 2, -1,  0])
+    """
+    if bool((known[1:] > known[:-1]).all()):  # cells of tables mostly are in order
+        if len(known) == len(wanted) and np.array_equal(known, wanted):
+            return np.arange(len(known), dtype=np.int64)
+        return find_sorted(known, wanted)
+    order = np.argsort(known, kind="stable").astype(np.int64, copy=False)
+    at = find_sorted(known[order], wanted)
+    return np.where(at >= 0, order[at], -1)
+
+
+def starts(widths: npt.NDArray[Any] | Sequence[int]) -> IntArray:
+    """Where rows of these widths begin in one long array, and where the last one ends.
+
+    >>> starts([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    found = np.zeros(len(widths) + 1, dtype=np.int64)
+    np.cumsum(widths, out=found[1:])
+    return found

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreet import Classification, KeyFigure, derive
+from discreet.arrays import CellIndex
 from discreet.derived import components, share
 from discreet.errors import DiscreetError, TableError
 from discreet.protection.noise import Ingredient
@@ -220,14 +221,14 @@ def test_errors_tell_nothing_confidential(stated: Make) -> None:
 def test_grids_beyond_64_bits_are_found_by_their_cells() -> None:
     """Ten variables of 10,000 codes: 10^40 places, none of them is numbered through."""
     rng = np.random.default_rng(1)
-    sizes = [10_000] * 10
-    index = tuple(rng.integers(0, 10_000, 500).astype(np.int32) for _ in sizes)
+    grid = CellIndex((10_000,) * 10)
+    index = tuple(rng.integers(0, 10_000, 500).astype(np.int32) for _ in grid.sizes)
     known = components.CellPlaces(index, 500)
     order = rng.permutation(500)
-    assert components.find(sizes, known, known.chosen(order)).tolist() == order.tolist()
+    assert components.find(grid, known, known.chosen(order)).tolist() == order.tolist()
     missing = known.moved({0: 0})
     there = np.flatnonzero(index[0] == 0)
-    assert set(np.flatnonzero(components.find(sizes, known, missing) >= 0)) == set(there.tolist())
-    both = components.joined(sizes, [known, known.chosen(order[:50])])
+    assert set(np.flatnonzero(components.find(grid, known, missing) >= 0)) == set(there.tolist())
+    both = components.joined(grid, [known, known.chosen(order[:50])])
     assert len(both) == 500
     assert np.lexsort(tuple(reversed(both.index))).tolist() == list(range(500))

@@ -26,7 +26,7 @@ from discreet.argus.tokens import (
     split_fields,
     without_comment,
 )
-from discreet.arrays import FloatArray, IntArray, PositionArray, SmallIntArray
+from discreet.arrays import CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
 from discreet.errors import Problem, SuppressionError
 from discreet.files import write_text
 from discreet.rules import CellVerdict, Primary, Reason
@@ -155,14 +155,9 @@ def _matched(
     dimensions: Sequence[Dimension], index: Sequence[PositionArray], cells: Sequence[PositionArray]
 ) -> tuple[IntArray, IntArray]:
     """Cells that were given: their number among all cells, and among those given."""
-    both = [np.concatenate([new, old]) for new, old in zip(cells, index, strict=True)]
-    size = len(cells[0])
-    order = sort_cells(dimensions, both)
-    after, before = order[1:], order[:-1]
-    same = np.ones(len(after), dtype=np.bool_)
-    for part in both:
-        same &= part[after] == part[before]
-    return before[same], after[same] - size
+    given = CellIndex.of(dimensions).find(index, cells)
+    place = np.flatnonzero(given >= 0)
+    return place, given[place]
 
 
 #: Letters of empty cells and of secondary suppressions.
@@ -353,11 +348,9 @@ def _refuse_doubled(
     dimensions: Sequence[Dimension],
     index: Sequence[PositionArray],
 ) -> None:
-    order = np.lexsort(tuple(reversed(index)))
-    same = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
-    for part in index:
-        same &= part[order][1:] == part[order][:-1]
-    again = np.sort(order[1:][same]).tolist()
+    numbers, _ = CellIndex.of(dimensions).joined(index)
+    first = np.unique(numbers, return_index=True)[1]
+    again = np.setdiff1d(np.arange(len(numbers)), first).tolist()
     names = ", ".join(dimension.name for dimension in dimensions)
     what = f"a cell with the same codes of {names} stands above"
     refuse_lines(text, [Problem(what, text.place(rows[at])) for at in again])

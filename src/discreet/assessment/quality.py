@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import CellIndex, FloatArray, IntArray
 from discreet.assessment.probabilities import NoiseChances, distribution, exact_sum
 from discreet.assessment.words import check_language, number, percent
 from discreet.errors import PerturbationError, TableError
@@ -258,21 +258,19 @@ def _check_pair(table: Table, protected: ProtectedTable) -> None:
 
 def _published(table: Table, protected: ProtectedTable) -> tuple[IntArray, npt.NDArray[np.int8]]:
     """Value and status of the cells of `table` as published; cells not stored are zero."""
-    stored, wanted = (np.zeros(len(part), dtype=np.int64) for part in (protected, table))
-    pairs = zip(table.dimensions, protected.dimensions, table.index, protected.index, strict=True)
-    for ours, theirs, our_place, their_place in pairs:
-        place = np.array([ours.index[code] for code in theirs.codes], dtype=np.int64)
-        wanted = wanted * len(ours) + our_place
-        stored = stored * len(ours) + place[their_place]
-    order = np.argsort(stored, kind="stable")
-    stored = stored[order]
+    stored = [
+        np.array([ours.index[code] for code in theirs.codes], dtype=np.int64)[part]
+        for ours, theirs, part in zip(
+            table.dimensions, protected.dimensions, protected.index, strict=True
+        )
+    ]
+    grid, lengths = CellIndex.of(table.dimensions), (len(protected), len(table))
+    at = grid.find(stored, table.index, lengths)
+    found = at >= 0
     value = np.zeros(len(table), dtype=np.int64)
     status = np.full(len(table), CellStatus.zero_or_changed_to_zero, dtype=np.int8)
-    if stored.size:
-        at = np.minimum(np.searchsorted(stored, wanted), len(stored) - 1)
-        found = stored[at] == wanted
-        value[found] = protected.value[order[at[found]]]
-        status[found] = protected.status[order[at[found]]]
+    value[found] = protected.value[at[found]]
+    status[found] = protected.status[at[found]]
     return value, status
 
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray, SmallIntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
 from discreet.classifications import Classification
 from discreet.classifications.tree import natural_order
 from discreet.errors import Problem, TableError, shortened
@@ -151,8 +150,6 @@ def _ordered(parents: Mapping[str, str | None], tree: Classification) -> Iterato
         waiting.extend(reversed(listed))
 
 
-_NUMBERED = 2**63
-
 #: Most cells that a share of a total, or an index, may have.
 SPREAD_LIMIT = 50_000_000
 
@@ -180,70 +177,30 @@ class CellPlaces:
         return self.length
 
 
-def _numbers(sizes: Sequence[int], several: Sequence[CellPlaces]) -> list[IntArray]:
-    """A number for each place, the same for the same place; in the order of places."""
-    if prod(sizes) < _NUMBERED:
-        return [_flat(sizes, places) for places in several]
-    number = np.zeros(sum(len(places) for places in several), dtype=np.int64)
-    count = 1
-    for axis, size in enumerate(sizes):
-        if count * size >= _NUMBERED:
-            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-            count = int(number.max(initial=0)) + 1
-        number = number * size + np.concatenate([places.index[axis] for places in several])
-        count *= size
-    ends = np.cumsum([len(places) for places in several])[:-1]
-    return list(np.split(number, ends))
-
-
-def _flat(sizes: Sequence[int], places: CellPlaces) -> IntArray:
-    """The numbers of places on a complete grid."""
-    number = np.zeros(len(places), dtype=np.int64)
-    for size, part in zip(sizes, places.index, strict=True):
-        number *= size
-        number += part
-    return number
-
-
-def find(sizes: Sequence[int], within: CellPlaces, wanted: CellPlaces) -> IntArray:
+def find(grid: CellIndex, within: CellPlaces, wanted: CellPlaces) -> IntArray:
     """Where each wanted place stands among others; -1 where it does not."""
-    known, numbers = _numbers(sizes, [within, wanted])
-    if not len(known):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    if len(known) == len(numbers) and np.array_equal(known, numbers):
-        return np.arange(len(known), dtype=np.int64)
-    order = None
-    if not bool((known[1:] > known[:-1]).all()):  # tables mostly are in order
-        order = np.argsort(known, kind="stable")
-        known = known[order]
-    at = np.searchsorted(known, numbers).clip(max=len(known) - 1)
-    found = np.where(known[at] == numbers, at if order is None else order[at], -1)
-    return found.astype(np.int64)
+    return grid.find(within.index, wanted.index, (len(within), len(wanted)))
 
 
-def joined(sizes: Sequence[int], several: Sequence[CellPlaces]) -> CellPlaces:
+def joined(grid: CellIndex, several: Sequence[CellPlaces]) -> CellPlaces:
     """All places of several, each once, in order."""
-    numbers = np.concatenate(_numbers(sizes, several))
+    index = [np.concatenate(parts) for parts in zip(*(each.index for each in several), strict=True)]
+    numbers, _ = grid.joined(index, sum(len(each) for each in several))
     first = np.unique(numbers, return_index=True)[1]
-    index = tuple(
-        np.concatenate([places.index[axis] for places in several])[first]
-        for axis in range(len(sizes))
-    )
-    return CellPlaces(index, len(first))
+    return CellPlaces(tuple(part[first] for part in index), len(first))
 
 
-def spread(sizes: Sequence[int], places: CellPlaces, axes: Sequence[int], name: str) -> CellPlaces:
+def spread(grid: CellIndex, places: CellPlaces, axes: Sequence[int], name: str) -> CellPlaces:
     """The places with every code of some variables.
 
     Args:
-        sizes: Number of codes per variable.
+        grid: The numbering of the cells.
         places: Different places, also without these variables.
         axes: The variables.
         name: What it is for, for the message.
     """
-    widths = [sizes[axis] for axis in axes]
-    each = prod(widths)
-    length = len(places) * each
+    every = CellIndex(tuple(grid.sizes[axis] for axis in axes))
+    length = len(places) * every.size
     if length > SPREAD_LIMIT:
         raise TableError(
             f"the figure would have {length:,} cells",
@@ -251,9 +208,9 @@ def spread(sizes: Sequence[int], places: CellPlaces, axes: Sequence[int], name: 
             where=name,
             hint=f"at most {SPREAD_LIMIT:,} are possible: leave out a variable or a level",
         )
-    index = [np.repeat(part, each) for part in places.index]
-    for axis, codes in zip(axes, np.unravel_index(np.arange(each), widths), strict=True):
-        index[axis] = np.tile(codes.astype(np.int32), len(places))
+    index = [np.repeat(part, every.size) for part in places.index]
+    for axis, codes in zip(axes, every.every(), strict=True):
+        index[axis] = np.tile(codes, len(places))
     return CellPlaces(tuple(index), length)
 
 
@@ -296,9 +253,9 @@ class Component:
         return self.ingredient.protected
 
     @cached_property
-    def sizes(self) -> list[int]:
-        """Number of codes per variable."""
-        return [len(dimension) for dimension in self.dimensions]
+    def grid(self) -> CellIndex:
+        """The numbering of the cells."""
+        return CellIndex.of(self.dimensions)
 
     @property
     def summed(self) -> bool:
@@ -319,7 +276,7 @@ class Component:
     @cached_property
     def status(self) -> SmallIntArray:
         """What its cells are when published."""
-        own = [len(dimension) for dimension in self.ingredient.dimensions]
+        own = CellIndex.of(self.ingredient.dimensions)
         here = CellPlaces(self.ingredient.index, len(self.ingredient))
         table = CellPlaces(self.protected.index, self.protected.stored)
         if bool((find(own, here, table) < 0).any()):
@@ -347,7 +304,7 @@ class Component:
 
     def at(self, places: CellPlaces) -> IngredientCells:
         """Its cells at these places."""
-        stored = find(self.sizes, self.places, places)
+        stored = find(self.grid, self.places, places)
         there = stored >= 0
         status = np.full(len(places), CellStatus.zero_or_changed_to_zero, dtype=np.int8)
         if not self.summed:

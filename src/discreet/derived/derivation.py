@@ -339,9 +339,9 @@ def _compared(
         # A part that is zero has a share, too, wherever its whole is not.
         fixed = [below.index[axis] == position for axis, position in to.items()]
         below = below.chosen(np.logical_and.reduce(fixed))
-        below = spread(part.sizes, below, list(to), figure.name)
+        below = spread(part.grid, below, list(to), figure.name)
         below = below.chosen(within(part.dimensions, below.index, len(below), parts))
-    places = joined(part.sizes, [part.visible, below])
+    places = joined(part.grid, [part.visible, below])
     reference = places.moved(to)
     if not bool(within(part.dimensions, reference.index, len(reference), parts).all()):
         raise TableError(

@@ -8,7 +8,6 @@ are that are not stored (zero, without a number, suppressed), the table says.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import IntArray, PositionArray, SmallIntArray
+from discreet.arrays import CellIndex, IntArray, PositionArray, SmallIntArray
 from discreet.errors import PublicationError
 from discreet.publication.formats import FILE_COMPLETE_LIMIT
 from discreet.tables import CellStatus, ProtectedTable
@@ -39,7 +38,6 @@ CHUNK = 1_000_000
 ValueArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 _WITHOUT_NUMBER = (CellStatus.suppressed, CellStatus.not_applicable)
-_NUMBERED = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +101,14 @@ def distinct_figures(
 
 def flat_keys(sizes: Sequence[int], index: Sequence[PositionArray], length: int) -> IntArray:
     """One number per cell that orders the cells as their positions do."""
-    count = 1
-    for size in sizes:
-        count *= size
-    if count >= _NUMBERED:
+    grid = CellIndex(tuple(sizes))
+    if not grid.fits:
         raise PublicationError(
             "the complete grid has more cells than can be numbered",
             code="too-large",
             hint="write csv or parquet with complete=False",
         )
-    keys = np.zeros(length, dtype=np.int64)
-    for size, part in zip(sizes, index, strict=True):
-        keys = keys * size + part
-    return keys
+    return grid.numbers(index, length)
 
 
 def cell_chunks(
@@ -141,19 +134,14 @@ def cell_chunks(
 
 
 def _grid_chunks(table: ProtectedTable, stored: ListedCells, size: int) -> Iterator[ListedCells]:
-    sizes = [len(dimension) for dimension in table.dimensions]
-    keys = flat_keys(sizes, stored.index, len(stored))
-    whole = math.prod(sizes)
+    grid = CellIndex.of(table.dimensions)
+    keys = flat_keys(grid.sizes, stored.index, len(stored))
+    whole = grid.size
     for start in range(0, whole, size):
         stop = min(start + size, whole)
         low, high = np.searchsorted(keys, [start, stop])
         at = keys[low:high] - start
-        every = np.arange(start, stop, dtype=np.int64)
-        index = []
-        for width in reversed(sizes):
-            index.append((every % width).astype(np.int32))
-            every //= width
-        index.reverse()
+        index = grid.every(start, stop)
         value: Any = np.zeros(stop - start, dtype=table.value.dtype)
         status = table.absent(index, stop - start)
         value[at] = stored.value[low:high]

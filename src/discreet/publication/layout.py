@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray, SmallIntArray
+from discreet.arrays import BoolArray, CellIndex, IntArray, SmallIntArray, find_sorted
 from discreet.errors import Problem, PublicationError
 from discreet.publication.cells import ListedCells, ValueArray, flat_keys, is_complete, stored_cells
 from discreet.publication.words import figure_line, is_figure, labels_at, levels_at, words
@@ -159,8 +159,7 @@ def _places(
     sizes = [len(table.dimensions[at]) for at in variables]
     known = flat_keys(sizes, list(codes.T.astype(np.int32)), len(codes))
     keys = flat_keys(sizes, [cells.index[at] for at in variables], len(cells))
-    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[place] == keys, place, -1)
+    return find_sorted(known, keys)
 
 
 def arrange(
@@ -298,12 +297,8 @@ def _shown(
         return np.stack([part.ravel() for part in grid], axis=1).astype(np.int64)
     sizes = [len(table.dimensions[at]) for at in variables]
     keys = flat_keys(sizes, [cells.index[at] for at in variables], len(cells))
-    rest = np.unique(np.append(keys, 0))
-    parts = []
-    for size in reversed(sizes):
-        parts.append(rest % size)
-        rest = rest // size
-    return np.stack(parts[::-1], axis=1)
+    parts = CellIndex(tuple(sizes)).positions(np.unique(np.append(keys, 0)))
+    return np.stack(parts, axis=1).astype(np.int64)
 
 
 _RAISED = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹\u02d2")

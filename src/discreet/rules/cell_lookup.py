@@ -13,15 +13,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, CellIndex, IntArray, find_sorted
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.tables import Dimension, Table
-from discreet.tables.table import grid_size
 
 __all__ = ["CellLookup", "places_in"]
 
 
-_FLAT_LIMIT = 2**62
 _SHOWN = 20
 
 
@@ -32,22 +30,12 @@ class CellLookup:
     table: Table
 
     def __post_init__(self) -> None:
-        if grid_size(self.table.dimensions) >= _FLAT_LIMIT:
-            raise SuppressionError(
-                "the grid of this table has more than 2^62 cells",
-                code="table-size",
-                where=self.table.name,
-                hint="use fewer spanning variables",
-            )
+        self.grid.require(self.table.name, SuppressionError)
 
     @cached_property
-    def strides(self) -> tuple[int, ...]:
-        """How far apart the numbers of neighbouring codes are, per variable."""
-        found, stride = [], 1
-        for dimension in reversed(self.table.dimensions):
-            found.append(stride)
-            stride *= len(dimension)
-        return tuple(reversed(found))
+    def grid(self) -> CellIndex:
+        """The numbering of the cells."""
+        return CellIndex.of(self.table.dimensions)
 
     @cached_property
     def flat(self) -> IntArray:
@@ -64,17 +52,12 @@ class CellLookup:
 
     def numbers(self, index: Sequence[npt.NDArray[np.integer]], length: int) -> IntArray:
         """The numbers of cells given by the positions of their codes."""
-        flat = np.zeros(length, dtype=np.int64)
-        for stride, part in zip(self.strides, index, strict=True):
-            flat += part.astype(np.int64) * stride
-        return flat
+        return self.grid.numbers(index, length)
 
     def find(self, numbers: IntArray) -> IntArray:
         """The cells with these numbers; -1 where there is none."""
-        if not len(self.flat):
-            return np.full(len(numbers), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self._sorted, numbers), len(self.flat) - 1)
-        return np.where(self._sorted[at] == numbers, self._order[at], -1).astype(np.int64)
+        at = find_sorted(self._sorted, numbers)
+        return np.where(at >= 0, self._order[at], -1) if len(self.flat) else at
 
     def parents(self, variable: int) -> IntArray:
         """Per cell the one above it in a variable; -1 for totals, only children, and if absent.
@@ -83,7 +66,7 @@ class CellLookup:
         """
         dimension, code = self.table.dimensions[variable], self.table.index[variable]
         parent = dimension.parents[code].astype(np.int64)
-        above = self.find(self.flat + (parent - code) * self.strides[variable])
+        above = self.find(self.flat + (parent - code) * self.grid.strides[variable])
         return np.where((parent >= 0) & ~_only_child(dimension)[code], above, -1)
 
     def name(self, cell: int) -> str:

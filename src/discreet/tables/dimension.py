@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import PositionArray
+from discreet.arrays import CellIndex, PositionArray
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError
 
@@ -195,14 +195,13 @@ def level_numbers(dimension: Dimension) -> npt.NDArray[np.int64]:
     return np.where(dimension.is_leaf, finest, inner).astype(np.int64)
 
 
-def _part_numbers(
-    dimensions: Sequence[Dimension], index: Sequence[PositionArray], length: int
-) -> tuple[npt.NDArray[np.int64], list[int]]:
-    widths = [int(level_numbers(dimension).max()) + 1 for dimension in dimensions]
-    numbers = np.zeros(length, dtype=np.int64)
-    for dimension, part, width in zip(dimensions, index, widths, strict=True):
-        numbers = numbers * width + level_numbers(dimension)[part]
-    return numbers, widths
+def _levels(
+    dimensions: Sequence[Dimension], index: Sequence[PositionArray]
+) -> tuple[list[npt.NDArray[np.int64]], CellIndex]:
+    """Per variable the level of each cell, and the numbering of the parts."""
+    levels = [level_numbers(dimension) for dimension in dimensions]
+    parts = CellIndex(tuple(int(each.max()) + 1 for each in levels))
+    return [each[part] for each, part in zip(levels, index, strict=True)], parts
 
 
 def parts_of(
@@ -215,21 +214,16 @@ def parts_of(
     >>> parts_of([sex], [np.array([1, 2], dtype=np.int32)], 2)
     frozenset({(0,)})
     """
-    numbers, widths = _part_numbers(dimensions, index, length)
-    found = np.unique(numbers)
+    levels, every = _levels(dimensions, index)
+    found = np.unique(every.joined(levels, length)[0], return_index=True)[1]
     possible = 1
     for dimension in dimensions:
         possible *= len(np.unique(level_numbers(dimension)))
     if len(found) == possible:
         return None
-    parts = []
-    for number in found.tolist():
-        levels = []
-        for width in reversed(widths):
-            number, level = divmod(number, width)
-            levels.append(level)
-        parts.append(tuple(reversed(levels)))
-    return frozenset(parts)
+    if not dimensions:
+        return frozenset({()} if len(found) else ())
+    return frozenset(zip(*(level[found].tolist() for level in levels), strict=True))
 
 
 def within(
@@ -241,16 +235,11 @@ def within(
     """Which cells lie on these parts."""
     if parts is None:
         return np.ones(length, dtype=np.bool_)
-    numbers, widths = _part_numbers(dimensions, index, length)
-    wanted = []
-    for part in parts:
-        if any(level >= width for width, level in zip(widths, part, strict=True)):
-            continue  # a level without codes here
-        number = 0
-        for width, level in zip(widths, part, strict=True):
-            number = number * width + level
-        wanted.append(number)
-    return np.isin(numbers, np.array(sorted(wanted), dtype=np.int64))
+    levels, every = _levels(dimensions, index)
+    # Levels without codes here have no part.
+    known = [part for part in parts if all(a < b for a, b in zip(part, every.sizes, strict=True))]
+    wanted = list(np.array(known, dtype=np.int64).reshape(len(known), len(every.sizes)).T)
+    return every.find(wanted, levels, (len(known), length)) >= 0
 
 
 def parts_with_figures(parts: Parts, dimensions: Sequence[Dimension]) -> Parts:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
 from discreet.errors import TableError
 from discreet.tables.dimension import Dimension, Parts, level_numbers, within
 from discreet.tables.figures import FIGURE, Figure
@@ -90,19 +90,15 @@ class Withheld:
         """
         import polars as pl
 
-        own, wanted = (self._flat(dimensions, part) for part in (self.index, index))
-        order = np.argsort(own, kind="stable")
-        at = np.minimum(np.searchsorted(own[order], wanted), max(len(own) - 1, 0))
-        found = np.zeros(len(wanted), dtype=np.bool_)
-        if len(own):
-            at = order[at]
-            found = (own[at] == wanted) & ~shown
+        at = CellIndex.of(dimensions).find(self.index, index, (len(self), len(shown)))
+        found = (at >= 0) & ~shown
+        which = np.zeros(len(at), dtype=np.int64)
+        which[found] = self.reason[at[found]]
         codes = pl.Series([None, *(note.kind for note in self.reasons)], dtype=pl.String)
-        which = np.where(found, self.reason[at] if len(own) else 0, 0)
-        columns = {"reason": codes.gather(which.astype(np.int64))}
+        columns = {"reason": codes.gather(which)}
         for name, bound in (("low", self.low), ("high", self.high)):
             if bound is not None:
-                told = np.full(len(wanted), np.nan)
+                told = np.full(len(at), np.nan)
                 told[found] = bound[at[found]]
                 told[~np.isfinite(told)] = np.nan
                 columns[name] = pl.Series(told, dtype=pl.Float64).fill_nan(None)
@@ -116,12 +112,6 @@ class Withheld:
         """
         index = [place[part] for place, part in zip(places, self.index, strict=True)]
         return replace(self, index=tuple(index))
-
-    def _flat(self, dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> Any:
-        flat = np.zeros(len(index[0]) if index else 1, dtype=np.int64)
-        for dimension, part in zip(dimensions, index, strict=True):
-            flat = flat * len(dimension) + part
-        return flat
 
     def __repr__(self) -> str:
         return f"<Withheld: {len(self):,} cells>"
@@ -354,16 +344,8 @@ class ProtectedTable:
             complete = self.grid_size <= COMPLETE_LIMIT
         if not complete:
             return self.index, self.value, self.status
-        sizes = [len(dimension) for dimension in self.dimensions]
-        size = self.grid_size
-        every = np.arange(size, dtype=np.int64)
-        index = []
-        for at, width in enumerate(sizes):
-            step = int(np.prod(sizes[at + 1 :], dtype=np.int64))
-            index.append((every // step % width).astype(np.int32))
-        flat = np.zeros(self.stored, dtype=np.int64)
-        for width, part in zip(sizes, self.index, strict=True):
-            flat = flat * width + part
+        grid, size = CellIndex.of(self.dimensions), self.grid_size
+        index, flat = grid.every(), grid.numbers(self.index, self.stored)
         value: Any = np.zeros(size, dtype=self.value.dtype)
         status = self.absent(index, size)
         value[flat] = self.value

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray, PositionArray
+from discreet.arrays import CellIndex, FloatArray, IntArray, PositionArray
 from discreet.classifications import Classification, natural_order
 from discreet.classifications.classification import flat
 from discreet.errors import Problem, TableError
@@ -361,7 +361,7 @@ _ENOUGH_BITS = 256
 
 def grid_size(dimensions: Sequence[Dimension]) -> int:
     """Number of cells of the complete grid over `dimensions`."""
-    return math.prod(len(dimension) for dimension in dimensions)
+    return CellIndex.of(dimensions).size
 
 
 def sort_cells(dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> IntArray:
@@ -371,15 +371,10 @@ def sort_cells(dimensions: Sequence[Dimension], index: Sequence[PositionArray]) 
     """
     if not index:
         return np.zeros(1, dtype=np.int64)
-    if grid_size(dimensions) < 2**63:
-        sizes = [len(dimension) for dimension in dimensions]
-        flat = np.zeros(len(index[0]), dtype=np.int64)
-        for size, part in zip(sizes, index, strict=True):
-            flat = flat * size + part
-        if flat.size and bool(np.all(flat[1:] > flat[:-1])):
-            return np.arange(flat.size, dtype=np.int64)
-        return np.argsort(flat, kind="stable").astype(np.int64)
-    return np.lexsort(tuple(reversed(list(index)))).astype(np.int64)
+    flat, _ = CellIndex.of(dimensions).joined(index)
+    if flat.size and bool(np.all(flat[1:] > flat[:-1])):
+        return np.arange(flat.size, dtype=np.int64)
+    return np.argsort(flat, kind="stable").astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

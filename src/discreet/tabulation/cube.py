@@ -9,7 +9,6 @@ equal bit for bit.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,16 +18,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.arrays import IntArray
-from discreet.errors import TableError
+from discreet.arrays import CellIndex, IntArray
 from discreet.tabulation.measures import Largest, MeasureLayout
 
 if TYPE_CHECKING:
     from discreet.tabulation.query import CubeAxis
 
 __all__ = ["Cube", "Tree", "join_cubes", "merge_cells", "roll_up"]
-
-_FLAT_LIMIT = 2**62
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -106,15 +102,8 @@ def _distinct(
     """The cells that occur, and for each part of a cell its place among them."""
     if not codes:
         return [], np.zeros(count, dtype=np.int64)
-    if math.prod(sizes) < _FLAT_LIMIT:
-        flat = np.zeros(count, dtype=np.int64)
-        for size, part in zip(sizes, codes, strict=True):
-            flat = flat * size + part
-        _, first, places = np.unique(flat, return_index=True, return_inverse=True)
-    else:
-        _, first, places = np.unique(
-            np.vstack(codes), axis=1, return_index=True, return_inverse=True
-        )
+    numbers, _ = CellIndex(tuple(sizes)).joined(codes)
+    _, first, places = np.unique(numbers, return_index=True, return_inverse=True)
     return [part[first].astype(np.int32) for part in codes], places.astype(np.int64).ravel()
 
 
@@ -178,31 +167,16 @@ def roll_up(
         measures: One row per measure, one column per finest cell.
         largest: Lists of the largest contributions of the finest cells.
     """
-    size = 1
-    for tree in trees:
-        size *= tree.size
-    if size >= _FLAT_LIMIT:
-        raise TableError(
-            "the grid of this table has more than 2^62 cells",
-            code="table-size",
-            hint="use fewer spanning variables",
-        )
-    flat = np.zeros(measures.shape[1], dtype=np.int64)
-    for tree, part in zip(trees, positions, strict=True):
-        flat = flat * tree.size + part
-    finest = flat
-    flat, measures = merge_cells(flat, measures)
+    cells = CellIndex(tuple(tree.size for tree in trees))
+    size, finest = cells.size, cells.numbers(positions, measures.shape[1])
+    flat, measures = merge_cells(finest, measures)
     dense = size <= _SMALL or (size <= _DENSE_LIMIT and size <= _DENSE_SHARE * len(flat))
     if dense:
         flat, measures = _dense(trees, size, flat, measures)
     else:
         flat, measures = _sparse(trees, flat, measures)
     lists = _roll_up_largest(trees, finest, flat, largest) if largest else {}
-    parts: list[Any] = []
-    for tree in reversed(trees):
-        flat, part = np.divmod(flat, tree.size)
-        parts.append(part.astype(np.int32))
-    return parts[::-1], measures, lists
+    return cells.positions(flat), measures, lists
 
 
 def _dense(
@@ -249,13 +223,9 @@ def _sparse(trees: Sequence[Tree], flat: IntArray, measures: IntArray) -> tuple[
     return cells["flat"].to_numpy(), np.vstack([cells[name].to_numpy() for name in names])
 
 
-def _strides(trees: Sequence[Tree]) -> list[int]:
+def _strides(trees: Sequence[Tree]) -> tuple[int, ...]:
     """How far apart the numbers of neighbours on each variable are."""
-    strides, step = [], 1
-    for tree in reversed(trees):
-        strides.append(step)
-        step *= tree.size
-    return strides[::-1]
+    return CellIndex(tuple(tree.size for tree in trees)).strides
 
 
 def _roll_up_largest(

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import CellIndex, FloatArray, IntArray
 from discreet.errors import MicrodataError
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
 from discreet.tabulation.columns import CodedColumn, code_columns
@@ -113,26 +113,19 @@ class RecordArrays:
     largest: Mapping[str, ContributionValues] = field(default_factory=dict)
 
     @property
+    def grid(self) -> CellIndex:
+        """The numbers of all possible cells."""
+        return CellIndex(tuple(self.sizes))
+
+    @property
     def cells(self) -> int:
         """Number of possible cells."""
-        size = 1
-        for part in self.sizes:
-            size *= part
-        return size
+        return self.grid.size
 
     @property
     def room(self) -> int:
         """Size of a cell's lists, in cells without any."""
         return 1 + sum(of.k * (1 + (of.weights is not None)) for of in self.largest.values())
-
-    @property
-    def strides(self) -> list[int]:
-        """What each axis adds to a cell's number per code."""
-        strides, step = [], 1
-        for size in reversed(self.sizes):
-            strides.append(step)
-            step *= size
-        return strides[::-1]
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,10 +168,7 @@ def accumulate(records: RecordArrays) -> Counted:
 
 def cell_numbers(records: RecordArrays, start: int, stop: int) -> IntArray:
     """The number of the cell each record belongs to."""
-    numbers = np.zeros(stop - start, dtype=np.int64)
-    for codes, stride in zip(records.codes, records.strides, strict=True):
-        numbers += codes[start:stop].astype(np.int64) * stride
-    return numbers
+    return records.grid.numbers([codes[start:stop] for codes in records.codes], stop - start)
 
 
 def _nothing(records: RecordArrays) -> Counted:
@@ -287,7 +277,7 @@ class _Compiled(_Interpreted):
         """The cells of the records of a step; their largest contributions come first."""
         here = self.room[: stop - start]
         here[:] = 0
-        for codes, stride in zip(self.records.codes, self.records.strides, strict=True):
+        for codes, stride in zip(self.records.codes, self.records.grid.strides, strict=True):
             self.loops.add_codes(codes[start:stop], stride, here)
         self._find(here, start, stop, compiled=True)
         return here
@@ -542,17 +532,8 @@ def _occupied(records: RecordArrays) -> tuple[list[Any], Counted]:
     if roomy and records.cells <= _dense_limit(records.count):
         dense = accumulate(records)
         flat = np.flatnonzero(dense.measures[0])
-        return _split(flat, records.sizes), dense.of_cells(flat)
+        return list(records.grid.positions(flat)), dense.of_cells(flat)
     return _sparse(records)
-
-
-def _split(flat: IntArray, sizes: Sequence[int]) -> list[Any]:
-    parts: list[Any] = []
-    rest = flat
-    for size in reversed(sizes):
-        rest, part = np.divmod(rest, size)
-        parts.append(part.astype(np.int32))
-    return parts[::-1]
 
 
 def _sparse(records: RecordArrays) -> tuple[list[Any], Counted]:
@@ -576,7 +557,7 @@ def _sparse(records: RecordArrays) -> tuple[list[Any], Counted]:
     measures = np.vstack([grouped[name].to_numpy() for name in ["n", *names]])
     found = Counted(measures, _sparse_largest(records, frame.select(by), grouped.select(by)))
     if flat:
-        return _split(grouped[_NUMBER].to_numpy(), records.sizes), found
+        return list(records.grid.positions(grouped[_NUMBER].to_numpy())), found
     return [grouped[name].to_numpy().astype(np.int32) for name in groups], found
 
 

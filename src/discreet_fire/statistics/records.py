@@ -19,7 +19,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import CellIndex, FloatArray, IntArray
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
 from discreet.tabulation.filters import filter_failed, parse_filter
@@ -447,21 +447,13 @@ def crossed(
     parts = [group(records, name, limits, missing=missing) for name in names]
     if len(parts) == 1:
         return parts[0]
-    codes = np.zeros(len(records), dtype=np.int64)
-    left_out = np.zeros(len(records), dtype=np.bool_)
-    for part in parts:
-        codes = codes * max(len(part), 1) + part.codes
-        left_out |= part.codes < 0
-    codes[left_out] = -1
-    seen, inverse = np.unique(codes[~left_out], return_inverse=True)
+    left_out = np.logical_or.reduce([part.codes < 0 for part in parts])
+    kept = [part.codes[~left_out] for part in parts]
+    numbers, _ = CellIndex.of(parts).joined(kept)
+    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    codes = np.full(len(records), -1, dtype=np.int64)
     codes[~left_out] = inverse
-    places = []
-    for code in seen.tolist():
-        place = []
-        for part in reversed(parts):
-            code, at = divmod(code, len(part))
-            place.append(at)
-        places.append(tuple(reversed(place)))
+    places = list(zip(*(part[first].tolist() for part in kept), strict=True))
     return RecordGroups(
         name=" ".join(names),
         labels=tuple(

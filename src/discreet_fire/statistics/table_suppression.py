@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, CellIndex, IntArray
 from discreet.errors import SuppressionError
 from discreet_fire.statistics.disclosure_rules import Facts, broken
 from discreet_fire.statistics.group_codes import count_of
@@ -67,10 +67,7 @@ class Counts:
 def count_cells(axes: Sequence[RecordGroups], records: MicrodataRecords) -> Counts:
     """Count records and entities in every cell and margin."""
     sizes = tuple(len(axis) for axis in axes)
-    codes = np.zeros(len(axes[0].codes), dtype=np.int64)
-    for axis in axes:
-        codes *= len(axis)
-        codes += axis.codes
+    codes = CellIndex(sizes).numbers([axis.codes for axis in axes])
     for axis in axes:
         if not axis.complete:
             codes[axis.codes < 0] = -1

@@ -7,15 +7,12 @@ can be computed from what is published.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray, PositionArray
-from discreet.assessment.release_quality.pairs import PartGrid, flat_places
+from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray
+from discreet.assessment.release_quality.pairs import PartGrid
 from discreet.tables import CellStatus, ProtectedTable
-from discreet.tables.table import grid_size
 
 __all__ = ["differences"]
 
@@ -69,10 +66,10 @@ def _counts(table: ProtectedTable) -> list[_CellArrays]:
 def _whole_grid(cells: _CellArrays, grid: PartGrid, hidden: BoolArray) -> IntArray | None:
     """The places of the cells if all are known and sums fit on the grid; else nothing."""
     index, value, status = cells
-    few = grid_size(grid.dimensions) <= _DENSE * len(value)
+    few = grid.cells.size <= _DENSE * len(value)
     if not few or bool(hidden.any()) or bool((status == CellStatus.suppressed).any()):
         return None
-    return flat_places(grid.dimensions, index)[0]
+    return grid.cells.numbers(index, len(value))
 
 
 def _compared_at_once(
@@ -86,11 +83,9 @@ def _compared_at_once(
     dimension = grid.dimensions[at]
     branch, above = _family(grid, at, tree)
     codes = np.arange(len(dimension))
-    stride = math.prod(len(other) for other in grid.dimensions[at + 1 :])
-    shift = np.where(branch, dimension.parents - codes, 0) * stride
+    shift = np.where(branch, dimension.parents - codes, 0) * grid.cells.strides[at]
     # Whole numbers in floats: exact below 2^53.
-    size = grid_size(grid.dimensions)
-    sums = np.bincount(places + shift.take(index[at]), value, minlength=size)
+    sums = np.bincount(places + shift.take(index[at]), value, minlength=grid.cells.size)
     stored = np.flatnonzero(above.take(index[at]))
     twice = np.where(branch, 1, 2).take(index[at][stored])
     here = np.abs(sums[places[stored]] - twice * value[stored])
@@ -127,11 +122,12 @@ def _compared(
     branch, above = _family(grid, at, tree)
     if not bool(above.any()) or not len(value):
         return 0, 0, 0, 0
-    rest = _rest(grid, index, at)
+    rest, size = _rest(grid, index, at)
     child, parent = branch[index[at]], above[index[at]]
     width = len(dimension)
-    child_key = rest[child] * width + dimension.parents[index[at][child]]
-    parent_key = rest[parent] * width + index[at][parent]
+    places = CellIndex((size, width))
+    child_key = places.numbers([rest[child], dimension.parents[index[at][child]]])
+    parent_key = places.numbers([rest[parent], index[at][parent]])
     sums, totals, rows = _by_place(child_key, value[child], parent_key, value[parent])
     difference = np.abs(sums - totals)
     secret = status == CellStatus.suppressed
@@ -147,12 +143,15 @@ def _compared(
     return _described(difference[~left_out])
 
 
-def _rest(grid: PartGrid, index: tuple[PositionArray, ...], at: int) -> IntArray:
-    """A number for the codes of all other variables."""
+def _rest(grid: PartGrid, index: tuple[PositionArray, ...], at: int) -> tuple[IntArray, int]:
+    """A number for the codes of all other variables, and a bound above all numbers."""
     others = [k for k in range(len(index)) if k != at]
-    if not others:
-        return np.zeros(len(index[at]), dtype=np.int64)
-    return flat_places([grid.dimensions[k] for k in others], [index[k] for k in others])[0]
+    rest = CellIndex(tuple(grid.cells.sizes[k] for k in others))
+    numbers, size = rest.joined([index[k] for k in others], len(index[at]))
+    if CellIndex((size, grid.cells.sizes[at])).fits:
+        return numbers, size
+    found, numbers = np.unique(numbers, return_inverse=True)
+    return numbers, len(found)
 
 
 def _by_place(

@@ -6,7 +6,6 @@ are made step by step, bit for bit. CONFIDENTIAL.
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import dataclass
 
@@ -16,7 +15,6 @@ from discreet.arrays import BoolArray, IntArray
 from discreet.assessment.release_quality.pairs import PartGrid
 from discreet.assessment.release_quality.tallies import SIZE_CLASSES, CountStatistics
 from discreet.tables import CellStatus, ProtectedTable, Table
-from discreet.tables.table import grid_size
 
 __all__ = ["Tallies", "one_pass"]
 
@@ -124,7 +122,7 @@ def _numbered(
     place, part = np.zeros(length, dtype=np.int64), np.zeros(length, dtype=np.int64)
     widths = [len(rank) for rank in grid.rank]
     steps = [rank * stride for rank, stride in zip(grid.rank, grid.strides, strict=True)]
-    strides = np.array(_strides(grid), dtype=np.int64)
+    strides = np.array(grid.cells.strides, dtype=np.int64)
     compiled_loops.number(
         index, strides, np.concatenate(steps), np.cumsum([0, *widths[:-1]]), place, part
     )
@@ -139,7 +137,7 @@ def _suits(table: Table, protected: ProtectedTable, grid: PartGrid) -> bool:
         return False
     room = max(_PLACES, _PLACES_PER_CELL * protected.stored)
     return (
-        grid_size(grid.dimensions) <= room
+        grid.cells.size <= room
         and [d.name for d in table.dimensions] == [d.name for d in grid.dimensions]
         and all(a.codes == b.codes for a, b in zip(table.dimensions, grid.dimensions, strict=True))
     )
@@ -150,11 +148,6 @@ def _joint(
 ) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
     """The codes of all cells, one row per variable."""
     return np.stack([part.astype(np.int32, copy=False) for part in table.index])
-
-
-def _strides(grid: PartGrid) -> list[int]:
-    sizes = [len(dimension) for dimension in grid.dimensions]
-    return [math.prod(sizes[at + 1 :]) for at in range(len(sizes))]
 
 
 def _counts(noise: IntArray, others: IntArray, zeros_changed: int) -> CountStatistics:
@@ -180,7 +173,7 @@ def _sums(cells: _JointCells, grid: PartGrid, hidden: BoolArray) -> IntArray:
     """Totals beside the sums of their parts, variable by variable."""
     from discreet.assessment.release_quality.compiled_loops import compare
 
-    size = grid_size(grid.dimensions)
+    size = grid.cells.size
     secrets = bool((cells.status == CellStatus.suppressed).any())
     gaps = bool(hidden.any())
     sums = np.zeros(size, dtype=np.int64)
@@ -188,7 +181,7 @@ def _sums(cells: _JointCells, grid: PartGrid, hidden: BoolArray) -> IntArray:
     total = np.zeros((len(grid.dimensions), 5), dtype=np.int64)
     total[:, 0] = np.arange(len(grid.dimensions))
     for at, dimension in enumerate(grid.dimensions):
-        stride, rank = _strides(grid)[at], grid.rank[at]
+        stride, rank = grid.cells.strides[at], grid.rank[at]
         for tree in range(len(dimension.classifications)):
             branch = (dimension.breakdown == tree) & (dimension.levels > 0)
             above = np.zeros(len(dimension), dtype=np.bool_)

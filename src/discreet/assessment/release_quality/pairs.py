@@ -16,20 +16,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray, PositionArray
+from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_numbers
 from discreet.derived import KeyFigure, derive
 from discreet.errors import TableError
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
 from discreet.tables.dimension import level_numbers
 from discreet.tables.ingredient import Ingredient
-from discreet.tables.table import grid_size
 
 __all__ = [
     "TOTAL",
     "Pairs",
     "PartGrid",
     "finest_level",
-    "flat_places",
     "key_figure_pairs",
     "level_names",
     "places_in",
@@ -106,13 +104,17 @@ class PartGrid:
         return cls(tuple(dimensions), tuple(numbers), tuple(rank))
 
     def __len__(self) -> int:
-        return math.prod(len(own) for own in self.numbers)
+        return CellIndex.of(self.numbers).size
+
+    @property
+    def cells(self) -> CellIndex:
+        """The numbering of the cells of the table."""
+        return CellIndex.of(self.dimensions)
 
     @property
     def strides(self) -> tuple[int, ...]:
         """Per variable, what one level more adds to the number of a part."""
-        widths = [len(own) for own in self.numbers]
-        return tuple(math.prod(widths[at + 1 :]) for at in range(len(widths)))
+        return CellIndex.of(self.numbers).strides
 
     def part(self, index: Sequence[PositionArray], length: int) -> IntArray:
         """The part that each cell lies on."""
@@ -304,8 +306,9 @@ def published_at(
         status = np.full(length, CellStatus.zero_or_changed_to_zero, dtype=np.int8)
     if not table.stored:
         return np.zeros(length, dtype=table.value.dtype), status
-    stored, wanted = flat_places(table.dimensions, table.index, places)
-    size = grid_size(table.dimensions)
+    grid = CellIndex.of(table.dimensions)
+    stored, wanted = grid.shared(table.index, places, lengths=(table.stored, length))
+    size = grid.size
     if size <= _DENSE * len(stored):
         whole = np.zeros(size, dtype=table.value.dtype)
         whole[stored] = table.value
@@ -317,42 +320,10 @@ def published_at(
             return value, np.where(known >= 0, known, status).astype(np.int8)
         status[value != 0] = CellStatus.published
         return value, status
-    at = _positions(stored, wanted)
+    at = find_numbers(stored, wanted)
     found = at >= 0
     value = np.where(found, table.value[at], 0)
     return value, np.where(found, table.status[at], status).astype(np.int8)
-
-
-def _positions(stored: IntArray, wanted: IntArray) -> IntArray:
-    """Where each wanted number stands among the stored ones; -1 if nowhere."""
-    order = np.argsort(stored, kind="stable")
-    near = np.minimum(np.searchsorted(stored[order], wanted), len(stored) - 1)
-    nearest = order[near]
-    return np.where(stored[nearest] == wanted, nearest, -1)
-
-
-def flat_places(
-    dimensions: Sequence[Dimension], *indexes: Sequence[PositionArray]
-) -> tuple[IntArray, ...]:
-    """One number per cell, the same for the same place in all of the `indexes`.
-
-    The number is the place in the grid, unless that is too large for such numbers.
-    """
-    if not dimensions:
-        return tuple(np.zeros(1, dtype=np.int64) for _ in indexes)
-    if grid_size(dimensions) < 2**63:
-        flats = []
-        for index in indexes:
-            flat = index[0].astype(np.int64)
-            for dimension, part in zip(dimensions[1:], index[1:], strict=True):
-                flat *= len(dimension)
-                flat += part
-            flats.append(flat)
-        return tuple(flats)
-    lengths = [len(index[0]) for index in indexes]
-    every = [np.concatenate(parts) for parts in zip(*indexes, strict=True)]
-    _, number = np.unique(np.stack(every), axis=1, return_inverse=True)
-    return tuple(np.split(number.astype(np.int64).ravel(), np.cumsum(lengths)[:-1]))
 
 
 def key_figure_pairs(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arrays import IntArray
+from discreet.arrays import CellIndex, IntArray
 from discreet.assessment.probabilities import exact_sum
 from discreet.assessment.release_quality.pairs import Pairs, PartGrid
 from discreet.tables import CellStatus, ProtectedTable
@@ -251,13 +251,11 @@ def deviations(pairs: Pairs) -> IntArray:
 def states(table: ProtectedTable, grid: PartGrid) -> IntArray:
     """Rows (figure, part, status, number of stored cells). Public."""
     figures = len(table.figures) if table.several_figures else 1
-    index = table.index[:-1] if table.several_figures else table.index
-    key = grid.part(index, table.stored)
+    index, figure = table.index, np.zeros(table.stored, dtype=np.int32)
     if table.several_figures:
-        key += table.index[-1].astype(np.int64) * len(grid)
-    kinds = len(CellStatus)
-    cells = np.bincount(key * kinds + table.status, minlength=figures * len(grid) * kinds)
+        index, figure = table.index[:-1], table.index[-1]
+    rows = CellIndex((figures, len(grid), len(CellStatus)))
+    key = rows.numbers([figure, grid.part(index, table.stored), table.status])
+    cells = np.bincount(key, minlength=rows.size)
     found = np.flatnonzero(cells)
-    place, status = np.divmod(found, kinds)
-    figure, part = np.divmod(place, len(grid))
-    return np.stack([figure, part, status, cells[found]], axis=1).astype(np.int64)
+    return np.stack([*rows.positions(found), cells[found]], axis=1).astype(np.int64)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet._version import __version__
-from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
 from discreet.errors import PerturbationError, Problem
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise.intervals import count_deviations
@@ -27,7 +27,6 @@ from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table,
 from discreet.tables.dimension import within
 from discreet.tables.figures import by_language, texts_by
 from discreet.tables.ingredient import Ingredient
-from discreet.tables.table import grid_size
 from discreet.tabulation.filters import Filter, filter_failed, parse_filter
 
 if TYPE_CHECKING:
@@ -398,8 +397,8 @@ def _needs_grid(ptable: PerturbationTable, grid: KeyGrid, zeros: str, below: flo
 
 def _complete(table: Table, cells: CountCells) -> CountCells:
     """The cells of the complete grid; those that do not occur have count and key 0."""
-    sizes = [len(dimension) for dimension in table.dimensions]
-    size = grid_size(table.dimensions)
+    grid = CellIndex.of(table.dimensions)
+    size = grid.size
     if size > GRID_LIMIT:
         raise PerturbationError(
             f"rules for zero cells need the complete grid, which has {size:,} cells here",
@@ -407,17 +406,14 @@ def _complete(table: Table, cells: CountCells) -> CountCells:
             where=table.name,
             hint=f"at most {GRID_LIMIT:,} are possible: leave out a variable or a level",
         )
-    flat = np.zeros(len(table), dtype=np.int64)
-    for width, part in zip(sizes, cells.index, strict=True):
-        flat = flat * width + part
+    flat = grid.numbers(cells.index, len(table))
 
     def spread(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         whole = np.zeros(size, dtype=column.dtype)
         whole[flat] = column
         return whole
 
-    places = np.unravel_index(np.arange(size), sizes) if sizes else ()
-    index = tuple(part.astype(np.int32) for part in places)
+    index = grid.every()
     known = within(table.dimensions, index, size, table.parts)
     return CountCells(
         tuple(part[known] for part in index),

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet._version import __version__
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise.counts import NON_ADDITIVITY, ProtectedCounts, protect_counts
 from discreet.protection.noise.intervals import count_deviations
@@ -246,13 +246,7 @@ def _places(table: Table, index: tuple[npt.NDArray[np.int32], ...], size: int) -
     """Where the table's cells are among those of the counts, which may be a whole grid."""
     if index is table.index:
         return np.arange(size, dtype=np.int64)
-    flat = []
-    for columns, length in ((index, size), (table.index, len(table))):
-        number = np.zeros(length, dtype=np.int64)
-        for dimension, part in zip(table.dimensions, columns, strict=True):
-            number = number * len(dimension) + part
-        flat.append(number)
-    return np.searchsorted(flat[0], flat[1])
+    return CellIndex.of(table.dimensions).find(index, table.index, (size, len(table)))
 
 
 def _spread(column: Column, own: IntArray, size: int) -> Column:

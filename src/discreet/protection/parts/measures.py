@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
 from discreet.errors import FilterError, Problem, SuppressionError, shortened
 from discreet.protection.parts.levels import Level, PartKey, levels_of
 from discreet.tables import Dimension, Table
@@ -28,7 +28,6 @@ __all__ = [
     "FilterUniverse",
     "PartCells",
     "PartMeasures",
-    "joint_numbers",
     "named_variables",
     "part_cells",
 ]
@@ -62,7 +61,6 @@ Deviation = Callable[[IntArray], Any] | Any
 
 _DENSE = 2**16
 _DENSE_SHARE = 8
-_NUMBER_LIMIT = 2**62
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -164,10 +162,8 @@ class PartCells:
     @cached_property
     def _kind(self) -> npt.NDArray[np.int64]:
         """The combination of kinds of codes that each cell has."""
-        kind = np.zeros(len(self.count), dtype=np.int64)
-        for (kinds, first), part in zip(self._kinds, self.index, strict=True):
-            kind = kind * len(first) + kinds[part]
-        return kind
+        on = [kinds[part] for (kinds, _), part in zip(self._kinds, self.index, strict=True)]
+        return CellIndex.of([first for _, first in self._kinds]).numbers(on, len(self.count))
 
     @cached_property
     def _totals(self) -> tuple[IntArray, ...]:
@@ -251,7 +247,7 @@ class PartCells:
     @cached_property
     def _every_group(self) -> tuple[tuple[IntArray, IntArray], ...]:
         """Per variable that groups are one level up in, the groups of every part at once."""
-        numbers, size = joint_numbers(self.index, [len(each) for each in self.dimensions])
+        numbers, size = CellIndex.of(self.dimensions).joined(self.index)
         found = []
         for at, dimension in enumerate(self.dimensions):
             trees = range(len(dimension.classifications))
@@ -269,15 +265,15 @@ class PartCells:
         possible[codes] = True
         split = _split_codes(dimension, tree, possible)
         cells = np.flatnonzero(split[codes])
-        if size == math.prod(len(each) for each in self.dimensions):
+        grid = CellIndex.of(self.dimensions)
+        if grid.fits:
             # The number is a place on the grid: a cell moves to the place of its group.
-            stride = math.prod(len(each) for each in self.dimensions[at + 1 :])
-            moved = (dimension.parents - np.arange(len(dimension))) * stride
+            moved = (dimension.parents - np.arange(len(dimension))) * grid.strides[at]
             groups = numbers[cells] + moved[codes[cells]]
         else:
             columns = [column[cells] for column in self.index]
             columns[at] = dimension.parents[columns[at]]
-            groups, size = joint_numbers(columns, [len(each) for each in self.dimensions])
+            groups, size = grid.joined(columns)
         first, alone = _alike(groups, size, self.count[cells])
         matrices = list(self._on_levels)
         matrices[at] = self._exactly_on_levels(at, tree)
@@ -336,25 +332,6 @@ def _alike(groups: npt.NDArray[np.int64], size: int, count: IntArray) -> tuple[I
     one = np.zeros(size, dtype=np.int64)
     one[groups] = np.arange(len(groups))
     return np.concatenate([one[categories >= 2], np.flatnonzero(alone)]), alone
-
-
-def joint_numbers(
-    columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]
-) -> tuple[npt.NDArray[np.int64], int]:
-    """One number per combination of positions, and a bound that all of them are below.
-
-    >>> joint_numbers([np.array([0, 1]), np.array([2, 0])], [2, 3])
-    (array([2, 3]), 6)
-    """
-    numbers = np.zeros(len(columns[0]) if columns else 1, dtype=np.int64)
-    bound = 1
-    for column, size in zip(columns, sizes, strict=True):
-        if bound * size >= _NUMBER_LIMIT:
-            found, numbers = np.unique(numbers, return_inverse=True)
-            bound = max(len(found), 1)
-        numbers = numbers * size + column
-        bound *= size
-    return numbers, bound
 
 
 def part_cells(table: Table, small_up_to: int, deviation: Deviation | None = None) -> PartCells:
@@ -489,22 +466,14 @@ class FilterUniverse:
 
 def _passing(query: PartCells, every: PartCells, name: str) -> IntArray:
     """How many records of each cell of the universe the query counts."""
-    sizes = [len(dimension) for dimension in every.dimensions]
-    columns: list[npt.NDArray[Any]] = []
-    pairs = zip(query.dimensions, every.dimensions, every.index, query.index, strict=True)
-    for here, there, whole, part in pairs:
-        columns.append(np.concatenate([whole, _positions(here, there)[part]]))
-    length = len(every.count) + len(query.count)
-    numbers = joint_numbers(columns, sizes)[0] if columns else np.zeros(length, dtype=np.int64)
-    known, asked = numbers[: len(every.count)], numbers[len(every.count) :]
-    passing = np.zeros(len(known), dtype=np.int64)
-    if len(asked):
-        order = np.argsort(known, kind="stable")
-        at = np.searchsorted(known[order], asked)
-        found = order[np.minimum(at, len(order) - 1)] if len(order) else at
-        if not len(order) or not np.array_equal(known[found], asked):
-            raise _no_universe(name)
-        passing[found] = query.count
+    pairs = zip(query.dimensions, every.dimensions, query.index, strict=True)
+    asked = [_positions(here, there)[part] for here, there, part in pairs]
+    lengths = (len(every.count), len(query.count))
+    found = CellIndex.of(every.dimensions).find(every.index, asked, lengths)
+    if bool((found < 0).any()):
+        raise _no_universe(name)
+    passing = np.zeros(len(every.count), dtype=np.int64)
+    passing[found] = query.count
     if bool((passing > every.count).any()):
         raise _no_universe(name)
     return passing

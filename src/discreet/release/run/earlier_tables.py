@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, CellIndex, IntArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.publish.protected_tables import figure_of
 from discreet.release.programme.groups import Counts
@@ -262,22 +262,18 @@ def _whole(table: Table, column: str | None) -> bool:
 def _places(published: ProtectedTable, table: Table) -> IntArray:
     """Which stored cell of the published table each true cell is; -1 for none."""
     names = [dimension.name for dimension in table.dimensions]
-    flat = np.zeros(len(table), dtype=np.int64)
-    stored = np.zeros(published.stored, dtype=np.int64)
+    wanted = []
     known = np.ones(len(table), dtype=np.bool_)
-    for dimension, part in zip(published.dimensions, published.index, strict=True):
+    for dimension in published.dimensions:
         at = names.index(dimension.name)
         codes = table.dimensions[at].codes
         place = np.array([dimension.index.get(code, -1) for code in codes], dtype=np.int64)
         own = place[table.index[at]]
         known &= own >= 0
-        flat = flat * len(dimension) + np.maximum(own, 0)
-        stored = stored * len(dimension) + part
-    if not stored.size:
-        return np.full(len(table), -1, dtype=np.int64)
-    at_stored = np.minimum(np.searchsorted(stored, flat), len(stored) - 1)
-    found: IntArray = np.where(known & (stored[at_stored] == flat), at_stored, -1)
-    return found
+        wanted.append(np.maximum(own, 0))
+    grid = CellIndex.of(published.dimensions)
+    stored = grid.find(published.index, wanted, (published.stored, len(table)))
+    return np.where(known, stored, -1)
 
 
 def _other(before: EarlierTable, what: str) -> SuppressionError:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import CellIndex, FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.models.sample import Sample
 
@@ -324,9 +324,7 @@ def _spelled(
     sizes = [len(sample.levels[part.name]) for part in groups]
     if math.prod(sizes) > MOST_COLUMNS:
         raise _too_many(term)
-    codes = np.zeros(len(sample), dtype=np.int64)
-    for part, size in zip(groups, sizes, strict=True):
-        codes = codes * size + sample.groups[part.name]
+    codes = CellIndex(tuple(sizes)).numbers([sample.groups[part.name] for part in groups])
     occupied = np.bincount(codes, minlength=math.prod(sizes)) > 0
     bases = [_base(part, sample) for part in groups]
     wanted = [_wanted(part, sample) for part in groups]

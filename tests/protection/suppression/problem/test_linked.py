@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import Earlier, hidden_in
-from discreet.protection.suppression.problem.equal_cells import _keys, linked_cells
+from discreet.protection.suppression.problem.equal_cells import linked_cells
 from discreet.protection.suppression.problem.linked_tables import build_problem
 from discreet.protection.suppression.problem.system import CellState
 from discreet.protection.suppression.proof.certificate import certify
@@ -339,11 +339,3 @@ def test_later_breakdowns_open_earlier_tables() -> None:
         partly = partly | at(new, region="N", sex=sex) | at(new, region="S", sex=sex)
     releases = [Earlier(table=old, hidden=hidden), Earlier(table=new, hidden=partly)]
     assert check_releases(releases).safe
-
-
-def test_grids_too_large_for_one_number_are_numbered_all_the_same() -> None:
-    codes = [np.array([0, 5, 5, 0], dtype=np.int32) for _ in range(4)]
-    keys = _keys(codes, [2**30] * 4)
-    assert keys[0] == keys[3]
-    assert keys[1] == keys[2]
-    assert keys[0] < keys[1]

@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.parameters import (
     Cost,
@@ -246,16 +246,9 @@ def _status(
     published: ProtectedTable, index: list[npt.NDArray[np.int32]], length: int
 ) -> npt.NDArray[np.int8]:
     """The status of cells at places of the published table."""
-    flat = np.zeros(length, dtype=np.int64)
-    stored = np.zeros(published.stored, dtype=np.int64)
-    for dimension, part, own in zip(published.spanning, index, published.index, strict=True):
-        flat = flat * len(dimension) + part
-        stored = stored * len(dimension) + own
+    at = CellIndex.of(published.spanning).find(published.index, index, (published.stored, length))
     status = published.absent(index, length)
-    if stored.size:
-        at = np.minimum(np.searchsorted(stored, flat), len(stored) - 1)
-        found = stored[at] == flat
-        status[found] = published.status[at[found]]
+    status[at >= 0] = published.status[at[at >= 0]]
     return status
 
 

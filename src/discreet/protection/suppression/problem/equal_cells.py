@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray, PositionArray, UintArray
+from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, UintArray
 from discreet.errors import Problem, SuppressionError
 from discreet.protection.suppression.problem.system import Relations
 from discreet.protection.suppression.problem.unknowns import component_labels
@@ -38,7 +38,6 @@ _TERM = re.compile(
     r"(?:'(?P<single>[^'\\]*)'|\"(?P<double>[^\"\\]*)\")\s*"
 )
 _AND = re.compile(r"and\b")
-_WIDE = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,8 @@ def linked_cells(
     codes = [np.concatenate(parts) for parts in columns]
     _translate(codes, variables, same or {})
     sizes = [len(filters), *(len(variable.codes) for variable in variables)]
-    _, first, numbers = np.unique(_keys(codes, sizes), return_index=True, return_inverse=True)
+    keys, _ = CellIndex(tuple(sizes)).joined(codes)
+    _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
     totals = np.full(len(first), np.iinfo(np.int64).max, dtype=np.int64)
     np.minimum.at(totals, numbers, np.concatenate(inner))
     cuts = np.cumsum([len(table) for table in tables])[:-1]
@@ -261,19 +261,6 @@ def _translate(
         match = (column == variables[at].index[code]) & (target == 0)
         column[match] = 0
         target[match] = variables[to].index[meant]
-
-
-def _keys(codes: Sequence[PositionArray], sizes: Sequence[int]) -> IntArray:
-    """One number per combination of codes, in the order of the codes."""
-    key = np.zeros(len(codes[0]), dtype=np.int64)
-    width = 1
-    for part, size in zip(codes, sizes, strict=True):
-        if width * size >= _WIDE:
-            found, key = np.unique(key, return_inverse=True)
-            width = len(found)
-        key = key * size + part
-        width *= size
-    return key
 
 
 def stacked_relations(cells: int, blocks: Sequence[tuple[Relations, IntArray]]) -> Relations:

@@ -14,12 +14,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray, PositionArray
+from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_sorted
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.protection.suppression.problem.system import Relations
 from discreet.tables import Dimension, Table
 from discreet.tables.dimension import Parts, level_numbers
-from discreet.tables.table import grid_size
 
 __all__ = [
     "additive_values",
@@ -30,9 +29,6 @@ __all__ = [
     "table_relations",
     "units_of",
 ]
-
-
-_FLAT_LIMIT = 2**62
 
 
 def relations_of(dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> Relations:
@@ -46,44 +42,24 @@ def relations_of(dimensions: Sequence[Dimension], index: Sequence[PositionArray]
         index: Per spanning variable, the position of each cell's code.
     """
     size = len(index[0]) if index else 1
-    sizes = [len(dimension) for dimension in dimensions]
-    if grid_size(dimensions) >= _FLAT_LIMIT:
-        raise SuppressionError(
-            "the grid of this table has more than 2^62 cells",
-            code="table-size",
-            hint="use fewer spanning variables",
-        )
-    flat = _flat(sizes, index, size)
+    grid = CellIndex.of(dimensions).require(error=SuppressionError)
+    flat = grid.numbers(index, size)
     order = np.argsort(flat, kind="stable")
-    blocks = []
-    stride = 1
-    for dimension, part in zip(reversed(dimensions), reversed(index), strict=True):
-        blocks.append(_one_way(dimension, part, flat, flat[order], order, stride))
-        stride *= len(dimension)
-    return _joined(size, blocks[::-1])
-
-
-def _flat(sizes: Sequence[int], index: Sequence[PositionArray], size: int) -> IntArray:
-    flat = np.zeros(size, dtype=np.int64)
-    for width, part in zip(sizes, index, strict=True):
-        flat = flat * width + part
-    return flat
+    known = flat[order]
+    ways = zip(dimensions, index, grid.strides, strict=True)
+    return _joined(size, [_one_way(way, flat, known, order) for way in ways])
 
 
 def _one_way(
-    dimension: Dimension,
-    part: PositionArray,
-    flat: IntArray,
-    known: IntArray,
-    order: IntArray,
-    stride: int,
+    way: tuple[Dimension, PositionArray, int], flat: IntArray, known: IntArray, order: IntArray
 ) -> tuple[IntArray, IntArray]:
     """The relations along one variable: per entry a row number and a cell; totals first."""
+    dimension, part, stride = way
     child = np.flatnonzero(part > 0)
     code = part[child]
     parent = flat[child] + (dimension.parents[code].astype(np.int64) - code) * stride
-    at = np.minimum(np.searchsorted(known, parent), len(known) - 1)
-    present = known[at] == parent
+    at = find_sorted(known, parent)
+    present = at >= 0
     child, code, total = child[present], code[present], order[at[present]]
     breakdowns = len(dimension.classifications)
     group = total * breakdowns + dimension.breakdown[code]

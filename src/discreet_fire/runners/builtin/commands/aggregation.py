@@ -7,14 +7,13 @@ are single values of the data: what holds them is never shown.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray
 from discreet_fire.runners.builtin.data.dataset import (
     DataSet,
     DataVariable,
@@ -264,12 +263,11 @@ def _with_zeros(result: DataSet, names: list[str], counts: Any) -> Any:
         np.unique(result.variables[name].values, return_inverse=True) for name in names
     ]
     sizes = [len(values) for values, _ in codes]
-    check_room(math.prod(sizes), len(names))
-    place = np.ravel_multi_index([found for _, found in codes], sizes)
-    every = np.zeros(int(np.prod(sizes)))
-    every[place] = counts
-    indices = np.unravel_index(np.arange(len(every)), sizes)
-    for name, (values, _), at in zip(names, codes, indices, strict=True):
+    grid = CellIndex(tuple(sizes))
+    check_room(grid.size, len(names))
+    every = np.zeros(grid.size)
+    every[grid.numbers([found for _, found in codes])] = counts
+    for name, (values, _), at in zip(names, codes, grid.every(), strict=True):
         result.variables[name] = replace(result.variables[name], values=values[at])
     result.rows = len(every)
     return every

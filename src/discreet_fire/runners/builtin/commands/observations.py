@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arrays import CellIndex
 from discreet_fire.runners.builtin.data.dataset import DataVariable, check_room
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     affected,
@@ -328,9 +329,10 @@ def fill_in(session: Session, call: CommandCall) -> None:
     found = [np.unique(_sortable(data.variables[name]), return_inverse=True) for name in names]
     sizes = [len(values) for values, _ in found]
     check_room(math.prod(sizes), len(data.variables))
-    place = np.ravel_multi_index([codes for _, codes in found], sizes)
-    absent = np.setdiff1d(np.arange(int(np.prod(sizes))), place)
-    indices = np.unravel_index(absent, sizes)
+    grid = CellIndex(tuple(sizes))
+    place = grid.numbers([codes for _, codes in found])
+    absent = np.setdiff1d(np.arange(grid.size), place)
+    indices = grid.positions(absent)
     old = data.rows
     data.grow(len(absent))
     for at, name in enumerate(names):
