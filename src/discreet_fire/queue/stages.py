@@ -23,6 +23,7 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import OutputCheckError, Problem
+from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, universes_of
@@ -427,12 +428,6 @@ def process(
 _UNIT = "who is it"
 #: Tables with more cells are told by their categories only.
 _MOST_CELLS = 100_000
-#: Commands that show all their variables together, in cells.
-_CROSSING = frozenset(("tabulate", "table", "count"))
-#: Commands that show each variable by itself.
-_SINGLE = frozenset(
-    ("summarize", "tabstat", "mean", "centile", "codebook", "ttest", "histogram", "xtsum")
-)
 
 
 def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
@@ -480,20 +475,22 @@ _Part = tuple[list[str], list[str], bool]
 def _parts(words: Sequence[str], told: StatisticShown, whole: pl.DataFrame) -> Iterator[_Part]:
     """Variables that have values together, those that span the output, whether in cells."""
     names, spans = told.frame.columns, list(told.groups)
-    if words[0] == "tabulate":
+    facts = facts_of(words[0])
+    how = "model" if facts is None else facts.shows.universes
+    if how == "cells":
         spans = names  # also those whose values have no labels
     about = [name for name in names if name not in spans]
-    if words[0] == "pwcorr":
+    if how == "pairs":
         pairs = itertools.combinations(names, 2)
         yield from (([*one], [], False) for one in itertools.chain([[n] for n in names], pairs))
-    elif words[0] in _CROSSING | _SINGLE and (spans or words[0] != "ttest"):
+    elif how in ("cells", "each") or (how == "groups" and spans):
         for each in about:
             yield [each], spans, True
         if not about:
             yield [], spans, True
     else:
-        shown = words[0] not in ("correlate", "ttest")
-        yield names, list(_factors(words, names, whole)) if shown else [], False
+        alone = how in ("groups", "together")
+        yield names, [] if alone else list(_factors(words, names, whole)), False
 
 
 def _factors(words: Sequence[str], names: Sequence[str], whole: pl.DataFrame) -> Iterator[str]:

@@ -19,6 +19,7 @@ from typing import Any
 from discreet.errors import OutputCheckError
 from discreet.tabulation.filters import Filter, parse_filter
 from discreet_fire import statistics
+from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.statistics.models.design import Term, parse_terms
 from discreet_fire.statistics.results import SafeResult
 
@@ -121,17 +122,9 @@ def _text(form: _Form) -> str:
 #: The commands that can be asked for.
 COMMANDS: Mapping[str, Callable[..., SafeResult]] = MappingProxyType(
     {
-        "centile": statistics.centile,
-        "correlate": statistics.correlate,
-        "count": statistics.count,
-        "logit": statistics.logit,
-        "probit": statistics.probit,
-        "pwcorr": statistics.pwcorr,
-        "regress": statistics.regress,
-        "summarize": statistics.summarize,
-        "tabstat": statistics.tabstat,
-        "table": statistics.table,
-        "tabulate": statistics.tabulate,
+        name: getattr(statistics, row.shows.statistic)
+        for name, row in sorted(execution_rows().items())
+        if row.shows.remote
     }
 )
 

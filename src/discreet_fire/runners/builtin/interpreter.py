@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
+from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.runners.builtin.data.dataset import grouped
 from discreet_fire.runners.builtin.disclosure.command_effects import (
     StateBeforeCommand,
@@ -128,6 +129,11 @@ _Inside = tuple[Sequence[str], Sequence[Sequence[Step]]]
 _SILENT = frozenset(("quietly", "noisily", "capture"))
 _PASSED = frozenset(("version", "xi"))
 _FILES = frozenset(("do", "run", "include"))
+_STEERING = frozenset(("continue", "exit", "error"))
+_OTHERS = frozenset(("if", "else", "by", "bysort", "foreach", "forvalues", "while", "program"))
+_WORDS = _SILENT | _FILES | _STEERING | _OTHERS | {"xi"}
+if {name for name, row in execution_rows().items() if row.takes.syntax == "language"} != _WORDS:
+    raise ValueError("the catalogue and the interpreter differ in the words of the language")
 
 
 class TimeLimitReached(DiscreetError):  # noqa: N818 - not an error of the program
@@ -361,7 +367,7 @@ class Interpreter:
             self.command(word, more[0] if more else "", step, by)
         elif canonical in _FILES:
             self.other_file(canonical, rest)
-        elif canonical in ("continue", "exit", "error"):
+        elif canonical in _STEERING:
             self.leave(canonical, rest)
         elif word in self.session.macros.programs and by is None:
             self.program(self.session.macros.programs[word], rest)
@@ -393,12 +399,11 @@ class Interpreter:
         known = find(word)
         if known is None:
             raise UnsupportedError(f"command {word}")
-        call = (
-            CommandCall(known.name, rest, line=step.line)
-            if known.raw
-            else read_call(known.name, rest, step.line, expression=known.expression)
-        )
-        if not known.raw:
+        syntax = known.facts.takes.syntax
+        if syntax == "own":
+            call = CommandCall(known.name, rest, line=step.line)
+        else:
+            call = read_call(known.name, rest, step.line, expression=syntax == "expression")
             settle_options(known, call)
             for note in layout_notes(known, call):
                 self.session.write(note)
@@ -406,18 +411,16 @@ class Interpreter:
             call.options["lines"] = "\n".join(step.lines)
         if by is not None:
             self.under_by(known, call, by)
-        before, results = (
-            StateBeforeCommand.of(self.session, known, call),
-            dict(self.session.results.stored),
-        )
+        before = StateBeforeCommand.of(self.session, known.facts, call)
+        results = dict(self.session.results.stored)
         known.run(self.session, call)
-        settle_results(self.session, known.name, results)
-        before.after(known, call, step.source)
+        settle_results(self.session, known.facts, results)
+        before.after(known.facts, call, step.source)
         keep_entity(self.session)
 
     def under_by(self, known: Command, call: CommandCall, by: tuple[str, str]) -> None:
         """Give a call its groups."""
-        if not known.by:
+        if not known.facts.takes.by:
             raise UnsupportedError(f"by with {known.name}")
         call.by, call.groups = grouped(self.session.data, *by)
         note_order(self.session)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet_fire.catalogue.execution import CommandFacts, facts_of
 from discreet_fire.runners.builtin.disclosure.dependence import (
     copied_to_many,
     dominated,
@@ -40,51 +41,25 @@ __all__ = [
     "shifted_rows",
 ]
 
-#: Commands that replace `r()`, even where nothing can be stored here.
-_REPLACING = frozenset(
-    ["summarize", "tabstat", "centile", "codebook", "count", "correlate", "pwcorr", "describe",
-     "ds", "lookfor", "levelsof", "misstable", "tabulate", "tab1", "tab2", "table", "ttest",
-     "xtdescribe", "xtsum", "duplicates", "histogram", "kdensity", "test", "testparm", "lincom",
-     "pctile", "_pctile", "xtset", "tsset"]
-)  # fmt: skip
-_MODEL = (
-    r"ll|ll_0|rank|N_clust|N_cds|N_cdf|vce|vcetype|clustvar|cmdline|title|model|predict|"
-    r"properties|estat_cmd|wtype|wexp|k|k_eq|converged|rc|ic|chi2type|b|V|df_r|r2_a|mss"
-)
-#: Results of Stata by command, those that are stored here among them.
-_OF_STATA = {
-    "tabstat": r"Stat(Total|Mis|\d+)|name\d+", "correlate": r"C|cov_12|Var_[12]|rho",
-    "pwcorr": r"C|sig", "centile": r"n_cent|[lu]b_\d+|c_\d+",
-    "describe": r"width|sortlist|datalabel",
-    "xtset": r"[it]m(in|ax)s?|tdelta|gaps|balanced|unit1?|tsfmt",
-    "tsset": r"[it]m(in|ax)s?|tdelta|gaps|balanced|unit1?|tsfmt", "misstable": r"\w+",
-    "codebook": r"\w+", "table": r"\w+", "xtdescribe": r"\w+", "xtsum": r"\w+",
-    "histogram": r"bin|width|start|area", "kdensity": r"bwidth|n|width|scale",
-    "ttest": r"(N|mu|sd)_[12]|sd|t|p|p_[lu]|se|df_t", "duplicates": r"sum",
-    "regress": rf"{_MODEL}|r2|F|rmse|rss", "logit": rf"{_MODEL}|r2_p|chi2|p",
-    "logistic": rf"{_MODEL}|r2_p|chi2|p", "probit": rf"{_MODEL}|r2_p|chi2|p",
-    "mean": r"\w+", "proportion": r"\w+",
-}  # fmt: skip
-#: Commands that replace the last estimates without keeping a model.
-_ESTIMATING = frozenset(("mean", "proportion"))
 
-
-def settle_results(session: Session, name: str, before: dict[str, dict[str, StoredResult]]) -> None:
+def settle_results(
+    session: Session, facts: CommandFacts, before: dict[str, dict[str, StoredResult]]
+) -> None:
     """Note which command the stored results are of.
 
     Args:
         session: The session after the command.
-        name: The command.
+        facts: The command.
         before: The stored results before it.
     """
-    if name in _ESTIMATING:
+    if facts.stores.replaced == "e":
         session.results.model = None
         session.store("e", {})
-    if name in _REPLACING and session.results.stored["r"] is before["r"]:
+    if facts.stores.replaced == "r" and session.results.stored["r"] is before["r"]:
         session.store("r", {})
     for kind in ("r", "e"):
         if session.results.stored[kind] is not before[kind]:
-            session.results.origin[kind] = name
+            session.results.origin[kind] = facts.name
 
 
 def refuse_unsupported_result(session: Session, kind: str, name: str) -> None:
@@ -94,7 +69,8 @@ def refuse_unsupported_result(session: Session, kind: str, name: str) -> None:
         UnsupportedError: It would be a number in Stata.
     """
     command = session.results.origin.get(kind, "")
-    pattern = _OF_STATA.get(command)
+    facts = facts_of(command)
+    pattern = facts.stores.unstored if facts is not None else ""
     if pattern and re.fullmatch(pattern, name):
         raise UnsupportedError(f"{kind}({name}) of {command}")
 

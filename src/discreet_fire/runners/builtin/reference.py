@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from discreet_fire.catalogue.execution import CommandOption
 from discreet_fire.runners.builtin.commands.egen import EGEN_OPTIONS, FUNCTIONS, NO_GROUPS
 from discreet_fire.runners.builtin.data.true_statistics import STATISTICS
 from discreet_fire.runners.builtin.language.date_functions import DATES
@@ -14,7 +15,7 @@ from discreet_fire.runners.builtin.language.expressions import DRAWN
 from discreet_fire.runners.builtin.language.functions import CHANCES, function_names
 from discreet_fire.runners.builtin.language.text_functions import TEXTS
 from discreet_fire.runners.builtin.macro_expansion import EXTENDED
-from discreet_fire.runners.builtin.registry import Command, Option, commands
+from discreet_fire.runners.builtin.registry import Command, commands
 
 __all__ = ["markdown"]
 
@@ -64,7 +65,7 @@ def markdown() -> str:
     known = commands()
     parts = [_HEAD]
     for group, title in _GROUPS.items():
-        rows = [one for one in known if one.group == group]
+        rows = [one for one in known if one.facts.section == group]
         parts.append(f"\n## {title}\n\n{_COLUMNS}")
         parts += [_row(one) for one in rows]
     parts.append(f"\n{len(known)} commands.\n")
@@ -100,24 +101,24 @@ def _egen_options(name: str) -> str:
 
 
 def _row(one: Command) -> str:
-    options = _listed(option for option in one.options if not option.effect)
-    without = _listed(option for option in one.options if option.effect)
-    if one.raw and not options:
+    options = _listed(option for option in one.facts.options if not option.effect)
+    without = _listed(option for option in one.facts.options if option.effect)
+    if one.facts.takes.syntax == "own" and not options:
         options = "reads its own text"
-    weights = ", ".join(sorted(one.weights))
-    summary = one.summary.replace("|", "\\|")
-    by = "yes" if one.by else ""
+    weights = ", ".join(sorted(one.facts.takes.weights.split()))
+    summary = one.facts.summary.replace("|", "\\|")
+    by = "yes" if one.facts.takes.by else ""
     return f"| `{one.name}` | {summary} | {options} | {by} | {weights} | {without} |"
 
 
-def _listed(options: Iterable[Option]) -> str:
+def _listed(options: Iterable[CommandOption]) -> str:
     return ", ".join(f"`{_written(option)}`" for option in options)
 
 
-def _written(option: Option) -> str:
+def _written(option: CommandOption) -> str:
     """An option with its shortest form in capitals.
 
-    >>> _written(Option("detail", 1, False, False))
+    >>> _written(CommandOption("detail", 1, False, False, ""))
     'Detail'
     """
     name = option.name[: option.least].upper() + option.name[option.least :]

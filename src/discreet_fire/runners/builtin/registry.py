@@ -1,147 +1,66 @@
-"""The commands that the runner knows: names, options, what they do.
+"""The commands that the runner knows, each with its row of the catalogue.
 
-In: functions marked with `command`. Out: `find`, which gives the command of a word, and the
-table of the documentation. An option that is not listed here stops the run.
+In: functions marked with `command`, and the rows of the catalogue. Out: `find`, which gives
+the command of a word. An option that its row does not list stops the run.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from discreet_fire.catalogue.command_names import canonical
+from discreet_fire.catalogue.execution import CommandFacts, execution_rows, facts_of
 from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = ["Command", "Option", "command", "commands", "find", "layout_notes", "settle_options"]
+__all__ = ["Command", "command", "commands", "find", "layout_notes", "settle_options"]
 
 _Run = Callable[["Session", CommandCall], None]
 _KNOWN: dict[str, Command] = {}
-_DECLARED = re.compile(r"(?P<name>[A-Za-z_0-9]+)(?P<brackets>\(\))?(?P<may>\?)?\Z")
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option: full name, shortest form, and whether it takes something in brackets.
-
-    Args:
-        name: Full name.
-        least: How many letters the shortest form has.
-        argument: Whether something may stand in brackets.
-        optional: Whether the brackets may be left out.
-        effect: Whether it has none: "layout" would change how output looks, which is said
-            in the log; "idle" would not change anything that can be seen. Else empty.
-    """
-
-    name: str
-    least: int
-    argument: bool
-    optional: bool
-    effect: str = ""
-
-    def matches(self, word: str) -> bool:
-        """Whether a word is this option or a legal abbreviation."""
-        return len(word) >= self.least and self.name.startswith(word)
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the runner.
+    """A command of the runner: what the catalogue says of it, and the function that runs it."""
 
-    Args:
-        name: Full name.
-        run: What it does.
-        options: Options it takes.
-        summary: What it does, for the documentation.
-        by: Whether `by` may stand before it.
-        weights: Weights it takes.
-        expression: Whether `= exp` is part of its syntax.
-        raw: Whether it reads its text itself.
-        group: Where it stands in the documentation.
-    """
-
-    name: str
+    facts: CommandFacts
     run: _Run
-    options: tuple[Option, ...]
-    summary: str
-    by: bool
-    weights: frozenset[str]
-    expression: bool
-    raw: bool
-    group: str
+
+    @property
+    def name(self) -> str:
+        """Full name."""
+        return self.facts.name
 
 
-def command(
-    name: str,
-    *,
-    summary: str,
-    options: str = "",
-    layout: str = "",
-    idle: str = "",
-    by: bool = False,
-    weights: str = "",
-    expression: bool = False,
-    raw: bool = False,
-    group: str = "data",
-) -> Callable[[_Run], _Run]:
-    """Mark a function as a command.
+def command(names: str) -> Callable[[_Run], _Run]:
+    """Mark a function as what runs a command; all else is in its row of the catalogue.
 
     Args:
-        name: Full name, or several with blanks between for one function.
-        summary: What it does, one line.
-        options: Options with their shortest form in capitals, `()` where something stands
-            in brackets, `()?` where it may: `"Detail SEParator() noFORmat"`.
-        layout: Options that only change how output looks in Stata: taken, and the log says
-            that they change nothing here.
-        idle: Options that change no result in Stata either: taken without a word.
-        by: Whether `by` may stand before it; the function then sees all groups at once.
-        weights: Weights it takes, such as `"fweight aweight"`.
-        expression: Whether `= exp` is part of its syntax.
-        raw: Whether it reads its text itself; its options are then not looked at.
-        group: Where it stands in the documentation: data, output, models or program.
+        names: Full name, or several with blanks between for one function.
+
+    Raises:
+        ValueError: The command has no row, or another function runs it.
     """
 
     def marked(run: _Run) -> _Run:
-        for one in name.split():
+        for one in names.split():
+            facts = facts_of(one)
+            if facts is None or facts.takes.syntax == "language":
+                raise ValueError(f"the catalogue has no row for the command {one}")
             if one in _KNOWN and _KNOWN[one].run.__qualname__ != run.__qualname__:
                 raise ValueError(f"two functions for the command {one}")
-            _KNOWN[one] = Command(
-                one,
-                run,
-                (
-                    *(_declared(word) for word in options.split()),
-                    *(_declared(word, "layout") for word in layout.split()),
-                    *(_declared(word, "idle") for word in idle.split()),
-                ),
-                summary,
-                by,
-                frozenset(weights.split()),
-                expression,
-                raw,
-                group,
-            )
+            _KNOWN[one] = Command(facts, run)
         return run
 
     return marked
-
-
-def _declared(text: str, effect: str = "") -> Option:
-    found = _DECLARED.match(text)
-    if not found:
-        raise ValueError(f"not an option: {text}")
-    word = found["name"]
-    least = len(word)
-    if any(one.isupper() for one in word):
-        least = max(at for at, one in enumerate(word) if one.isupper()) + 1
-    return Option(word.lower(), least, bool(found["brackets"]), bool(found["may"]), effect)
 
 
 @cache
@@ -150,6 +69,9 @@ def _load() -> None:
     package = importlib.import_module("discreet_fire.runners.builtin.commands")
     for module in sorted(one.name for one in pkgutil.iter_modules(package.__path__)):
         importlib.import_module(f"{package.__name__}.{module}")
+    rows = {one.name for one in execution_rows().values() if one.takes.syntax != "language"}
+    if missing := rows - _KNOWN.keys():
+        raise ValueError(f"nothing runs the commands {', '.join(sorted(missing))}")
 
 
 def commands() -> list[Command]:
@@ -171,8 +93,8 @@ def settle_options(known: Command, call: CommandCall) -> None:
     """Give the options of a call their full names; stop at one that is not known."""
     settled: dict[str, str | None] = {}
     for word, argument in call.options.items():
-        option = next((one for one in known.options if one.name == word), None)
-        option = option or next((one for one in known.options if one.matches(word)), None)
+        option = next((one for one in known.facts.options if one.name == word), None)
+        option = option or next((one for one in known.facts.options if one.matches(word)), None)
         if option is None:
             raise UnsupportedError(f"option {word} of {known.name}")
         if option.argument and argument is None and not option.optional:
@@ -183,9 +105,10 @@ def settle_options(known: Command, call: CommandCall) -> None:
     call.options = settled
     if call.weight is not None:
         kind = call.weight.kind
-        if kind != "weight" and kind not in known.weights:
+        taken = known.facts.takes.weights.split()
+        if kind != "weight" and kind not in taken:
             raise UnsupportedError(f"{kind}s with {known.name}")
-        if not known.weights:
+        if not taken:
             raise UnsupportedError(f"weights with {known.name}")
 
 
@@ -193,6 +116,6 @@ def layout_notes(known: Command, call: CommandCall) -> list[str]:
     """What the log says of options that only change how output looks in Stata."""
     return [
         f"(option {one.name} of {known.name} has no effect here)"
-        for one in known.options
+        for one in known.facts.options
         if one.effect == "layout" and call.has(one.name)
     ]

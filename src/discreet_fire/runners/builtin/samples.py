@@ -9,15 +9,17 @@ dropping the variable changes no check. What is shown goes through `show`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import DiscreetError
+from discreet_fire import statistics
+from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
 from discreet_fire.runners.builtin.disclosure.record_counts import failure
 from discreet_fire.runners.builtin.disclosure.units import (
@@ -61,7 +63,7 @@ __all__ = [
     "numeric",
     "quotes_single_values",
     "rests_on_single_values",
-    "run_safely",
+    "run_statistic",
     "selected",
     "show",
     "weights_of",
@@ -255,8 +257,6 @@ _OF_VALUES = frozenset(
     ("value", "column-values", "factor-values", "factor-level", "weights", "records")
 )
 
-_Value = TypeVar("_Value")
-
 
 def keep_entity(session: Session) -> None:
     """Keep whom each observation is about, before the program can change it."""
@@ -387,14 +387,27 @@ def rests_on_single_values(session: Session, names: Sequence[str]) -> bool:
     return session.trace.rests(names)
 
 
-def run_safely(session: Session, command: str, work: Callable[[], _Value]) -> _Value | None:
-    """Run a safe command; None if all of its output is withheld.
+def run_statistic(
+    session: Session, command: str, *arguments: Any, of: str = "", **options: Any
+) -> SafeResult | None:
+    """The safe statistic of a command, as its row says; None if all of it is withheld.
+
+    Args:
+        session: The session.
+        command: The command, as it is called in what is withheld.
+        arguments: Arguments of the statistic.
+        of: The command whose statistic it is, if another.
+        options: More arguments.
 
     Raises:
         DoError: The program is wrong.
     """
+    facts = facts_of(of or command)
+    if facts is None or not facts.shows.statistic:
+        raise UnsupportedError(f"a safe statistic for {command}")
+    statistic = getattr(statistics, facts.shows.statistic)
     try:
-        return work()
+        result: SafeResult = statistic(*arguments, limits=session.limits, **options)
     except (DoError, UnsupportedError):
         raise
     except DiscreetError as error:
@@ -408,6 +421,7 @@ def run_safely(session: Session, command: str, work: Callable[[], _Value]) -> _V
         stopped = DoError(error.what, code=_CODES.get(error.code, 198))
         stopped.redacted = error.code in _OF_VALUES
         raise stopped from None
+    return result
 
 
 def show(session: Session, result: SafeResult, chosen: ChosenRecords, names: Sequence[str]) -> bool:
@@ -473,20 +487,18 @@ def _tell_whom(
     )
 
 
-#: Models look themselves at what is left out.
-_MODELS = frozenset(("regress", "logit", "probit", "logistic", "utest"))
-
-
 def _too_few(session: Session, result: SafeResult, chosen: ChosenRecords) -> bool:
     """Whether a condition chose too few cases, nobody included, or all but a few."""
-    name, trace, mask = result.command.split()[0], session.trace, chosen.mask
+    facts = facts_of(result.command.split()[0])
+    sample = "checked" if facts is None else facts.shows.sample
+    trace, mask = session.trace, chosen.mask
     if trace.few:
         return True
-    if name == "count":
+    if sample == "counted":
         return False
     if (mask.all() or not trace.plain) and cases(session, mask) < session.limits.minimum:
         return True
-    return name not in _MODELS and all_but_few(session, mask)
+    return sample != "model" and all_but_few(session, mask)
 
 
 def quotes_single_values(

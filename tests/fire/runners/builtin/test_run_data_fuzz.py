@@ -19,8 +19,11 @@ from tests.helpers.run_data import Run
 SECRET = 7654321.0
 DATA = {"g": [2, 1, 2, 1, 1], "x": [1.5, SECRET, None, 2.0, 2.0],
         "s": ["b", "", "Secretson", "a", "a"]}  # fmt: skip
-NAMES = [one.name for one in commands() if one.group in ("data", "program") and one.name not in
-         ("sleep", "mkdir")]  # fmt: skip
+NAMES = [
+    one.name
+    for one in commands()
+    if one.facts.section in ("data", "program") and one.name not in ("sleep", "mkdir")
+]
 WORDS = [
     "g", "x", "s", "new", "_all", "x*", "g-s", "1", "-3", ".", "(mean)", "(1=2)", "(x g)", "=",
     "= x + 1", "= s", "if x > 1", "if s", "in 1/2", "in 9", "using other", "[aw=x]", "[fw=g]",

@@ -145,8 +145,8 @@ def test_errors_never_quote_what_a_macro_took_from_the_data(text):
 
 def test_every_command_is_described():
     for one in commands():
-        assert one.summary, one.name
-        assert one.group, one.name
+        assert one.facts.summary, one.name
+        assert one.facts.section, one.name
         assert (one.run.__doc__ or "").strip(), one.name
 
 

@@ -36,6 +36,7 @@ from tests.helpers.run_data import Run
 
 CASES = [*VARIABLES, *EGEN, *FUNCTIONS, *RESHAPING, *OTHERS, *OUTPUT, *MODELS]
 KNOWN = commands()
+NOT_RUN = [one.name for one in KNOWN if one.facts.section == "refused"]
 #: What looking at a table gives that is not there, or has no such column.
 NO_TABLE = (TypeError, pl.exceptions.ColumnNotFoundError)
 
@@ -129,8 +130,10 @@ def used(tmp_path_factory):
     return found
 
 
-OPTIONS = [(one.name, option.name) for one in KNOWN for option in one.options if not option.effect]
-WEIGHTS = [(one.name, kind) for one in KNOWN for kind in sorted(one.weights)]
+OPTIONS = [
+    (one.name, option.name) for one in KNOWN for option in one.facts.options if not option.effect
+]
+WEIGHTS = [(one.name, kind) for one in KNOWN for kind in sorted(one.facts.takes.weights.split())]
 
 
 def test_every_option_has_a_case(used):
@@ -181,14 +184,16 @@ def test_every_kind_of_weights_has_a_case_that_fails_without_them(used, monkeypa
 
 
 def test_every_command_under_by_has_a_case_that_fails_without_it(used, monkeypatch, tmp_path):
-    names = [one.name for one in KNOWN if one.by]
+    names = [one.name for one in KNOWN if one.facts.takes.by]
     assert sorted(set(names) - used.by.keys()) == []
     monkeypatch.setattr(interpreter.Interpreter, "under_by", lambda *given: None)
     assert [name for name in names if not any(fails(one, tmp_path) for one in used.by[name])] == []
 
 
 def test_every_command_has_a_case(used):
-    others = {one.name for one in KNOWN if one.group == "refused"} | set(HARMLESS) | set(REFUSED)
+    others = (
+        {one.name for one in KNOWN if one.facts.section == "refused"} | set(HARMLESS) | set(REFUSED)
+    )
     assert sorted({one.name for one in KNOWN} - used.commands - others) == []
 
 
@@ -215,7 +220,7 @@ PLAIN = {
     "tabstat": "tabstat x", "tabulate": "tabulate g", "tsset": "tsset id", "ttest": "ttest x == 1",
     "xtdescribe": "xtset id g\nxtdescribe", "xtset": "xtset id",
 }  # fmt: skip
-WITHOUT_EFFECT = [(one, option) for one in KNOWN for option in one.options if option.effect]
+WITHOUT_EFFECT = [(one, option) for one in KNOWN for option in one.facts.options if option.effect]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +264,7 @@ def test_commands_without_effect_change_nothing(name, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", [*(one.name for one in KNOWN if one.group == "refused"), *REFUSED])
+@pytest.mark.parametrize("name", [*NOT_RUN, *REFUSED])
 def test_what_is_not_permitted_is_noted_and_the_run_goes_on(name, tmp_path):
     text = REFUSED.get(name) or ("list" if name in ("ereturn", "sreturn") else "x y")
     frame = FRAMES["people"]
@@ -285,7 +290,9 @@ def test_anything_else_stops_at_its_line(line):
     assert caught.value.line == 3
 
 
-@pytest.mark.parametrize("command", [one for one in KNOWN if not one.raw], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "command", [one for one in KNOWN if one.facts.takes.syntax != "own"], ids=lambda one: one.name
+)
 def test_an_option_that_is_not_known_stops_at_its_line(command):
     case = Case(f"display 1\n{PLAIN.get(command.name, command.name + ' x')}, zzz",
                 {"unsupported": f"option zzz of {command.name}"}, "people")  # fmt: skip

@@ -15,4 +15,4 @@ def test_the_page_is_that_of_the_program() -> None:
 
 
 def test_there_are_at_least_sixty_commands() -> None:
-    assert len([one for one in commands() if one.group != "refused"]) >= 60
+    assert len([one for one in commands() if one.facts.section != "refused"]) >= 60

@@ -71,8 +71,7 @@ class _CollapseGroups:
     firsts: Any
 
 
-@command("collapse", summary="statistics of groups as the new data",
-         options="by() cw", idle="fast", weights="fweight aweight pweight iweight")  # fmt: skip
+@command("collapse")
 def collapse(session: Session, call: CommandCall) -> None:
     """`collapse [(stat)] [name=]varlist … [if] [in] [weight] [, by(varlist) cw]`."""
     data = session.data
@@ -217,9 +216,7 @@ def _percent_layout(call: CommandCall) -> str:
     return layout
 
 
-@command("contract", summary="each combination of values once, with its number",
-         options="Freq() CFreq() Percent() CPercent() Zero noMISS Format()",
-         weights="fweight")  # fmt: skip
+@command("contract")
 def contract(session: Session, call: CommandCall) -> None:
     """`contract varlist [if] [in] [fweight] [, freq(name) zero nomiss]`."""
     data = session.data
@@ -305,8 +302,7 @@ def _cuts(values: FloatArray, weights: FloatArray | None, shares: list[float]) -
     return np.array([percentile(values, share, weights) for share in shares])
 
 
-@command("xtile", summary="classes by percentiles", expression=True,
-         options="Nquantiles() Cutpoints()", weights="fweight aweight pweight")  # fmt: skip
+@command("xtile")
 def xtile(session: Session, call: CommandCall) -> None:
     """`xtile new = exp [if] [in] [weight] [, nquantiles(#) cutpoints(variable)]`."""
     name = call.head.strip()
@@ -331,8 +327,7 @@ def xtile(session: Session, call: CommandCall) -> None:
         session.trace.variables.add(name)
 
 
-@command("pctile", summary="percentiles as a variable", expression=True,
-         options="Nquantiles() Genp()", weights="fweight aweight pweight")  # fmt: skip
+@command("pctile")
 def pctile(session: Session, call: CommandCall) -> None:
     """`pctile [type] new = exp [if] [in] [weight] [, nquantiles(#) genp(name)]`."""
     *kind, name = call.head.split() or [""]
@@ -360,8 +355,7 @@ def _put(session: Session, name: str, numbers: FloatArray, kind: str) -> None:
     session.data.put(name, DataVariable(limited(column, kind), kind))
 
 
-@command("_pctile", summary="percentiles for the program's own use",
-         options="Nquantiles() Percentiles()", weights="fweight aweight pweight")  # fmt: skip
+@command("_pctile")
 def stored_percentiles(session: Session, call: CommandCall) -> None:
     """`_pctile x [if] [in] [weight], percentiles(numlist)|nquantiles(#)`."""
     values, known, weights = _known(session, call, call.head)

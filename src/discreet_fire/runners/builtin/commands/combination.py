@@ -62,9 +62,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-@command("merge", summary="add variables of a file by key variables",
-         options="keepusing() GENerate() noGENerate noREPort keep() assert() UPDATE REPLACE "
-                 "force noLabel", idle="noNOTEs sorted")  # fmt: skip
+@command("merge")
 def merge(session: Session, call: CommandCall) -> None:
     """`merge 1:1|m:1|1:m varlist using file [, options]`."""
     kind, _, rest = call.head.partition(" ")
@@ -244,8 +242,7 @@ def _whom(session: Session, rows: Any) -> AffectedRecords:
     return AffectedRecords(known.records, known.cases + unknown, known.even)
 
 
-@command("append", summary="add observations of files",
-         options="GENerate() force keep() noLabel", idle="noNOTEs")  # fmt: skip
+@command("append")
 def append(session: Session, call: CommandCall) -> None:
     """`append using file … [, generate(name) keep(varlist) force]`."""
     if call.using is None or call.head:
@@ -274,8 +271,7 @@ def append(session: Session, call: CommandCall) -> None:
     session.data = result
 
 
-@command("joinby", summary="all pairs of observations with equal keys",
-         options="UNMatched() _merge() noLabel")  # fmt: skip
+@command("joinby")
 def join_by(session: Session, call: CommandCall) -> None:
     """`joinby varlist using file [, unmatched(none|both|master|using)]`."""
     if call.using is None or not call.head:
@@ -301,7 +297,7 @@ def join_by(session: Session, call: CommandCall) -> None:
     session.add(kept)
 
 
-@command("cross", summary="every observation with every observation of a file")
+@command("cross")
 def cross(session: Session, call: CommandCall) -> None:
     """`cross using file`."""
     if call.using is None or call.head:
@@ -315,7 +311,7 @@ def cross(session: Session, call: CommandCall) -> None:
     session.add(kept)
 
 
-@command("reshape", summary="from wide to long and back", options="i() j() String")
+@command("reshape")
 def reshape(session: Session, call: CommandCall) -> None:
     """`reshape long|wide stubs, i(varlist) j(name) [string]`; alone it goes back again."""
     kind, _, stubs = call.head.partition(" ")

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet_fire import statistics
 from discreet_fire.runners.builtin.data.true_statistics import true_summary
 from discreet_fire.runners.builtin.disclosure.units import cases
 from discreet_fire.runners.builtin.interpreter import numbers_of
@@ -29,7 +28,7 @@ from discreet_fire.runners.builtin.samples import (
     choose,
     numeric,
     quotes_single_values,
-    run_safely,
+    run_statistic,
     selected,
     show,
 )
@@ -61,15 +60,7 @@ def true_values(session: Session, name: str, chosen: ChosenRecords) -> FloatArra
     return np.asarray(session.data.variables[name].values[chosen.mask], dtype=np.float64)
 
 
-@command(
-    "summarize",
-    summary="number of cases, mean, standard deviation; with detail percentiles",
-    options="Detail Meanonly",
-    layout="Format SEParator()",
-    by=True,
-    weights="aweight fweight",
-    group="output",
-)
+@command("summarize")
 def summarize(session: Session, call: CommandCall) -> None:
     """`[by …:] summarize [varlist] [if] [in] [weight] [, detail meanonly]`."""
     names = variables(session, call, every=True)
@@ -83,17 +74,14 @@ def summarize(session: Session, call: CommandCall) -> None:
     detail = call.has("detail")
     result = None
     if not call.has("meanonly"):
-        result = run_safely(
+        result = run_statistic(
             session,
             "summarize",
-            lambda: statistics.summarize(
-                chosen.frame,
-                names,
-                limits=session.limits,
-                by=by or None,
-                detail=detail,
-                **chosen.options,
-            ),
+            chosen.frame,
+            names,
+            by=by or None,
+            detail=detail,
+            **chosen.options,
         )
     if result is not None:
         show(session, result, chosen, [*names, *by])
@@ -120,14 +108,7 @@ def _store_summary(
     session.store("r", true, safe=result.stored if shown and result is not None else None)
 
 
-@command(
-    "tabstat",
-    summary="a table of statistics, by groups and in total",
-    options="Statistics() stats() by() Missing",
-    layout="Columns() LAbelwidth() VArwidth() noTotal Format()? LOngstub SAVE noSEParator",
-    weights="aweight fweight",
-    group="output",
-)
+@command("tabstat")
 def tabstat(session: Session, call: CommandCall) -> None:
     """`tabstat varlist [, statistics(…) by(var)]`."""
     names = numeric(session, variables(session, call))
@@ -136,31 +117,21 @@ def tabstat(session: Session, call: CommandCall) -> None:
         raise DoError("too many variables in by()", code=103)
     words = (call.argument("statistics") or call.argument("stats") or "mean").split()
     chosen = choose(session, call, [*names, *by], groups=by, default="aweight")
-    result = run_safely(
+    result = run_statistic(
         session,
         "tabstat",
-        lambda: statistics.tabstat(
-            chosen.frame,
-            names,
-            statistics=[_STATISTICS.get(word, word) for word in words],
-            by=by[0] if by else None,
-            limits=session.limits,
-            missing=call.has("missing"),
-            **chosen.options,
-        ),
+        chosen.frame,
+        names,
+        statistics=[_STATISTICS.get(word, word) for word in words],
+        by=by[0] if by else None,
+        missing=call.has("missing"),
+        **chosen.options,
     )
     if result is not None and show(session, result, chosen, [*names, *by]):
         session.store("r", {}, safe=result.stored)
 
 
-@command(
-    "mean",
-    summary="means with standard errors, also over groups",
-    options="over()",
-    layout="Level()",
-    weights="aweight fweight",
-    group="output",
-)
+@command("mean")
 def mean(session: Session, call: CommandCall) -> None:
     """`mean varlist [, over(var)]`: number of cases, mean, standard error, deviation."""
     names = numeric(session, variables(session, call))
@@ -168,28 +139,20 @@ def mean(session: Session, call: CommandCall) -> None:
     if len(over) > 1:
         raise UnsupportedError("mean over several variables")
     chosen = choose(session, call, [*names, *over], groups=over)
-    result = run_safely(
+    result = run_statistic(
         session,
         "mean",
-        lambda: statistics.tabstat(
-            chosen.frame,
-            names,
-            statistics="n mean semean sd",
-            by=over[0] if over else None,
-            limits=session.limits,
-            **chosen.options,
-        ),
+        chosen.frame,
+        names,
+        statistics="n mean semean sd",
+        by=over[0] if over else None,
+        **chosen.options,
     )
     if result is not None:
         show(session, replace(result, command=f"mean {' '.join(names)}"), chosen, [*names, *over])
 
 
-@command(
-    "centile",
-    summary="percentiles with confidence intervals",
-    options="Centile() Level() CCi",
-    group="output",
-)
+@command("centile")
 def centile(session: Session, call: CommandCall) -> None:
     """Percentiles with intervals, which are always those of the option `cci`."""
     names = numeric(session, variables(session, call))
@@ -198,17 +161,8 @@ def centile(session: Session, call: CommandCall) -> None:
     wanted = numbers_of(call.argument("centile") or "50")
     chosen = choose(session, call, names)
     level = call.number("level", 95.0)
-    result = run_safely(
-        session,
-        "centile",
-        lambda: statistics.centile(
-            chosen.frame,
-            names,
-            centiles=wanted,
-            level=level,
-            limits=session.limits,
-            **chosen.options,
-        ),
+    result = run_statistic(
+        session, "centile", chosen.frame, names, centiles=wanted, level=level, **chosen.options
     )
     shown = result is not None and show(session, result, chosen, names)
     if shown and not call.has("cci"):
@@ -231,26 +185,17 @@ def _centile(ordered: FloatArray, percent: float) -> float:
     return low + (place - below) * (high - low)
 
 
-@command(
-    "codebook",
-    summary="kind of values, missing ones, frequencies or percentiles",
-    layout="Compact Notes Tabulate() Header Mv",
-    group="output",
-)
+@command("codebook")
 def codebook(session: Session, call: CommandCall) -> None:
     """`codebook [varlist]`; ranges, distinct values and examples are withheld."""
     names = variables(session, call, every=True)
     chosen = choose(session, call, names, groups=[])
-    result = run_safely(
-        session,
-        "codebook",
-        lambda: statistics.codebook(chosen.frame, names, limits=session.limits, **chosen.options),
-    )
+    result = run_statistic(session, "codebook", chosen.frame, names, **chosen.options)
     if result is not None:
         show(session, result, chosen, names)
 
 
-@command("count", summary="number of observations", by=True, group="output")
+@command("count")
 def count(session: Session, call: CommandCall) -> None:
     """`count [if] [in]`; withheld where few are counted, or all but few."""
     if call.head:
@@ -277,15 +222,12 @@ def count(session: Session, call: CommandCall) -> None:
         return
     name = "counted"
     frame = chosen.frame.rename({INSIDE: name})
-    result = run_safely(
+    result = run_statistic(
         session,
         "count",
-        lambda: statistics.count(
-            frame,
-            where=f"{name} == 1" if call.condition or call.rows else None,
-            limits=session.limits,
-            **chosen.options,
-        ),
+        frame,
+        where=f"{name} == 1" if call.condition or call.rows else None,
+        **chosen.options,
     )
     if result is None:
         session.store("r", true)
@@ -299,22 +241,13 @@ def _count_groups(session: Session, call: CommandCall) -> None:
     """`by …: count`: the groups together, so that one does not give another away."""
     by = list(call.by)
     chosen = choose(session, call, by, groups=by)
-    result = run_safely(
-        session,
-        "count",
-        lambda: statistics.table(chosen.frame, by, limits=session.limits, **chosen.options),
-    )
+    result = run_statistic(session, "count", chosen.frame, by, of="table", **chosen.options)
     if result is not None:
         show(session, result, chosen, by)
     session.store("r", {"N": float(selected(session, call).sum())})
 
 
-@command(
-    "levelsof",
-    summary="values of a variable; the program's own list has all of them",
-    options="Clean Local() Separate() MIssing",
-    group="output",
-)
+@command("levelsof")
 def levelsof(session: Session, call: CommandCall) -> None:
     """`levelsof var [, local(name) clean]`: shown are values of enough cases."""
     names = variables(session, call)
@@ -332,11 +265,7 @@ def levelsof(session: Session, call: CommandCall) -> None:
         texts = found if call.has("clean") else [f'`"{text}"\'' for text in found]
     else:
         texts = [macro_text(float(one)) for one in np.unique(values)]
-    result = run_safely(
-        session,
-        "levelsof",
-        lambda: statistics.levelsof(chosen.frame, name, limits=session.limits, **chosen.options),
-    )
+    result = run_statistic(session, "levelsof", chosen.frame, name, **chosen.options)
     shown = result is not None and show(session, result, chosen, names)
     full = shown and result is not None and result.verdict == "pass"
     session.store("r", {"levels": sign.join(texts), "r": float(len(texts))})
@@ -359,12 +288,7 @@ def panel_of(session: Session) -> tuple[str, str]:
     return panel, time
 
 
-@command(
-    "xtsum",
-    summary="deviations overall, between panel units, within them",
-    options="i()",
-    group="output",
-)
+@command("xtsum")
 def xtsum(session: Session, call: CommandCall) -> None:
     """`xtsum varlist`."""
     given = session.data.listed(call.argument("i") or "")
@@ -374,38 +298,25 @@ def xtsum(session: Session, call: CommandCall) -> None:
     names = numeric(session, variables(session, call, every=True))
     names = [name for name in names if name != panel]
     chosen = choose(session, call, [panel, *names])
-    result = run_safely(
-        session,
-        "xtsum",
-        lambda: statistics.xtsum(chosen.frame, names, entity=panel, limits=session.limits),
-    )
+    result = run_statistic(session, "xtsum", chosen.frame, names, entity=panel)
     if result is not None:
         result = _other_units(session, panel, result)
         shown = show(session, result, chosen, names)
         session.store("r", {}, safe=result.stored if shown else None)
 
 
-@command(
-    "xtdescribe",
-    summary="patterns of participation in a panel",
-    options="Patterns()",
-    layout="Width()",
-    group="output",
-)
+@command("xtdescribe")
 def xtdescribe(session: Session, call: CommandCall) -> None:
     """`xtdescribe [, patterns(#)]`."""
     panel, time = panel_of(session)
     chosen = choose(session, call, [panel, time])
-    result = run_safely(
+    result = run_statistic(
         session,
         "xtdescribe",
-        lambda: statistics.xtdescribe(
-            chosen.frame,
-            entity=panel,
-            time=time,
-            patterns=call.whole("patterns", 9),
-            limits=session.limits,
-        ),
+        chosen.frame,
+        entity=panel,
+        time=time,
+        patterns=call.whole("patterns", 9),
     )
     if result is not None:
         show(session, _other_units(session, panel, result), chosen, [])
@@ -423,47 +334,29 @@ def _other_units(session: Session, panel: str, result: SafeResult) -> SafeResult
     return replace(result, checks=[*result.checks, check])
 
 
-@command(
-    "correlate",
-    summary="correlations, or covariances, of complete observations",
-    options="Covariance",
-    layout="noFormat",
-    group="output",
-)
+@command("correlate")
 def correlate(session: Session, call: CommandCall) -> None:
     """`correlate varlist [, covariance]`."""
     names = numeric(session, variables(session, call, every=True))
     chosen = choose(session, call, names)
-    result = run_safely(
+    result = run_statistic(
         session,
         "correlate",
-        lambda: statistics.correlate(
-            chosen.frame,
-            names,
-            covariance=call.has("covariance"),
-            limits=session.limits,
-            **chosen.options,
-        ),
+        chosen.frame,
+        names,
+        covariance=call.has("covariance"),
+        **chosen.options,
     )
     _stored_correlation(session, names, chosen, result, covariance=call.has("covariance"))
 
 
-@command(
-    "pwcorr",
-    summary="correlations of each pair of variables",
-    options="Obs",
-    group="output",
-)
+@command("pwcorr")
 def pwcorr(session: Session, call: CommandCall) -> None:
     """`pwcorr varlist [, obs]`."""
     names = numeric(session, variables(session, call, every=True))
     chosen = choose(session, call, names)
-    result = run_safely(
-        session,
-        "pwcorr",
-        lambda: statistics.pwcorr(
-            chosen.frame, names, obs=call.has("obs"), limits=session.limits, **chosen.options
-        ),
+    result = run_statistic(
+        session, "pwcorr", chosen.frame, names, obs=call.has("obs"), **chosen.options
     )
     _stored_correlation(session, names, chosen, result)
 
@@ -490,16 +383,7 @@ def _stored_correlation(
     session.store("r", true, safe=result.stored if shown and result is not None else None)
 
 
-@command(
-    "histogram kdensity",
-    summary="frequencies in classes of enough cases, as text; no picture is drawn",
-    options="Width() STart()",
-    layout="Bin() DISCrete DENsity FRACtion FREQuency percent normal n() BWidth() kernel() nograph "
-    "title() subtitle() note() caption() xtitle() ytitle() xlabel() ylabel() xline() yline() "
-    "legend() name() saving() scheme() graphregion() plotregion() color() fcolor() lcolor()",
-    weights="fweight",
-    group="output",
-)
+@command("histogram kdensity")
 def histogram(session: Session, call: CommandCall) -> None:
     """`histogram var [, width(#) start(#)]`."""
     names = numeric(session, variables(session, call))
@@ -510,17 +394,8 @@ def histogram(session: Session, call: CommandCall) -> None:
     chosen = choose(session, call, names)
     width = call.number("width", 0.0) if call.has("width") else None
     start = call.number("start", 0.0) if call.has("start") else None
-    result = run_safely(
-        session,
-        call.name,
-        lambda: statistics.histogram(
-            chosen.frame,
-            names[0],
-            width=width,
-            start=start,
-            limits=session.limits,
-            **chosen.options,
-        ),
+    result = run_statistic(
+        session, call.name, chosen.frame, names[0], width=width, start=start, **chosen.options
     )
     if result is not None:
         show(session, result, chosen, names)

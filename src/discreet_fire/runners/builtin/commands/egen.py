@@ -536,14 +536,7 @@ FUNCTIONS = {**GROUP_FUNCTIONS, **ROW_FUNCTIONS}
 _CALLED = re.compile(r"(?P<function>\w+)\s*\((?P<inside>.*)\)\s*\Z", re.DOTALL)
 
 
-@command(
-    "egen",
-    summary="variables from groups and across variables",
-    by=True,
-    expression=True,
-    options="by() Missing Punct() p() at() icodes Values() Label field track "
-    "unique From() To() Block() mean() std() sd() prop minmode maxmode group() strok",
-)
+@command("egen")
 def egen(session: Session, call: CommandCall) -> None:
     """`egen [type] name = function(…) [if] [in] [, by() …]`."""
     found, called = _HEAD.match(call.head), _CALLED.match(call.expression or "")

@@ -79,7 +79,7 @@ def _check_unchanged(session: Session, call: CommandCall) -> None:
         raise DoError("no; data in memory would be lost", code=4)
 
 
-@command("use", summary="read Stata, CSV or Parquet data", options="clear noLabel")
+@command("use")
 def use(session: Session, call: CommandCall) -> None:
     """`use file [, clear]`, `use varlist [if] [in] using file`."""
     _check_unchanged(session, call)
@@ -100,8 +100,7 @@ def use(session: Session, call: CommandCall) -> None:
     data.settle()
 
 
-@command("save saveold", summary="save data in the do-file's folder",
-         options="replace noLabel orphans emptyok", layout="Version()")  # fmt: skip
+@command("save saveold")
 def save(session: Session, call: CommandCall) -> None:
     """`save file [, replace]`; a person has to see that the file stays inside."""
     path = session.path_of(file_name(call.head), ".dta")
@@ -159,9 +158,7 @@ def _write(path: Path, kept: SavedData) -> None:
         place.write_bytes(content)
 
 
-@command("import insheet", summary="read delimited text files", raw=True,
-         options="clear Delimiters() VARNames() case() ENCoding() STRINGcols() tab comma "
-                 "names nonames")  # fmt: skip
+@command("import insheet")
 def import_text(session: Session, call: CommandCall) -> None:
     """`import delimited [using] file [, options]`, `insheet using file`."""
     text = call.text
@@ -215,7 +212,7 @@ def _reading(call: CommandCall) -> dict[str, Any]:
     return given
 
 
-@command("input", summary="data that stand in the do-file", raw=True)
+@command("input")
 def typed_in(session: Session, call: CommandCall) -> None:
     """`input [type] name … end`."""
     before, *options = call.text.replace("\t", " ").split(",")
@@ -255,19 +252,19 @@ def _typed(words: list[str], kind: str) -> DataVariable:
     return DataVariable(limited(np.array(numbers, dtype=np.float64), kind), kind)
 
 
-@command("preserve", summary="put the data aside")
+@command("preserve")
 def put_aside(session: Session, call: CommandCall) -> None:
     """`preserve`."""
     preserve(session)
 
 
-@command("restore", summary="take back the data put aside", options="not preserve")
+@command("restore")
 def take_back(session: Session, call: CommandCall) -> None:
     """`restore [, not preserve]`."""
     restore(session, take=not call.has("not"), keep=call.has("preserve"))
 
 
-@command("clear", summary="forget data and results", raw=True)
+@command("clear")
 def clear(session: Session, call: CommandCall) -> None:
     """`clear`, `clear all`, `clear mata`, `clear results` …"""
     what = call.text.strip()
@@ -287,7 +284,7 @@ def clear(session: Session, call: CommandCall) -> None:
         session.macros.programs.clear()
 
 
-@command("export outsheet outfile xmlsave", summary="refused: writes data", raw=True)
+@command("export outsheet outfile xmlsave")
 def export(session: Session, call: CommandCall) -> None:
     """Not run: data do not leave the centre this way."""
     session.note(f"{refused_line(session.limits.language)}: {call.name}")
@@ -295,7 +292,7 @@ def export(session: Session, call: CommandCall) -> None:
     session.remember(SafeResult(command=call.name, shown="", checks=[check]))
 
 
-@command("erase rm", summary="forget a file that this run has saved", raw=True)
+@command("erase rm")
 def erase(session: Session, call: CommandCall) -> None:
     """`erase file`: only files that this run has saved are deleted."""
     path = session.path_of(file_name(call.text), "")
@@ -307,7 +304,7 @@ def erase(session: Session, call: CommandCall) -> None:
     path.unlink(missing_ok=True)
 
 
-@command("cd", summary="work in a folder inside the do-file's own", raw=True)
+@command("cd")
 def change_folder(session: Session, call: CommandCall) -> None:
     """`cd folder`; with nothing it stays where it is."""
     if not call.text.strip():
@@ -320,13 +317,13 @@ def change_folder(session: Session, call: CommandCall) -> None:
         session.trace.names.add(session.memory.here)
 
 
-@command("pwd", summary="the folder, relative to the do-file's own")
+@command("pwd")
 def folder(session: Session, call: CommandCall) -> None:
     """`pwd`."""
     session.write(session.memory.here or ".")
 
 
-@command("mkdir", summary="make a folder inside the do-file's own", raw=True)
+@command("mkdir")
 def make_folder(session: Session, call: CommandCall) -> None:
     """`mkdir folder`."""
     path = session.path_of(file_name(call.text.split(",")[0]))

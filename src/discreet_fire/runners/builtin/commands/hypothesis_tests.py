@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray
-from discreet_fire import statistics
 from discreet_fire.runners.builtin.commands.models import noted
 from discreet_fire.runners.builtin.language.calls import split_outside
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
@@ -22,7 +21,7 @@ from discreet_fire.runners.builtin.samples import (
     choose,
     numeric,
     quotes_single_values,
-    run_safely,
+    run_statistic,
     show,
 )
 from discreet_fire.statistics.layout import Grid, fixed, general
@@ -85,9 +84,7 @@ def combination(model: FittedModel, text: str) -> tuple[FloatArray, float]:
     return weights, added
 
 
-@command(
-    "test", summary="joint test of linear restrictions of coefficients", raw=True, group="models"
-)
+@command("test")
 def test(session: Session, call: CommandCall) -> None:
     """`test x z`, `test x = z`, `test (a = b) (c = 1)`."""
     if quotes_single_values(session, call, always=True):
@@ -110,11 +107,7 @@ def test(session: Session, call: CommandCall) -> None:
     _joint(session, model, rows, "test")
 
 
-@command(
-    "testparm",
-    summary="joint test that coefficients of variables are zero",
-    group="models",
-)
+@command("testparm")
 def testparm(session: Session, call: CommandCall) -> None:
     """`testparm i.region x`."""
     model = last_model(session)
@@ -173,12 +166,7 @@ def _named(model: FittedModel, weights: FloatArray) -> str:
     return " ".join(parts).removeprefix("+ ") or "0"
 
 
-@command(
-    "lincom",
-    summary="a linear combination of coefficients with its interval",
-    options="Level()",
-    group="models",
-)
+@command("lincom")
 def lincom(session: Session, call: CommandCall) -> None:
     """`lincom x + 2*z`."""
     if quotes_single_values(session, call, always=True):
@@ -210,13 +198,7 @@ def lincom(session: Session, call: CommandCall) -> None:
     session.store("r", {}, safe=stored)
 
 
-@command(
-    "ttest",
-    summary="t tests of means: of groups, of pairs, of one variable",
-    options="by() Unequal Welch",
-    layout="Level()",
-    group="output",
-)
+@command("ttest")
 def ttest(session: Session, call: CommandCall) -> None:
     """`ttest x, by(g) [unequal welch]`, `ttest x == 5`, `ttest x == y`."""
     left, sign, right = call.head.partition("==")
@@ -238,17 +220,14 @@ def ttest(session: Session, call: CommandCall) -> None:
         names.append(other)
         paired = choose(session, call, [name, other]).frame
         frame = frame.with_columns((paired[name] - paired[other]).alias(name))
-    result = run_safely(
+    result = run_statistic(
         session,
         "ttest",
-        lambda: statistics.tabstat(
-            frame,
-            name,
-            statistics="n mean sd",
-            by=by[0] if by else None,
-            limits=session.limits,
-            entity=chosen.entity,
-        ),
+        frame,
+        name,
+        statistics="n mean sd",
+        by=by[0] if by else None,
+        entity=chosen.entity,
     )
     if result is None:
         return

@@ -48,7 +48,7 @@ _KINDS = {
 }
 
 
-@command("label", summary="label variable, define, values, data, copy, drop, list", raw=True)
+@command("label")
 def label(session: Session, call: CommandCall) -> None:
     """`label variable x "…"`, `label define name 1 "…" …`, `label values x name`."""
     word, _, rest = call.text.strip().partition(" ")
@@ -175,8 +175,7 @@ def _copy(session: Session, text: str) -> None:
         session.trace.labels.add(words[1])
 
 
-@command("numlabel", summary="put numbers before the texts of value labels",
-         options="Add Remove", layout="force")  # fmt: skip
+@command("numlabel")
 def number_labels(session: Session, call: CommandCall) -> None:
     """`numlabel [names], add` or `remove`."""
     if call.has("add") == call.has("remove"):
@@ -203,7 +202,7 @@ _DO = {
 }
 
 
-@command("format", summary="display format of variables", raw=True)
+@command("format")
 def layout(session: Session, call: CommandCall) -> None:
     """`format varlist %fmt`."""
     words = call.text.split()
@@ -221,9 +220,7 @@ def layout(session: Session, call: CommandCall) -> None:
 _WIDTH = 78
 
 
-@command("describe", summary="names, types, formats and labels",
-         options="Short Simple", layout="Fullnames Numbers Detail", idle="VARList",
-         group="output")  # fmt: skip
+@command("describe")
 def describe(session: Session, call: CommandCall) -> None:
     """`describe [varlist] [, short simple]`."""
     if call.using is not None:
@@ -279,9 +276,7 @@ def _filled(names: list[str]) -> list[str]:
     return [*lines, line] if line else lines
 
 
-@command("ds", summary="names of variables, also by type or label",
-         options="has() not()? Alpha INSEnsitive", layout="Detail Varwidth() Skip() Indent()",
-         group="output")  # fmt: skip
+@command("ds")
 def names_only(session: Session, call: CommandCall) -> None:
     """`ds [varlist] [, has(type numeric) not(type string) not]`; stores r(varlist)."""
     data = session.data
@@ -331,8 +326,7 @@ def _is_type(variable: DataVariable, word: str) -> bool:
     return variable.kind == word
 
 
-@command("lookfor", summary="variables whose name or label holds a word", raw=True,
-         group="output")  # fmt: skip
+@command("lookfor")
 def look_for(session: Session, call: CommandCall) -> None:
     """`lookfor word …`."""
     words = [word.lower() for word in re.findall(r'"([^"]*)"|(\S+)', call.text) for word in word]
@@ -347,7 +341,7 @@ def look_for(session: Session, call: CommandCall) -> None:
     _store_names(session, found)
 
 
-@command("compress", summary="the smallest storage types", idle="noCoalesce")
+@command("compress")
 def compress(session: Session, call: CommandCall) -> None:
     """`compress [varlist]`."""
     data = session.data
@@ -368,7 +362,7 @@ def _smaller(one: DataVariable) -> str:
     return kind if kinds.index(kind) < kinds.index(one.kind) else one.kind
 
 
-@command("recast", summary="another storage type", options="force")
+@command("recast")
 def recast(session: Session, call: CommandCall) -> None:
     """`recast type varlist [, force]`; without force nothing is lost."""
     kind, _, listed = call.head.partition(" ")
@@ -406,12 +400,12 @@ def _recast_number(one: DataVariable, kind: str) -> tuple[FloatArray, bool]:
     return values, bool((values != old).any())
 
 
-@command("note", summary="notes are not kept", raw=True)
+@command("note")
 def note(session: Session, call: CommandCall) -> None:
     """`note: text`: has no effect."""
 
 
-@command("misstable", summary="numbers of missing values", options="all", group="output")
+@command("misstable")
 def missing_table(session: Session, call: CommandCall) -> None:
     """`misstable summarize [varlist] [if] [in]`: missing values of numeric variables."""
     from discreet_fire.runners.builtin.samples import selected

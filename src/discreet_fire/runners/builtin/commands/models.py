@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet_fire import statistics
 from discreet_fire.runners.builtin.data.dataset import DataVariable
 from discreet_fire.runners.builtin.disclosure.record_counts import missing_made
 from discreet_fire.runners.builtin.disclosure.units import few
@@ -36,7 +35,7 @@ from discreet_fire.runners.builtin.samples import (
     ChosenRecords,
     choose,
     quotes_single_values,
-    run_safely,
+    run_statistic,
     selected,
     show,
 )
@@ -51,47 +50,24 @@ if TYPE_CHECKING:
 
 __all__ = ["noted"]
 
-_Fit = Callable[..., SafeResult]
 _TYPES = ("byte", "int", "long", "float", "double")
 #: Groups of `by` whose models are withheld together have at least so many observations.
 _TOGETHER = 20
 
 
-@command(
-    "regress",
-    summary="linear regression",
-    options="Robust CLuster() vce() noConstant Level()",
-    layout="noHEader",
-    by=True,
-    weights="aweight fweight pweight",
-    group="models",
-)
+@command("regress")
 def regress(session: Session, call: CommandCall) -> None:
     """`[by …:] regress y [terms] [if] [in] [weight] [, robust vce(cluster x) noconstant]`."""
-    _model(session, call, statistics.regress, "aweight")
+    _model(session, call)
 
 
-_BINARY = "Robust CLuster() vce() noConstant Level()"
-
-
-@command("probit", summary="a probit model of an outcome that is 0 or not", options=_BINARY,
-         idle="NOLOG", by=True, weights="fweight pweight", group="models")  # fmt: skip
-@command("logistic", summary="a logit model with odds ratios", options=_BINARY,
-         idle="NOLOG OR", by=True, weights="fweight pweight", group="models")  # fmt: skip
-@command("logit", summary="a logit model of an outcome that is 0 or not", options=f"{_BINARY} OR",
-         idle="NOLOG", by=True, weights="fweight pweight", group="models")  # fmt: skip
+@command("logit logistic probit")
 def binary(session: Session, call: CommandCall) -> None:
     """`logit y [terms] [, or vce(…)]`, `probit …`, `logistic …`."""
-    fit = statistics.probit if call.name == "probit" else statistics.logit
-    _model(session, call, fit, "fweight")
+    _model(session, call)
 
 
-@command(
-    "utest",
-    summary="test for a U shape of a variable and its square",
-    options="MIN() MAX()",
-    group="models",
-)
+@command("utest")
 def utest(session: Session, call: CommandCall) -> None:
     """`utest x x2`: after `regress y x x2 …`; refitted with the square of x itself."""
     if quotes_single_values(session, call, "min", "max"):
@@ -122,25 +98,22 @@ def utest(session: Session, call: CommandCall) -> None:
     interval = None
     if call.has("min") and call.has("max"):
         interval = call.number("min", 0.0), call.number("max", 0.0)
-    result = run_safely(
+    result = run_statistic(
         session,
         "utest",
-        lambda: statistics.utest(
-            chosen.frame,
-            model.outcome,
-            names[0],
-            controls,
-            interval=interval,
-            limits=session.limits,
-            entity=chosen.entity,
-        ),
+        chosen.frame,
+        model.outcome,
+        names[0],
+        controls,
+        interval=interval,
+        entity=chosen.entity,
     )
     if result is not None:
         show(session, result, chosen, model.terms.needed)
         session.store("r", {}, safe=result.stored)
 
 
-def _model(session: Session, call: CommandCall, fit: _Fit, default: str) -> None:
+def _model(session: Session, call: CommandCall) -> None:
     words = call.head.split(None, 1)
     if not words:
         raise DoError("varlist required", code=100)
@@ -153,15 +126,20 @@ def _model(session: Session, call: CommandCall, fit: _Fit, default: str) -> None
     outcome = outcome.removeprefix("c.")
     if quotes_single_values(session, call, "level"):
         return
-    options = _options(session, call, default)
+    options = _options(session, call)
     used = selected(session, call)
     if call.groups is not None:
-        _by_groups(session, call, fit, (terms, outcome, right), options, used)
+        _by_groups(session, call, (terms, outcome, right), options, used)
         return
-    chosen, result = _fitted(session, call, fit, (terms, outcome, right), options, used)
+    chosen, result = _fitted(session, call, (terms, outcome, right), options, used)
     _keep(session, call, terms, outcome, chosen, result)
     if result is not None:
         _show(session, call, chosen, terms, result)
+
+
+def _weight_kind(call: CommandCall) -> str:
+    """What `[weight=…]` means for a model."""
+    return "aweight" if call.name == "regress" else "fweight"
 
 
 _Parts = tuple[ModelTerms, str, list[str]]
@@ -170,7 +148,6 @@ _Parts = tuple[ModelTerms, str, list[str]]
 def _fitted(
     session: Session,
     call: CommandCall,
-    fit: _Fit,
     parts: _Parts,
     options: dict[str, Any],
     rows: BoolArray,
@@ -180,22 +157,19 @@ def _fitted(
     check_factors(session, right, rows)
     cluster = options.get("cluster")
     names = [*terms.needed, *([cluster] if cluster else [])]
-    default = "fweight" if fit is not statistics.regress else "aweight"
+    default = _weight_kind(call)
     chosen = choose(session, call, names, more=terms.more, default=default, repeat=False, mask=rows)
     extra = {"weights": chosen.weights} if chosen.weights else {}
-    result = run_safely(
+    result = run_statistic(
         session,
         call.name,
-        lambda: fit(
-            chosen.frame,
-            outcome,
-            right,
-            limits=session.limits,
-            entity=chosen.entity,
-            earlier=session.results.fitted[-50:],
-            **extra,
-            **options,
-        ),
+        chosen.frame,
+        outcome,
+        right,
+        entity=chosen.entity,
+        earlier=session.results.fitted[-50:],
+        **extra,
+        **options,
     )
     if result is not None:
         text = re.sub(r"\[(\w+)=[^\]]*\]", r"[\1=…]", result.command)
@@ -203,7 +177,7 @@ def _fitted(
     return chosen, result
 
 
-def _options(session: Session, call: CommandCall, default: str) -> dict[str, Any]:
+def _options(session: Session, call: CommandCall) -> dict[str, Any]:
     """Options of a safe model."""
     found: dict[str, Any] = {"robust": call.has("robust"), "constant": not call.has("noconstant")}
     cluster = call.argument("cluster")
@@ -222,7 +196,7 @@ def _options(session: Session, call: CommandCall, default: str) -> dict[str, Any
     if call.has("level"):
         found["level"] = call.number("level", 95.0)
     if call.weight is not None:
-        kind = call.weight.kind if call.weight.kind != "weight" else default
+        kind = call.weight.kind if call.weight.kind != "weight" else _weight_kind(call)
         found["weight_kind"] = kind
     return found
 
@@ -286,7 +260,6 @@ def _odds(result: SafeResult) -> str:
 def _by_groups(
     session: Session,
     call: CommandCall,
-    fit: _Fit,
     parts: _Parts,
     options: dict[str, Any],
     used: BoolArray,
@@ -303,7 +276,7 @@ def _by_groups(
         rows = np.zeros(session.data.rows, dtype=np.bool_)
         rows[first:end] = used[first:end]
         try:
-            chosen, result = _fitted(session, call, fit, parts, options, rows)
+            chosen, result = _fitted(session, call, parts, options, rows)
         except DoError as error:
             if error.rc != 2000:
                 raise
@@ -360,12 +333,7 @@ def _title(session: Session, names: Sequence[str], row: int, chosen: ChosenRecor
     return ", ".join(parts)
 
 
-@command(
-    "predict",
-    summary="a variable from the last model; it is never listed",
-    options="XB Residuals STDP PR",
-    group="models",
-)
+@command("predict")
 def predict(session: Session, call: CommandCall) -> None:
     """`predict [type] name [if] [in] [, xb residuals stdp pr]`."""
     words = call.head.split()
@@ -427,12 +395,7 @@ _SHOWN = ("N", "r2", "r2_p", "ll", "N_clust")
 _STORED = re.compile(r"e\((b|V)\)\Z")
 
 
-@command(
-    "estimates",
-    summary="keep models by name: store, restore, drop, clear, dir, table",
-    raw=True,
-    group="models",
-)
+@command("estimates")
 def estimates(session: Session, call: CommandCall) -> None:
     """`estimates store name`, `restore`, `drop`, `clear`, `table [names]`."""
     words = call.text.split(",")[0].split()
@@ -525,7 +488,7 @@ def _pair(model: FittedModel, label: str) -> tuple[float | None, float | None]:
     return model.coefficient("b", label), model.coefficient("se", label)
 
 
-@command("eststo", summary="keep the last model; also as a prefix", raw=True, group="models")
+@command("eststo")
 def eststo(session: Session, call: CommandCall) -> None:
     """`eststo [name]`, `eststo clear`, `eststo: regress …`."""
     words = call.text.split(",")[0].split()
@@ -535,7 +498,7 @@ def eststo(session: Session, call: CommandCall) -> None:
     _store(session, words[0] if words else f"est{len(session.results.estimates) + 1}")
 
 
-@command("esttab", summary="table of stored models, as text in the log", raw=True, group="models")
+@command("esttab")
 def esttab(session: Session, call: CommandCall) -> None:
     """`esttab [names]`; options change nothing of what is shown, `using` is not supported."""
     words = call.text.split(",")[0].split()
@@ -546,7 +509,7 @@ def esttab(session: Session, call: CommandCall) -> None:
     _table(session, words, "esttab")
 
 
-@command("ereturn sreturn", summary="results are not listed; noted", raw=True, group="refused")
+@command("ereturn sreturn")
 def ereturn(session: Session, call: CommandCall) -> None:
     """`ereturn list` is withheld."""
     if call.text.split(",")[0].split()[:1] not in (["list"], ["li"], ["l"]):
@@ -554,12 +517,7 @@ def ereturn(session: Session, call: CommandCall) -> None:
     session.withhold(f"{call.name} list", "refused", "stored results may be single values")
 
 
-@command(
-    "matrix",
-    summary="matrices from e(b), e(V), numbers and other matrices; never listed",
-    raw=True,
-    group="program",
-)
+@command("matrix")
 def matrix(session: Session, call: CommandCall) -> None:
     r"""`matrix A = e(b)`, `= e(V)`, `= (1, 2 \ 3, 4)`, `= B`, `matrix drop A`."""
     words = call.text.split()

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.session import Session
 
 
-@command("keep", summary="keep variables or observations", by=True)
+@command("keep")
 def keep(session: Session, call: CommandCall) -> None:
     """`keep varlist`, `keep if exp`, `keep in range`."""
     _stay(session, call, kept=True)
 
 
-@command("drop", summary="drop variables or observations", by=True)
+@command("drop")
 def drop(session: Session, call: CommandCall) -> None:
     """`drop varlist`, `drop _all`, `drop if exp`, `drop in range`."""
     _stay(session, call, kept=False)
@@ -75,7 +75,7 @@ def _stay(session: Session, call: CommandCall, *, kept: bool) -> None:
     cases_note(session, gone, "observation deleted", "observations deleted", call.name)
 
 
-@command("sort", summary="sort; equal observations stay in their order", idle="stable")
+@command("sort")
 def sort(session: Session, call: CommandCall) -> None:
     """`sort varlist`."""
     names = tuple(session.data.listed(call.head))
@@ -85,7 +85,7 @@ def sort(session: Session, call: CommandCall) -> None:
     session.data.sorted_by = names
 
 
-@command("gsort", summary="sort, also falling", options="GENerate() Mfirst")
+@command("gsort")
 def gsort(session: Session, call: CommandCall) -> None:
     """`gsort [+|-]var …`; missing values come last in either direction unless `mfirst`."""
     data = session.data
@@ -122,8 +122,7 @@ def _ranked(session: Session, name: str, rows: Any, down: bool, *, first: bool) 
     return np.argsort(keys, kind="stable")
 
 
-@command("order", summary="order of the variables",
-         options="last Before() After() ALPHAbetic SEQuential", idle="first")  # fmt: skip
+@command("order")
 def order(session: Session, call: CommandCall) -> None:
     """`order varlist [, last before() after() alphabetic]`."""
     data = session.data
@@ -150,7 +149,7 @@ def order(session: Session, call: CommandCall) -> None:
     data.variables = {name: data.variables[name] for name in arranged}
 
 
-@command("rename", summary="new names of variables", options="Upper Lower Proper")
+@command("rename")
 def rename(session: Session, call: CommandCall) -> None:
     """`rename old new`, `rename (a b) (c d)`, `rename list, lower`, `rename a* b*`."""
     data = session.data
@@ -218,8 +217,7 @@ def _pattern(session: Session, before: str, after: str) -> list[tuple[str, str]]
     return found
 
 
-@command("duplicates", summary="report, drop or tag observations that occur several times",
-         options="force GENerate()", layout="clean")  # fmt: skip
+@command("duplicates")
 def duplicates(session: Session, call: CommandCall) -> None:
     """`duplicates report|drop|tag [varlist] [if] [in]`."""
     kind, _, rest = call.head.partition(" ")
@@ -282,7 +280,7 @@ def _report(session: Session, size: Any, codes: Any, mask: Any) -> None:
     session.store("r", {"unique_value": float(len(sizes)), "N": float(sizes.sum())})
 
 
-@command("expand", summary="copies of observations", expression=True, options="GENerate()")
+@command("expand")
 def expand(session: Session, call: CommandCall) -> None:
     """`expand [=]exp [if] [in] [, generate(name)]`: copies come last."""
     name = (call.argument("generate") or "").strip()
@@ -318,7 +316,7 @@ def copied(session: Session, command_name: str) -> None:
         session.remember(SafeResult(command=command_name, shown="", checks=[check]))
 
 
-@command("fillin", summary="all combinations of values; _fillin marks the new ones")
+@command("fillin")
 def fill_in(session: Session, call: CommandCall) -> None:
     """`fillin varlist`."""
     data = session.data
@@ -351,7 +349,7 @@ def _sortable(variable: DataVariable) -> Any:
     return variable.values
 
 
-@command("sample", summary="a random sample of the observations", options="count by()")
+@command("sample")
 def sample(session: Session, call: CommandCall) -> None:
     """`sample # [if] [in] [, count by(varlist)]`: others than those of `if` stay."""
     data = session.data
@@ -373,7 +371,7 @@ def sample(session: Session, call: CommandCall) -> None:
     cases_note(session, gone, "observation deleted", "observations deleted", "sample")
 
 
-@command("bsample", summary="a sample with replacement", options="STRata() CLuster()")
+@command("bsample")
 def bootstrap_sample(session: Session, call: CommandCall) -> None:
     """`bsample [#] [if] [in] [, strata(varlist) cluster(varlist)]`."""
     data = session.data
@@ -401,7 +399,7 @@ def bootstrap_sample(session: Session, call: CommandCall) -> None:
     data.take(np.concatenate(drawn), keep_order=False)
 
 
-@command("tsfill", summary="observations for gaps in time", options="full")
+@command("tsfill")
 def fill_time(session: Session, call: CommandCall) -> None:
     """`tsfill [, full]`."""
     data = session.data
@@ -441,9 +439,7 @@ def _between(times: Any) -> Any:
     return np.arange(first, last + 1)
 
 
-@command("xtset tsset", summary="panel and time variable",
-         options="clear Daily Weekly Monthly Quarterly Halfyearly Yearly delta() Format()",
-         idle="noQuery Generic")  # fmt: skip
+@command("xtset tsset")
 def panel_set(session: Session, call: CommandCall) -> None:
     """`xtset panel [time]`, `tsset [panel] time`; the data are sorted by them."""
     data = session.data

@@ -69,19 +69,19 @@ def _unquoted(text: str) -> str:
     return text
 
 
-@command("local", summary="set a local macro", raw=True, group="program")
+@command("local")
 def local(session: Session, call: CommandCall) -> None:
     """`local name text`, `= exp`, `: function`, `++name`."""
     _set(session, call.text, session.set_local, macros_of(session).local)
 
 
-@command("global", summary="set a global macro", raw=True, group="program")
+@command("global")
 def shared(session: Session, call: CommandCall) -> None:
     """`global name …`."""
     _set(session, call.text, session.set_global, macros_of(session).shared)
 
 
-@command("macro", summary="drop macros", raw=True, group="program")
+@command("macro")
 def macro(session: Session, call: CommandCall) -> None:
     """`macro drop`; listing is not supported: macros may hold values of the data."""
     words = call.text.split()
@@ -101,7 +101,7 @@ def macro(session: Session, call: CommandCall) -> None:
         session.macros.local.pop(name.removeprefix("_"), None)
 
 
-@command("scalar", summary="set a scalar", raw=True, group="program")
+@command("scalar")
 def scalar(session: Session, call: CommandCall) -> None:
     """`scalar [define] name = exp`, `scalar drop`."""
     words = call.text.split(None, 1)
@@ -119,14 +119,14 @@ def scalar(session: Session, call: CommandCall) -> None:
     session.set_scalar(name.strip(), one_value(session, expression))
 
 
-@command("tempvar tempname tempfile", summary="names for temporary use", raw=True, group="program")
+@command("tempvar tempname tempfile")
 def temporary(session: Session, call: CommandCall) -> None:
     """`tempvar`, `tempname` and `tempfile`."""
     for name in call.text.split():
         session.set_local(name, session.macros.temporary_name())
 
 
-@command("args", summary="name the words that a program is given", raw=True, group="program")
+@command("args")
 def args(session: Session, call: CommandCall) -> None:
     """`args a b c`."""
     for number, name in enumerate(call.text.split(), 1):
@@ -135,7 +135,7 @@ def args(session: Session, call: CommandCall) -> None:
         session.trace.touched = before
 
 
-@command("tokenize", summary="split a text into numbered macros", raw=True, group="program")
+@command("tokenize")
 def tokenize(session: Session, call: CommandCall) -> None:
     """`tokenize "text" [, parse("signs")]`; numbered macros beyond the last are emptied."""
     before, *options = split_outside(call.text, ",")
@@ -157,7 +157,7 @@ def _cut(text: str, signs: str) -> list[str]:
     return [piece for piece in pieces if piece != " "]
 
 
-@command("return", summary="give results back from a program", raw=True, group="program")
+@command("return")
 def returned(session: Session, call: CommandCall) -> None:
     """`return scalar name = exp`, `return local name text`, `return add`, `return clear`."""
     words = call.text.split(None, 1)
@@ -195,7 +195,7 @@ _HARMLESS = (
 )  # fmt: skip
 
 
-@command("set", summary="obs, seed, type; others change nothing", raw=True, group="program")
+@command("set")
 def setting(session: Session, call: CommandCall) -> None:
     """`set obs #`, `set seed #`, `set type kind`, `set more off` …"""
     words = call.text.replace(",", " , ").split()
@@ -236,14 +236,15 @@ def _set_seed(session: Session, text: str) -> None:
     session.options.draw = np.random.default_rng(int(value))
 
 
-@command("version log cmdlog more about adopath discard sysdir memory update which timer sleep "
-         "pause mark notes query window beep", summary="change nothing here",
-         raw=True, group="program")  # fmt: skip
+@command(
+    "version log cmdlog more about adopath discard sysdir memory "
+    "update which timer sleep pause mark notes query window beep"
+)
 def harmless(session: Session, call: CommandCall) -> None:
     """`version 17`, `log using …`, `log close`, `timer on 1` …: no effect on results."""
 
 
-@command("ssc net adoupdate", summary="refused: nothing is installed", raw=True, group="program")
+@command("ssc net adoupdate")
 def install(session: Session, call: CommandCall) -> None:
     """Not run: a run loads nothing from elsewhere."""
     session.note(f"{refused_line(session.limits.language)}: {call.name}")
@@ -251,7 +252,7 @@ def install(session: Session, call: CommandCall) -> None:
     session.remember(SafeResult(command=call.name, shown="", checks=[check]))
 
 
-@command("display", summary="show texts and numbers", raw=True, group="output")
+@command("display")
 def display(session: Session, call: CommandCall) -> None:
     """`display [directive] …`; what rests on single values of the data is withheld."""
     text = display_text(session, call.text)
@@ -269,7 +270,7 @@ _REFUSED = (
 _PICTURES = "graph twoway"
 
 
-@command(_REFUSED, summary="not permitted; noted, and the run goes on", raw=True, group="refused")
+@command(_REFUSED)
 def refused(session: Session, call: CommandCall) -> None:
     """Note that a command is not permitted."""
     reason = Policy.default().verdict(call.name).reason or "it shows single records"
@@ -278,7 +279,7 @@ def refused(session: Session, call: CommandCall) -> None:
     session.remember(SafeResult(command=call.name, shown="", checks=[check]))
 
 
-@command(_PICTURES, summary="pictures are not drawn; noted", raw=True, group="refused")
+@command(_PICTURES)
 def pictures(session: Session, call: CommandCall) -> None:
     """Note that a picture is not drawn."""
     session.note(f"(pictures are not drawn by the runner: {call.name})")
@@ -287,8 +288,7 @@ def pictures(session: Session, call: CommandCall) -> None:
     session.remember(SafeResult(command=call.name, shown="", checks=[check]))
 
 
-@command("assert", summary="stop unless an expression holds everywhere", by=True,
-         options="rc0", idle="fast")  # fmt: skip
+@command("assert")
 def assertion(session: Session, call: CommandCall) -> None:
     """`assert exp [if] [in]`."""
     mask = selected(session, call)
@@ -311,8 +311,7 @@ def truth_of_none(session: Session, expression: str) -> bool:
     return one_value(session, expression) != 0
 
 
-@command("isid", summary="stop unless variables identify the observations",
-         options="Sort Missok")  # fmt: skip
+@command("isid")
 def is_id(session: Session, call: CommandCall) -> None:
     """`isid varlist [, sort missok]`."""
     data = session.data
@@ -332,7 +331,7 @@ def is_id(session: Session, call: CommandCall) -> None:
         data.sorted_by = tuple(names)
 
 
-@command("confirm", summary="stop unless names are what is expected", raw=True, group="program")
+@command("confirm")
 def confirm(session: Session, call: CommandCall) -> None:
     """`confirm [new|numeric|string] variable x`, `confirm number 3`, `confirm file f` …"""
     before, _, options = call.text.partition(",")

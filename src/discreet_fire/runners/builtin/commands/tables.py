@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet_fire import statistics
 from discreet_fire.runners.builtin.commands.descriptive import variables
 from discreet_fire.runners.builtin.data.dataset import DataVariable
 from discreet_fire.runners.builtin.disclosure.record_counts import check_made
@@ -26,7 +25,7 @@ from discreet_fire.runners.builtin.samples import (
     ChosenRecords,
     choose,
     numeric,
-    run_safely,
+    run_statistic,
     selected,
     show,
 )
@@ -41,15 +40,7 @@ _STATISTIC = re.compile(r"\bstat(?:i|is|ist|isti|istic)?\s*\(([^()]*)\)")
 _FREQUENCY = frozenset(("freq", "frequency", "count"))
 
 
-@command(
-    "tabulate",
-    summary="frequencies of one variable, or of two against each other",
-    options=f"{_PAIRED} SUMmarize() GENerate()",
-    layout=f"{_LAYOUT} MEANs STandard OBS noMEANs noSTandard noOBS",
-    by=True,
-    weights="fweight aweight iweight",
-    group="output",
-)
+@command("tabulate")
 def tabulate(session: Session, call: CommandCall) -> None:
     """`tabulate a [b] [if] [in] [weight] [, missing row column cell chi2 generate() …]`."""
     names = variables(session, call)
@@ -74,18 +65,15 @@ def _tabulated(session: Session, call: CommandCall, names: Sequence[str]) -> Non
         raise DoError("row, column, cell and chi2 are for two variables", code=198)
     if call.weight is not None and call.weight.kind == "aweight":
         chosen = _to_number(session, chosen, names, missing=missing)
-    result = run_safely(
+    result = run_statistic(
         session,
         "tabulate",
-        lambda: statistics.tabulate(
-            chosen.frame,
-            *names,
-            missing=missing,
-            percent=percent,
-            chi2=call.has("chi2"),
-            limits=session.limits,
-            **chosen.options,
-        ),
+        chosen.frame,
+        *names,
+        missing=missing,
+        percent=percent,
+        chi2=call.has("chi2"),
+        **chosen.options,
     )
     shown = result is not None and show(session, result, chosen, names)
     safe_results = dict(result.stored) if shown and result is not None else {}
@@ -130,16 +118,14 @@ def _by_groups(session: Session, call: CommandCall, names: Sequence[str]) -> Non
         raise UnsupportedError("by with tabulate of so many variables, or with weights")
     session.note(f"(by {' '.join(call.by)}: one table for all groups)")
     chosen = choose(session, call, wanted, groups=wanted)
-    result = run_safely(
+    result = run_statistic(
         session,
         "tabulate",
-        lambda: statistics.table(
-            chosen.frame,
-            wanted,
-            missing=call.has("missing"),
-            limits=session.limits,
-            **chosen.options,
-        ),
+        chosen.frame,
+        wanted,
+        of="table",
+        missing=call.has("missing"),
+        **chosen.options,
     )
     if result is not None:
         show(session, result, chosen, wanted)
@@ -159,18 +145,16 @@ def _shown_table(
     session: Session, call: CommandCall, by: Sequence[str], of: Sequence[str], words: Sequence[str]
 ) -> None:
     chosen = choose(session, call, [*by, *of], groups=by, default="fweight")
-    result = run_safely(
+    result = run_statistic(
         session,
         call.name,
-        lambda: statistics.table(
-            chosen.frame,
-            list(by),
-            list(of) or None,
-            statistics=list(words) or "n",
-            missing=call.has("missing"),
-            limits=session.limits,
-            **chosen.options,
-        ),
+        chosen.frame,
+        list(by),
+        list(of) or None,
+        of="table",
+        statistics=list(words) or "n",
+        missing=call.has("missing"),
+        **chosen.options,
     )
     if result is not None:
         show(session, result, chosen, [*by, *of])
@@ -199,14 +183,7 @@ def _dummies(session: Session, call: CommandCall, names: Sequence[str]) -> None:
         session.derive(name, names)
 
 
-@command(
-    "tab1",
-    summary="frequencies of each of several variables",
-    options="Missing noLabel",
-    layout=_LAYOUT,
-    weights="fweight aweight iweight",
-    group="output",
-)
+@command("tab1")
 def tab1(session: Session, call: CommandCall) -> None:
     """`tab1 varlist`."""
     for name in variables(session, call):
@@ -214,14 +191,7 @@ def tab1(session: Session, call: CommandCall) -> None:
         _tabulated(session, call, [name])
 
 
-@command(
-    "tab2",
-    summary="frequencies of each pair of several variables",
-    options=_PAIRED,
-    layout=_LAYOUT,
-    weights="fweight aweight iweight",
-    group="output",
-)
+@command("tab2")
 def tab2(session: Session, call: CommandCall) -> None:
     """`tab2 varlist`."""
     for first, second in itertools.combinations(variables(session, call), 2):
@@ -229,21 +199,14 @@ def tab2(session: Session, call: CommandCall) -> None:
         _tabulated(session, call, [first, second])
 
 
-@command("proportion", summary="shares of the values of a variable", group="output")
+@command("proportion")
 def proportion(session: Session, call: CommandCall) -> None:
     """`proportion varlist`: shown as frequencies and percentages."""
     for name in variables(session, call):
         _tabulated(session, call, [name])
 
 
-@command(
-    "table",
-    summary="frequencies or statistics by one to three variables",
-    options="Contents() STATistic() Missing",
-    layout="Row COLumn SColumn Format() nototals nformat() Center Left",
-    weights="aweight fweight",
-    group="output",
-)
+@command("table")
 def table(session: Session, call: CommandCall) -> None:
     """`table rows [columns [layers]] [, contents(mean x …)]`, `table (r) (c), statistic(…)`."""
     by = list(dict.fromkeys(session.data.listed(re.sub(r"[()]", " ", call.head))))

@@ -43,8 +43,7 @@ def _texts(texts: Iterable[str]) -> DataVariable:
     return DataVariable(column, text_kind(kept))
 
 
-@command("encode", summary="numbers with labels for texts",
-         options="Generate() Label() noExtend")  # fmt: skip
+@command("encode")
 def encode(session: Session, call: CommandCall) -> None:
     """`encode s [if] [in], generate(name) [label(name) noextend]`."""
     data = session.data
@@ -74,7 +73,7 @@ def encode(session: Session, call: CommandCall) -> None:
     session.derive(name, [source])
 
 
-@command("decode", summary="texts from labels", options="Generate() MAXLength()")
+@command("decode")
 def decode(session: Session, call: CommandCall) -> None:
     """`decode x [if] [in], generate(name) [maxlength(#)]`."""
     data = session.data
@@ -102,8 +101,7 @@ def decode(session: Session, call: CommandCall) -> None:
     session.derive(name, [source])
 
 
-@command("destring", summary="texts that are numbers become numbers",
-         options="Generate() replace ignore() force float percent dpcomma")  # fmt: skip
+@command("destring")
 def destring(session: Session, call: CommandCall) -> None:
     """`destring [varlist], generate(names)|replace [ignore("chars") force percent dpcomma]`."""
     data = session.data
@@ -190,8 +188,7 @@ def _cleaned(text: str, call: CommandCall) -> str:
     return text
 
 
-@command("tostring", summary="numbers become texts",
-         options="Generate() replace force Format() USEdisplayformat")  # fmt: skip
+@command("tostring")
 def tostring(session: Session, call: CommandCall) -> None:
     """`tostring varlist, generate(names)|replace [format() usedisplayformat force]`."""
     data = session.data
@@ -236,9 +233,7 @@ def _loses(variable: DataVariable, texts: list[str]) -> bool:
     return False
 
 
-@command("split", summary="parts of texts as variables",
-         options="Parse() Generate() Limit() noTrim destring ignore() force float "
-                 "percent")  # fmt: skip
+@command("split")
 def split(session: Session, call: CommandCall) -> None:
     """`split s [if] [in] [, parse(signs) generate(stub) limit(#) notrim destring]`."""
     data = session.data

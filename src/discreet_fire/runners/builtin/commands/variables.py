@@ -60,8 +60,7 @@ _TYPED = re.compile(
 )
 
 
-@command("generate", summary="make a variable", by=True, expression=True,
-         options="Before() After()")  # fmt: skip
+@command("generate")
 def generate(session: Session, call: CommandCall) -> None:
     """`generate [type] name[:label] = exp [if] [in]`."""
     found = _TYPED.match(call.head)
@@ -131,8 +130,7 @@ def _place(session: Session, call: CommandCall, name: str) -> None:
         session.data.variables = {one: session.data.variables[one] for one in names}
 
 
-@command("replace", summary="change values of a variable", by=True, expression=True,
-         options="nopromote")  # fmt: skip
+@command("replace")
 def replace_values(session: Session, call: CommandCall) -> None:
     """`replace name = exp [if] [in]`; earlier observations are changed before later ones."""
     if call.expression is None:
@@ -209,8 +207,7 @@ def _settled(expression: str, scope: Scope, name: str, old: DataVariable, mask: 
         value = evaluate(expression, scope)
 
 
-@command("ipolate", summary="values on straight lines between known ones", by=True,
-         options="Generate() by() Epolate")  # fmt: skip
+@command("ipolate")
 def interpolate(session: Session, call: CommandCall) -> None:
     """`ipolate y x [if] [in], generate(name) [epolate by(varlist)]`."""
     data = session.data
@@ -258,8 +255,7 @@ class _Rule:
     label: str
 
 
-@command("recode", summary="change values by rules",
-         options="GENerate() PREfix() LABel() COPYrest", layout="Test")  # fmt: skip
+@command("recode")
 def recode(session: Session, call: CommandCall) -> None:
     """`recode varlist (rule) … [if] [in] [, generate() prefix() label()]`."""
     names, rules = _read(session, call.head)
@@ -415,7 +411,7 @@ def _chosen(rule: _Rule, values: FloatArray) -> BoolArray:
     return found
 
 
-@command("mvdecode", summary="numbers become missing", options="mv()")
+@command("mvdecode")
 def to_missing(session: Session, call: CommandCall) -> None:
     r"""`mvdecode varlist [if] [in], mv(9 99)` or `mv(9=.a \ 99=.b)`."""
     mask = selected(session, call)
@@ -440,7 +436,7 @@ def to_missing(session: Session, call: CommandCall) -> None:
         _mv_note(session, name, new != old, "generated", call.name)
 
 
-@command("mvencode", summary="missing values become numbers", options="mv() Override")
+@command("mvencode")
 def from_missing(session: Session, call: CommandCall) -> None:
     r"""`mvencode varlist [if] [in], mv(#|.a=# \ else=#) [override]`."""
     mask = selected(session, call)
@@ -482,7 +478,7 @@ def _mv_note(session: Session, name: str, rows: BoolArray, done: str, command_na
                    f"missing values {done} in {name}", command_name)  # fmt: skip
 
 
-@command("clonevar", summary="a copy of a variable with its labels", expression=True)
+@command("clonevar")
 def clone(session: Session, call: CommandCall) -> None:
     """`clonevar new = old [if] [in]`."""
     name, source = call.head.strip(), session.data.full((call.expression or "").strip())
@@ -495,8 +491,7 @@ def clone(session: Session, call: CommandCall) -> None:
     session.derive(name, [source])
 
 
-@command("separate", summary="one variable per group",
-         options="by() Generate() Shortlabel Sequential")  # fmt: skip
+@command("separate")
 def separate(session: Session, call: CommandCall) -> None:
     """`separate x [if] [in], by(groups or expression)`; `sequential` numbers them from 1."""
     if call.argument("by") is None:

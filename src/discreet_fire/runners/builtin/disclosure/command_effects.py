@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet_fire.catalogue.execution import CommandFacts
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
 from discreet_fire.runners.builtin.disclosure.units import cases, few
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
@@ -22,50 +23,12 @@ from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.registry import Command
     from discreet_fire.runners.builtin.state.session import Session
 
 __all__ = ["StateBeforeCommand", "echoed", "note_doubtful_names", "note_order", "redacted_error"]
 
-#: Whether these fail hangs on names and on what is written, not on values of the data.
-_SILENT = frozenset((
-    "confirm", "rename", "order", "format", "label", "local", "global", "scalar", "matrix",
-    "macro", "tempvar", "tempname", "tempfile", "args", "tokenize", "return", "version",
-    "log", "cmdlog", "more", "set", "estimates", "eststo", "esttab", "describe", "ds",
-    "lookfor", "clear", "cd", "mkdir", "erase", "rm", "use", "save", "saveold", "import",
-    "insheet", "preserve", "restore", "display", "generate", "replace", "egen", "sort",
-    "gsort", "note", "notes", "which", "timer", "clonevar", "predict", "test", "testparm",
-    "lincom",
-))  # fmt: skip
 #: So many values tell which one is the commonest, if all but a few have it.
 _FIRST = 2_000
-#: These leave what was made without data as it is.
-_KEEPING = frozenset((
-    "generate", "replace", "keep", "drop", "sort", "gsort", "order", "label", "format", "compress",
-    "recast", "preserve", "xtset", "tsset", "sample", "summarize", "tabulate", "display",
-))  # fmt: skip
-#: These decide which records there are.
-_RECORDS = frozenset((
-    "keep", "drop", "sample", "bsample", "expand", "duplicates", "merge", "append", "joinby",
-    "cross", "fillin", "tsfill", "use", "collapse", "contract", "reshape", "restore",
-))  # fmt: skip
-#: These only move records and variables; the values stay what they were.
-_MOVING = frozenset((
-    "keep", "drop", "sort", "gsort", "order", "rename", "use", "restore", "merge", "append",
-    "joinby", "cross", "expand", "sample", "bsample", "duplicates", "xtset", "tsset", "label",
-    "format", "compress", "clear", "preserve",
-))  # fmt: skip
-#: What these show or make counts records by the values of the variables that they name.
-_COUNTING = frozenset((
-    "contract", "merge", "duplicates", "misstable", "joinby", "fillin", "xtset", "tsset",
-    "tsfill", "reshape", "separate", "split", "destring", "tostring", "compress", "recast",
-    "isid", "collapse", "sample", "bsample", "xtdescribe", "codebook", "recode", "mvdecode",
-    "mvencode",
-))  # fmt: skip
-#: These show which variables there are.
-_SHAPE = frozenset(("describe", "ds", "lookfor"))
-
-
 #: Return codes of files that are not there or lie elsewhere.
 _OF_FILES = (601, 603)
 
@@ -81,69 +44,68 @@ class StateBeforeCommand:
     labels: dict[str, dict[float, str]]
 
     @classmethod
-    def of(cls, session: Session, known: Command, call: CommandCall) -> StateBeforeCommand:
+    def of(cls, session: Session, facts: CommandFacts, call: CommandCall) -> StateBeforeCommand:
         """Look at the data before a command; what it rests on is noted."""
         data, trace = session.data, session.trace
         if call.by:
             trace.touch(not trace.variables.isdisjoint(call.by))
-        if known.group == "models":
-            trace.touch("e()" in trace.whole and known.name in _LATER)
-        if known.name in _SHAPE:
-            trace.touch("shape" in trace.whole)
-        if known.name in _COUNTING:
+        reads = facts.reads
+        trace.touch(reads.estimates and "e()" in trace.whole)
+        trace.touch(reads.dictionary and "shape" in trace.whole)
+        if reads.counts:
             trace.touch(not trace.variables.isdisjoint(_words(data, call.text)))
         named = bool(call.head) and call.condition is None and call.rows is None
-        if known.name not in _SILENT and not (known.name in ("keep", "drop") and named):
+        if reads.failure != "words" and not (reads.failure == "names" and named):
             trace.seen = True
         labels = {name: dict(texts) for name, texts in data.value_labels.items()}
         return cls(session, data, dict(data.variables), data.rows, labels)
 
-    def after(self, known: Command, call: CommandCall, source: str) -> None:
+    def after(self, facts: CommandFacts, call: CommandCall, source: str) -> None:
         """Note what the command changed, and what of it rests on single values."""
         session, data = self.session, self.session.data
-        trace = session.trace
+        trace, changes = session.trace, facts.changes
         changed = {
             name for name, one in data.variables.items() if one is not self.variables.get(name)
         }
         note_order(session)
         trace.own &= data.variables.keys()
-        if known.name not in _KEEPING:
+        if not changes.untouched:
             trace.own -= changed
-        if known.name not in _MOVING:
+        if changes.values != "stay":
             trace.made |= changed
             trace.variables |= {name for name in changed - trace.own if self._alike(name)}
-            trace.touch(trace.few and known.name not in _CAREFUL and known.group == "data")
-        if known.name not in _MOVING or known.name == "compress":
-            trace.sized |= {name for name in changed if self._sized(name, known.name)}
+            trace.touch(trace.few and changes.few != "itself")
+        if changes.types != "kept":
+            written = changes.types == "program"
+            trace.sized |= {name for name in changed if self._sized(name, written=written)}
         new = data.variables.keys() - self.variables.keys()
-        if known.name in _NAMING:
+        if changes.names != "program":
             self._named(new, source)
         if not trace.touched:
             return
         trace.variables |= changed
-        self._put_together(known, call, source)
+        self._put_together(facts, call, source)
         chosen = call.condition is not None or call.rows is not None or not call.head
-        if known.name in _RECORDS and (known.name not in ("keep", "drop") or chosen):
+        if changes.records == "all" or (changes.records == "chosen" and chosen):
             trace.variables |= {*data.variables, ROWS}
         note_doubtful_names(session, new, source)
         trace.labels |= {
             name for name, texts in data.value_labels.items() if texts != self.labels.get(name)
         }
 
-    def _put_together(self, known: Command, call: CommandCall, source: str) -> None:
+    def _put_together(self, facts: CommandFacts, call: CommandCall, source: str) -> None:
         """A macro or scalar whose name was made of values: which one it is would tell them."""
-        kinds = {"local": "macros", "global": "macros", "scalar": "scalars", "matrix": "scalars"}
-        kind = kinds.get(known.name)
+        kind = facts.changes.target
         name = re.search(r"\w+", call.text)
-        if kind is not None and name is not None and not holds_name(source, {name[0]}):
+        if kind != "none" and name is not None and not holds_name(source, {name[0]}):
             self.session.trace.whole.add(kind)
 
-    def _sized(self, name: str, command: str) -> bool:
+    def _sized(self, name: str, *, written: bool) -> bool:
         """Whether values decided about the storage type of a variable."""
         one, old = self.session.data.variables[name], self.variables.get(name)
         if old is not None:
             return one.kind != old.kind
-        return one.is_text or command not in _TYPED
+        return one.is_text or not written
 
     def _alike(self, name: str) -> bool:
         """Whether all but a few have the same value, or all the same answer of yes and no."""
@@ -168,20 +130,6 @@ class StateBeforeCommand:
         if few_have:
             session.trace.whole.add("shape")
             note_doubtful_names(session, few_have, source)
-
-
-#: Commands whose new variables are as many as there are values.
-_NAMING = frozenset(("split", "tabulate", "tab1", "separate", "reshape"))
-#: Commands that look themselves at conditions that few meet.
-_CAREFUL = frozenset(("generate", "replace", "egen"))
-#: Commands whose new numeric variables have a type that is written or fixed.
-_TYPED = frozenset((
-    "generate", "egen", "predict", "encode", "tabulate", "ipolate", "pctile",
-))  # fmt: skip
-#: Commands that ask the last model.
-_LATER = frozenset((
-    "predict", "test", "testparm", "lincom", "utest", "estimates", "eststo", "esttab",
-))  # fmt: skip
 
 
 def note_order(session: Session) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from discreet_fire.catalogue.command_names import canonical
+from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.registry import find
 from discreet_fire.runners.builtin.state.trace import ROWS, counted_names
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoStatement, Kind
@@ -22,22 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["run_hidden"]
 
-#: What may not hang on single values: it would decide how the run goes on.
-_REFUSED = frozenset((
-    "continue", "exit", "error", "program", "cd", "mkdir", "save", "saveold", "erase", "rm",
-    "set", "do", "run", "include", "clear", "estimates", "eststo", "esttab", "label",
-    "numlabel", "xtset", "tsset",
-))  # fmt: skip
-_NEW = frozenset((
-    "generate", "egen", "predict", "clonevar", "encode", "decode", "xtile", "pctile",
-    "ipolate",
-))  # fmt: skip
-#: Commands that only look at data, or change nothing.
-_IDLE = frozenset((
-    "display", "assert", "confirm", "describe", "ds", "lookfor", "list", "browse", "graph",
-    "twoway", "levelsof", "quietly", "noisily", "capture", "if", "else", "foreach",
-    "forvalues", "while", "tempvar", "tempname", "tempfile", "log",
-))  # fmt: skip
+#: What a command may change that the catalogue does not know.
+_ANYTHING = ("code", "macros", "scalars", "return", "data", "r()", "e()")
 _DEEPEST = 8
 
 
@@ -133,33 +120,27 @@ class _PossibleEffects:
             self.command(name, rest)
 
     def command(self, name: str, rest: str) -> None:
-        """What a command may change."""
-        if name in _REFUSED:
-            raise DoError(f"{name} may not hang on single values of the data", code=198)
+        """What a command may change, as its row says; anything if it has none."""
+        facts = facts_of(name) or facts_of(canonical(name) or "")
         first = rest.replace("=", " ").replace(",", " ").split()
-        known = find(name)
-        if name == "capture":
-            self.trace.code = True
-        elif name in ("local", "global"):
-            self.macro(name, first[0].strip("+-:") if first else "")
-        elif name in ("args", "tokenize", "macro"):
-            self.trace.whole.add("macros")
-        elif name == "return":
-            self.trace.whole.add("return")
-        elif name in ("scalar", "matrix"):
-            self.trace.whole.add("scalars")
-        elif name in _NEW:
-            self.trace.whole.add("shape")
-            self.trace.variables |= {word for word in first if _plain(word)}
-            self.trace.sized |= {word for word in first if _plain(word)}
-        elif name == "replace":
-            self.replaced(first[0] if first else "")
-        elif name not in _IDLE and (known is None or known.group not in ("output", "models")):
-            self.data()
-        if known is not None and known.group in ("output", "models"):
-            self.trace.whole |= {"r()", "e()"} if known.group == "models" else {"r()"}
-        if name == "levelsof" or known is None:
-            self.trace.whole.add("macros")
+        named = first[0] if first else ""
+        for effect in facts.unseen if facts is not None else _ANYTHING:
+            if effect == "refused":
+                raise DoError(f"{name} may not hang on single values of the data", code=198)
+            if effect == "code":
+                self.trace.code = True
+            elif effect == "macro":
+                self.macro(name, named.strip("+-:"))
+            elif effect == "new":
+                self.trace.whole.add("shape")
+                self.trace.variables |= {word for word in first if _plain(word)}
+                self.trace.sized |= {word for word in first if _plain(word)}
+            elif effect == "variable":
+                self.replaced(named)
+            elif effect == "data":
+                self.data()
+            elif effect != "nothing":
+                self.trace.whole.add(effect)
 
     def macro(self, kind: str, name: str) -> None:
         """A macro may change; each if its name is put together."""

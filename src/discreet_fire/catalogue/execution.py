@@ -1,0 +1,284 @@
+"""What running a command reads, changes, stores and shows.
+
+In: ``execution.toml``, a row for each command. Out: the row of a command, checked whole: a
+field that is left out, given twice or not understood is an error, and so is a command with
+two rows. A command without a row is run by nothing. Nothing here is confidential.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, get_args, get_type_hints
+
+__all__ = ["CommandFacts", "CommandOption", "execution_rows", "facts_of", "read_rows"]
+
+_OPTION = re.compile(r"(?P<name>[A-Za-z_0-9]+)(?P<brackets>\(\))?(?P<may>\?)?\Z")
+_MANY = ("options", "layout", "idle")
+#: What may change unseen, where single values decide whether a command runs.
+_Unseen = Literal[
+    "refused", "nothing", "macro", "macros", "scalars", "return", "variable", "new", "data",
+    "r()", "e()", "code",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CommandOption:
+    """An option: full name, shortest form, and whether it takes something in brackets.
+
+    Args:
+        name: Full name.
+        least: How many letters the shortest form has.
+        argument: Whether something may stand in brackets.
+        optional: Whether the brackets may be left out.
+        effect: Whether it has one: "layout" would only change how output looks, which is
+            said in the log; "idle" would not change anything that can be seen. Else empty.
+    """
+
+    name: str
+    least: int
+    argument: bool
+    optional: bool
+    effect: str
+
+    def matches(self, word: str) -> bool:
+        """Whether a word is this option or a legal abbreviation."""
+        return len(word) >= self.least and self.name.startswith(word)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallForm:
+    """How a command is written.
+
+    Args:
+        syntax: "usual": variables, `if`, `in`, options; "expression": with `= exp`; "own": it
+            reads its text itself, and its options are not looked at; "language": the
+            interpreter runs it.
+        by: Whether `by` may stand before it; it then sees all groups at once.
+        weights: Weights it takes.
+    """
+
+    syntax: Literal["usual", "expression", "own", "language"]
+    by: bool
+    weights: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandReads:
+    """What a command's output or failure hangs on.
+
+    Args:
+        counts: Whether it counts records by the values of the variables it names.
+        dictionary: Whether it shows which variables there are.
+        estimates: Whether it asks the last model.
+        failure: Whether it fails by what is written ("words"), by that where it names
+            variables only ("names"), or by values of the data.
+    """
+
+    counts: bool
+    dictionary: bool
+    estimates: bool
+    failure: Literal["words", "names", "values"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandChanges:
+    """What a command changes.
+
+    Args:
+        records: Whether it decides which records there are, always or where it chooses some.
+        values: Whether values stay what they were, where records and variables only move.
+        untouched: Whether what was made without data stays so.
+        names: Whether new variables are as many, or called so, as there are values.
+        types: Whether storage types are "kept", written in the "program", or hang on "values".
+        few: Whether it looks itself at conditions that few meet, or changes no data.
+        target: What it gives a value that its text names: "macros", "scalars" or "none".
+    """
+
+    records: Literal["none", "chosen", "all"]
+    values: Literal["stay", "change"]
+    untouched: bool
+    names: Literal["program", "values"]
+    types: Literal["kept", "program", "values"]
+    few: Literal["itself", "checked"]
+    target: Literal["none", "macros", "scalars"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandStores:
+    """Stored results.
+
+    Args:
+        replaced: Whether `r()` or `e()` is emptied even where nothing can be stored here; "own"
+            if the command says so itself.
+        unstored: Results that Stata has, as a pattern; those not stored here stop the run.
+    """
+
+    replaced: Literal["own", "r", "e"]
+    unstored: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandShows:
+    """What a command shows.
+
+    Args:
+        statistic: The safe statistic in `discreet_fire.statistics`; empty if it has none.
+        sample: Who looks at samples that leave few out: "checked" here, the "model" itself, or
+            nobody, as only their number is "counted".
+        universes: Whom a ledger is told it is about: all variables in "cells", "each" variable by
+            itself, in "groups" if there are some, in "pairs", all "together", a "model" with the
+            categories of its factors.
+        remote: Whether it may be asked for in remote analysis.
+    """
+
+    statistic: str
+    sample: Literal["checked", "model", "counted"]
+    universes: Literal["none", "cells", "each", "groups", "pairs", "together", "model"]
+    remote: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandFacts:
+    """The row of one command.
+
+    Args:
+        name: Full name.
+        summary: What it does, one line.
+        section: Where it stands in the documentation.
+        takes: How it is written.
+        options: Options with their shortest forms and effects.
+        reads: What its output or failure hangs on.
+        changes: What it changes.
+        unseen: What may change where single values decide whether it runs.
+        stores: Stored results.
+        shows: What it shows.
+    """
+
+    name: str
+    summary: str
+    section: Literal["data", "output", "models", "program", "refused", "language"]
+    takes: CallForm
+    options: tuple[CommandOption, ...]
+    reads: CommandReads
+    changes: CommandChanges
+    unseen: tuple[str, ...]
+    stores: CommandStores
+    shows: CommandShows
+
+
+def facts_of(name: str) -> CommandFacts | None:
+    """The row of a command by its full name; None for what no runner knows.
+
+    >>> facts = facts_of("merge")
+    >>> facts.reads.counts, facts.changes.records
+    (True, 'all')
+    """
+    return execution_rows().get(name)
+
+
+@cache
+def execution_rows() -> Mapping[str, CommandFacts]:
+    """All rows, by name."""
+    text = files("discreet_fire.catalogue").joinpath("execution.toml").read_text("utf-8")
+    return read_rows(tomllib.loads(text))
+
+
+def read_rows(document: Mapping[str, Any]) -> dict[str, CommandFacts]:
+    """The rows of a document.
+
+    Raises:
+        ValueError: A field is missing, given twice or not understood; the message says where.
+    """
+    if document.keys() != {"kind", "command"}:
+        raise ValueError("execution.toml has kinds and commands, and nothing else")
+    rows: dict[str, CommandFacts] = {}
+    used: set[str] = set()
+    for entry in document["command"]:
+        own = dict(entry)
+        names = str(own.pop("names", "")).split()
+        if not names:
+            raise ValueError("execution.toml: a row without names")
+        kind = own.pop("kind", None)
+        shared = {} if kind is None else document["kind"].get(kind)
+        if shared is None:
+            raise ValueError(f"{names[0]}: there is no kind {kind}")
+        if twice := shared.keys() & own.keys():
+            raise ValueError(f"{names[0]}: {', '.join(sorted(twice))} stands in its kind, too")
+        used.add(str(kind))
+        for name in names:
+            if name in rows:
+                raise ValueError(f"{name}: it has two rows")
+            rows[name] = _facts(name, {**shared, **own})
+    if unused := document["kind"].keys() - used:
+        raise ValueError(f"kinds without a command: {', '.join(sorted(unused))}")
+    return rows
+
+
+def _facts(name: str, row: dict[str, Any]) -> CommandFacts:
+    """One row, from all its fields."""
+    given = dict(row)
+    _check_keys(name, given, ({one.name for one in dataclasses.fields(CommandFacts)} | set(_MANY)))
+    options = tuple(_options(name, {key: given.pop(key) for key in _MANY}))
+    given |= {"name": name, "options": options}
+    unseen = given["unseen"]
+    words = get_args(_Unseen)
+    if not isinstance(unseen, list) or not unseen or not all(one in words for one in unseen):
+        raise ValueError(f"{name}: unseen is a list of {', '.join(words)}")
+    given["unseen"] = tuple(unseen)
+    return CommandFacts(**_checked(name, CommandFacts, given))
+
+
+def _check_keys(name: str, given: Mapping[str, Any], wanted: set[str]) -> None:
+    wanted = wanted - {"name"}
+    if missing := wanted - given.keys():
+        raise ValueError(f"{name}: {', '.join(sorted(missing))} is missing")
+    if unknown := given.keys() - wanted:
+        raise ValueError(f"{name}: {', '.join(sorted(unknown))} is not known")
+
+
+@cache
+def _types(of: type) -> dict[str, Any]:
+    return get_type_hints(of)
+
+
+def _checked(name: str, of: type, given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a part, each of the type that it should have."""
+    made = {}
+    for key, kind in _types(of).items():
+        value = given[key]
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+            if not isinstance(value, dict):
+                raise ValueError(f"{name}: {key} has parts")
+            _check_keys(f"{name}: {key}", value, set(_types(kind)))
+            made[key] = kind(**_checked(name, kind, value))
+            continue
+        choices = get_args(kind)
+        plain = kind in (str, bool) and type(value) is kind
+        if not (plain or isinstance(value, tuple) or value in choices):
+            raise ValueError(f"{name}: {key} may not be {value!r}")
+        made[key] = value
+    return made
+
+
+def _options(name: str, given: Mapping[str, Any]) -> Iterator[CommandOption]:
+    """The options of a row: capitals are the shortest form."""
+    for key, text in given.items():
+        if not isinstance(text, str):
+            raise ValueError(f"{name}: {key} is a text")
+        for word in text.split():
+            found = _OPTION.match(word)
+            if found is None:
+                raise ValueError(f"{name}: {word} is not an option")
+            full = found["name"]
+            capitals = [at for at, one in enumerate(full) if one.isupper()]
+            least = capitals[-1] + 1 if capitals else len(full)
+            effect = "" if key == "options" else key
+            yield CommandOption(
+                full.lower(), least, bool(found["brackets"]), bool(found["may"]), effect
+            )
