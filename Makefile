@@ -3,13 +3,15 @@
 
 PYTHON ?=
 VENV ?= .venv
-JOBS ?= 0
+JOBS ?= auto
 ARGS ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --no-build-isolation --constraint constraints.txt
 JAVA := $(shell java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
 SPARK := $(shell test "$(or $(JAVA),0)" -ge 17 && echo yes)
+NO_SPARK := $(if $(SPARK),, and not spark)
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_USER := 0
@@ -17,27 +19,35 @@ export PYTHONNOUSERSITE := 1
 export NO_MKDOCS_2_WARNING := 1
 unexport PYTHONPATH PYTHONHOME
 
+# Without Java the tests of Spark cannot run: told to people, an error for machines.
+define tell-spark
+$(if $(SPARK),true,if test -n "$$CI"; then \
+    echo "No Java 17 or newer: the Spark tests cannot run" >&2; exit 1; fi; \
+    echo "No Java 17 or newer: the Spark tests are left out; install a JRE to run them too")
+endef
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help demo test check bench docs picture lock format clean distclean
+.PHONY: help demo test test-more test-all check bench docs picture lock format clean distclean
 .PHONY: check-lint check-types check-imports check-sizes check-docs
 
 help: ## list what make can do
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 18
 
 demo: $(VENV)/.stamp-run ## protect a synthetic census and a survey of firms; results in demo-output/
 	$(BIN)/python -m discreet demo $(ARGS)
 
-test: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark) ## run all tests (JOBS=4: side by side, ARGS="-k word": some)
-ifeq ($(SPARK),yes)
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
-else
-	@if test -n "$$CI"; then echo "No Java 17 or newer: the Spark tests cannot run" >&2; exit 1; fi
-	@echo "No Java 17 or newer: the Spark tests are left out; install a JRE to run them too"
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not spark" $(ARGS)
-endif
+test: $(VENV)/.stamp-test ## run the tests that matter for every change (JOBS=1: one by one, ARGS="-k word": some)
+	@$(call tell-spark)
+	$(PYTEST) -m "not exhaustive$(NO_SPARK)" $(ARGS)
+
+test-more: $(VENV)/.stamp-test ## run only the tests that `make test` leaves out
+	@$(call tell-spark)
+	$(PYTEST) -m "exhaustive$(NO_SPARK)" $(ARGS)
+
+test-all: test test-more ## run every test: also kills at every call, long searches, large instances
 
 check: check-lint check-types check-imports check-sizes check-docs ## style, types, layers, sizes, documentation
 
@@ -104,6 +114,9 @@ $(VENV)/.stamp-run: $(VENV)/.stamp-venv pyproject.toml
 $(VENV)/.stamp-dev: $(VENV)/.stamp-run
 	@echo "Installing what its tests and checks need"
 	@$(PIP) --editable ".[stat]" --group dev
+	@touch $@
+
+$(VENV)/.stamp-test: $(VENV)/.stamp-dev $(if $(SPARK),$(VENV)/.stamp-spark)
 	@touch $@
 
 $(VENV)/.stamp-spark: $(VENV)/.stamp-dev

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,10 +41,12 @@ def spark():
         pytest.skip(reason)
     from pyspark.sql import SparkSession
 
+    # Workers of Spark run the interpreter of the tests, not the first one on the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").appName("discreet tests")
     options = {
         "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.shuffle.partitions": "2",
         "spark.sql.ansi.enabled": "true",
         "spark.driver.memory": "1g",
         "spark.driver.bindAddress": "127.0.0.1",

@@ -128,12 +128,22 @@ def test_every_engine_and_order(source: str, expected: str) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.exhaustive
 def test_spark(spark: Any, expected: str) -> None:
     schema = (
         "place string, kind string, vacant bigint, rent double, gain double, weight double, "
         "record_key bigint"
     )
     assert bits(figures(spark.createDataFrame(homes().rows(), schema).repartition(3))) == expected
+
+
+@pytest.mark.parametrize("weight", ["weight", None])
+def test_compiled_loops_give_the_same_figures(
+    weight: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interpreted = bits(figures(homes(), weight=weight))
+    monkeypatch.setattr(memory, "COMPILED_FROM", 1)
+    assert bits(figures(homes(), weight=weight)) == interpreted
 
 
 @pytest.mark.parametrize("cores", [1, 2, 5])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +9,6 @@ import duckdb
 import narwhals as nw
 import polars as pl
 import pytest
-
-# Spark's workers run the interpreter of the tests, not the first one on the path.
-os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 Engine = Callable[[pl.DataFrame], Any]
 

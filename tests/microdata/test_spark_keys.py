@@ -13,7 +13,7 @@ from discreet.errors import MicrodataError, RecordKeyError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.exhaustive]
 
 SECRET = "the secret of these tests"
 GRID = 10**15

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
@@ -35,6 +35,8 @@ AGES: dict[str, Callable[[int], bool]] = {
 SCHEMA = {"place": pl.String, "age": pl.Int64, "key": pl.Int64, "w": pl.Float64, "v": pl.Float64}
 MODULUS = 10**15
 
+FIXTURES = [HealthCheck.function_scoped_fixture]
+
 values = st.none() | st.sampled_from([-0.0, float("nan")]) | st.integers(-3, 3).map(float)
 records = st.lists(
     st.tuples(
@@ -47,6 +49,13 @@ records = st.lists(
     min_size=1,
     max_size=40,
 )
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops that are meant for half a million records, on a few."""
+    monkeypatch.setattr(memory, "COMPILED_FROM", 1)
+    monkeypatch.setattr(measures, "_COMPILED_FROM", 1)
 
 
 def homes(count: int = 4_000, seed: int = 5) -> pl.DataFrame:
@@ -181,10 +190,21 @@ def test_every_engine_and_order_gives_the_same_bits(engine):
     assert bits(dc.tabulate(every_engine()[engine], **EVERYTHING)) == expected
 
 
+#: What a call may do without: loops of their own count and rank records then.
+LEFT_OUT: list[dict[str, Any]] = [
+    {},
+    {"weight": None},
+    {"record_key": None},
+    {"weight": None, "record_key": None},
+]
+
+
+@pytest.mark.parametrize("left_out", LEFT_OUT, ids=lambda left_out: " ".join(left_out) or "all")
 @pytest.mark.parametrize("way", ["compiled", "sparse", "many groups", "sparse, compiled", "lists"])
-def test_every_way_inside_gives_the_same_bits(way, monkeypatch):
+def test_every_way_inside_gives_the_same_bits(way, left_out, monkeypatch):
+    call = {**EVERYTHING, **left_out}
     monkeypatch.setattr(measures, "_LOOPS", "not loaded")
-    expected = bits(dc.tabulate(homes(), **EVERYTHING))
+    expected = bits(dc.tabulate(homes(), **call))
     if "compiled" in way:
         monkeypatch.setattr(memory, "COMPILED_FROM", 1)
         monkeypatch.setattr(memory, "COMPILED_FROM", 1)
@@ -194,16 +214,52 @@ def test_every_way_inside_gives_the_same_bits(way, monkeypatch):
         monkeypatch.setattr(memory, "_FLAT_LIMIT", 1)
     if way == "lists":
         monkeypatch.setattr(measures, "_COMPILED_FROM", 1)
-    assert bits(dc.tabulate(homes(), **EVERYTHING)) == expected
+    assert bits(dc.tabulate(homes(), **call)) == expected
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_threads_do_not_matter(compiled, monkeypatch):
-    frame = homes(600_000 if compiled else 300_000)
+@settings(max_examples=60, deadline=None, suppress_health_check=FIXTURES)
+@given(records, st.integers(1, 5), st.booleans(), st.booleans())
+def test_compiled_every_cell_is_what_its_records_make_it(compiled, rows, k, weighted, keyed):
+    frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    table = dc.tabulate(
+        frame, [PLACE, [TENS, LEGAL]], record_key="key" if keyed else None,
+        weight="w" if weighted else None, values=["v"], contributions=k,
+    )  # fmt: skip
+    assert int(table.count.max()) == len(rows)
+    listed = frame.rows(named=True)
+    for (place, age), cell in cells_of(table, "v").items():
+        inside = [r for r in listed if r["place"] in MEMBERS[place] and AGES[age](r["age"])]
+        wanted = by_hand(inside, k, weighted)
+        if not keyed:
+            wanted |= {"key": None, "nonzero_key": None}
+        assert cell == wanted
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize("values", [(5.0, 1e6, 9e5), (1e6, 5.0, 9e5), (9e5, 5.0, 1e6)])
+def test_compiled_one_who_could_work_out_the_largest_is_found(compiled, values, keyed):
+    """The total less 900,000 leaves 1,000,005: within ten percent of the largest."""
+    columns = {"place": ["A1"] * 3 + ["B1"] * 12, "v": [*values, *[40.0] * 12]}
+    frame = pl.DataFrame(columns).with_row_index("key")
+    table = dc.tabulate(
+        frame, [PLACE], record_key="key" if keyed else None, values=["v"], contributions=3
+    )
+    sensitive = dc.primary(table, [dc.rules.PPercent(10)], value="v")
+    listed = dict(zip(table.to_polars()["place"], sensitive.sensitive.tolist(), strict=True))
+    assert listed == {"Total": True, "A": True, "A1": True, "B": False, "B1": False}
+
+
+@pytest.mark.parametrize(
+    ("count", "left_out"),
+    [(300_000, {}), (600_000, {}), (600_000, {"weight": None, "record_key": None})],
+    ids=["interpreted", "compiled", "compiled, no weights and keys"],
+)
+def test_threads_do_not_matter(count, left_out, monkeypatch):
+    frame = homes(count)
     found = []
     for cores in (1, 2, 7):
         monkeypatch.setattr(memory.os, "cpu_count", lambda cores=cores: cores)
-        found.append(bits(dc.tabulate(frame, **EVERYTHING)))
+        found.append(bits(dc.tabulate(frame, **{**EVERYTHING, **left_out})))
     assert found[0] == found[1] == found[2]
 
 

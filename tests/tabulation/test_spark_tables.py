@@ -7,7 +7,7 @@ import discreet as dc
 from discreet.tabulation import Query, tabulate_many
 from tests.helpers.people import EVERYTHING, people
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.exhaustive]
 SCHEMA = "place string, sex string, age bigint, key bigint, weight double, rent double"
 
 

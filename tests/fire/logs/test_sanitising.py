@@ -282,7 +282,6 @@ def test_time_grows_with_the_length(name: str) -> None:
     assert many < 9 * few  # four times the text; 16 times the time would be quadratic
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panel.log", "models.smcl"])
 def test_a_megabyte_is_cleaned_in_seconds(name: str) -> None:
     log = (LOGS / name).read_text(encoding="utf-8")

@@ -291,33 +291,46 @@ def killing(calls: int, work: Callable[[], None]) -> Callable[[], None]:
     return counted
 
 
+#: So many kills go into one queue; a new one keeps the search of its past short.
+FRESH = 25
+
+
+def fresh(folder: Path, killed: int) -> Path:
+    """The folder of the queue for the next kill, made anew from time to time."""
+    place = folder / str(killed // FRESH)
+    if not place.exists():
+        place.mkdir()
+        new_queue(place).close()
+    return place
+
+
 @forking
-@pytest.mark.parametrize("stride", [29, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [29, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_killed_at_each_call_of_approval_and_release(tmp_path: Path, stride: int) -> None:
     """Every place between two calls, not some moments: what was told is there, nothing is half."""
-    new_queue(tmp_path).close()
 
     def work(at: int) -> None:
-        with open_queue(tmp_path / "q") as queue:
+        with open_queue(folder / "q") as queue:
             now = approve(queue, at, version=version(queue, at), **WORDS).version
-            (tmp_path / f"approved {at}").touch()
+            (folder / f"approved {at}").touch()
             release(queue, at, version=now, **WORDS)
-            (tmp_path / f"released {at}").touch()
+            (folder / f"released {at}").touch()
 
     killed, calls = 0, 0
     while True:
-        with open_queue(tmp_path / "q") as queue:
-            at = hand_in(queue, tmp_path, f"{LOG}{calls}")
+        folder = fresh(tmp_path, killed)
+        with open_queue(folder / "q") as queue:
+            at = hand_in(queue, folder, f"{LOG}{calls}")
         code = ended(in_child(killing(calls, lambda at=at: work(at))))  # type: ignore[misc]
-        with open_queue(tmp_path / "q") as queue:
+        with open_queue(folder / "q") as queue:
             assert verify(queue) == []
             standing = view(queue, at).row.standing
             assert standing.state in (State.waiting, State.approved, State.released)
-            if (tmp_path / f"approved {at}").exists():
+            if (folder / f"approved {at}").exists():
                 assert standing.approvals
             there = (queue.folder / "released" / f"release-{at:06d}").exists()
             assert there == (standing.state is State.released)
-            assert there >= (tmp_path / f"released {at}").exists()
+            assert there >= (folder / f"released {at}").exists()
             assert not list((queue.folder / "released").glob(".*"))
         if code == 0:
             break
@@ -327,30 +340,31 @@ def test_killed_at_each_call_of_approval_and_release(tmp_path: Path, stride: int
 
 
 @forking
-@pytest.mark.parametrize("stride", [29, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [29, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_killed_at_each_call_of_a_submission(tmp_path: Path, stride: int) -> None:
     """All of a submission is there, with its files and universes, or nothing."""
-    new_queue(tmp_path).close()
 
     def work(at: int) -> None:
-        with open_queue(tmp_path / "q") as queue:
-            hand_in(queue, tmp_path, f"{LOG}{at}")
-            (tmp_path / f"told {at}").touch()
+        with open_queue(folder / "q") as queue:
+            hand_in(queue, folder, f"{LOG}{at}")
+            (folder / f"told {at}").touch()
 
-    calls, there = 0, 0
+    killed, calls, there = 0, 0, 0
     while True:
+        folder = fresh(tmp_path, killed)
+        there = 0 if killed % FRESH == 0 else there
         code = ended(in_child(killing(calls, lambda calls=calls: work(calls))))  # type: ignore[misc]
-        with open_queue(tmp_path / "q") as queue:
+        with open_queue(folder / "q") as queue:
             assert verify(queue) == []
             found = listed(queue)
             assert len(list((queue.folder / "store").iterdir())) == len(found)
             assert len(found) - there in ((0, 1) if code else (1,))
-            assert len(found) > there or not (tmp_path / f"told {calls}").exists()
+            assert len(found) > there or not (folder / f"told {calls}").exists()
             there = len(found)
         if code == 0:
             break
         assert code == -signal.SIGKILL
-        calls += stride
+        killed, calls = killed + 1, calls + stride
     assert calls > 100
 
 

@@ -215,7 +215,7 @@ def test_no_cells_no_noise(ptable: PerturbationTable) -> None:
     assert ptable.lookup([], []).tolist() == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "name", ["ptable/m06_modified_ptable.csv", "ons/ptable_noise_D2_256.csv.gz"]
 )

@@ -74,7 +74,7 @@ def test_business_tables_made_from_records_are_the_published_ones(
     assert sorted(map(str, ours.sums)) == sorted(map(str, theirs.sums))
 
 
-LONG = pytest.mark.slow
+LONG = pytest.mark.exhaustive
 
 
 @pytest.mark.parametrize("method", ["fast", "modular", "hypercube"])
@@ -86,7 +86,7 @@ def test_patterns_withstand_attacks_from_outside(files: Any, name: str, method: 
     assert method == "hypercube" or cost <= modular
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["fast", "modular", "auto"])
 def test_a_table_of_two_hierarchies_withstands_them(files: Any, method: Any) -> None:
     best, modular = KNOWN["RegInd"]
@@ -94,15 +94,14 @@ def test_a_table_of_two_hierarchies_withstands_them(files: Any, method: Any) -> 
     assert best <= cost <= (NEAR * best if method == "auto" else modular)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", "SizeInd"])
+@pytest.mark.parametrize("name", ["SizeReg", "YearSizeReg", pytest.param("SizeInd", marks=LONG)])
 def test_auto_comes_near_the_cheapest_pattern(files: Any, name: str) -> None:
     best, modular = KNOWN[name]
     cost = protected_file(files(name), "auto")
     assert cost <= min(modular, NEAR * best)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_cheapest_pattern_of_a_large_two_way_table_is_proven(files: Any) -> None:
     assert protected_file(files("SizeInd"), "optimal") == KNOWN["SizeInd"][0]
 

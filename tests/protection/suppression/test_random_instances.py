@@ -82,6 +82,13 @@ def check(kind: str, seed: int, size: str = "small", methods: Sequence[str] = ME
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_no_sensitive_cell_is_open_in_a_few(kind: str) -> None:
+    for seed in range(101, 107):
+        check(kind, seed)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_sensitive_cell_is_open(kind: str) -> None:
     @given(seed=SEEDS)
     @settings(max_examples=25, **PROFILE)
@@ -91,7 +98,7 @@ def test_no_sensitive_cell_is_open(kind: str) -> None:
     tried()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_sensitive_cell_is_open_in_many_more(kind: str) -> None:
     # In three dimensions proving the optimum can take a minute.

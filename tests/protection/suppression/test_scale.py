@@ -148,6 +148,7 @@ def test_projection_is_the_nearest_deviation_on_any_number_of_threads(monkeypatc
     assert np.array_equal(found, again)
 
 
+@pytest.mark.exhaustive
 def test_a_sparse_table_is_protected_and_its_large_cells_are_published(large, pattern):
     assert len(large.primary) >= 1_000
     assert pattern.safe

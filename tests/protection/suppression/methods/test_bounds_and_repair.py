@@ -89,6 +89,7 @@ def test_auto_proves_the_cheapest_pattern_of_classic_instances(reference: Path, 
     assert (pattern.cost, pattern.bound) == (CLASSIC[name], CLASSIC[name])
 
 
+@pytest.mark.exhaustive
 def test_a_pattern_made_anew_is_cheaper_than_the_published_one(
     reference: Path, tmp_path: Path
 ) -> None:
