@@ -6,6 +6,9 @@ Every test adds only those: as a module in a folder of its own, or as the row of
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +20,7 @@ import discreet as dc
 from discreet.cli.commands import app
 from discreet.publication.examples import census_example
 from discreet.publication.formats import FORMATS, OutputFormat, format_of
+from discreet.rules import Reason, known_rules
 
 PROGRAMME = """\
 [data]
@@ -122,3 +126,151 @@ def test_a_forgotten_field_of_a_format_is_an_error(field: str) -> None:
     del row[field]
     with pytest.raises(TypeError, match=field):
         OutputFormat(**row)
+
+
+# -- a rule: one module in rules/ ----------------------------------------------------------------
+
+RULE = '''\
+"""Cells in which too many take part."""
+
+from dataclasses import dataclass
+
+from discreet.rules.protocol import CellEvidence, Per, Reason, Rule, RuleJudgement, whole
+
+
+@dataclass(frozen=True, repr=False)
+class Crowd(Rule):
+    """A cell with at least n contributors is sensitive."""
+
+    key = "crowd"
+    bare = ("n",)
+    filters = {}
+    reason = Reason.declare(9, "crowd", en="too many", de="zu viele")
+    contributions = 1
+    of_counts = True
+
+    n: int
+    per: Per = "record"
+
+    def __post_init__(self) -> None:
+        self.check(whole("n", self.n, 1))
+
+    def judge(self, cells: CellEvidence) -> RuleJudgement:
+        """Which cells are sensitive."""
+        return cells.both(cells.count("records", self.name) >= self.n, cells.share(20))
+'''
+
+RULED = """\
+import sys
+from pathlib import Path
+import polars as pl
+import discreet as dc
+from discreet.protection.suppression import Suppression, report_on
+
+people = pl.DataFrame({"sex": ["m", "w", "w", "w", "w"] * 4, "area": ["a", "b"] * 10})
+table = dc.tabulate(people, by=["sex", "area"])
+primary = dc.primary(table, [dc.rules.Crowd(9)])
+print(dc.rules.Crowd(9), primary.numbers())
+print(report_on(Suppression.of((table, primary), method="fast")).reasons)
+
+folder = Path(sys.argv[1])
+people.write_parquet(folder / "people.parquet")
+for number in ("-1", "9"):
+    (folder / "programme.toml").write_text(sys.argv[2].replace("NUMBER", number))
+    try:
+        dc.protect(folder / "programme.toml", out=folder / "release")
+    except dc.errors.ProgrammeError as error:
+        print(error.problems[0].what)
+print(sorted(set(pl.read_csv(folder / "release" / "T1.csv")["reason"].drop_nulls())))
+print("crowd: zu viele" in (folder / "release" / "T1.html").read_text())
+"""
+
+SUPPRESSING = """\
+languages = ["de"]
+[data]
+source = "people.parquet"
+[suppression]
+method = "fast"
+[rules.all]
+crowd = NUMBER
+[tables.T1]
+by = ["sex", "area"]
+protect = "suppress"
+rules = "all"
+value = "count"
+formats = ["csv", "html"]
+"""
+
+
+def extended(folder: Path, part: str, name: str, text: str) -> Path:
+    """The package with one more module; everything else is what it is."""
+    package, home = Path(dc.__file__).parent, folder / "src" / "discreet"
+    (home / part).mkdir(parents=True)
+    for place in (package, package / part):
+        for item in place.iterdir():
+            link = home / item.relative_to(package)
+            if not link.exists():
+                link.symlink_to(item)
+    (home / part / f"{name}.py").write_text(text, encoding="utf-8")
+    return home.parent
+
+
+def outcome(source: Path, code: str, *words: str | Path) -> list[str]:
+    """The lines that code prints with the package in another folder."""
+    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", code, *map(str, words)]
+    done = subprocess.run(
+        command, env=environment, cwd=source, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_rule_is_one_module(tmp_path: Path) -> None:
+    source = extended(tmp_path, "rules", "crowd", RULE)
+    assert outcome(source, RULED, tmp_path, SUPPRESSING) == [
+        "<Crowd: secret> {'crowd': 4}",
+        "{'crowd': 4}",
+        "n is a whole number of at least 1",
+        "['crowd', 'secondary']",
+        "True",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('    key = "crowd"\n', "does not say its key"),
+        ('    bare = ("n",)\n', "does not say its bare"),
+        ("    filters = {}\n", "does not say its filters"),
+        ('    reason = Reason.declare(9, "crowd", en="too many", de="zu viele")\n', "its reason"),
+        (', de="zu viele"', "'de'"),
+        ("    contributions = 1\n", "does not say its contributions"),
+        ("    of_counts = True\n", "does not say its of_counts"),
+        ('    per: Per = "record"\n', "does not say its per"),
+    ],
+)
+def test_a_rule_that_forgets_something_is_an_error_at_import(
+    line: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(Reason), "_known", {int(reason): reason for reason in Reason})
+    assert line in RULE
+    with pytest.raises(TypeError, match=message):
+        exec(compile(RULE.replace(line, ""), "crowd", "exec"), {"__name__": "crowd"})
+    assert "crowd" not in known_rules()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('key = "crowd"', 'key = "dominance"'),
+        ("declare(9", "declare(3"),
+        ('"crowd", en', '"none", en'),
+    ],
+)
+def test_rules_share_neither_key_nor_reason(
+    old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(Reason), "_known", {int(reason): reason for reason in Reason})
+    with pytest.raises(TypeError, match="reason"):
+        exec(compile(RULE.replace(old, new), "crowd", "exec"), {"__name__": "crowd"})

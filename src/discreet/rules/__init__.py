@@ -5,14 +5,19 @@
 records or for holdings, which `count_holdings` counts. `MissingSafe` lets cells go, and
 `Marks` say what people decided. Rules are secret, their results confidential; only the
 kind of rule, a `Reason`, may be published.
+
+Every module here is loaded with the package, so that a rule is known once its module is here.
 """
+
+import importlib
+import pkgutil
 
 from discreet.rules.concentration import PQ, Dominance, PPercent, Request
 from discreet.rules.contributors import MarginalRule, MinimumFrequency, MissingSafe, ZeroUnsafe
 from discreet.rules.holdings import count_holdings
 from discreet.rules.marks import Mark, Marks
-from discreet.rules.primaries import CellVerdict, Primary, Rule, primary
-from discreet.rules.protocol import Reason
+from discreet.rules.primaries import CellVerdict, Primary, primary
+from discreet.rules.protocol import Reason, Rule, known_rules
 
 __all__ = [
     "PQ",
@@ -30,5 +35,10 @@ __all__ = [
     "CellVerdict",
     "ZeroUnsafe",
     "count_holdings",
+    "known_rules",
     "primary",
 ]
+
+for _found in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_found.name}")
+globals().update({rule.__name__: rule for rule in known_rules().values()})

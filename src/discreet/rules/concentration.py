@@ -8,28 +8,33 @@ With X the sum of absolute contributions and T(m) that of the m largest.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.errors import SuppressionError
 from discreet.rules.cell_lookup import places_in
-from discreet.rules.contributors import PER, Per
-from discreet.rules.evidence import CellEvidence, RuleJudgement
-from discreet.rules.protocol import MOST, Reason, choice, number, raise_parameters, whole
+from discreet.rules.protocol import (
+    MOST,
+    CellEvidence,
+    Per,
+    Reason,
+    Rule,
+    RuleJudgement,
+    Ties,
+    number,
+    whole,
+)
 from discreet.tables import Table
 
-__all__ = ["PQ", "Dominance", "PPercent", "Request", "Ties"]
+__all__ = ["PQ", "Dominance", "PPercent", "Request"]
 
-#: What becomes of a cell exactly on the limit of a rule.
-Ties = Literal["safe", "sensitive"]
-TIES = ("safe", "sensitive")
 _INFINITE = float("inf")
 
 
 @dataclass(frozen=True, repr=False)
-class Dominance:
+class Dominance(Rule):
     """The (n, k) rule: the n largest have more than k % of the total (Dominanzregel). SECRET.
 
     Args:
@@ -42,34 +47,38 @@ class Dominance:
     <Dominance: secret>
     """
 
+    key = "dominance"
+    bare = ("n", "k")
+    filters: ClassVar[dict[str, str]] = {}
+    reason = Reason.declare(3, "dominance", en="dominance rule", de="Dominanzregel")
+    of_counts = False
+
     n: int
     k: float
     per: Per = "record"
     ties: Ties = "safe"
-    reason: ClassVar[Reason] = Reason.dominance
 
     def __post_init__(self) -> None:
-        raise_parameters(
-            "Dominance",
+        self.check(
             whole("n", self.n, 1, MOST),
             number("k", self.k, 0, 100),
-            choice("per", self.per, PER),
-            choice("ties", self.ties, TIES),
         )
+
+    @property
+    def contributions(self) -> int:
+        """How many of the largest contributions it looks at."""
+        return self.n
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        total, top = cells.total("Dominance"), cells.largest(self.n, "Dominance")
+        total, top = cells.total(self.name), cells.largest(self.n, self.name)
         level = 100 * top / self.k - total
         sensitive = (top > 0) & cells.exceeds(level, 100 * top / self.k, self.ties)
         return cells.in_contributions(sensitive, level)
 
-    def __repr__(self) -> str:
-        return "<Dominance: secret>"
-
 
 @dataclass(frozen=True, repr=False)
-class PPercent:
+class PPercent(Rule):
     """The p% rule: others could estimate the largest within p % (p%-Regel). SECRET.
 
     Args:
@@ -82,31 +91,35 @@ class PPercent:
     <PPercent: secret>
     """
 
+    key = "p_percent"
+    bare = ("p",)
+    filters: ClassVar[dict[str, str]] = {}
+    reason = Reason.declare(4, "p_percent", en="p% rule", de="p%-Regel")
+    of_counts = False
+
     p: float
     n: int = 1
     per: Per = "record"
     ties: Ties = "safe"
-    reason: ClassVar[Reason] = Reason.p_percent
 
     def __post_init__(self) -> None:
-        raise_parameters(
-            "PPercent",
+        self.check(
             number("p", self.p, 0, _INFINITE),
             whole("n", self.n, 1, MOST - 1),
-            choice("per", self.per, PER),
-            choice("ties", self.ties, TIES),
         )
+
+    @property
+    def contributions(self) -> int:
+        """How many of the largest contributions it looks at."""
+        return self.n + 1
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        return _estimated(cells, self.p / 100, self.n, self.ties, "PPercent")
-
-    def __repr__(self) -> str:
-        return "<PPercent: secret>"
+        return _estimated(cells, self.p / 100, self.n, self.ties, self.name)
 
 
 @dataclass(frozen=True, repr=False)
-class PQ:
+class PQ(Rule):
     """The (p, q) rule: as p%, for attackers who know all others within q % beforehand. SECRET.
 
     Args:
@@ -120,31 +133,36 @@ class PQ:
     <PQ: secret>
     """
 
+    key = "pq"
+    bare = ("p", "q")
+    filters: ClassVar[dict[str, str]] = {}
+    reason = Reason.declare(5, "prior_posterior", en="prior-posterior rule", de="p/q-Regel")
+    of_counts = False
+
     p: float
     q: float
     n: int = 1
     per: Per = "record"
     ties: Ties = "safe"
-    reason: ClassVar[Reason] = Reason.prior_posterior
 
     def __post_init__(self) -> None:
         found = [
             number("p", self.p, 0, 100),
             number("q", self.q, 0, _INFINITE),
             whole("n", self.n, 1, MOST - 1),
-            choice("per", self.per, PER),
-            choice("ties", self.ties, TIES),
         ]
         if not (found[0] or found[1]) and not self.p < self.q <= 100:
             found.append(["q is above p and at most 100"])
-        raise_parameters("PQ", *found)
+        self.check(*found)
+
+    @property
+    def contributions(self) -> int:
+        """How many of the largest contributions it looks at."""
+        return self.n + 1
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        return _estimated(cells, self.p / self.q, self.n, self.ties, "PQ")
-
-    def __repr__(self) -> str:
-        return "<PQ: secret>"
+        return _estimated(cells, self.p / self.q, self.n, self.ties, self.name)
 
 
 def _estimated(cells: CellEvidence, share: float, n: int, ties: str, rule: str) -> RuleJudgement:
@@ -157,7 +175,7 @@ def _estimated(cells: CellEvidence, share: float, n: int, ties: str, rule: str) 
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Request:
+class Request(Rule):
     """Who asked for protection gets it where large (Antragsregel, as in foreign trade). SECRET.
 
     Args:
@@ -170,34 +188,39 @@ class Request:
         ties: What becomes of a cell exactly on the limit.
     """
 
+    key = "request"
+    bare = ()
+    filters: ClassVar[dict[str, str]] = {"asked": "where"}
+    reason = Reason.declare(
+        6, "request", en="request of a respondent", de="Antrag eines Auskunftgebenden"
+    )
+    contributions = 1
+    of_counts = False
+
     percent: float
     asked: Table
     minimum: int = 0
     safety_range: float = 20.0
     per: Per = "record"
     ties: Ties = "safe"
-    reason: ClassVar[Reason] = Reason.request
 
     def __post_init__(self) -> None:
-        raise_parameters(
-            "Request",
+        self.check(
             number("percent", self.percent, 0, 100, open_low=False),
             [] if isinstance(self.asked, Table) else ["asked is a table"],
             whole("minimum", self.minimum, 0),
             number("safety_range", self.safety_range, 0, _INFINITE),
-            choice("per", self.per, PER),
-            choice("ties", self.ties, TIES),
         )
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        total = cells.total("Request")
+        total = cells.total(self.name)
         place = places_in(cells.places.table, self.asked, "those who asked")
         size = np.zeros(len(cells))
         size[place >= 0] = self._sizes(cells)[place[place >= 0]]
         limit = self.percent / 100 * total
         large = cells.exceeds(size - limit, limit, self.ties) & (size > 0)
-        few = (place >= 0) & (cells.count("records", "Request") < self.minimum)
+        few = (place >= 0) & (cells.count("records", self.name) < self.minimum)
         return cells.both(large | few, cells.share(self.safety_range))
 
     def _sizes(self, cells: CellEvidence) -> FloatArray:
@@ -211,6 +234,3 @@ class Request:
                 hint="tabulate it with the same values and contributions=1",
             )
         return np.nan_to_num(np.abs(found.top[:, 0]), nan=0.0)
-
-    def __repr__(self) -> str:
-        return "<Request: secret>"

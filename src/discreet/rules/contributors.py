@@ -12,21 +12,25 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import BoolArray
-from discreet.rules.evidence import CellEvidence, RuleJudgement
-from discreet.rules.protocol import Reason, choice, number, raise_parameters, whole
+from discreet.rules.protocol import (
+    CellEvidence,
+    Per,
+    Reason,
+    Rule,
+    RuleJudgement,
+    choice,
+    number,
+    whole,
+)
 
-__all__ = ["MarginalRule", "MinimumFrequency", "MissingSafe", "Per", "ZeroUnsafe"]
+__all__ = ["MarginalRule", "MinimumFrequency", "MissingSafe", "ZeroUnsafe"]
 
-
-#: Whether a contributor is a record or a holding.
-Per = Literal["record", "holding"]
-PER = ("record", "holding")
 _OF = ("records", "values", "nonzero", "weights")
 _INFINITE = float("inf")
 
 
 @dataclass(frozen=True, repr=False)
-class MinimumFrequency:
+class MinimumFrequency(Rule):
     """A cell with fewer than n contributors, but some, is sensitive (Mindestfallzahl). SECRET.
 
     Args:
@@ -40,37 +44,42 @@ class MinimumFrequency:
     <MinimumFrequency: secret>
     """
 
+    key = "minimum_frequency"
+    bare = ("n",)
+    filters: ClassVar[dict[str, str]] = {}
+    reason = Reason.declare(1, "minimum_frequency", en="minimum frequency", de="Mindestfallzahl")
+    contributions = 1
+
     n: float
     safety_range: float = 30.0
     of: Literal["records", "values", "nonzero", "weights"] = "records"
     per: Per = "record"
-    reason: ClassVar[Reason] = Reason.minimum_frequency
 
     def __post_init__(self) -> None:
         counted = number("n", self.n, 0, _INFINITE) if self.of == "weights" else []
-        raise_parameters(
-            "MinimumFrequency",
+        self.check(
             counted if self.of == "weights" else whole("n", self.n, 1),
             number("safety_range", self.safety_range, 0, _INFINITE),
             choice("of", self.of, _OF),
-            choice("per", self.per, PER),
         )
+
+    @property
+    def of_counts(self) -> bool:
+        """Whether it can judge tables of counts."""
+        return self.of in ("records", "weights")
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        count = cells.count(self.of, "MinimumFrequency")
-        present = cells.count("records", "MinimumFrequency") > 0
+        count = cells.count(self.of, self.name)
+        present = cells.count("records", self.name) > 0
         if self.of != "records":
             # A cell to which nobody contributes hides nobody.
             present = present & (count > 0)
         return cells.both(present & (count < self.n), cells.share(self.safety_range))
 
-    def __repr__(self) -> str:
-        return "<MinimumFrequency: secret>"
-
 
 @dataclass(frozen=True, repr=False)
-class MarginalRule:
+class MarginalRule(Rule):
     """A cell that makes up all but few of a margin is sensitive (Randwertregel). SECRET.
 
     Nearly everyone in the margin then has the property that the cell stands for.
@@ -85,22 +94,26 @@ class MarginalRule:
     <MarginalRule: secret>
     """
 
+    key = "marginal"
+    bare = ("difference",)
+    filters: ClassVar[dict[str, str]] = {}
+    reason = Reason.declare(2, "marginal", en="marginal rule", de="Randwertregel")
+    contributions = 1
+    of_counts = True
+
     difference: int = 1
     safety_range: float = 30.0
     per: Per = "record"
-    reason: ClassVar[Reason] = Reason.marginal
 
     def __post_init__(self) -> None:
-        raise_parameters(
-            "MarginalRule",
+        self.check(
             whole("difference", self.difference, 0),
             number("safety_range", self.safety_range, 0, _INFINITE),
-            choice("per", self.per, PER),
         )
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        count = cells.count("records", "MarginalRule")
+        count = cells.count("records", self.name)
         nearest = np.full(len(cells), np.inf)
         for variable in range(len(cells.places.table.dimensions)):
             above = cells.places.parents(variable)
@@ -112,12 +125,9 @@ class MarginalRule:
         wanted = self.difference + 1 - np.where(sensitive, nearest, 0.0)
         return cells.directed(sensitive, np.minimum(wanted, count), np.zeros(len(cells)))
 
-    def __repr__(self) -> str:
-        return "<MarginalRule: secret>"
-
 
 @dataclass(frozen=True, repr=False)
-class ZeroUnsafe:
+class ZeroUnsafe(Rule):
     """A cell whose contributors all have the value 0 is sensitive. SECRET.
 
     Args:
@@ -127,22 +137,25 @@ class ZeroUnsafe:
     <ZeroUnsafe: secret>
     """
 
+    key = "zeros"
+    bare = ("safety_range",)
+    filters: ClassVar[dict[str, str]] = {}
+    reason = Reason.declare(7, "zero", en="zero from respondents", de="Null von Auskunftgebenden")
+    contributions = 1
+    of_counts = False
+
     safety_range: float
     per: ClassVar[Per] = "record"
-    reason: ClassVar[Reason] = Reason.zero
 
     def __post_init__(self) -> None:
-        raise_parameters("ZeroUnsafe", number("safety_range", self.safety_range, 0, _INFINITE))
+        self.check(number("safety_range", self.safety_range, 0, _INFINITE))
 
     def judge(self, cells: CellEvidence) -> RuleJudgement:
         """Which cells are sensitive, and how far they are to be protected."""
-        given = cells.count("values", "ZeroUnsafe") > 0
-        sensitive = given & (cells.count("nonzero", "ZeroUnsafe") == 0)
+        given = cells.count("values", self.name) > 0
+        sensitive = given & (cells.count("nonzero", self.name) == 0)
         nothing = np.zeros(len(cells))
         return cells.directed(sensitive, nothing, nothing + self.safety_range)
-
-    def __repr__(self) -> str:
-        return "<ZeroUnsafe: secret>"
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,10 +14,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import SuppressionError
 from discreet.rules.cell_lookup import CellLookup, places_in
-from discreet.rules.holdings import aligned
 from discreet.tables import Contributions, Table
 
 __all__ = ["CellEvidence", "RuleJudgement", "Style", "holding_evidence", "record_evidence"]
@@ -263,7 +262,7 @@ def holding_evidence(records: CellEvidence, holdings: Table, column: str | None)
             hint="make both of the same records, classifications and filter",
         )
     found = None if column is None else holdings.contributions.get(column)
-    contributions = None if found is None else aligned(found, place)
+    contributions = None if found is None else _aligned(found, place)
     counts = {name: count[place] for name, count in _counts(holdings, found).items()}
     absolute = None if contributions is None else contributions.absolute
     scale = None
@@ -277,6 +276,23 @@ def holding_evidence(records: CellEvidence, holdings: Table, column: str | None)
         scale=scale,
         per="holding",
         _sums={},
+    )
+
+
+def _aligned(contributions: Contributions, place: IntArray) -> Contributions:
+    """The contributions of other cells, in the order of these."""
+    weights = contributions.top_weight
+    return Contributions(
+        column=contributions.column,
+        top=contributions.top[place],
+        top_weight=None if weights is None else weights[place],
+        count=contributions.count[place],
+        nonzero=contributions.nonzero[place],
+        total=contributions.total[place],
+        plain=contributions.plain[place],
+        absolute=contributions.absolute[place],
+        low=contributions.low[place],
+        high=contributions.high[place],
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.errors import MicrodataError, SuppressionError
+from discreet.errors import MicrodataError
 from discreet.rules.protocol import MOST, raise_parameters, whole
 from discreet.tables import Contributions, Table
 from discreet.tabulation import tabulate
@@ -145,30 +145,3 @@ def _exact_sums(within: IntArray, value: FloatArray, cells: int) -> FloatArray:
         np.add.at(added, within, limb.astype(np.int64))
         sums.append(added)
     return from_limbs(*sums)
-
-
-def aligned(contributions: Contributions, place: IntArray) -> Contributions:
-    """The contributions of other cells, in the order of these.
-
-    Raises an error if some cell has no place: its contributors are unknown.
-    """
-    if bool((place < 0).any()):
-        raise SuppressionError(
-            "the table of holdings lacks cells that the table has",
-            code="other-table",
-            where=contributions.column,
-            hint="make both of the same records, classifications and filter",
-        )
-    weights = contributions.top_weight
-    return Contributions(
-        column=contributions.column,
-        top=contributions.top[place],
-        top_weight=None if weights is None else weights[place],
-        count=contributions.count[place],
-        nonzero=contributions.nonzero[place],
-        total=contributions.total[place],
-        plain=contributions.plain[place],
-        absolute=contributions.absolute[place],
-        low=contributions.low[place],
-        high=contributions.high[place],
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import Problem, SuppressionError
 from discreet.rules.cell_lookup import CellLookup
-from discreet.rules.contributors import MissingSafe, Per
+from discreet.rules.contributors import MissingSafe
 from discreet.rules.evidence import (
     CellEvidence,
     RuleJudgement,
@@ -27,7 +27,7 @@ from discreet.rules.evidence import (
     record_evidence,
 )
 from discreet.rules.marks import Mark, MarkedCells, Marks, mark_cells, raise_marks
-from discreet.rules.protocol import Reason, choice, number, raise_parameters
+from discreet.rules.protocol import Reason, Rule, choice, number, raise_parameters
 from discreet.tables import Table
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from discreet.tables import Table
 
-__all__ = ["CellVerdict", "Primary", "Rule", "primary"]
+__all__ = ["CellVerdict", "Primary", "primary"]
 
 
 class CellVerdict(IntEnum):
@@ -109,8 +109,8 @@ class Primary:
 
     def numbers(self) -> dict[str, int]:
         """How many cells are sensitive for which reason, by code of the reason."""
-        counts = np.bincount(self.reason[self.sensitive], minlength=len(Reason))
-        return {reason.code: int(counts[reason]) for reason in Reason if counts[reason]}
+        found = np.unique(self.reason[self.sensitive], return_counts=True)
+        return {Reason(which).code: int(count) for which, count in zip(*found, strict=True)}
 
     def to_polars(self, table: Table) -> pl.DataFrame:
         """The verdicts beside the cells of their table, as a frame. CONFIDENTIAL.
@@ -128,12 +128,13 @@ class Primary:
             dimension.name: pl.Series(dimension.codes, dtype=pl.String).gather(part)
             for dimension, part in zip(table.dimensions, table.index, strict=True)
         }
-        reasons = pl.Series([reason.code for reason in Reason])
+        found, which = np.unique(self.reason, return_inverse=True)
+        reasons = pl.Series([Reason(each).code for each in found], dtype=pl.String)
         return pl.DataFrame(
             {
                 **codes,
                 "verdict": pl.Series([each.name for each in CellVerdict]).gather(self.verdict),
-                "reason": reasons.gather(self.reason),
+                "reason": reasons.gather(which),
                 "lower": self.lower,
                 "upper": self.upper,
                 "sliding": self.sliding,
@@ -145,22 +146,6 @@ class Primary:
 
 
 _LEVELS = ("lower", "upper", "sliding")
-
-
-@runtime_checkable
-class Rule(Protocol):
-    """What a rule offers: its reason, whose contributions it looks at, and a judgement."""
-
-    @property
-    def reason(self) -> Reason:
-        """Its kind."""
-
-    @property
-    def per(self) -> Per:
-        """Whether it looks at records or holdings."""
-
-    def judge(self, cells: CellEvidence) -> RuleJudgement:
-        """Which cells are sensitive, and how far they are to be protected."""
 
 
 def primary(
@@ -244,7 +229,7 @@ def _sorted_out(
         raise SuppressionError(
             "rules is a list", code="rules", where="rules", hint="write rules=[PPercent(10)]"
         )
-    wrong = [at for at, rule in enumerate(rules, 1) if not (_judges(rule) or _exempts(rule))]
+    wrong = [at for at, rule in enumerate(rules, 1) if not isinstance(rule, Rule | MissingSafe)]
     if wrong:
         numbers = ", ".join(str(at) for at in wrong)
         raise SuppressionError(
@@ -253,15 +238,8 @@ def _sorted_out(
             where="rules",
             hint="rules are objects such as rules.MinimumFrequency(3)",
         )
-    return [rule for rule in rules if _judges(rule)], [rule for rule in rules if _exempts(rule)]
-
-
-def _judges(rule: object) -> TypeGuard[Rule]:
-    return isinstance(rule, Rule) and not isinstance(rule, type)
-
-
-def _exempts(rule: object) -> TypeGuard[MissingSafe]:
-    return isinstance(rule, MissingSafe)
+    judging = [rule for rule in rules if isinstance(rule, Rule)]
+    return judging, [rule for rule in rules if isinstance(rule, MissingSafe)]
 
 
 def _of_holdings(records: CellEvidence, holdings: Table | None, column: str | None) -> CellEvidence:

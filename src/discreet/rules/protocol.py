@@ -1,21 +1,42 @@
-"""What all primary rules share: kinds of reasons, and checks of parameters.
+"""What a primary rule is: what it declares, looks at and says; and checks of parameters.
 
 In: parameters of a rule, SECRET. Out: nothing, or one error with all that is wrong, which
 names a parameter, never its value. The kind of a rule, a `Reason`, has no parameters
-and may be published.
+and may be published. A rule is a subclass of `Rule` in a module of this package; programmes,
+`primary` and reports know it from there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from enum import IntEnum
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar, Literal, get_args
 
 from discreet.errors import Problem, SuppressionError
+from discreet.rules.evidence import CellEvidence, RuleJudgement
 
-__all__ = ["MOST", "Reason", "choice", "is_number", "number", "raise_parameters", "whole"]
+__all__ = [
+    "MOST",
+    "CellEvidence",
+    "Per",
+    "Reason",
+    "Rule",
+    "RuleJudgement",
+    "Ties",
+    "choice",
+    "is_number",
+    "known_rules",
+    "number",
+    "raise_parameters",
+    "whole",
+]
+
+#: Whether a contributor is a record or a holding.
+Per = Literal["record", "holding"]
+
+#: What becomes of a cell exactly on the limit of a rule.
+Ties = Literal["safe", "sensitive"]
 
 #: At most so many contributions are looked at.
 MOST = 16
@@ -65,22 +86,57 @@ def raise_parameters(rule: str, *found: list[str]) -> None:
         )
 
 
-class Reason(IntEnum):
+class _Reasons(type):
+    """The reasons that there are, in the order of their numbers."""
+
+    _known: ClassVar[dict[int, Reason]] = {}
+
+    def __iter__(cls) -> Iterator[Reason]:
+        return iter([cls._known[number] for number in sorted(cls._known)])
+
+    def __len__(cls) -> int:
+        return len(cls._known)
+
+    def __getattr__(cls, name: str) -> Reason:
+        for reason in cls._known.values():
+            if reason.name == name:
+                return reason
+        raise AttributeError(name)
+
+
+class Reason(int, metaclass=_Reasons):
     """Why a cell is sensitive; in the order in which rules are usually named.
 
     >>> Reason.p_percent.code, Reason.p_percent.text("de")
     ('p-percent', 'p%-Regel')
     """
 
-    none = 0
-    minimum_frequency = 1
-    marginal = 2
-    dominance = 3
-    p_percent = 4
-    prior_posterior = 5
-    request = 6
-    zero = 7
-    manual = 8
+    name: str
+    texts: Mapping[str, str]
+
+    def __new__(cls, number: int) -> Reason:
+        """The reason of a number."""
+        if number not in cls._known:
+            raise ValueError(f"{int(number)} is no reason")
+        return cls._known[number]
+
+    @classmethod
+    def declare(cls, number: int, name: str, *, en: str, de: str) -> Reason:
+        """Declare a reason; each rule does so once.
+
+        Args:
+            number: Its number in arrays, up to 127; reports list reasons in this order.
+            name: Its name in Python; in files with hyphens.
+            en: Its name in English words.
+            de: Its name in German words.
+        """
+        taken = number in cls._known or name in [reason.name for reason in cls]
+        if taken or not 0 <= number <= 127 or not (name.isidentifier() and en and de):
+            raise TypeError(f"reason {name!r} needs a name, words and a number of its own")
+        reason = int.__new__(cls, number)
+        reason.name, reason.texts = name, {"en": en, "de": de}
+        cls._known[number] = reason
+        return reason
 
     @property
     def code(self) -> str:
@@ -89,37 +145,100 @@ class Reason(IntEnum):
 
     def text(self, language: str = "en") -> str:
         """Its name in words: English ("en") or German ("de")."""
-        if language not in _WORDS:
+        if language not in self.texts:
             raise SuppressionError(
                 f"there are no words in the language {language!r}",
                 code="language",
                 where="language",
                 hint="use en or de",
             )
-        return _WORDS[language][self]
+        return self.texts[language]
+
+    def __reduce__(self) -> tuple[type[Reason], tuple[int]]:
+        return Reason, (int(self),)
+
+    def __repr__(self) -> str:
+        return f"<Reason.{self.name}: {int(self)}>"
 
 
-_WORDS = {
-    "en": (
-        "not sensitive",
-        "minimum frequency",
-        "marginal rule",
-        "dominance rule",
-        "p% rule",
-        "prior-posterior rule",
-        "request of a respondent",
-        "zero from respondents",
-        "marked by hand",
-    ),
-    "de": (
-        "nicht sensibel",
-        "Mindestfallzahl",
-        "Randwertregel",
-        "Dominanzregel",
-        "p%-Regel",
-        "p/q-Regel",
-        "Antrag eines Auskunftgebenden",
-        "Null von Auskunftgebenden",
-        "von Hand gekennzeichnet",
-    ),
-}
+Reason.declare(0, "none", en="not sensitive", de="nicht sensibel")
+Reason.declare(8, "manual", en="marked by hand", de="von Hand gekennzeichnet")
+
+
+_RULES: dict[str, type[Rule]] = {}
+
+
+def known_rules() -> dict[str, type[Rule]]:
+    """The rules that there are, by their key in programmes, in the order of their reasons.
+
+    >>> list(known_rules())[:2]
+    ['minimum_frequency', 'marginal']
+    """
+    return dict(sorted(_RULES.items(), key=lambda item: item[1].reason))
+
+
+class Rule:
+    """A rule that says which cells are sensitive. SECRET.
+
+    A subclass is a frozen dataclass of its parameters, which are its keys in programmes.
+    It has to say all that is below for itself: what is forgotten is an error at import.
+    """
+
+    #: Its key in [rules.NAME] of a programme.
+    key: ClassVar[str]
+    #: The parameters that a bare number, or a list of numbers, stands for.
+    bare: ClassVar[tuple[str, ...]]
+    #: Parameters that are tables: in programmes a filter of the records, under this key.
+    filters: ClassVar[Mapping[str, str]]
+    #: Its kind, the only thing about it that may be published.
+    reason: ClassVar[Reason]
+
+    def __init_subclass__(cls) -> None:
+        said = ("key", "bare", "filters", "reason", "per", "contributions", "of_counts", "judge")
+        missing = [name for name in said if name not in cls.__dict__]
+        if missing:
+            raise TypeError(f"rule {cls.__name__} does not say its {', '.join(missing)}")
+        if not isinstance(cls.reason, Reason) or cls.reason in (Reason.none, Reason.manual):
+            raise TypeError(f"the reason of rule {cls.__name__} is not one of its own")
+        for rule in _RULES.values():
+            same = (rule.__module__, rule.__qualname__) == (cls.__module__, cls.__qualname__)
+            if not same and (rule.key == cls.key or rule.reason == cls.reason):
+                raise TypeError(f"{rule.__name__} and {cls.__name__} have the same key or reason")
+        _RULES[cls.key] = cls
+
+    @property
+    def per(self) -> Per:
+        """Whether it looks at records or at holdings."""
+        raise NotImplementedError
+
+    @property
+    def contributions(self) -> int:
+        """How many of the largest contributions to each cell it looks at; 1 at least."""
+        raise NotImplementedError
+
+    @property
+    def of_counts(self) -> bool:
+        """Whether it can judge tables of counts."""
+        raise NotImplementedError
+
+    def judge(self, cells: CellEvidence) -> RuleJudgement:
+        """Which cells are sensitive, and how far they are to be protected."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return type(self).__name__
+
+    def check(self, *found: list[str]) -> None:
+        """Raise one error with everything that is wrong with its parameters."""
+        given = {"per": Per, "ties": Ties}
+        words = [
+            choice(name, getattr(self, name), get_args(options))
+            for name, options in given.items()
+            if hasattr(self, name)
+        ]
+        raise_parameters(self.name, *found, *words)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: secret>"

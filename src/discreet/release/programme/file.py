@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from discreet.errors import Problem, ProgrammeError
@@ -35,6 +35,7 @@ from discreet.release.programme.schema import (
     ParametersEntry,
     PartsEntry,
     PerturbationEntry,
+    ProgrammeEntry,
     QualityEntry,
     RecordsEntry,
     ReleaseSettings,
@@ -170,7 +171,7 @@ _KINDS = {
     "string_too_short": "must not be empty",
 }
 # Where each entry stands; None is any name or number.
-_FORMS: Mapping[tuple[str | None, ...], type[BaseModel]] = {
+_FORMS: Mapping[tuple[str | None, ...], type[ProgrammeEntry]] = {
     (): Document,
     ("data",): DataEntry,
     ("keys",): KeysEntry,
@@ -456,8 +457,7 @@ def _known(path: KeyPath) -> str:
         if len(form) == len(above) and all(
             name in (None, part) for name, part in zip(form, above, strict=True)
         ):
-            fields = model.model_fields.items()
-            return nearest(str(path[-1]), [field.alias or name for name, field in fields])
+            return nearest(str(path[-1]), model.names())
     return ""
 
 

@@ -7,56 +7,50 @@ what is wrong with them, by key and never by value. SECRET.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+import numpy as np
 
 from discreet.errors import DiscreetError, Problem
 from discreet.release.programme.file import nearest
 from discreet.release.programme.schema import RuleSetEntry
+from discreet.rules import MissingSafe, Rule, known_rules
+from discreet.tables import Table
 
-if TYPE_CHECKING:
-    from discreet.rules import MissingSafe, Rule
-    from discreet.tables import Table
-
-__all__ = ["RuleSet", "rule_problems"]
-
-#: Key → name of the rule, what a bare number or list of numbers is, whether counts have it.
-_KINDS: Mapping[str, tuple[str, tuple[str, ...], bool]] = {
-    "minimum_frequency": ("MinimumFrequency", ("n",), True),
-    "marginal": ("MarginalRule", ("difference",), True),
-    "dominance": ("Dominance", ("n", "k"), False),
-    "p_percent": ("PPercent", ("p",), False),
-    "pq": ("PQ", ("p", "q"), False),
-    "request": ("Request", (), False),
-    "zeros": ("ZeroUnsafe", ("safety_range",), False),
-}
-_REQUEST = "request"
-#: What a rule for those who asked names in a programme: a filter in place of a table.
-_WHERE = "where"
+__all__ = ["RuleSet", "rule_filters", "rule_problems"]
 
 
 @dataclass(frozen=True, repr=False)
 class _Stated:
     """One rule as it is stated."""
 
-    key: str
+    kind: type[Rule]
     settings: Mapping[str, Any]
 
     @property
-    def of_counts(self) -> bool:
-        """Whether tables of counts can be judged by it."""
-        counted = self.settings.get("of", "records") in ("records", "weights")
-        return _KINDS[self.key][2] and counted
+    def filters(self) -> list[Any]:
+        """The filters that stand for tables."""
+        return [self.settings.get(name) for name in self.kind.filters.values()]
 
-    def rule(self, asked: Table | None = None) -> Rule:
-        """The rule as an object."""
-        import discreet.rules
+    @property
+    def keys(self) -> list[str]:
+        """The keys that it may have."""
+        parameters = [field.name for field in fields(self.kind)]  # type: ignore[arg-type]
+        own = [name for name in parameters if name not in self.kind.filters]
+        return [*self.kind.filters.values(), *own]
 
-        settings = {name: each for name, each in self.settings.items() if name != _WHERE}
-        if self.key == _REQUEST:
-            settings["asked"] = asked
-        made: Rule = getattr(discreet.rules, _KINDS[self.key][0])(**settings)
-        return made
+    def rule(self, asked: Mapping[str, Table | None] | None = None) -> Rule:
+        """The rule as an object; without tables, one that judges nothing."""
+        named = self.kind.filters
+        settings = {key: each for key, each in self.settings.items() if key not in named.values()}
+        for parameter, key in named.items():
+            text = self.settings.get(key)
+            settings[parameter] = _NOBODY if asked is None else asked.get(text or "")
+        return self.kind(**settings)
+
+
+_NOBODY = Table(dimensions=(), index=(), count=np.zeros(0, dtype=np.int64))
 
 
 class RuleSet:
@@ -72,33 +66,26 @@ class RuleSet:
     def __init__(self, entry: RuleSetEntry) -> None:
         self.entry = entry
         self._stated = [stated for stated, _ in _rules(entry) if stated is not None]
+        self._made = [stated.rule() for stated in self._stated]
 
     @property
     def contributions(self) -> int:
         """How many of the largest contributions the rules look at."""
-        wanted = [1]
-        for stated in self._stated:
-            n = stated.settings.get("n", 1)
-            if stated.key == "dominance":
-                wanted.append(n)
-            elif stated.key in ("p_percent", "pq"):
-                wanted.append(n + 1)
-        return max(wanted)
+        return max([1, *(rule.contributions for rule in self._made)])
 
     @property
     def requests(self) -> list[str]:
         """The filters that tell whose request is meant, in the order of the rules."""
-        found = [each.settings[_WHERE] for each in self._stated if each.key == _REQUEST]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(text for each in self._stated for text in each.filters))
 
     @property
     def holdings(self) -> bool:
         """Whether a rule looks at holdings."""
-        return any(each.settings.get("per") == "holding" for each in self._stated)
+        return any(rule.per == "holding" for rule in self._made)
 
     def judges(self, *, counts: bool) -> bool:
         """Whether there is a rule for counts, or for values."""
-        return any(each.of_counts or not counts for each in self._stated)
+        return any(rule.of_counts or not counts for rule in self._made)
 
     def rules(self, *, counts: bool, asked: Mapping[str, Table]) -> list[Rule | MissingSafe]:
         """The rules, for a value or for counts.
@@ -107,12 +94,10 @@ class RuleSet:
             counts: Whether counts are judged: rules on values are left out.
             asked: Filter → the table of those who asked for protection.
         """
-        from discreet.rules import MissingSafe
-
         found: list[Rule | MissingSafe] = [
-            each.rule(asked.get(each.settings.get(_WHERE, "")))
-            for each in self._stated
-            if each.of_counts or not counts
+            stated.rule(asked)
+            for stated, rule in zip(self._stated, self._made, strict=True)
+            if rule.of_counts or not counts
         ]
         return [*found, *([MissingSafe()] if self.entry.missing_safe else [])]
 
@@ -122,14 +107,20 @@ class RuleSet:
 
 def _rules(entry: RuleSetEntry) -> Iterator[tuple[_Stated | None, str]]:
     """Each rule of a section with its key; None for one that is not well formed."""
-    for key, (_, bare, _) in _KINDS.items():
+    for key, kind in known_rules().items():
         value = getattr(entry, key)
         if value is None:
             continue
         several = isinstance(value, list) and any(isinstance(one, list | dict) for one in value)
         for one in value if several else [value]:
-            settings = _settings(one, bare)
-            yield None if settings is None else _Stated(key, settings), key
+            settings = _settings(one, kind.bare)
+            yield None if settings is None else _Stated(kind, settings), key
+
+
+def rule_filters(entry: RuleSetEntry) -> list[tuple[str, str]]:
+    """The filters that stand for tables, with the key of their rule, as far as they are texts."""
+    stated = [(each, key) for each, key in _rules(entry) if each is not None]
+    return [(key, text) for each, key in stated for text in each.filters if isinstance(text, str)]
 
 
 def _settings(value: Any, bare: tuple[str, ...]) -> dict[str, Any] | None:
@@ -145,46 +136,35 @@ def rule_problems(entry: RuleSetEntry) -> Iterator[tuple[str, Problem]]:
     >>> [problem.what for _, problem in rule_problems(RuleSetEntry(p_percent=-1))]
     ['p is a number above 0']
     """
-    import discreet.rules
-    from discreet.tables import Table
-
     if not any(True for _ in _rules(entry)):
-        known = ", ".join(_KINDS)
-        yield "", Problem("there is no rule", "", f"known: {known}")
+        yield "", Problem("there is no rule", "", f"known: {', '.join(known_rules())}")
     for stated, key in _rules(entry):
-        name, bare, _ = _KINDS[key]
-        known_keys = [field.name for field in fields(getattr(discreet.rules, name))]
-        if key == _REQUEST:
-            known_keys = [_WHERE, *(each for each in known_keys if each != "asked")]
         if stated is None:
-            hint = f"write {key} = [{', '.join(bare)}] or a table of keys" if bare[1:] else ""
-            what = "this is not what the rule needs"
-            yield key, Problem(what, "", hint or f"keys: {', '.join(known_keys)}")
+            kind = known_rules()[key]
+            hint = f"write {key} = [{', '.join(kind.bare)}] or a table of keys"
+            if not kind.bare[1:]:
+                hint = f"keys: {', '.join(_Stated(kind, {}).keys)}"
+            yield key, Problem("this is not what the rule needs", "", hint)
             continue
-        yield from ((key, problem) for problem in _wrong(stated, known_keys, Table))
+        yield from ((key, problem) for problem in _wrong(stated))
 
 
-def _wrong(stated: _Stated, known: list[str], table: type[Table]) -> Iterator[Problem]:
-    unknown = [each for each in stated.settings if each not in known]
+def _wrong(stated: _Stated) -> Iterator[Problem]:
+    unknown = [each for each in stated.settings if each not in stated.keys]
     for each in unknown:
-        yield Problem(f"there is no such key: {each}", "", nearest(each, known))
-    where = stated.settings.get(_WHERE)
-    if stated.key == _REQUEST and (not isinstance(where, str) or not where.strip()):
-        yield Problem("where is missing", "", "a filter: where = \"asked == 'yes'\"")
+        yield Problem(f"there is no such key: {each}", "", nearest(each, stated.keys))
+    for name, text in zip(stated.kind.filters.values(), stated.filters, strict=True):
+        if not isinstance(text, str) or not text.strip():
+            yield Problem(f"{name} is missing", "", f"a filter: {name} = \"asked == 'yes'\"")
     if unknown:
         return
-    nobody = table(dimensions=(), index=(), count=_no_cells())
     try:
-        stated.rule(nobody)
+        stated.rule()
     except TypeError:
-        needed = [each for each in known if each in ("n", "k", "p", "q", "percent", "safety_range")]
-        yield Problem("a parameter is missing", "", f"keys: {', '.join(needed)}")
+        every = fields(stated.kind)  # type: ignore[arg-type]
+        needed = [each.name for each in every if each.default is MISSING]
+        listed = ", ".join(each for each in needed if each not in stated.kind.filters)
+        yield Problem("a parameter is missing", "", f"keys: {listed}")
     except DiscreetError as error:
         for problem in error.problems:
             yield Problem(problem.what, "", problem.hint)
-
-
-def _no_cells() -> Any:
-    import numpy as np
-
-    return np.zeros(0, dtype=np.int64)

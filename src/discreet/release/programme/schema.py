@@ -20,11 +20,15 @@ from pydantic import (
     Field,
     PlainSerializer,
     StringConstraints,
+    ValidationError,
+    model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
+from discreet.publication import FORMATS
+from discreet.rules import known_rules
 from discreet.tables.figures import FigureKind
 
 __all__ = [
@@ -132,8 +136,6 @@ def _positive(value: Any) -> Any:
 
 
 def _format(value: Any) -> Any:
-    from discreet.publication import FORMATS
-
     if not isinstance(value, str) or value not in FORMATS:
         hint = {"hint": f"known: {', '.join(FORMATS)}"}
         raise PydanticCustomError("format", "this value is not known", hint)
@@ -172,6 +174,11 @@ class ProgrammeEntry(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True
     )
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The keys that it may have."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
 
 
 #: Kinds of figures that are counted; the others are made of these.
@@ -290,12 +297,12 @@ COUNT = "count"
 Protect = Literal["noise", "suppress"]
 
 
-def _stated(value: Any) -> Any:
-    """A rule: a number, numbers, a table of keys, or a list of these."""
+def _stated(value: Any) -> str | PydanticCustomError:
+    """What is wrong with a rule: it is a number, numbers, a table of keys, or a list of these."""
     if isinstance(value, bool) or not isinstance(value, int | float | list | dict):
         hint = {"hint": "a number, a list of numbers, or a table of keys"}
-        raise PydanticCustomError("rule", "this is no rule", hint)
-    return value
+        return PydanticCustomError("rule", "this is no rule", hint)
+    return ""
 
 
 def _share(value: Any) -> Any:
@@ -324,24 +331,42 @@ def _marks(value: Any) -> Any:
     return [{"file": item} if isinstance(item, str) else item for item in items]
 
 
-Rule = Annotated[Any, BeforeValidator(_stated)]
 Share = Annotated[Any, BeforeValidator(_share)]
 
 
 class RuleSetEntry(ProgrammeEntry):
-    """[rules.NAME]: which cells are sensitive. SECRET."""
+    """[rules.NAME]: which cells are sensitive; a key for each rule of the package. SECRET."""
 
-    minimum_frequency: Rule | None = None
-    marginal: Rule | None = None
-    dominance: Rule | None = None
-    p_percent: Rule | None = None
-    pq: Rule | None = None
-    request: Rule | None = None
-    zeros: Rule | None = None
+    model_config = ConfigDict(extra="allow")
+
     missing_safe: bool = False
     weighted: bool = True
     levels: Literal["symmetric", "upper", "sliding"] = "symmetric"
     manual_range: Positive = 20.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_rules(cls, value: Any) -> Any:
+        """Every rule that there is, None where it is not stated; unknown keys are mistakes."""
+        if not isinstance(value, dict):
+            return value
+        wrong = []
+        for key, stated in value.items():
+            kind: str | PydanticCustomError = ""
+            if key not in cls.names():
+                kind = "extra_forbidden"
+            elif key in known_rules():
+                kind = _stated(stated)
+            if kind:
+                wrong.append(InitErrorDetails(type=kind, loc=(key,), input=None))
+        if wrong:
+            raise ValidationError.from_exception_data(cls.__name__, wrong)
+        return {**dict.fromkeys(known_rules()), **value}
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The keys that it may have."""
+        return [*known_rules(), *super().names()]
 
 
 class CostEntry(ProgrammeEntry):

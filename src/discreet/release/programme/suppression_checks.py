@@ -19,7 +19,7 @@ from discreet.release.programme.problems import (
     problem_at,
     warnings_about,
 )
-from discreet.release.programme.rules import RuleSet, rule_problems
+from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import COUNT, MarkEntry, TableEntry
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.variables import columns_of
@@ -68,12 +68,9 @@ def _hint(key: str) -> str:
 
 def _requests(programme: Programme, name: str) -> Found:
     """The filters that tell who asked for protection."""
-    stated = programme.document.rules[name].request
-    for one in stated if isinstance(stated, list) else [stated]:
-        where = one.get("where") if isinstance(one, dict) else None
-        if isinstance(where, str):
-            _, wrong = filter_parsed(programme, ("rules", name, "request"), where)
-            yield from wrong
+    for key, where in rule_filters(programme.document.rules[name]):
+        _, wrong = filter_parsed(programme, ("rules", name, key), where)
+        yield from wrong
 
 
 def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) -> Found:

@@ -15,7 +15,8 @@ from discreet.classifications import MISSING, TOTAL, Classification, natural_ord
 from discreet.errors import DiscreetError, Problem, ProgrammeError
 from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
 from discreet.release.programme.problems import problems_of
-from discreet.release.programme.schema import COUNT, RuleSetEntry, VariableEntry
+from discreet.release.programme.rules import rule_filters
+from discreet.release.programme.schema import COUNT, VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
 
 if TYPE_CHECKING:
@@ -458,8 +459,8 @@ def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]
         for figure, entry in table.figures.items():
             filters["tables", name, "figures", figure, "where"] = entry.where or ""
         rules = programme.document.rules.get(table.rules or "") if table.suppressed else None
-        for text in _request_filters(rules):
-            filters["rules", table.rules or "", "request", text] = text
+        for key, text in [] if rules is None else rule_filters(rules):
+            filters["rules", table.rules or "", key, text] = text
     for path, text in filters.items():
         if not text.strip():
             continue
@@ -475,14 +476,6 @@ def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]
                 for problem in error.problems
             ]
     return problems
-
-
-def _request_filters(rules: RuleSetEntry | None) -> list[str]:
-    """The filters of rules for those who asked for protection."""
-    stated = None if rules is None else rules.request
-    listed = stated if isinstance(stated, list) else [stated]
-    found = [each.get("where") for each in listed if isinstance(each, dict)]
-    return [text for text in found if isinstance(text, str)]
 
 
 def check_codes(programme: Programme, trees: Mapping[str, Classification]) -> list[Problem]:

@@ -173,17 +173,15 @@ def _withheld(
     )
 
 
-def _kinds(reasons: str) -> list[Note]:
-    """Codes and words: of secondary cells first, then of each kind of rule, or of all."""
-    second = Note("secondary", _WORDS["secondary"])
+def _kinds(reasons: str) -> dict[int, Note]:
+    """Codes and words: of secondary cells, then of each kind of rule, or of all."""
     if reasons != "rule":
-        return [second, Note("primary", _WORDS["primary"])]
-    named = [
-        Note(each.code, {language: each.text(language) for language in _LANGUAGES})
+        return {0: Note("secondary", _WORDS["secondary"]), 1: Note("primary", _WORDS["primary"])}
+    named = {
+        int(each): Note(each.code, {language: each.text(language) for language in _LANGUAGES})
         for each in Reason
-        if each != Reason.none
-    ]
-    return [second, *named]
+    }
+    return {**named, 0: Note("secondary", _WORDS["secondary"])}
 
 
 def pattern_notes(withheld: Withheld | None) -> tuple[Note, ...]:

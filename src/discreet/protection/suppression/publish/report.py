@@ -162,8 +162,8 @@ def report_on(suppression: Suppression) -> SuppressionReport:
         blank = members.hidden(hidden, at)
         sensitive = members.hidden(hidden & (suppression.reason > 0), at)
         parts += _parts(table, members.cells[at] >= 0, blank, sensitive, members.values[at])
-    counts = np.bincount(suppression.reason, minlength=len(Reason))
-    reasons = {each.code: int(counts[each]) for each in Reason if each and counts[each]}
+    found = np.unique(suppression.reason[suppression.reason > 0], return_counts=True)
+    reasons = {Reason(each).code: int(count) for each, count in zip(*found, strict=True)}
     return SuppressionReport(
         pattern=described_pattern(suppression.pattern),
         parts=tuple(parts),
