@@ -5,6 +5,7 @@ tables (public). `protect` does all of it; `read_programme` only reads and check
 `protect_cells` is the same for cells that were made elsewhere.
 """
 
+from discreet.release import methods as methods  # registers what programmes can ask for
 from discreet.release.lookup import protect_cells
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import warnings_about

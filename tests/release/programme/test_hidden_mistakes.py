@@ -133,7 +133,7 @@ def test_all_mistakes_are_listed_at_once_and_no_parameter_of_a_rule_is_shown(
 
 def test_keys_and_noise_are_needed_for_noisy_tables_only(tmp_path: Path) -> None:
     path = write(tmp_path, "fine.toml", HEAD + TABLE)
-    assert check_release(path).suppressed == ("T1",)
+    assert check_release(path).protected["suppress"] == ("T1",)
     found = mistakes(tmp_path, (HEAD + TABLE).replace('protect = "suppress"', 'protect = "noise"'))
     assert any("[keys] is missing" in each for each in found)
     assert any("[perturbation] is missing" in each for each in found)

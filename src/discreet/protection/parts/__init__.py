@@ -11,6 +11,8 @@ from discreet.protection.parts.decisions import (
     PartReason,
     PartSuggestion,
     ReleaseShare,
+    described_decisions,
+    joint_decisions,
     release_shares,
     suppress_parts,
 )
@@ -27,6 +29,8 @@ __all__ = [
     "ReleaseShare",
     "PartSuggestion",
     "check_parts",
+    "described_decisions",
+    "joint_decisions",
     "measure_parts",
     "release_shares",
     "suppress_parts",

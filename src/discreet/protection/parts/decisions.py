@@ -9,7 +9,7 @@ told about the data.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Literal
@@ -30,6 +30,8 @@ __all__ = [
     "PartReason",
     "PartSuggestion",
     "ReleaseShare",
+    "described_decisions",
+    "joint_decisions",
     "release_shares",
     "suppress_parts",
 ]
@@ -446,3 +448,68 @@ def _states(
 
 def _name(level: PartLevel) -> Mapping[str, str]:
     return {"en": "Total", "de": "Insgesamt"} if level.total else level.names
+
+
+def joint_decisions(decisions: Sequence[PartDecisions]) -> PartDecisions:
+    """One log for a table: a part is suppressed if one of its counts asks for it.
+
+    Args:
+        decisions: What was decided about each count, all over the same variables.
+    """
+    first = decisions[0]
+    if len(decisions) == 1:
+        return first
+    every: dict[tuple[int, ...], list[PartDecision]] = {}
+    for decided in decisions:
+        for part in decided.parts:
+            every.setdefault(part.part, []).append(part)
+    hidden = frozenset[tuple[int, ...]]().union(*(decided.suppressed for decided in decisions))
+    passing = [
+        suggestion
+        for suggestion in _once(one for decided in decisions for one in decided.suggestions)
+        if tuple(level.number for level in suggestion.levels) not in hidden
+    ]
+    guarded = any(decided.universe == "checked" for decided in decisions)
+    return PartDecisions(
+        table=first.table,
+        variables=first.variables,
+        parts=tuple(_together(found) for found in every.values()),
+        universe="checked" if guarded else "unfiltered",
+        suggestions=tuple(passing),
+    )
+
+
+def _together(found: Sequence[PartDecision]) -> PartDecision:
+    """What becomes of a part, as the strictest of its decisions has it."""
+    hidden = [each for each in found if each.action == "suppressed"]
+    if not hidden:
+        checked = [each for each in found if each.action == "released"]
+        return (checked or found)[0]
+    reasons = tuple(_once(reason for each in hidden for reason in each.reasons))
+    return replace(hidden[0], reasons=reasons)
+
+
+def _once(entries: Iterable[Any]) -> list[Any]:
+    kept: list[Any] = []
+    for entry in entries:
+        if entry not in kept:
+            kept.append(entry)
+    return kept
+
+
+def described_decisions(decisions: Mapping[str, PartDecisions]) -> dict[str, Any] | None:
+    """The log of a table for programs; None if there are no rules for its parts.
+
+    Args:
+        decisions: Filter → what was decided about the count behind it.
+    """
+    if not decisions:
+        return None
+    whole = joint_decisions(list(decisions.values())).to_dict()
+    if len(decisions) == 1:
+        return whole
+    counts = [
+        {"where": where, "parts": decided.to_dict()["parts"]}
+        for where, decided in decisions.items()
+    ]
+    return whole | {"counts": counts}

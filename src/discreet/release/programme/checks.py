@@ -9,11 +9,25 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 from discreet.errors import Problem
+from discreet.protection.protocol import (
+    COUNT,
+    DEFAULT,
+    Protection,
+    clash,
+    protection,
+    protections,
+)
 from discreet.release.programme.file import MAIN, Programme, RecordSource, key_line, nearest
-from discreet.release.programme.parameter_checks import check_figures, check_parameters
+from discreet.release.programme.parameter_checks import (
+    FROM_PACKAGE,
+    check_figures,
+    check_parameters,
+)
 from discreet.release.programme.problems import (
     Found,
     file_problems,
@@ -23,10 +37,10 @@ from discreet.release.programme.problems import (
     problem_at,
 )
 from discreet.release.programme.schema import VariableEntry
-from discreet.release.programme.suppression_checks import check_suppression
 from discreet.release.programme.toml_lines import KeyPath
+from discreet.release.programme.universes import places_of
 
-__all__ = ["check_programme", "check_sources"]
+__all__ = ["check_programme", "check_sources", "needed_sections"]
 
 _WAYS = ("column", "id", "inherit")
 _MAIN_HINT = 'column = "record_key", or id = "person_id" with secret_file = "secret.key"'
@@ -143,10 +157,10 @@ def _keys(programme: Programme, source: RecordSource) -> Found:
 
 
 def _needs_keys(programme: Programme, name: str) -> bool:
-    """Whether records need keys: for noise, or to hand them on. Hiding cells needs none."""
+    """Whether records need keys: for cell keys, or to hand them on."""
     users = [table for table in programme.tables if programme.source_of(table).name == name]
     handed_on = any(other.keys.inherit == name for other in programme.sources.values())
-    return handed_on or not users or any(table in programme.noisy for table in users)
+    return handed_on or not users or any(programme.method(name).record_keys for name in users)
 
 
 def _secret(programme: Programme, source: RecordSource) -> Found:
@@ -189,7 +203,7 @@ def _inherited(programme: Programme, source: RecordSource, parts: str) -> Found:
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _RESERVED = {"count", "cell_key", "weight", "value", "status", "symbol"}
-_OWN_NAMES = {"index", "release", "quality", "decisions", "suppression"}
+_OWN_NAMES = {"index", "release", "quality", "decisions"}
 _RENAME = 'add [variables.NEW] with column = "…" and use its name'
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
 
@@ -204,20 +218,23 @@ def check_programme(programme: Programme) -> list[Problem]:
         *_table_names(programme),
         *_tables(programme),
         *check_figures(programme),
-        *check_suppression(programme),
+        *check_protection(programme),
     ]
     return [problem for path, problem in found if not is_reported(programme, path)]
 
 
+def needed_sections(programme: Programme) -> tuple[str, ...]:
+    """The sections that the tables of a programme cannot do without."""
+    methods = programme.methods or (protection(DEFAULT),)
+    return ("data", *dict.fromkeys(each for method in methods for each in method.sections))
+
+
 def _sections(programme: Programme) -> Found:
     document = programme.document
-    for name, entry in (
-        ("data", document.data),
-        ("keys", document.keys),
-        ("perturbation", document.perturbation or document.parameters),
-    ):
-        hiding = name != "data" and programme.suppressed and not programme.noisy
-        if entry is None and not hiding and not is_reported(programme, (name,)):
+    for name in needed_sections(programme):
+        handed_on = name in FROM_PACKAGE and document.parameters is not None
+        there = getattr(document, name) is not None or handed_on
+        if not there and not is_reported(programme, (name,)):
             yield problem_at(programme, (name,), f"the section [{name}] is missing")
     if not document.tables:
         yield problem_at(
@@ -276,12 +293,13 @@ def _alternatives(programme: Programme, name: str, entry: VariableEntry) -> Foun
 
 def _table_names(programme: Programme) -> Found:
     seen: dict[str, str] = {}
+    reports = {file.partition(".")[0] for each in protections() for file in each.reports}
     for name in programme.document.tables:
         path: KeyPath = ("tables", name)
         if not _FILE_NAME.fullmatch(name):
             hint = "use letters, digits, _ and - : the name becomes a file name"
             yield problem_at(programme, path, f"{name!r} cannot be a file name", hint)
-        elif name.lower() in _OWN_NAMES | _DEVICES:
+        elif name.lower() in _OWN_NAMES | _DEVICES | reports:
             yield problem_at(programme, path, f"the name {name!r} is taken", "choose another name")
         if name.lower() in seen:
             what = f"{name!r} and {seen[name.lower()]!r} would be one file"
@@ -306,11 +324,6 @@ def _tables(programme: Programme) -> Found:
                 yield problem_at(
                     programme, place, f"a variable cannot be called {variable!r}", _RENAME
                 )
-        if table.weight and not table.suppressed and programme.perturbation.zeros == "table":
-            what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
-            yield problem_at(
-                programme, programme.setting(name, "weight"), what, 'use zeros = "keep"'
-            )
         for doubled in named_twice(table.formats or []):
             yield problem_at(
                 programme, programme.setting(name, "formats"), f"{doubled!r} is named twice"
@@ -339,3 +352,70 @@ def _filter(programme: Programme, table: str, path: KeyPath, text: str) -> Found
                 f"no table is spanned by {column!r}",
                 nearest(column, sorted(known)),
             )
+
+
+def check_protection(programme: Programme) -> Found:
+    """What the methods of protection find wrong, each with its tables, and all together."""
+    for method in protections():
+        if method.settings is None or method.name in programme.own_settings:
+            yield from method.check(programme, programme.protected[method.name])
+    for name, table in programme.tables.items():
+        own = programme.method(name)
+        known = dict.fromkeys(key for other in protections() for key in other.table_keys)
+        for key in known:
+            if key in own.table_keys:
+                continue
+            place: KeyPath = ("tables", name, key)
+            # Nothing is official: that holds under every method.
+            if place in programme.index.lines and (key != "official" or table.official):
+                users = [f'"{each.name}"' for each in protections() if key in each.table_keys]
+                what = f"this goes with protect = {' or '.join(users)} only"
+                yield problem_at(programme, place, what, own.hints.get(key, ""))
+    yield from _mixtures(programme)
+
+
+def _mixtures(programme: Programme) -> Found:
+    """Values of the same records that are published by two methods.
+
+    Noise without bias around a hidden value is an estimate of it, narrower than its
+    protection levels; a true value beside a noisy one tells the noise.
+    """
+    places = places_of(programme)
+    every = protections()
+    for name in programme.tables:
+        own = programme.method(name)
+        for other in every[: every.index(own)]:
+            clashing = {
+                each: both
+                for each in programme.protected[other.name]
+                if places[name] == places[each]
+                and (both := set(programme.tells(name)) & set(programme.tells(each)))
+            }
+            if clashing:
+                yield _mixture(programme, name, other, clashing)
+
+
+def _mixture(
+    programme: Programme,
+    name: str,
+    other: Protection[Programme, Any],
+    clashing: Mapping[str, set[str]],
+) -> tuple[KeyPath, Problem]:
+    """A table that tells of values which other tables publish by another method."""
+    own = programme.method(name)
+    told = sorted(
+        {
+            f"{value!r}" if value != COUNT else "the number of records"
+            for both in clashing.values()
+            for value in both
+        }
+    )
+    what = (
+        f"{' and '.join(told)} would be published with {other.manner} ({', '.join(clashing)}) "
+        f"and with {own.manner}"
+    )
+    hint = (
+        f"{', and '.join(clash(other.name, own.name))}: protect "
+        "all tables of the same records and values in one way"
+    )
+    return problem_at(programme, programme.setting(name, "protect"), what, hint)

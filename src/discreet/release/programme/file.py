@@ -12,7 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from discreet.errors import Problem, ProgrammeError
+from discreet.protection.protocol import DEFAULT, Protection, protection, protections
 from discreet.release.programme.schema import (
     BoundsEntry,
     CellNoteEntry,
@@ -208,12 +209,14 @@ class Programme:
         document: Its entries.
         index: The line of each key.
         skipped: Keys whose values could not be used, each reported already.
+        own_settings: Method → its section, in the form that it gives it.
     """
 
     path: Path
     document: Document
     index: LineIndex
     skipped: frozenset[KeyPath] = frozenset()
+    own_settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -283,15 +286,30 @@ class Programme:
             for name, entry in self.document.tables.items()
         }
 
-    @cached_property
-    def suppressed(self) -> tuple[str, ...]:
-        """The tables in which cells are hidden."""
-        return tuple(name for name, entry in self.tables.items() if entry.suppressed)
+    def method(self, table: str) -> Protection[Programme, Any]:
+        """How a table is protected."""
+        return protection(self.tables[table].protect or DEFAULT)
 
     @cached_property
-    def noisy(self) -> tuple[str, ...]:
-        """The tables that are protected by noise."""
-        return tuple(name for name, entry in self.tables.items() if not entry.suppressed)
+    def protected(self) -> Mapping[str, tuple[str, ...]]:
+        """Each method there is by name, with the tables that it protects."""
+        users: dict[str, list[str]] = {method.name: [] for method in protections()}
+        for name in self.tables:
+            users[self.method(name).name].append(name)
+        return {name: tuple(tables) for name, tables in users.items()}
+
+    @property
+    def methods(self) -> tuple[Protection[Programme, Any], ...]:
+        """The methods by which tables are protected."""
+        return tuple(method for method in protections() if self.protected[method.name])
+
+    def tells(self, table: str) -> tuple[str, ...]:
+        """What a table tells of its cells, hidden figures included: value columns, or `COUNT`."""
+        return tuple(self.method(table).tells(self, table))
+
+    def settings(self, method: str) -> Any:
+        """[protection.NAME], in the form that the method gives it."""
+        return self.own_settings[method]
 
     @property
     def suppression(self) -> SuppressionEntry:
@@ -310,7 +328,7 @@ class Programme:
             table: Name of the table.
             shared: What holds for all tables, if it does not stand in the programme.
         """
-        if self.tables[table].suppressed:
+        if not self.method(table).parts:
             return None
         general, own = self.document.parts or shared, self.tables[table].parts
         decisive = own or general
@@ -364,7 +382,14 @@ def load(path: str | os.PathLike[str]) -> tuple[Programme, list[Problem]]:
         raise _not_toml(place, error) from None
     index = LineIndex.of(text)
     document, problems, skipped = _validate(raw, index)
-    programme = Programme(path=place, document=document, index=index, skipped=frozenset(skipped))
+    settings = _own_settings(document, index, problems, skipped)
+    programme = Programme(
+        path=place,
+        document=document,
+        index=index,
+        skipped=frozenset(skipped),
+        own_settings=settings,
+    )
     return programme, problems
 
 
@@ -415,6 +440,32 @@ def _validate(
                 skipped.append(_drop(raw, path))
 
 
+def _own_settings(
+    document: Document, index: LineIndex, problems: list[Problem], skipped: list[KeyPath]
+) -> dict[str, Any]:
+    """[protection.NAME] in the form of each method; what is wrong is added to the problems."""
+    forms = {method.name: method.settings for method in protections()}
+    for name in document.protection:
+        if forms.get(name) is None:
+            known = [each for each, form in forms.items() if form is not None]
+            what = "there is no such method, or it has no settings"
+            place = index.place(("protection", name))
+            problems.append(Problem(what, place, nearest(name, known)))
+    asked = {table.protect for table in document.tables.values()} | {document.defaults.protect}
+    found: dict[str, Any] = {}
+    for name, form in forms.items():
+        if form is None or (name not in document.protection and name not in asked):
+            continue
+        try:
+            found[name] = form.model_validate(document.protection.get(name, {}))
+        except ValidationError as error:
+            for details in error.errors(include_url=False, include_input=False):
+                path: KeyPath = ("protection", name, *details["loc"])
+                problems.append(_form_problem(path, details, index, list(form.model_fields)))
+                skipped.append(("protection", name))
+    return found
+
+
 def _drop(raw: dict[str, Any], path: KeyPath) -> KeyPath:
     """Remove the innermost named value on the way to a mistake."""
     named = len(path) - 1
@@ -432,12 +483,16 @@ def _drop(raw: dict[str, Any], path: KeyPath) -> KeyPath:
     return path[: named + 1]
 
 
-def _form_problem(path: KeyPath, details: ErrorDetails, index: LineIndex) -> Problem:
+def _form_problem(
+    path: KeyPath, details: ErrorDetails, index: LineIndex, known: Sequence[str] = ()
+) -> Problem:
+    """One problem that pydantic found; `known` are keys of a form that methods give."""
     kind = details["type"]
     context = details.get("ctx", {})
     place = index.place(path)
     if kind == "extra_forbidden":
-        return Problem("there is no such key", place, _known(path))
+        hint = nearest(str(path[-1]), known) if known else _known(path)
+        return Problem("there is no such key", place, hint)
     if kind == "literal_error":
         known = _QUOTED.findall(str(context.get("expected", "")))
         return Problem("this value is not known", place, f"known: {', '.join(known)}")

@@ -31,14 +31,15 @@ from discreet.release.programme.schema import (
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.tables.figures import FIGURE
 
-__all__ = ["check_figures", "check_parameters", "check_thresholds"]
+__all__ = ["FROM_PACKAGE", "check_figures", "check_parameters", "check_thresholds"]
 
 #: What each kind of strength is described by.
 _STRENGTHS: Mapping[str, tuple[str, ...]] = {
     "flex": ("point", "small", "large", "exponent"),
     "simple": ("share",),
 }
-_FROM_PACKAGE = ("perturbation", "magnitudes", "figures", "parts")
+#: Sections that a package of parameters stands for.
+FROM_PACKAGE = ("perturbation", "magnitudes", "figures", "parts")
 
 
 def check_parameters(programme: Programme) -> Found:
@@ -70,7 +71,7 @@ def _package(programme: Programme) -> Found:
     if entry.passphrase_env is not None and not os.environ.get(entry.passphrase_env):
         what = f"the environment variable {entry.passphrase_env} is not set"
         yield problem_at(programme, ("parameters", "passphrase_env"), what)
-    for section in _FROM_PACKAGE:
+    for section in FROM_PACKAGE:
         if (section,) in programme.index.lines:
             what = f"[{section}] and [parameters] exclude each other: the package says all of this"
             yield problem_at(programme, (section,), what, "leave one of the two out")

@@ -27,6 +27,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
+from discreet.protection.protocol import COUNT, protections
 from discreet.publication import FORMATS
 from discreet.rules import known_rules
 from discreet.tables.figures import FigureKind
@@ -290,11 +291,17 @@ class QualityEntry(ProgrammeEntry):
     internal: Text | None = None
 
 
-#: In `value`, the number of records.
-COUNT = "count"
+def _method(value: Any) -> Any:
+    """The name of a method of protection."""
+    known = [method.name for method in protections()]
+    if value not in known:
+        hint = {"hint": f"known: {', '.join(known)}"}
+        raise PydanticCustomError("protect", "this value is not known", hint)
+    return value
 
-#: How a table is protected.
-Protect = Literal["noise", "suppress"]
+
+#: How a table is protected: the name of a method.
+Protect = Annotated[str, BeforeValidator(_method)]
 
 
 def _stated(value: Any) -> str | PydanticCustomError:
@@ -550,13 +557,8 @@ class TableEntry(ReleaseSettings):
     marks: Marks = Field(default_factory=list)
 
     @property
-    def suppressed(self) -> bool:
-        """Whether cells are hidden, rather than changed by noise."""
-        return self.protect == "suppress"
-
-    @property
     def values(self) -> list[str]:
-        """What a suppressed table publishes: value columns, or the number of records."""
+        """What `value` asks for: value columns, or the number of records."""
         return self.value or [COUNT]
 
     def over(self, defaults: ReleaseSettings) -> TableEntry:
@@ -585,6 +587,7 @@ class Document(ProgrammeEntry):
     figures: FiguresEntry | None = None
     parts: PartsEntry | None = None
     suppression: SuppressionEntry | None = None
+    protection: dict[str, dict[str, Any]] = Field(default_factory=dict)
     rules: dict[str, RuleSetEntry] = Field(default_factory=dict)
     values: dict[str, ValueEntry] = Field(default_factory=dict)
     quality: QualityEntry = QualityEntry()

@@ -15,8 +15,7 @@ from discreet.classifications import MISSING, TOTAL, Classification, natural_ord
 from discreet.errors import DiscreetError, Problem, ProgrammeError
 from discreet.release.programme.file import Programme, RecordSource, key_column, nearest
 from discreet.release.programme.problems import problems_of
-from discreet.release.programme.rules import rule_filters
-from discreet.release.programme.schema import COUNT, VariableEntry
+from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
 
 if TYPE_CHECKING:
@@ -319,8 +318,9 @@ def _named_columns(
         if table.weight:
             yield programme.setting(name, "weight"), table.weight
         yield from _value_columns(programme, name)
-        if table.suppressed and table.holdings:
-            yield programme.setting(name, "holdings"), table.holdings
+        for place, column, numeric in programme.method(name).columns(programme, name):
+            if not numeric:
+                yield place, column
 
 
 def _unknown_magnitudes(programme: Programme, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
@@ -344,14 +344,9 @@ def _value_columns(programme: Programme, table: str) -> Iterator[tuple[KeyPath, 
     for figure, entry in programme.tables[table].figures.items():
         if entry.of is not None:
             yield ("tables", table, "figures", figure, "of"), entry.of
-    entry_of_table = programme.tables[table]
-    if not entry_of_table.suppressed:
-        return
-    for value in entry_of_table.values:
-        if value != COUNT:
-            yield ("tables", table, "value"), value
-    if entry_of_table.shadow is not None:
-        yield ("tables", table, "shadow"), entry_of_table.shadow
+    for place, column, numeric in programme.method(table).columns(programme, table):
+        if numeric:
+            yield place, column
 
 
 def _key_columns(
@@ -458,9 +453,7 @@ def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]
         filters[programme.setting(name, "where")] = table.where or ""
         for figure, entry in table.figures.items():
             filters["tables", name, "figures", figure, "where"] = entry.where or ""
-        rules = programme.document.rules.get(table.rules or "") if table.suppressed else None
-        for key, text in [] if rules is None else rule_filters(rules):
-            filters["rules", table.rules or "", key, text] = text
+        filters |= dict(programme.method(name).filters(programme, name))
     for path, text in filters.items():
         if not text.strip():
             continue

@@ -15,19 +15,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, ProgrammeError
+from discreet.protection.protocol import Counts
+from discreet.release.inputs import Inputs
 from discreet.release.programme.file import RecordSource, key_column
-from discreet.release.programme.groups import UNIVERSE, Counts, all_of, figure_filter
 from discreet.release.programme.problems import problems_of
-from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.variables import found_classifications
-from discreet.release.run.inputs import Inputs
-from discreet.release.run.sensitive_cells import needed, rules_of, wanted_values
 
 if TYPE_CHECKING:
     import narwhals as nw
     import polars as pl
 
-    from discreet.release.run.inputs import Inputs
     from discreet.tables import Table
     from discreet.tabulation import Query
 
@@ -215,49 +212,20 @@ def _counted(
 
 
 def _counts(inputs: Inputs, name: str) -> list[_Count]:
-    """The counts behind a table: one per filter, and that of all records if rules need it."""
+    """The counts behind a table: one per filter that its method needs."""
     entry = inputs.programme.tables[name]
-    if entry.suppressed:
-        return _hidden_counts(inputs, name, entry)
-    values: dict[str, set[str]] = {}
-    for figure, described in entry.figures.items():
-        if described.counted:
-            columns = values.setdefault(figure_filter(entry, figure), set())
-            columns |= {described.of} if described.of else set()
-    if not entry.figures:
-        values[all_of(entry.where)] = set()
-    if inputs.thresholds(name) is not None and inputs.held_against_all(name):
-        values.setdefault(UNIVERSE, set())
-    by, weight = tuple(entry.by or []), entry.weight or None
-    found = any(variable not in inputs.programme.variables for variable in by)
-    magnitudes = inputs.parameters.magnitudes
-    return [
-        _Count(
-            by=by,
-            where=where,
-            weight=weight,
-            values=tuple((column, magnitudes[column].contributions) for column in sorted(columns)),
-            joint=found and len(values) > 1,
-        )
-        for where, columns in values.items()
-    ]
-
-
-def _hidden_counts(inputs: Inputs, name: str, entry: TableEntry) -> list[_Count]:
-    """The counts behind a table with hidden cells: its own, and of those who asked for it."""
+    needs = inputs.programme.method(name).needs(inputs, name)
     by = tuple(entry.by or [])
-    filters = needed(rules_of(inputs.programme, entry), entry.where)
     found = any(variable not in inputs.programme.variables for variable in by)
-    values = tuple(sorted(wanted_values(inputs.programme, entry).items()))
     return [
         _Count(
             by=by,
             where=where,
             weight=entry.weight or None,
-            values=values,
-            joint=found and len(filters) > 1,
+            values=tuple(sorted(columns.items())),
+            joint=found and len(needs) > 1,
         )
-        for where in filters
+        for where, columns in needs.items()
     ]
 
 

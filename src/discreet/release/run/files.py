@@ -13,12 +13,11 @@ from typing import Any
 
 from discreet.errors import PublicationError
 from discreet.files import check_writable, write_text
+from discreet.release.inputs import Inputs
 from discreet.release.report.summary import MANIFEST, ReleasedTable, manifest
-from discreet.release.run.inputs import Inputs
 from discreet.release.run.plan import (
     DECISIONS,
     RELEASE,
-    SUPPRESSION,
     about_files,
     decision_files,
     outputs,
@@ -28,9 +27,8 @@ from discreet.release.run.plan import (
     workbook_files,
     workbook_tables,
 )
-from discreet.release.run.protection import quality_of
-from discreet.release.run.suppression import public_text, write_internal
 from discreet.release.state.memory import ReleaseKey, ReleaseState, file_digest
+from discreet.release.state.sealed_quality import quality_of
 
 __all__ = ["Writer", "check_internal"]
 
@@ -73,7 +71,7 @@ class Writer:
         self.shelf = shelf
         self.digests = digests
         self.resume = resume
-        self.reported: list[Mapping[str, Any]] = []
+        self.reported: dict[str, list[Mapping[str, Any]]] = {}
 
     def tables(self, step: Callable[[str], None]) -> None:
         """Write each table in each format and language."""
@@ -116,20 +114,22 @@ class Writer:
             self._workbooks()
             self._decisions()
             self._quality(internal)
-            self._hidden()
+            self._reports()
             self._manifest(released)
             self.shelf.add_files(RELEASE, digest, files)
         elif internal is not None:
             self._quality(internal)
-        if internal is not None and self.reported:
-            write_internal(self.reported, internal)
+        if internal is not None:
+            for method in self.programme.methods:
+                if entries := self.reported.get(method.name):
+                    method.write_internal(entries, internal)
 
-    def _hidden(self) -> None:
-        """What anyone may know of hidden cells."""
-        names = self.programme.suppressed
-        if names:
-            entries = {name: self.shelf.extras(name)["hidden"] for name in names}
-            write_text(self.shelf.stage / SUPPRESSION, public_text(entries))
+    def _reports(self) -> None:
+        """What the methods of protection say of their tables."""
+        for method in self.programme.methods:
+            names = self.programme.protected[method.name]
+            remembered = {name: self.shelf.extras(name) for name in names}
+            method.write_reports(self.inputs, remembered, self.shelf.stage)
 
     def _key(self, table: str | None) -> ReleaseKey:
         """The key of the digests of a table; None for the release as a whole."""
@@ -182,7 +182,11 @@ class Writer:
         content = {
             "format": "discreet-part-decisions",
             "format_version": 1,
-            "tables": {name: self.shelf.extras(name)["decisions"] for name in self.programme.noisy},
+            "tables": {
+                name: self.shelf.extras(name)["decisions"]
+                for name in self.programme.tables
+                if self.programme.method(name).parts
+            },
         }
         text = json.dumps(content, ensure_ascii=False, indent=2)
         write_text(self.shelf.stage / DECISIONS, text + "\n")
@@ -192,7 +196,11 @@ class Writer:
 
         if not quality_files(self.programme):
             return
-        every = {name: self.shelf.extras(name) for name in self.programme.noisy}
+        every = {
+            name: self.shelf.extras(name)
+            for name in self.programme.tables
+            if self.programme.method(name).assessed
+        }
         write_quality(
             quality_of(every, {name: self._key(name) for name in every}),
             self.shelf.stage,

@@ -1,116 +1,37 @@
 """What a release will consist of: its files, and a digest per table.
 
 In: the inputs of a release. Out: file names, and keyed digests of everything that determines
-the bytes of a table, so that nothing is made twice. The pattern of hidden cells depends on
-all tables that share cells, on marks, and on what was published before. Digests are public;
-what goes into them is SECRET before it is keyed.
+the bytes of a table, so that nothing is made twice. Digests are public; what goes into them,
+from the programme and from methods of protection, is SECRET before it is keyed.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from discreet._version import __version__
+from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
-from discreet.release.programme.groups import groups, place_of
-from discreet.release.programme.variables import total_codes, used_variables
+from discreet.release.programme.variables import used_variables
 from discreet.release.report.summary import MANIFEST
-from discreet.release.run.inputs import Inputs
-from discreet.release.state.memory import file_digest
 
 __all__ = [
     "DECISIONS",
     "RELEASE",
-    "SUPPRESSION",
     "WORKBOOK",
     "OutputFile",
     "about_files",
     "decision_files",
-    "described_variable",
-    "group_digests",
-    "hidden_entries",
     "outputs",
     "quality_files",
     "release_files",
     "report_files",
-    "suppression_files",
     "table_digests",
     "table_files",
     "workbook_files",
     "workbook_tables",
 ]
-
-#: What of a table changes no cell of other tables.
-_OWN = {"official", "parts", "figures", "workbook", "title", "universe", "notes", "formats"}
-
-
-def hidden_entries(inputs: Inputs, name: str, group: str) -> list[Any]:
-    """Everything that concerns a table with hidden cells: its group, rules, marks, the past.
-
-    Args:
-        inputs: The inputs of the release.
-        name: Name of the table.
-        group: The digest of its group.
-    """
-    programme = inputs.programme
-    entry = programme.tables[name]
-    return [
-        entry.model_dump(include={"title", "universe", "notes", "formats", "complete"}),
-        programme.suppression.model_dump(exclude={"earlier"}),
-        [before.entry for before in inputs.earlier],
-        group,
-        {value: _value(inputs, value) for value in entry.values},
-    ]
-
-
-def group_digests(inputs: Inputs) -> dict[str, str]:
-    """Per table with hidden cells, a digest of what all tables of its group ask for."""
-    programme = inputs.programme
-    found: dict[str, str] = {}
-    for group in groups(programme):
-        key = inputs.release_keys[programme.source_of(group[0]).name]
-        digest = key.digest({name: _member(inputs, name) for name in group})
-        found |= dict.fromkeys(group, digest)
-    return found
-
-
-def _member(inputs: Inputs, name: str) -> list[Any]:
-    """What a table of the group asks for."""
-    programme = inputs.programme
-    entry = programme.tables[name]
-    files = [programme.file(mark.file) for mark in entry.marks if mark.file is not None]
-    rules = programme.document.rules.get(entry.rules or "")
-    return [
-        entry.model_dump(exclude={*_OWN, "complete", "source"}),
-        [file_digest(path) for path in files],
-        None if rules is None else rules.model_dump(),
-        {value: _value(inputs, value).get("decimals", 0) for value in entry.values},
-        {each: described_variable(inputs, each) for each in used_variables(programme, name)},
-        programme.source_of(name).name if len(programme.sources) > 1 else "",
-        place_of(programme, programme.source_of(name).name).partition("\n")[2],
-    ]
-
-
-def _value(inputs: Inputs, value: str) -> dict[str, Any]:
-    stated = inputs.programme.document.values.get(value)
-    return {} if stated is None else stated.model_dump()
-
-
-def described_variable(inputs: Inputs, name: str) -> list[Any]:
-    """An entry of [variables.*] and what its files hold."""
-    entry = inputs.programme.variables[name].model_dump(exclude={"hierarchy", "codelist"})
-    tree = inputs.trees.get(name)
-    if tree is None:
-        return [entry]
-    fields = [
-        getattr(tree, field.name) for field in dataclasses.fields(tree) if field.name != "labels"
-    ]
-    labels = {code: dict(texts) for code, texts in tree.labels.items()}
-    plain = [dict(value) if isinstance(value, Mapping) else value for value in fields]
-    return [entry, plain, labels]
-
 
 #: Under this name a release remembers what is said about it as a whole.
 RELEASE = "release"
@@ -118,14 +39,8 @@ RELEASE = "release"
 #: The file of decisions about table parts.
 DECISIONS = "decisions.json"
 
-#: The public report on hidden cells.
-SUPPRESSION = "suppression.json"
-
 #: What of a source is told elsewhere, or does not matter: names and places.
 _NO_CONTENT = {"name", "source", "database", "keys", "official"}
-
-#: Keys of tables with hidden cells.
-_HIDING = ("protect", "rules", "holdings", "value", "shadow", "marks")
 
 #: The format of workbooks.
 WORKBOOK = "xlsx"
@@ -190,15 +105,11 @@ def workbook_tables(programme: Programme) -> list[str]:
 
 def quality_files(programme: Programme) -> list[str]:
     """The public report on quality: pages, and the same for programs."""
-    if not programme.document.quality.enabled or not programme.noisy:
+    assessed = any(method.assessed for method in programme.methods)
+    if not programme.document.quality.enabled or not assessed:
         return []
     pages = [output.file for output in outputs(_QUALITY, ["html"], programme.languages)]
     return [*pages, f"{_QUALITY}.json"]
-
-
-def suppression_files(programme: Programme) -> list[str]:
-    """The public report on hidden cells, if there are any."""
-    return [SUPPRESSION] if programme.suppressed else []
 
 
 def decision_files(inputs: Inputs) -> list[str]:
@@ -215,7 +126,7 @@ def about_files(inputs: Inputs) -> list[str]:
         *workbook_files(programme),
         *decision_files(inputs),
         *quality_files(programme),
-        *suppression_files(programme),
+        *(file for method in programme.methods for file in method.reports),
     ]
 
 
@@ -233,9 +144,12 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
     the data of its own source, so that new records of other units change nothing.
     """
     programme = inputs.programme
-    totals = total_codes(programme, inputs.trees)
     found: dict[str, str] = {}
-    groups = group_digests(inputs)
+    determined = {
+        name: each
+        for method in programme.methods
+        for name, each in method.determinants(inputs, programme.protected[method.name]).items()
+    }
     for source, key in inputs.release_keys.items():
         shared: dict[str, Any] = {
             "format": _FORMAT,
@@ -247,13 +161,24 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
         }
         own = [name for name in programme.tables if programme.source_of(name).name == source]
         for name in own:
-            if programme.tables[name].suppressed:
-                found[name] = key.digest([shared, name, hidden_entries(inputs, name, groups[name])])
-                continue
-            parameters = inputs.parameters.digests(key.value)
-            noise = {**shared, "counts": parameters["perturbation"]}
-            found[name] = key.digest([noise, name, _table(inputs, name, parameters, totals)])
+            by = determined[name]
+            stated = [] if by.whole else _stated(inputs, name)
+            found[name] = key.digest([{**shared, **by.shared}, name, [*by.own, *stated]])
     return {name: found[name] for name in programme.tables}
+
+
+def _stated(inputs: Inputs, name: str) -> list[Any]:
+    """All that the programme says of a table, for methods that do not choose from it."""
+    programme, official = inputs.programme, inputs.official(name)
+    settings = programme.own_settings.get(programme.method(name).name)
+    return [
+        programme.tables[name].model_dump(exclude={"source", "workbook"}),
+        {each: inputs.described_variable(each) for each in used_variables(programme, name)},
+        [official, inputs.totals] if official else [],
+        [inputs.thresholds(name), inputs.held_against_all(name)],
+        None if settings is None else settings.model_dump(),
+        [before.entry for before in inputs.earlier],
+    ]
 
 
 def _keys(inputs: Inputs, source: str) -> list[Any]:
@@ -262,20 +187,3 @@ def _keys(inputs: Inputs, source: str) -> list[Any]:
     if keys.inherit is None:
         return [keys.column, keys.id, inputs.grid.size]
     return [keys.by, keys.orphans or "error", _keys(inputs, keys.inherit)]
-
-
-def _table(
-    inputs: Inputs, name: str, parameters: Mapping[str, str], totals: Mapping[str, str]
-) -> list[Any]:
-    """Everything that concerns one table and not all of them."""
-    programme, official = inputs.programme, inputs.official(name)
-    entry = programme.tables[name]
-    columns = {figure.of for figure in entry.figures.values() if figure.of is not None}
-    return [
-        entry.model_dump(exclude={"official", "parts", "source", "workbook", *_HIDING}),
-        {name: described_variable(inputs, name) for name in used_variables(programme, name)},
-        [official, totals] if official else [],
-        parameters["figures"] if entry.figures else "",
-        {column: parameters[f"magnitudes.{column}"] for column in sorted(columns)},
-        [inputs.thresholds(name), inputs.held_against_all(name)],
-    ]

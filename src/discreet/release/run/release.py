@@ -10,17 +10,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, Problem, PublicationError
+from discreet.protection.protocol import (
+    Counts,
+    ProtectedGroup,
+    Protection,
+    ReleaseContext,
+    ReleasedOutcome,
+)
+from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
-from discreet.release.programme.groups import Counts, groups
-from discreet.release.programme.variables import spanning_variables, total_codes
+from discreet.release.programme.variables import spanning_variables
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
+from discreet.release.run.annotations import annotated
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.files import Writer, check_internal
-from discreet.release.run.inputs import Inputs, open_inputs
+from discreet.release.run.inputs import open_inputs
 from discreet.release.run.plan import (
     RELEASE,
     WORKBOOK,
@@ -29,15 +38,8 @@ from discreet.release.run.plan import (
     table_digests,
     workbook_tables,
 )
-from discreet.release.run.protection import MadeTable, Protector, kept_extras
-from discreet.release.run.suppression import (
-    TableSuppression,
-    internal_entry,
-    is_current,
-    public_entries,
-)
 from discreet.release.state.memory import ReleaseState, table_statement
-from discreet.release.state.tables import same_pattern
+from discreet.release.state.sealed_quality import sealed_quality
 from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ def check_grids(
         of_source = spanning[programme.source_of(name).name]
         sizes = [_size(of_source[variable]) for variable in entry.by or []]
         shown = [figure for figure in entry.figures.values() if not figure.hidden]
-        several = len(entry.values) if entry.suppressed else len(shown)
+        several = max(len(entry.values), len(shown))
         sizes += [several] if several > 1 else []
         rows, columns = 1, sizes[-1] if len(sizes) > 1 else 1
         for size in sizes[:-1] or sizes:
@@ -202,6 +204,28 @@ def _internal_folder(inputs: Inputs, given: str | os.PathLike[str] | None) -> Pa
     return None if named is None else inputs.programme.file(named)
 
 
+def _check_group(
+    group: ProtectedGroup, method: Protection[Programme, Any], wanted: set[str]
+) -> None:
+    """Refuse what a method gives back, unless it is what was asked for, and protected."""
+    where = f"protect = {method.name!r}"
+    if surplus := set(group.tables) - wanted:
+        what = f"the method gave tables that were not asked for: {', '.join(sorted(surplus))}"
+        raise PublicationError(what, code="protection", where=where)
+    for name, outcome in group.tables.items():
+        if type(outcome.table) is not ProtectedTable:
+            what = f"the method did not give a protected table for {name!r}"
+            raise PublicationError(what, code="protection", where=where)
+        if (outcome.assessed is not None) != method.assessed:
+            what = f"the method does not say what the quality of {name!r} is judged by"
+            raise PublicationError(what, code="protection", where=where)
+
+
+def _not_protected(names: Sequence[str]) -> PublicationError:
+    what = f"no method has protected {', '.join(names)}"
+    return PublicationError(what, code="protection", where="protect")
+
+
 class _Release:
     """The steps of a release."""
 
@@ -215,7 +239,7 @@ class _Release:
         self.writer = Writer(inputs, shelf, digests=self.digests, resume=resume)
         self.found: set[str] = set()
         self.pending = self._pending(resume, internal)
-        self.reported: list[Any] = []
+        self.reported: dict[str, list[Mapping[str, Any]]] = {}
         self.later: list[str] = []
         self.progress: Progress | None = None
         self.done = self.steps = 0
@@ -227,10 +251,10 @@ class _Release:
 
     def made(self, name: str) -> bool:
         """Whether an earlier run has made a table, with all that is needed of it."""
-        held = self.shelf.holds(name, self.digests[name])
-        if self.programme.tables[name].suppressed:
-            return held
-        return held and ("quality" in self.shelf.extras(name) or not self.quality)
+        if not self.shelf.holds(name, self.digests[name]):
+            return False
+        assessed = self.programme.method(name).assessed and self.quality
+        return "quality" in self.shelf.extras(name) or not assessed
 
     def _pending(self, resume: bool, internal: Path | None) -> list[str]:
         """The tables to be made: tables that share cells are made together or not at all."""
@@ -238,13 +262,13 @@ class _Release:
         if not resume:
             return list(programme.tables)
         wanted = {name for name in programme.tables if not self.made(name)}
-        hiding = {name: self.digests[name] for name in programme.suppressed}
-        # What the internal report says is true values: nothing here remembers it.
-        stale = internal is not None and hiding and not is_current(internal, hiding)
-        if stale and programme.suppression.time_limit is None:
-            wanted |= set(hiding)
-        for group in groups(programme):
-            wanted |= set(group) if wanted & set(group) else set()
+        for method in programme.methods:
+            own = {name: self.digests[name] for name in programme.protected[method.name]}
+            # What an internal report says is true values: nothing here remembers it.
+            if internal is not None and method.must_repeat(self.inputs, own, internal):
+                wanted |= set(own)
+            for group in method.linked(programme, list(own)):
+                wanted |= set(group) if wanted & set(group) else set()
         return [name for name in programme.tables if name in wanted]
 
     def start(self, progress: Progress | None) -> None:
@@ -270,74 +294,93 @@ class _Release:
         programme, inputs = self.programme, self.inputs
         spanning = self.spanning()
         check_grids(programme, self.pending, spanning)
-        data_digests = {name: key.digest("data") for name, key in inputs.release_keys.items()}
-        anonymous = frozenset(name for name in spanning if inputs.guessable(name))
-        protector = Protector(
-            inputs,
+        context = ReleaseContext(
+            spanning=spanning,
             digests=self.digests,
-            data_digests=data_digests,
-            totals=total_codes(programme, inputs.trees),
-            anonymous=anonymous,
-        )
-        hider = TableSuppression(
-            inputs, digests=self._printed(data_digests, anonymous), tell=self.tell
+            printed=self._printed(list(spanning)),
+            tell=self.tell,
         )
         waiting: dict[str, Counts] = {}
+        groups = [
+            (method, tuple(group))
+            for method in programme.methods
+            for group in method.linked(programme, programme.protected[method.name])
+        ]
         for name, counts in counted_tables(inputs, self.pending, spanning):
-            if programme.tables[name].suppressed:
-                waiting[name] = counts
-                self._hide(hider, waiting, spanning)
-                continue
-            self.keep(protector.made(name, counts))
-            self.step(name)
-        self.later += hider.unused() if programme.suppressed else ()
+            waiting[name] = counts
+            for method, group in groups:
+                if set(group) <= set(waiting):
+                    own = {name: waiting.pop(name) for name in group}
+                    self._protect(method, own, context)
+        if waiting:
+            raise _not_protected(sorted(waiting))
+        for method in programme.methods:
+            made = [name for name in programme.protected[method.name] if name in self.pending]
+            self.later += method.concluded(inputs, made)
 
-    def _printed(
-        self, data: Mapping[str, str], anonymous: frozenset[str]
-    ) -> dict[str, dict[str, str]]:
-        """The digests to print with tables of hidden cells: none that could be found by trial."""
-        found = {}
-        for name in self.programme.suppressed:
+    def _printed(self, sources: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Per table, the digests to print: none that could be found by trial."""
+        inputs = self.inputs
+        data = {
+            name: inputs.release_keys[name].digest("data")
+            for name in sources
+            if not inputs.guessable(name)
+        }
+        found: dict[str, dict[str, str]] = {}
+        for name in self.pending:
             source = self.programme.source_of(name).name
-            if source not in anonymous and source in data:
-                found[name] = {"programme": self.digests[name], "data": data[source]}
+            known = source in data
+            found[name] = {"programme": self.digests[name], "data": data[source]} if known else {}
         return found
 
-    def _hide(
+    def _protect(
         self,
-        hider: TableSuppression,
-        waiting: dict[str, Counts],
-        spanning: Mapping[str, Mapping[str, Any]],
+        method: Protection[Programme, Any],
+        counted: Mapping[str, Counts],
+        context: ReleaseContext,
     ) -> None:
-        """Protect the groups of tables that are counted completely."""
-        for group in groups(self.programme):
-            if not set(group) <= set(waiting):
-                continue
-            own = {name: waiting.pop(name) for name in group}
-            judged = hider.judged(own, spanning[self.programme.source_of(group[0]).name])
-            for done in hider.hidden(judged, hider.past(group)):
-                self.reported.append(internal_entry(done, self.digests))
-                if not all(each.pattern.complete for each in done.by_value.values()):
-                    names = ", ".join(done.tables)
-                    self.later.append(f"the time limit ended the search for {names}; it is safe")
-                told = public_entries(done, self.programme.suppression.reasons)
-                for name, table in done.tables.items():
-                    self._warn_of_change(name, table)
-                    # Nothing confidential is remembered.
-                    extras = {"decisions": None, "about": table_statement(self.programme, name)}
-                    self.shelf.put(table, self.digests[name], {**extras, "hidden": told[name]})
-                    self.step(name)
+        """Protect tables that are linked, and keep what comes of it."""
+        missing = set(counted)
+        for group in method.protected(self.inputs, counted, context):
+            _check_group(group, method, missing)
+            missing -= set(group.tables)
+            if group.internal is not None:
+                self.reported.setdefault(method.name, []).append(group.internal)
+            self.later += group.warnings
+            for name, outcome in group.tables.items():
+                self._keep(method, name, outcome, context.printed[name])
+                self.step(name)
+        if missing:
+            raise _not_protected(sorted(missing))
 
-    def _warn_of_change(self, name: str, table: ProtectedTable) -> None:
-        """Two patterns of one table open each other, if both are published."""
-        if name not in self.shelf.names() or not self.shelf.files(name):
-            return
-        before = self.shelf.table(name)
-        if not same_pattern(before, table):
-            self.later.append(
-                f"other cells of {name} are hidden than by the run before; if that was published, "
-                "keep it and name its folder under [suppression] earlier"
-            )
+    def _keep(
+        self,
+        method: Protection[Programme, Any],
+        name: str,
+        outcome: ReleasedOutcome,
+        printed: Mapping[str, str],
+    ) -> None:
+        """Put a table on the shelf, with what is to be said about it later."""
+        own = outcome.table.provenance.digests
+        table = annotated(
+            self.programme,
+            name,
+            outcome.table,
+            method.statement(self.inputs, name),
+            {**printed, **own} if printed else {},
+        )
+        if name in self.shelf.names() and self.shelf.files(name):
+            changed = method.changed(name, partial(self.shelf.table, name), table)
+            self.later += [changed] if changed else []
+        # Nothing confidential is remembered, or it is sealed.
+        extras: dict[str, Any] = {"decisions": outcome.decisions}
+        if outcome.assessed is not None and self.quality:
+            key = self.inputs.release_keys[self.programme.source_of(name).name]
+            extras["quality"] = sealed_quality(table, outcome.assessed, key)
+        extras |= {"about": table_statement(self.programme, name), **outcome.remembered}
+        self.shelf.put(table, self.digests[name], extras)
+        # A code list that comes from the data tells of each code that it occurs.
+        self.found |= outcome.found_codes
 
     def spanning(self) -> dict[str, dict[str, Any]]:
         """Per source, what spans the pending tables that count its records."""
@@ -350,22 +393,6 @@ class _Release:
             source: spanning_variables(programme, every, inputs.trees, inputs.records[source])
             for source, every in names.items()
         }
-
-    def keep(self, made: MadeTable) -> None:
-        """Put a table on the shelf, with what is to be said about it later."""
-        name = made.protected.name
-        key = self.inputs.release_keys[self.programme.source_of(name).name]
-        extras = kept_extras(made, key, quality=self.quality)
-        extras["about"] = table_statement(self.programme, name)
-        self.shelf.put(made.protected, self.digests[name], extras)
-        if self.inputs.parameters.rules.found_codes == "list":
-            # A code list that comes from the data tells of each code that it occurs.
-            self.found |= {
-                dimension.name
-                for table in made.counts.values()
-                for dimension in table.dimensions
-                if bool(dimension.found.any())
-            }
 
     def summary(self, removed: Sequence[str]) -> ReleaseSummary:
         """What there is now."""

@@ -14,18 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from discreet.errors import PublicationError
-from discreet.protection.suppression.publish.protected_tables import figure_of
-from discreet.release.programme.groups import Counts, groups
+from discreet.protection.protocol import Counts, ReleaseContext, protections
+from discreet.release.inputs import Inputs
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.counts import counted_tables
-from discreet.release.run.earlier_tables import RecountedTable, differing
-from discreet.release.run.inputs import Inputs, open_inputs
+from discreet.release.run.inputs import open_inputs
 from discreet.release.run.plan import table_digests
-from discreet.release.run.sensitive_cells import column_of
-from discreet.release.run.suppression import SensitiveTable, TableSuppression, components
 from discreet.release.state.memory import (
     RememberedTable,
     file_digest,
@@ -35,8 +30,6 @@ from discreet.release.state.memory import (
 
 if TYPE_CHECKING:
     from discreet.protection.suppression import Audit
-    from discreet.rules import Primary
-    from discreet.tables import ProtectedTable, Table
 
 __all__ = ["ReleaseAudit", "audit_release"]
 
@@ -109,12 +102,15 @@ def audit_release(
     discreet.errors.ProgrammeError: [programme-file] no-such-programme.toml: ...
     """
     inputs = open_inputs(programme)
-    if not inputs.programme.suppressed:
+    methods = [method for method in inputs.programme.methods if method.auditable]
+    if not methods:
+        known = [each for each in protections() if each.auditable]
         raise PublicationError(
-            "the programme has no table with hidden cells",
+            f"the programme has no table with {' or '.join(each.manner for each in known)}",
             code="audit",
             where=str(programme),
-            hint='an audit is for tables with protect = "suppress"',
+            hint="an audit is for tables with protect = "
+            + " or ".join(f'"{each.name}"' for each in known),
         )
     kept = {each.table.name: each for each in remembered_tables(Path(release))}
     findings = _findings(inputs, kept, Path(release))
@@ -122,14 +118,14 @@ def audit_release(
     before = (*inputs.earlier, *(table for tables in others for table in tables))
     inputs = dataclasses.replace(inputs, earlier=before)
     audits: dict[tuple[str, str], Audit] = {}
-    hider = TableSuppression(inputs)
-    for group in groups(inputs.programme):
-        present = [name for name in group if name in kept]
-        if present:
-            judged = _judged(inputs, hider, present)
-            found, wrong = _audited(inputs, judged, hider.past(group), kept, coalition)
-            audits |= found
-            findings += wrong
+    for method in methods:
+        for group in method.linked(inputs.programme, inputs.programme.protected[method.name]):
+            present = [name for name in group if name in kept]
+            if present:
+                counted, context = _counted(inputs, present)
+                found, wrong = method.audited(inputs, counted, context, kept, coalition)
+                audits |= found
+                findings += wrong
     return ReleaseAudit(audits=audits, findings=tuple(findings))
 
 
@@ -137,7 +133,9 @@ def _findings(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) ->
     """Tables that are missing or of other origin, files that are not as they were made."""
     digests = table_digests(inputs)
     found = []
-    for name in inputs.programme.suppressed:
+    for name in inputs.programme.tables:
+        if not inputs.programme.method(name).auditable:
+            continue
         if name not in kept:
             found.append(f"{name}: the release lacks this table")
             continue
@@ -152,86 +150,14 @@ def _findings(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) ->
     return found
 
 
-def _judged(inputs: Inputs, hider: TableSuppression, names: Sequence[str]) -> list[SensitiveTable]:
-    """The true tables of a group, with their sensitive cells."""
+def _counted(inputs: Inputs, names: Sequence[str]) -> tuple[Mapping[str, Counts], ReleaseContext]:
+    """The true tables of a group, and what spans them."""
     programme = inputs.programme
     source = programme.source_of(names[0]).name
     by = list(dict.fromkeys(each for name in names for each in programme.tables[name].by or []))
     spanning = spanning_variables(programme, by, inputs.trees, inputs.records[source])
-    counted: dict[str, Counts] = dict(counted_tables(inputs, names, {source: spanning}))
-    return hider.judged({name: counted[name] for name in names}, spanning)
-
-
-def _audited(
-    inputs: Inputs,
-    judged: Sequence[SensitiveTable],
-    past: Sequence[RecountedTable],
-    kept: Mapping[str, RememberedTable],
-    coalition: int,
-) -> tuple[dict[tuple[str, str], Audit], list[str]]:
-    """Verdicts on the tables of a group, by what shares cells and by value."""
-    from discreet.protection.suppression import audit
-
-    audits: dict[tuple[str, str], Audit] = {}
-    findings: list[str] = []
-    for group, before in components(judged, past):
-        values = [v for each in group for v in inputs.programme.tables[each.name].values]
-        for value in dict.fromkeys(values):
-            wrong, rows = _rows(inputs, group, before, kept, value)
-            findings += wrong
-            if not rows:
-                continue
-            weight = inputs.programme.tables[group[0].name].weight
-            audits[", ".join(each.name for each in group), value] = audit(
-                [published for published, _, _ in rows],
-                [table for _, table, _ in rows],
-                [primary for _, _, primary in rows],
-                value=column_of(value, weight),
-                decimals=TableSuppression(inputs).judge.decimals(value, weight),
-                knowledge=TableSuppression(inputs).knowledge,
-                coalition=coalition,
-            )
-    return audits, findings
-
-
-_Row = tuple["ProtectedTable", "Table", "Primary"]
-
-
-def _rows(
-    inputs: Inputs,
-    group: Sequence[SensitiveTable],
-    past: Sequence[RecountedTable],
-    kept: Mapping[str, RememberedTable],
-    value: str,
-) -> tuple[list[str], list[_Row]]:
-    """What was published of one value, beside the truth; and where it is not the truth."""
-    rows: list[_Row] = []
-    findings = []
-    for each in group:
-        entry = inputs.programme.tables[each.name]
-        if value not in entry.values:
-            continue
-        number = entry.values.index(value)
-        told = kept[each.name].extras.get("about", {}).get("tells")
-        if told != entry.values:
-            findings.append(f"{each.name}: it was published with other values")
-            continue
-        published = figure_of(kept[each.name].table, number)
-        decimals = TableSuppression(inputs).judge.decimals(value, entry.weight)
-        off = differing(published, each.table, column_of(value, entry.weight), decimals)
-        if off:
-            findings.append(f"{each.name}: {off:,} values of {value!r} are not those of the data")
-        rows.append((published, each.table, each.primaries[number]))
-    for one in past:
-        if rows and value in one.primaries:
-            rows.append((one.published(value), one.table, _hidden_then(one, value)))
-    return findings, rows
-
-
-def _hidden_then(past: RecountedTable, value: str) -> Primary:
-    """What is sensitive in an earlier table and was hidden: what was shown stays shown."""
-    from discreet.protection.suppression.problem.demands import hidden_in
-
-    found = past.primaries[value]
-    kept = np.where(hidden_in(past.table, past.published(value)), found.verdict, 0)
-    return dataclasses.replace(found, verdict=kept.astype(np.int8))
+    counted = dict(counted_tables(inputs, names, {source: spanning}))
+    context = ReleaseContext(
+        spanning={source: spanning}, digests={}, printed={}, tell=lambda what: None
+    )
+    return {name: counted[name] for name in names}, context

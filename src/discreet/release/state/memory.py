@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.errors import MicrodataError, Problem, PublicationError
 from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, write_text
+from discreet.protection.protocol import COUNT, clash, protection
 from discreet.release.programme.file import Programme
-from discreet.release.programme.groups import quantities
-from discreet.release.programme.schema import COUNT
 from discreet.release.state.tables import cells_frame, described, rebuilt, with_cells, without_cells
 from discreet.tables import ProtectedTable
 
@@ -492,9 +491,9 @@ class EarlierTable:
         return found
 
     @property
-    def suppressed(self) -> bool:
-        """Whether it has hidden cells, rather than noise."""
-        return bool(self.about["protect"] == "suppress")
+    def protect(self) -> str:
+        """The method that it was protected by."""
+        return str(self.about["protect"])
 
     @property
     def values(self) -> list[str]:
@@ -513,11 +512,9 @@ class EarlierTable:
 def table_statement(programme: Programme, table: str) -> dict[str, Any]:
     """What a release remembers of a table, for those that come later."""
     entry = programme.tables[table]
-    told = quantities(programme, table)
-    ordered = entry.values if entry.suppressed else sorted(told)
     return {
-        "protect": "suppress" if entry.suppressed else "noise",
-        "tells": ordered,
+        "protect": programme.method(table).name,
+        "tells": list(programme.tells(table)),
         "where": entry.where or "",
         "weight": entry.weight or "",
         "from": programme.source_of(table).name,
@@ -540,22 +537,25 @@ def read_release(folder: Path, number: int = 0) -> list[EarlierTable]:
                 where=str(folder),
                 hint="make it once more from its programme, with this version",
             )
+        protection(kept.extras["about"]["protect"])  # what an unknown method tells is not known
         found.append(EarlierTable(folder=folder, kept=kept, number=number))
     return found
 
 
 def contradictions(programme: Programme, tables: Sequence[EarlierTable]) -> Iterator[Problem]:
-    """Values that were published with noise and shall now be hidden, or the other way round."""
+    """Values that were published by one method and shall now be by another."""
     for before in tables:
-        opposed = programme.noisy if before.suppressed else programme.suppressed
-        for name in opposed:
-            both = quantities(programme, name) & set(before.values)
-            if not both or not related(programme, name, before):
+        for name in programme.tables:
+            own = programme.method(name)
+            both = set(programme.tells(name)) & set(before.values)
+            if own.name == before.protect or not both or not related(programme, name, before):
                 continue
             told = " and ".join(sorted("the counts" if each == COUNT else each for each in both))
-            how = ("hidden cells", "noise") if before.suppressed else ("noise", "hidden cells")
-            what = f"{told} were published with {how[0]} ({before.name}), and now with {how[1]}"
-            hint = f"table {name!r}: noise around hidden values opens them"
+            what = (
+                f"{told} were published with {protection(before.protect).manner} "
+                f"({before.name}), and now with {own.manner}"
+            )
+            hint = f"table {name!r}: {clash(own.name, before.protect)[0]}"
             yield programme.problem(("suppression", "earlier", before.number), what, hint)
 
 

@@ -15,11 +15,10 @@ import numpy as np
 
 from discreet.arrays import BoolArray, CellIndex, IntArray
 from discreet.errors import SuppressionError
+from discreet.protection.protocol import Counts
 from discreet.protection.suppression.publish.protected_tables import figure_of
-from discreet.release.programme.groups import Counts
-from discreet.release.programme.schema import TableEntry
-from discreet.release.run.inputs import Inputs
-from discreet.release.run.sensitive_cells import (
+from discreet.release.inputs import Inputs
+from discreet.release.methods.suppression.sensitive_cells import (
     PrimaryJudge,
     column_of,
     counted_holdings,
@@ -28,6 +27,7 @@ from discreet.release.run.sensitive_cells import (
     strictest,
     wanted_values,
 )
+from discreet.release.programme.schema import TableEntry
 from discreet.release.state.memory import EarlierTable
 from discreet.tables import ProtectedTable, Table
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from discreet.protection.suppression import Earlier
     from discreet.rules import Primary
 
-__all__ = ["RecountedTable", "check_values", "differing", "recounted_tables"]
+__all__ = ["RecountedTable", "check_values", "differing", "recounted_tables", "tables_before"]
 
 
 #: The reason of cells that were hidden to protect others.
@@ -72,26 +72,37 @@ class RecountedTable:
         return f"<RecountedTable (confidential): {self.before.name}>"
 
 
-def recounted_tables(
-    inputs: Inputs, names: Sequence[str], tables: Sequence[EarlierTable], records: Any
-) -> list[RecountedTable]:
+def recounted_tables(inputs: Inputs, names: Sequence[str]) -> list[RecountedTable]:
     """Earlier tables that tell of the values of a group, counted anew.
 
     Args:
         inputs: What the release is made from.
-        names: The suppressed tables of the group.
-        tables: Tables of earlier releases.
-        records: The records that the group counts.
+        names: The tables of the group.
     """
+    records = inputs.records[inputs.programme.source_of(names[0]).name]
     entries = [inputs.programme.tables[name] for name in names]
-    values = {value for entry in entries for value in entry.values}
-    weight = entries[0].weight or ""
-    wanted = [
+    return [_counted(inputs, each, entries, records) for each in tables_before(inputs, names)]
+
+
+def tables_before(inputs: Inputs, names: Sequence[str]) -> list[EarlierTable]:
+    """The earlier tables that tell of the values of a group.
+
+    Args:
+        inputs: What the release is made from.
+        names: The tables of the group.
+    """
+    programme = inputs.programme
+    source, single = programme.source_of(names[0]).name, len(programme.sources) == 1
+    values = {value for name in names for value in programme.tables[name].values}
+    weight = programme.tables[names[0]].weight or ""
+    return [
         before
-        for before in tables
-        if before.suppressed and set(before.values) & values and before.about["weight"] == weight
+        for before in inputs.earlier
+        if (single or before.about["from"] == source)
+        and before.protect == programme.method(names[0]).name
+        and set(before.values) & values
+        and before.about["weight"] == weight
     ]
-    return [_counted(inputs, before, entries, records) for before in wanted]
 
 
 def _counted(

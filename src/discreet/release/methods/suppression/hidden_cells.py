@@ -21,12 +21,17 @@ import numpy as np
 
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.files import write_text
-from discreet.release.programme.groups import Counts, all_of
+from discreet.protection.protocol import Counts
+from discreet.release.inputs import Inputs
+from discreet.release.methods.suppression.earlier_tables import RecountedTable
+from discreet.release.methods.suppression.sensitive_cells import (
+    PrimaryJudge,
+    column_of,
+    counted_holdings,
+    rules_of,
+)
 from discreet.release.programme.schema import COUNT
-from discreet.release.run.annotations import universe_of, with_provenance, with_remarks
-from discreet.release.run.earlier_tables import RecountedTable, recounted_tables
-from discreet.release.run.inputs import Inputs
-from discreet.release.run.sensitive_cells import PrimaryJudge, column_of, counted_holdings, rules_of
+from discreet.release.programme.universes import all_of
 from discreet.tables import Figure, ProtectedTable, Table
 from discreet.tables.figures import figure_dimension
 
@@ -90,7 +95,6 @@ class TableSuppression:
 
     Args:
         inputs: What the release is made from.
-        digests: Per table, what is printed of its provenance.
         tell: Is told what is being done; costs of patterns are true values and not told.
     """
 
@@ -98,15 +102,12 @@ class TableSuppression:
         self,
         inputs: Inputs,
         *,
-        digests: Mapping[str, Mapping[str, str]] | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
         self.inputs = inputs
         self.programme = inputs.programme
-        self.digests = digests or {}
         self.tell = tell
         self.judge = PrimaryJudge(inputs.programme)
-        self.used: set[str] = set()
 
     def judged(
         self, counts: Mapping[str, Counts], spanning: Mapping[str, Any]
@@ -128,13 +129,6 @@ class TableSuppression:
             found.append(SensitiveTable(name=name, table=table, primaries=primaries))
         return found
 
-    def past(self, names: Sequence[str]) -> list[RecountedTable]:
-        """The earlier tables that concern a group, counted anew."""
-        source = self.programme.source_of(names[0]).name
-        single = len(self.programme.sources) == 1
-        before = [t for t in self.inputs.earlier if single or t.about["from"] == source]
-        return recounted_tables(self.inputs, names, before, self.inputs.records[source])
-
     def hidden(
         self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
     ) -> list[SuppressedTables]:
@@ -144,7 +138,6 @@ class TableSuppression:
             group: The tables.
             past: Earlier tables about the same values.
         """
-        self.used |= {each.before.name for each in past}
         found = []
         for own, before in components(group, past):
             if own:
@@ -214,18 +207,8 @@ class TableSuppression:
     def _published(
         self, group: Sequence[SensitiveTable], done: SharedSuppression
     ) -> dict[str, ProtectedTable]:
-        found = {}
-        for each, safe in zip(group, done.tables, strict=True):
-            entry = self.programme.tables[each.name]
-            titled = dataclasses.replace(
-                self._described(safe),
-                titles=entry.title,
-                universe=universe_of(self.programme, entry),
-            )
-            digests = self.digests.get(each.name, {})
-            table = with_provenance(self.programme, each.name, with_remarks(entry, titled), digests)
-            found[each.name] = table
-        return found
+        pairs = zip(group, done.tables, strict=True)
+        return {each.name: self._described(safe) for each, safe in pairs}
 
     def _described(self, safe: ProtectedTable) -> ProtectedTable:
         """The table with titles and units of its values."""
@@ -253,14 +236,6 @@ class TableSuppression:
             return SuppressionError(first.what, code=error.code, where=place, hint=first.hint)
         return SuppressionError(
             error.what, code=error.code, where=where, hint=error.hint, problems=error.problems
-        )
-
-    def unused(self) -> tuple[str, ...]:
-        """Warnings about earlier tables that had no part in anything."""
-        return tuple(
-            f"the earlier table {each.name} tells nothing about a table of this programme"
-            for each in self.inputs.earlier
-            if each.suppressed and each.name not in self.used
         )
 
 

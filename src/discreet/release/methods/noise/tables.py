@@ -1,119 +1,82 @@
-"""From the counts of a table to the protected table: noise, key figures, table parts, notes.
+"""From the counts of a table to the protected table: noise, key figures, table parts.
 
 In: the counts behind a table (confidential) and what a programme says of it. Out: a
-protected table, and what was decided about its parts (both public); statistics on its
-quality, confidential, which the state of the release keeps encrypted with a key that is made
-of the data. This is where a release crosses the confidentiality line.
+protected table, and what was decided about its parts (both public); what its quality is
+judged by, confidential. This is where a release crosses the confidentiality line.
 """
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import hashlib
-import hmac
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import TableError
-from discreet.release.programme.groups import UNIVERSE, Counts, all_of, figure_filter
+from discreet.protection.protocol import AssessedTable, Counts, ReleasedOutcome
+from discreet.release.inputs import Inputs
 from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.toml_lines import KeyPath
+from discreet.release.programme.universes import UNIVERSE, all_of, figure_filter
 from discreet.release.programme.variables import official_rule
-from discreet.release.run.annotations import (
-    described_decisions,
-    joint_decisions,
-    universe_of,
-    with_provenance,
-    with_remarks,
-)
-from discreet.release.run.inputs import Inputs
-from discreet.release.state.memory import ReleaseKey
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from discreet.assessment.release_quality import QualityLog
     from discreet.derived import KeyFigure
     from discreet.protection.noise import Ingredient
     from discreet.protection.parts import PartDecisions
     from discreet.tables import ProtectedTable, Table
 
-__all__ = ["MadeTable", "Protector", "kept_extras", "quality_of"]
+__all__ = ["NoiseTables"]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class MadeTable:
-    """A protected table and how it came about. CONFIDENTIAL, but for two.
-
-    Args:
-        protected: The table; may be published.
-        decisions: Filter → what was decided about the parts of that count; may be
-            published.
-        counts: What was counted, per figure; "" for a plain count.
-        ingredients: The protected figures beside their originals.
-        figures: The key figures that are made of them.
-    """
-
-    protected: ProtectedTable
-    decisions: Mapping[str, PartDecisions]
-    counts: Mapping[str, Table]
-    ingredients: Mapping[str, Ingredient]
-    figures: Sequence[KeyFigure]
-
-    def __repr__(self) -> str:
-        return f"<MadeTable {self.protected.name} (confidential)>"
-
-
-class Protector:
-    """Protects the tables of one release.
+class NoiseTables:
+    """Protects the tables of one release with noise. CONFIDENTIAL.
 
     Args:
         inputs: What the release is made from.
-        digests: Per table, its digest; printed with its provenance.
-        data_digests: Per source, the digest of its data.
-        totals: The total code of every variable.
-        anonymous: Sources whose digests are left out, because they could be found by trial.
+        digests: Per table, the digests to print with it.
     """
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        *,
-        digests: Mapping[str, str],
-        data_digests: Mapping[str, str],
-        totals: Mapping[str, str],
-        anonymous: frozenset[str],
-    ) -> None:
+    def __init__(self, inputs: Inputs, digests: Mapping[str, Mapping[str, str]]) -> None:
         self.inputs = inputs
         self.programme = inputs.programme
         self.digests = digests
-        self.data_digests = data_digests
-        self.totals = totals
-        self.anonymous = anonymous
 
-    def made(self, name: str, counts: Counts) -> MadeTable:
+    def made(self, name: str, counts: Counts) -> ReleasedOutcome:
         """The protected table of a name, of what was counted for it."""
-        from discreet.protection.parts import suppress_parts
+        from discreet.protection.parts import described_decisions, joint_decisions, suppress_parts
 
         entry = self.programme.tables[name]
-        if entry.figures:
-            protected, used, ingredients = self._figures(name, entry, counts)
-        else:
-            protected, used, ingredients = self._plain(name, entry, counts)
+        make = self._figures if entry.figures else self._plain
+        protected, used, ingredients = make(name, entry, counts)
         decisions = self._decisions(name, counts, used)
-        if decisions:
-            protected = suppress_parts(protected, joint_decisions(list(decisions.values())))
-        return MadeTable(
-            protected=with_provenance(
-                self.programme, name, with_remarks(entry, protected), self._digests(name, protected)
+        joint = joint_decisions(list(decisions.values())) if decisions else None
+        if joint is not None:
+            protected = suppress_parts(protected, joint)
+        return ReleasedOutcome(
+            table=protected,
+            decisions=described_decisions(decisions),
+            remembered={},
+            assessed=AssessedTable(
+                counts=used.get(""),
+                ingredients=ingredients,
+                figures=self._key_figures(entry),
+                decisions=joint,
             ),
-            decisions=decisions,
-            counts=used,
-            ingredients=ingredients,
-            figures=self._key_figures(entry),
+            found_codes=self._found(used.values()),
+        )
+
+    def _found(self, counts: Iterable[Table]) -> frozenset[str]:
+        """Variables of which codes are listed because they occur."""
+        if self.inputs.parameters.rules.found_codes != "list":
+            return frozenset()
+        return frozenset(
+            dimension.name
+            for table in counts
+            for dimension in table.dimensions
+            if bool(dimension.found.any())
         )
 
     # -- figures -----------------------------------------------------------------
@@ -131,8 +94,6 @@ class Protector:
             zeros=rules.zeros,
             decimals=rules.decimals,
             found_codes=rules.found_codes,
-            titles=entry.title,
-            universe=universe_of(self.programme, entry),
             **self._shared_options(name),
         )
         return protected, {"": table}, {}
@@ -155,8 +116,6 @@ class Protector:
                 bracket_above=self.inputs.parameters.figures.bracket_above,
                 found_codes=self.inputs.parameters.rules.found_codes,
                 name=name,
-                titles=entry.title,
-                universe=universe_of(self.programme, entry),
             )
         except TableError as error:
             raise self._placed(error, name) from None
@@ -241,18 +200,12 @@ class Protector:
     def _shared_options(self, name: str) -> dict[str, Any]:
         """What holds for counts and magnitudes alike."""
         text = self.inputs.official(name)
-        data_digest = self.data_digests[self.programme.source_of(name).name]
         return {
             "suppress_below": self.inputs.parameters.rules.suppress_below,
-            "official": official_rule(self.programme, name, self.totals, text),
-            "totals": self.totals,
-            "digests": {"programme": self.digests[name], "data": data_digest},
+            "official": official_rule(self.programme, name, self.inputs.totals, text),
+            "totals": self.inputs.totals,
+            "digests": self.digests[name],
         }
-
-    def _digests(self, name: str, protected: ProtectedTable) -> Mapping[str, str]:
-        """The digests to print: none that could be found by trial."""
-        anonymous = self.programme.source_of(name).name in self.anonymous
-        return {} if anonymous else protected.provenance.digests
 
     # -- table parts -------------------------------------------------------------
 
@@ -291,59 +244,3 @@ class Protector:
     def _where(self, name: str, figure: str) -> str:
         entry = self.programme.tables[name]
         return figure_filter(entry, figure) if figure else all_of(entry.where)
-
-
-_PURPOSE = b"discreet release quality 1"
-
-
-def kept_extras(made: MadeTable, key: ReleaseKey, *, quality: bool) -> dict[str, Any]:
-    """What is kept of a table that was just made.
-
-    Args:
-        made: The table and how it came about.
-        key: The key of the digests of its source.
-        quality: Whether there is to be a report on quality.
-    """
-    decisions = described_decisions(made.decisions)
-    if not quality:
-        return {"decisions": decisions}
-    sealed = _log(made).sealed(_sealing_key(key))
-    return {"decisions": decisions, "quality": base64.b64encode(sealed).decode("ascii")}
-
-
-def quality_of(
-    extras: Mapping[str, Mapping[str, Any]], keys: Mapping[str, ReleaseKey]
-) -> QualityLog:
-    """The statistics on all tables of a release.
-
-    Args:
-        extras: Name of table → what was remembered of it.
-        keys: Name of table → the key of the digests of its source.
-    """
-    from discreet.assessment.release_quality import QualityLog
-
-    whole = QualityLog()
-    for name, entry in extras.items():
-        sealed = base64.b64decode(entry["quality"])
-        whole = whole.merge(QualityLog.opened(sealed, _sealing_key(keys[name])))
-    return whole
-
-
-def _sealing_key(key: ReleaseKey) -> bytes:
-    return hmac.new(key.value, _PURPOSE, hashlib.sha256).digest()
-
-
-def _log(made: MadeTable) -> QualityLog:
-    from discreet.assessment.release_quality import QualityLog
-
-    log = QualityLog()
-    decided = joint_decisions(list(made.decisions.values())) if made.decisions else None
-    log.add(
-        made.protected.name,
-        made.counts.get(""),
-        made.protected,
-        ingredients=made.ingredients,
-        figures=made.figures,
-        decisions=decided,
-    )
-    return log

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import DiscreetError, ProgrammeError
+from discreet.protection.protocol import Counts
 from discreet.release.programme.file import Programme
-from discreet.release.programme.groups import Counts, all_of
 from discreet.release.programme.problems import problems_of
 from discreet.release.programme.rules import RuleSet
 from discreet.release.programme.schema import COUNT, TableEntry
 from discreet.release.programme.toml_lines import KeyPath
+from discreet.release.programme.universes import all_of
 
 if TYPE_CHECKING:
     from discreet.rules import Marks, Primary

@@ -1,15 +1,16 @@
 """What is wrong with what a programme says about cell suppression.
 
-In: a `Programme`. Out: problems with their keys: rules there are none of, keys that go with
-another protection, values that are published in two ways. Nothing here has seen data.
+In: a `Programme` and the tables whose cells are to be hidden. Out: problems with their keys,
+such as rules there are none of; groups of tables that may share cells. Nothing here has seen
+data.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 from discreet.release.programme.file import Programme, nearest
-from discreet.release.programme.groups import groups, places_of, quantities
 from discreet.release.programme.problems import (
     Found,
     file_problems,
@@ -22,18 +23,16 @@ from discreet.release.programme.problems import (
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
 from discreet.release.programme.schema import COUNT, MarkEntry, TableEntry
 from discreet.release.programme.toml_lines import KeyPath
+from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import columns_of
 from discreet.tables.figures import FIGURE
 
-__all__ = ["check_suppression", "suppression_warnings"]
+__all__ = ["check_suppression", "linked_tables", "suppression_warnings"]
 
-#: Keys of a table that mean nothing where cells are hidden, and those that mean nothing else.
-_NOISE = ("figures", "parts", "official")
 _WEIGHT = "weight"
-_HIDING = ("value", "shadow", "marks", "rules", "holdings")
 
 
-def check_suppression(programme: Programme) -> Found:
+def check_suppression(programme: Programme, tables: Sequence[str]) -> Found:
     """Everything about [suppression], [rules.*] and the tables with hidden cells."""
     sound = set()
     for name, entry in programme.document.rules.items():
@@ -47,23 +46,9 @@ def check_suppression(programme: Programme) -> Found:
         yield from _requests(programme, name)
     for number, folder in enumerate(programme.suppression.earlier):
         yield from file_problems(programme, ("suppression", "earlier", number), folder, folder=True)
-    for name, table in programme.tables.items():
-        own = ("tables", name)
-        for key in _NOISE if table.suppressed else _HIDING:
-            if (*own, key) in programme.index.lines and (key != "official" or table.official):
-                need = "noise" if table.suppressed else "suppress"
-                what = f'this goes with protect = "{need}" only'
-                yield problem_at(programme, (*own, key), what, _hint(key))
-        if table.suppressed:
-            yield from _table(programme, name, table, sound)
-    yield from _mixtures(programme)
-    yield from _names(programme)
-
-
-def _hint(key: str) -> str:
-    if key == "figures":
-        return "name what is published with value = …; ratios of hidden values would open them"
-    return ""
+    for name in tables:
+        yield from _table(programme, name, programme.tables[name], sound)
+    yield from _names(programme, tables)
 
 
 def _requests(programme: Programme, name: str) -> Found:
@@ -148,45 +133,10 @@ def _mark(programme: Programme, path: KeyPath, table: TableEntry, mark: MarkEntr
             yield problem_at(programme, path, what, nearest(variable, table.by or []))
 
 
-def _mixtures(programme: Programme) -> Found:
-    """Values that one table hides and another one publishes with noise.
-
-    Noise without bias around a hidden value is an estimate of it, narrower than its
-    protection levels; a true value beside a noisy one tells the noise.
-    """
-    places = places_of(programme)
-    for name in programme.suppressed:
-        own = quantities(programme, name)
-        others = {
-            other: own & quantities(programme, other)
-            for other in programme.noisy
-            if places[name] == places[other]
-        }
-        clashing = [other for other, both in others.items() if both]
-        if not clashing:
-            continue
-        told = sorted(
-            {
-                f"{value!r}" if value != COUNT else "the number of records"
-                for both in others.values()
-                for value in both
-            }
-        )
-        what = (
-            f"{' and '.join(told)} would be published with noise ({', '.join(clashing)}) "
-            "and with hidden cells"
-        )
-        hint = (
-            "noise around hidden values opens them, and true values tell the noise: protect "
-            "all tables of the same records and values in one way"
-        )
-        yield problem_at(programme, programme.setting(name, "protect"), what, hint)
-
-
-def _names(programme: Programme) -> Found:
+def _names(programme: Programme, tables: Sequence[str]) -> Found:
     """Variables of one column under two names: the same cells would not be recognised."""
     seen: set[tuple[str, str]] = set()
-    for group in groups(programme):
+    for group in linked_tables(programme, tables):
         variables = dict.fromkeys(v for name in group for v in programme.tables[name].by or [])
         for first, second in combinations(variables, 2):
             joint = _columns(programme, first) & _columns(programme, second)
@@ -210,13 +160,13 @@ def _columns(programme: Programme, variable: str) -> set[str]:
     return {column for name in names for _, column in columns_of(programme, name)} or {variable}
 
 
-def suppression_warnings(programme: Programme) -> tuple[str, ...]:
+def suppression_warnings(programme: Programme, tables: Sequence[str]) -> tuple[str, ...]:
     """What should be put right although it is not an error."""
     found = []
     secret = [programme.path] if programme.document.rules else []
     secret += [
         programme.file(mark.file)
-        for name in programme.suppressed
+        for name in tables
         for mark in programme.tables[name].marks
         if mark.file is not None
     ]
@@ -225,19 +175,19 @@ def suppression_warnings(programme: Programme) -> tuple[str, ...]:
         for path in dict.fromkeys(secret)
         if warnings_about(path)
     ]
-    used = {programme.tables[name].rules for name in programme.suppressed}
+    used = {programme.tables[name].rules for name in tables}
     found += [
         f"no table uses [rules.{name}]" for name in programme.document.rules if name not in used
     ]
-    values = {value for name in programme.suppressed for value in programme.tables[name].values}
+    values = {value for name in tables for value in programme.tables[name].values}
     found += [
         f"no suppressed table publishes [values.{name}]"
         for name in programme.document.values
         if name not in values
     ]
-    if programme.document.suppression is not None and not programme.suppressed:
+    if programme.document.suppression is not None and not tables:
         found.append('[suppression] does nothing: no table has protect = "suppress"')
-    for group in groups(programme):
+    for group in linked_tables(programme, tables):
         filters = {" ".join((programme.tables[name].where or "").split()) for name in group}
         if len(filters) > 1:
             found.append(
@@ -246,3 +196,25 @@ def suppression_warnings(programme: Programme) -> tuple[str, ...]:
                 "variable that spans another table"
             )
     return tuple(found)
+
+
+def linked_tables(programme: Programme, tables: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Tables that may share cells: of the same records, a value and weights.
+
+    A table of several values joins the groups of all of them. Which cells are shared is
+    known once the tables are there; tables of a group may turn out to have none in common.
+    """
+    places = places_of(programme)
+    leader: dict[tuple[str, ...], str] = {}
+    label = {name: name for name in tables}
+    for name in tables:
+        entry = programme.tables[name]
+        for value in entry.values:
+            first = leader.setdefault((places[name], entry.weight or "", value), name)
+            old, new = label[name], label[first]
+            if old != new:
+                label = {each: new if own == old else own for each, own in label.items()}
+    return tuple(
+        tuple(name for name, own in label.items() if own == each)
+        for each in dict.fromkeys(label.values())
+    )

@@ -1,0 +1,438 @@
+"""`Protection`: all that a release knows of a method of protection, and the methods there are.
+
+In: what a programme says of tables, and their true counts (CONFIDENTIAL). Out: protected
+tables, with what is said about them. A method names what it needs of the tabulation, checks
+what a programme asks of it, says what determines its tables, protects tables (several at once
+where they are linked), and speaks to readers. A release asks these questions and no others:
+it knows no method by name. Facts have no defaults, and a method that leaves a question open
+cannot be registered.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from discreet.errors import DiscreetError, Problem
+
+if TYPE_CHECKING:
+    from discreet.keygrid import KeyGrid
+    from discreet.tables import Note, ProtectedTable, Table
+
+__all__ = [
+    "COUNT",
+    "DEFAULT",
+    "AssessedTable",
+    "Counts",
+    "Determinants",
+    "InputsView",
+    "NamedColumn",
+    "ProgrammeView",
+    "ProtectedGroup",
+    "Protection",
+    "ReleaseContext",
+    "ReleasedOutcome",
+    "TableView",
+    "clash",
+    "protection",
+    "protections",
+    "register",
+    "withdraw",
+]
+
+#: In what a table tells: the number of records.
+COUNT = "count"
+
+#: The method of tables that name none.
+DEFAULT = "noise"
+
+#: Filter → the table of the records that pass it. CONFIDENTIAL.
+Counts: TypeAlias = Mapping[str, "Table"]
+
+#: Where something stands in a programme.
+Place: TypeAlias = tuple[str | int, ...]
+
+#: What is wrong, with its place.
+Placed: TypeAlias = tuple[Place, Problem]
+
+
+class TableView(Protocol):
+    """What a programme says of a table, as far as every method may ask."""
+
+    @property
+    def by(self) -> list[str] | None:
+        """The spanning variables."""
+
+    @property
+    def where(self) -> str | None:
+        """The filter."""
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights."""
+
+
+class ProgrammeView(Protocol):
+    """A programme, as far as every method may ask."""
+
+    @property
+    def tables(self) -> Mapping[str, TableView]:
+        """The tables, in the order of the file."""
+
+    def settings(self, method: str) -> Any:
+        """[protection.NAME], in the form that the method gives it."""
+
+    def problem(self, path: Sequence[str | int], what: str, hint: str = "") -> Problem:
+        """Something wrong at a key."""
+
+
+class InputsView(Protocol):
+    """What a release is made from, as far as every method may ask. CONFIDENTIAL."""
+
+    @property
+    def programme(self) -> ProgrammeView:
+        """The programme."""
+
+    @property
+    def grid(self) -> KeyGrid:
+        """The key grid."""
+
+    @property
+    def opened(self) -> Mapping[str, Any]:
+        """Per method, what it has opened."""
+
+
+class NamedColumn(NamedTuple):
+    """A column that a method needs of the records.
+
+    Args:
+        place: The key that names it.
+        column: Its name.
+        numeric: Whether it must hold numbers.
+    """
+
+    place: Place
+    column: str
+    numeric: bool
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Determinants:
+    """What determines the cells of a table, before it is keyed. SECRET.
+
+    Args:
+        shared: What the method shares with all of its tables.
+        own: What concerns this table.
+        whole: Whether `own` has all that the programme says of the table; if not, the
+            release adds it.
+    """
+
+    shared: Mapping[str, Any]
+    own: Sequence[Any]
+    whole: bool
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AssessedTable:
+    """What the report on quality holds a protected table against. CONFIDENTIAL.
+
+    Args:
+        counts: The true table; None where ingredients say it all.
+        ingredients: Name → protected figure beside its originals.
+        figures: The key figures that are made of them.
+        decisions: What was decided about its parts; None if nothing was.
+    """
+
+    counts: Table | None
+    ingredients: Mapping[str, Any]
+    figures: Sequence[Any]
+    decisions: Any
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReleasedOutcome:
+    """What became of a table.
+
+    Args:
+        table: As it may be published; the release adds title, remarks and provenance.
+        decisions: What was decided about its parts, as JSON takes it; public.
+        remembered: What else the release remembers of it, as JSON takes it; public.
+        assessed: What its quality is judged by (CONFIDENTIAL); None if it is not.
+        found_codes: Variables of which it lists codes because they occur.
+    """
+
+    table: ProtectedTable
+    decisions: dict[str, Any] | None
+    remembered: Mapping[str, Any]
+    assessed: AssessedTable | None
+    found_codes: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ProtectedGroup:
+    """Tables that were protected together.
+
+    Args:
+        tables: Name → what became of it.
+        internal: What the internal report says of them (CONFIDENTIAL); None for nothing.
+        warnings: What should be known of the work.
+    """
+
+    tables: Mapping[str, ReleasedOutcome]
+    internal: Mapping[str, Any] | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReleaseContext:
+    """What a method is told about the release.
+
+    Args:
+        spanning: Per source and name in a table's `by`, what spans the table.
+        digests: Per table, its digest.
+        printed: Per table, the digests to print: none that could be found by trial.
+        tell: Is told what is being done; never a true value.
+    """
+
+    spanning: Mapping[str, Mapping[str, Any]]
+    digests: Mapping[str, str]
+    printed: Mapping[str, Mapping[str, str]]
+    tell: Callable[[str], None]
+
+
+ProgrammeT = TypeVar("ProgrammeT", contravariant=True)
+InputsT = TypeVar("InputsT", contravariant=True)
+
+
+class Protection(Protocol[ProgrammeT, InputsT]):
+    """A method of protection: from true tables to tables that may be published.
+
+    Facts:
+        name: What `protect = …` in a programme calls it.
+        manner: What messages call what it does to figures.
+        beside: Other method → why the figures of both must not stand beside each other.
+        table_keys: Keys of a table that not every method knows and this one does.
+        hints: Key that goes with other methods only → what to write instead.
+        sections: Sections of a programme that it cannot do without.
+        settings: Form of its section [protection.NAME], a pydantic model that forbids
+            unknown keys; None if there is no such section.
+        record_keys: Whether it needs cell keys, so that records need keys.
+        parts: Whether [parts] says which parts of its tables are published.
+        assessed: Whether its tables stand in the report on quality.
+        auditable: Whether a finished release can be audited.
+        reports: Files that it adds to a release, besides the tables.
+    """
+
+    name: str
+    manner: str
+    beside: Mapping[str, str]
+    table_keys: tuple[str, ...]
+    hints: Mapping[str, str]
+    sections: tuple[str, ...]
+    settings: type[Any] | None
+    record_keys: bool
+    parts: bool
+    assessed: bool
+    auditable: bool
+    reports: tuple[str, ...]
+
+    # -- what a programme says ---------------------------------------------------
+
+    @abstractmethod
+    def check(self, programme: ProgrammeT, tables: Sequence[str]) -> Iterable[Placed]:
+        """What is wrong with its sections and its tables; nothing here has seen data."""
+
+    @abstractmethod
+    def warnings(self, programme: ProgrammeT, tables: Sequence[str]) -> Iterable[str]:
+        """What should be put right although it is not an error."""
+
+    @abstractmethod
+    def tells(self, programme: ProgrammeT, table: str) -> Sequence[str]:
+        """What a table tells of its cells: value columns, or `COUNT`."""
+
+    @abstractmethod
+    def columns(self, programme: ProgrammeT, table: str) -> Iterable[NamedColumn]:
+        """Columns that a table needs, besides those that span it, weigh it and filter it."""
+
+    @abstractmethod
+    def filters(self, programme: ProgrammeT, table: str) -> Iterable[tuple[Place, str]]:
+        """Filters that a table needs, besides its own, and where they stand."""
+
+    @abstractmethod
+    def linked(self, programme: ProgrammeT, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """The tables in groups: those that must be protected together stand together."""
+
+    @abstractmethod
+    def opened(self, programme: ProgrammeT, tables: Sequence[str]) -> Any:
+        """What it reads before anything is counted; errors become problems of the programme."""
+
+    # -- what is counted, and what determines a table --------------------------------
+
+    @abstractmethod
+    def needs(self, inputs: InputsT, table: str) -> Mapping[str, Mapping[str, int]]:
+        """What is to be counted: filter → value column → how many largest contributions."""
+
+    @abstractmethod
+    def determinants(self, inputs: InputsT, tables: Sequence[str]) -> Mapping[str, Determinants]:
+        """Per table, what determines its cells, secret parameters included; keyed later."""
+
+    # -- protection --------------------------------------------------------------
+
+    @abstractmethod
+    def protected(
+        self, inputs: InputsT, counted: Mapping[str, Counts], context: ReleaseContext
+    ) -> Iterator[ProtectedGroup]:
+        """Protect the tables of a linked group, each exactly once."""
+
+    @abstractmethod
+    def statement(self, inputs: InputsT, table: str) -> tuple[Note, ...]:
+        """What readers are told, unless the tables say it already."""
+
+    @abstractmethod
+    def changed(
+        self, name: str, before: Callable[[], ProtectedTable], after: ProtectedTable
+    ) -> str:
+        """A warning, if a table and the one it replaces tell more together; else nothing."""
+
+    @abstractmethod
+    def concluded(self, inputs: InputsT, made: Sequence[str]) -> Iterable[str]:
+        """Warnings, when all of these tables are made."""
+
+    # -- reports -----------------------------------------------------------------
+
+    @abstractmethod
+    def write_reports(
+        self, inputs: InputsT, remembered: Mapping[str, Mapping[str, Any]], folder: Path
+    ) -> None:
+        """Write its `reports`, of what is remembered of each of its tables. Public."""
+
+    @abstractmethod
+    def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
+        """Write the internal report on the groups made in this run. CONFIDENTIAL."""
+
+    @abstractmethod
+    def must_repeat(self, inputs: InputsT, digests: Mapping[str, str], internal: Path) -> bool:
+        """Whether its tables are made again, for an internal report that is not about them."""
+
+    @abstractmethod
+    def audited(
+        self,
+        inputs: InputsT,
+        counted: Mapping[str, Counts],
+        context: ReleaseContext,
+        kept: Mapping[str, Any],
+        coalition: int,
+    ) -> tuple[Mapping[tuple[str, str], Any], Sequence[str]]:
+        """Verdicts on a linked group of a finished release, by tables and value; findings."""
+
+
+_FACTS: Mapping[str, type | tuple[type, ...]] = {
+    "name": str,
+    "manner": str,
+    "beside": Mapping,
+    "table_keys": tuple,
+    "hints": Mapping,
+    "sections": tuple,
+    "settings": (type, type(None)),
+    "record_keys": bool,
+    "parts": bool,
+    "assessed": bool,
+    "auditable": bool,
+    "reports": tuple,
+}
+_QUESTIONS = tuple(
+    name for name, value in vars(Protection).items() if getattr(value, "__isabstractmethod__", 0)
+)
+
+_METHODS: dict[str, Protection[Any, Any]] = {}
+
+
+def register(method: Protection[Any, Any]) -> None:
+    """Make a method known to releases.
+
+    Raises:
+        DiscreetError: If it leaves a question open, or its name or a report is taken.
+
+    >>> class Forgetful:
+    ...     name = "forgetful"
+    >>> register(Forgetful())
+    Traceback (most recent call last):
+        ...
+    discreet.errors.DiscreetError: [protection] forgetful: this method does not say: manner, ...
+    """
+    name = getattr(method, "name", None)
+    lacks = [fact for fact, kind in _FACTS.items() if not _states(method, fact, kind)]
+    lacks += [question for question in _QUESTIONS if not _answers(method, question)]
+    if lacks:
+        what = f"this method does not say: {', '.join(lacks)}"
+        raise DiscreetError(what, code="protection", where=str(name or type(method).__name__))
+    stems = {file.partition(".")[0] for other in _METHODS.values() for file in other.reports}
+    if name in _METHODS or stems & {file.partition(".")[0] for file in method.reports}:
+        what = "there is a method of this name, or with such a report"
+        raise DiscreetError(what, code="protection", where=method.name)
+    if method.settings is not None and _model_extra(method.settings) != "forbid":
+        what = "the form of its section must forbid unknown keys"
+        raise DiscreetError(what, code="protection", where=method.name)
+    _METHODS[method.name] = method
+
+
+def _states(method: object, fact: str, kind: type | tuple[type, ...]) -> bool:
+    """Whether a fact is there and of its kind; names are not empty."""
+    value = getattr(method, fact, ...)
+    if value is ... or not isinstance(value, kind):
+        return False
+    return bool(value) or fact not in ("name", "manner")
+
+
+def _answers(method: object, question: str) -> bool:
+    """Whether a question is answered, not merely inherited as open."""
+    answer = getattr(method, question, None)
+    return callable(answer) and not getattr(answer, "__isabstractmethod__", False)
+
+
+def _model_extra(settings: type[Any]) -> object:
+    return getattr(settings, "model_config", {}).get("extra")
+
+
+def withdraw(name: str) -> None:
+    """Make a method unknown again."""
+    del _METHODS[name]
+
+
+def protections() -> tuple[Protection[Any, Any], ...]:
+    """All methods, in the order in which they were registered."""
+    return tuple(_METHODS.values())
+
+
+def protection(name: str) -> Protection[Any, Any]:
+    """The method of a name.
+
+    Raises:
+        DiscreetError: If there is none; lists those there are.
+    """
+    if name not in _METHODS:
+        raise DiscreetError(
+            f"there is no method of protection {name!r}",
+            code="protection",
+            where="protect",
+            hint=f"known: {', '.join(_METHODS)}",
+        )
+    return _METHODS[name]
+
+
+def clash(first: str, second: str) -> tuple[str, ...]:
+    """Why two methods must not publish figures of the same records and values.
+
+    >>> clash("one", "another")
+    ('the figures of two methods tell more together than each alone',)
+    """
+    pair = {first: second, second: first}
+    said = [
+        method.beside[pair[name]]
+        for name, method in _METHODS.items()
+        if name in pair and pair[name] in method.beside
+    ]
+    return tuple(said) or ("the figures of two methods tell more together than each alone",)

@@ -1,0 +1,156 @@
+"""`Inputs`: everything that a release is made from, opened. CONFIDENTIAL.
+
+In: a programme, and what it names, opened by `discreet.release.run.inputs`. Out: the same, as
+runs and methods of protection ask for it: records, parameters, key grid, keys of digests.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from discreet.classifications import Classification
+from discreet.release.programme.file import Programme, key_line
+from discreet.release.programme.schema import PartsEntry
+from discreet.release.programme.variables import total_codes
+from discreet.release.state.memory import EarlierTable, ReleaseKey
+
+if TYPE_CHECKING:
+    from discreet.keygrid import KeyGrid
+    from discreet.microdata import Secret
+    from discreet.protection.noise import MagnitudeNoise
+    from discreet.release.packages import Parameters
+
+__all__ = ["Inputs"]
+
+#: Digests are published if the keys of the records hold so many unknown bits.
+_ENOUGH_BITS = 256
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Inputs:
+    """What a release is made from. CONFIDENTIAL.
+
+    Args:
+        programme: The programme.
+        records: Per source, its records, as narwhals wraps them.
+        noise_parameters: What determines noise; None where no table needs it.
+        secrets: Per source, the secret of its record keys, if any are made on the way.
+        trees: The classifications that need no data.
+        opened: Per method of protection, what it has opened.
+        earlier: Tables that were published before.
+        warnings: What should be put right although it is not an error.
+    """
+
+    programme: Programme
+    records: Mapping[str, Any]
+    noise_parameters: Parameters | None
+    secrets: Mapping[str, Secret]
+    trees: Mapping[str, Classification]
+    opened: Mapping[str, Any]
+    earlier: tuple[EarlierTable, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> Parameters:
+        """Everything that determines noise, for tables that are protected by it."""
+        assert self.noise_parameters is not None
+        return self.noise_parameters
+
+    @property
+    def grid(self) -> KeyGrid:
+        """The key grid."""
+        held = self.noise_parameters
+        return self.programme.keys.grid if held is None else held.grid
+
+    @cached_property
+    def noise(self) -> Mapping[str, MagnitudeNoise]:
+        """The noise of each value column."""
+        found = self.parameters.magnitudes
+        return {column: magnitude.noise() for column, magnitude in found.items()}
+
+    def thresholds(self, table: str) -> dict[str, Any] | None:
+        """The thresholds for the parts of a table; None where parts stay."""
+        return self.programme.thresholds(table, self._shared_parts)
+
+    def held_against_all(self, table: str) -> bool:
+        """Whether rules for parts look at all records besides those a filter passes."""
+        return self.programme.held_against_all(table, self._shared_parts)
+
+    @property
+    def _shared_parts(self) -> PartsEntry | None:
+        """The thresholds that a package gives to all tables."""
+        return None if self.noise_parameters is None else self.noise_parameters.parts
+
+    def official(self, table: str) -> str:
+        """The rule for official figures that holds for a table, as it is stated."""
+        stated = self.programme.tables[table].official
+        if stated is None and self.programme.document.parameters is not None:
+            main = self.programme.source_of(table).main
+            stated = self.parameters.official if main else None
+        return (stated or "").strip()
+
+    @cached_property
+    def totals(self) -> Mapping[str, str]:
+        """The total code of every variable."""
+        return total_codes(self.programme, self.trees)
+
+    def described_variable(self, name: str) -> list[Any]:
+        """An entry of [variables.*] and what its files hold."""
+        entry = self.programme.variables[name].model_dump(exclude={"hierarchy", "codelist"})
+        tree = self.trees.get(name)
+        if tree is None:
+            return [entry]
+        fields = [
+            getattr(tree, field.name)
+            for field in dataclasses.fields(tree)
+            if field.name != "labels"
+        ]
+        labels = {code: dict(texts) for code, texts in tree.labels.items()}
+        plain = [dict(value) if isinstance(value, Mapping) else value for value in fields]
+        return [entry, plain, labels]
+
+    @cached_property
+    def release_keys(self) -> Mapping[str, ReleaseKey]:
+        """Per source, the key of all digests of its tables; reads the data once.
+
+        Units whose keys come from their parts have a key that comes from both.
+        """
+        programme = self.programme
+        used = dict.fromkeys(programme.source_of(table).name for table in programme.tables)
+        lines = [key_line(programme.sources, name) for name in (programme.main.name, *used)]
+        keys: dict[str, ReleaseKey] = {}
+        for name in (name for line in lines for name in reversed(line)):
+            if name not in keys:
+                source = programme.sources[name]
+                place = programme.file(source.records.source or source.records.database or "")
+                parts = keys[source.keys.inherit] if source.keys.inherit else None
+                keys[name] = ReleaseKey.of_data(place, self.secrets.get(name), parts)
+        return keys
+
+    def guessable(self, source: str) -> bool:
+        """Whether digests keyed with the data of a source could be found by trial.
+
+        Few records on a small key grid hold too little that is unknown.
+        """
+        name = key_line(self.programme.sources, source)[-1]
+        if source in self.secrets or name in self.secrets:
+            return False
+        if self.programme.sources[name].keys.column is None:
+            return True
+        import narwhals as nw
+
+        enough = math.ceil(_ENOUGH_BITS / math.log2(self.grid.size))
+        first = self.records[name].lazy().head(enough).select(nw.len())
+        return int(first.collect().item()) < enough
+
+    def secret_of(self, source: str) -> Secret:
+        """The secret that keys of a source are made with."""
+        return self.secrets[source]
+
+    def __repr__(self) -> str:
+        return f"<Inputs of {self.programme.name}>"

@@ -1,0 +1,184 @@
+"""`NoiseProtection`: what the cell-key method answers to a release.
+
+In: tables of a programme and their true counts (CONFIDENTIAL), perturbation tables (SECRET).
+Out: tables of counts and key figures with noise, each protected on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from discreet.protection.protocol import (
+    COUNT,
+    Counts,
+    Determinants,
+    NamedColumn,
+    Placed,
+    ProtectedGroup,
+    Protection,
+    ReleaseContext,
+)
+from discreet.release.inputs import Inputs
+from discreet.release.methods.noise.tables import NoiseTables
+from discreet.release.programme.file import Programme
+from discreet.release.programme.problems import problem_at
+from discreet.release.programme.universes import UNIVERSE, all_of, figure_filter
+from discreet.release.programme.variables import used_variables
+
+if TYPE_CHECKING:
+    from discreet.tables import Note, ProtectedTable
+
+__all__ = ["NoiseProtection"]
+
+#: What of a table changes no cell, or is described by itself; and what other methods ask for.
+_APART = {"official", "parts", "source", "workbook"}
+_OTHERS = {"protect", "rules", "holdings", "value", "shadow", "marks"}
+
+
+class NoiseProtection(Protection[Programme, Inputs]):
+    """Counts and magnitudes change by noise that their cell keys draw."""
+
+    name = "noise"
+    manner = "noise"
+    beside: Mapping[str, str] = MappingProxyType(
+        {"suppress": "noise around hidden values opens them"}
+    )
+    table_keys = ("figures", "parts", "official")
+    hints: Mapping[str, str] = MappingProxyType({})
+    sections = ("keys", "perturbation")
+    settings = None
+    record_keys = True
+    parts = True
+    assessed = True
+    auditable = False
+    reports = ()
+
+    def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+        """Zeros that get noise; all else is checked with its sections."""
+        for name in tables:
+            if programme.tables[name].weight and programme.perturbation.zeros == "table":
+                what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
+                place = programme.setting(name, "weight")
+                yield problem_at(programme, place, what, 'use zeros = "keep"')
+
+    def warnings(self, programme: Programme, tables: Sequence[str]) -> Iterable[str]:
+        """None: the parameters of a release have warnings of their own."""
+        return ()
+
+    def tells(self, programme: Programme, table: str) -> Sequence[str]:
+        """What its figures tell, those that are not printed included.
+
+        Means stand beside a count that can be worked out with them. Figures that are not
+        printed are ingredients of others, so they count too.
+        """
+        told: set[str] = set()
+        for figure in programme.tables[table].figures.values():
+            if figure.counted:
+                told.add(figure.of or COUNT)
+                told |= {COUNT} if figure.kind == "mean" else set()
+        return sorted(told) if programme.tables[table].figures else [COUNT]
+
+    def columns(self, programme: Programme, table: str) -> Iterable[NamedColumn]:
+        """None besides those of figures."""
+        return ()
+
+    def filters(self, programme: Programme, table: str) -> Iterable[tuple[Any, str]]:
+        """None besides those of figures."""
+        return ()
+
+    def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """Each table alone: cells with equal keys get equal noise wherever they stand."""
+        return [(name,) for name in tables]
+
+    def opened(self, programme: Programme, tables: Sequence[str]) -> None:
+        """Nothing: perturbation tables are parameters of the release."""
+
+    def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
+        """One count per filter, and that of all records if rules for parts look at it."""
+        entry = inputs.programme.tables[table]
+        columns: dict[str, set[str]] = {}
+        for figure, described in entry.figures.items():
+            if described.counted:
+                named = columns.setdefault(figure_filter(entry, figure), set())
+                named |= {described.of} if described.of else set()
+        if not entry.figures:
+            columns[all_of(entry.where)] = set()
+        if inputs.thresholds(table) is not None and inputs.held_against_all(table):
+            columns.setdefault(UNIVERSE, set())
+        magnitudes = inputs.parameters.magnitudes
+        return {
+            where: {column: magnitudes[column].contributions for column in named}
+            for where, named in columns.items()
+        }
+
+    def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
+        """Per table, its figures, thresholds and exemptions, and digests of the parameters."""
+        programme = inputs.programme
+        keys = {name: inputs.release_keys[programme.source_of(name).name] for name in tables}
+        digests = {
+            key: inputs.parameters.digests(key.value) for key in dict.fromkeys(keys.values())
+        }
+        return {name: self._determined(inputs, name, digests[keys[name]]) for name in tables}
+
+    def _determined(self, inputs: Inputs, name: str, parameters: Mapping[str, str]) -> Determinants:
+        programme, official = inputs.programme, inputs.official(name)
+        entry = programme.tables[name]
+        columns = {figure.of for figure in entry.figures.values() if figure.of is not None}
+        own = [
+            entry.model_dump(exclude=_APART | _OTHERS),
+            {each: inputs.described_variable(each) for each in used_variables(programme, name)},
+            [official, inputs.totals] if official else [],
+            parameters["figures"] if entry.figures else "",
+            {column: parameters[f"magnitudes.{column}"] for column in sorted(columns)},
+            [inputs.thresholds(name), inputs.held_against_all(name)],
+        ]
+        return Determinants(shared={"counts": parameters["perturbation"]}, own=own, whole=True)
+
+    def protected(
+        self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
+    ) -> Iterator[ProtectedGroup]:
+        """Each table by itself."""
+        protector = NoiseTables(inputs, context.printed)
+        for name, counts in counted.items():
+            made = {name: protector.made(name, counts)}
+            yield ProtectedGroup(tables=made, internal=None, warnings=())
+
+    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
+        """Nothing: its tables say that they need not add up."""
+        return ()
+
+    def changed(
+        self, name: str, before: Callable[[], ProtectedTable], after: ProtectedTable
+    ) -> str:
+        """Nothing: equal cells have equal noise in both."""
+        return ""
+
+    def concluded(self, inputs: Inputs, made: Sequence[str]) -> Iterable[str]:
+        """Nothing."""
+        return ()
+
+    def write_reports(
+        self, inputs: Inputs, remembered: Mapping[str, Mapping[str, Any]], folder: Path
+    ) -> None:
+        """No report besides that on quality."""
+
+    def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
+        """No internal report besides that on quality."""
+
+    def must_repeat(self, inputs: Inputs, digests: Mapping[str, str], internal: Path) -> bool:
+        """Never: what the report on quality needs is remembered, sealed."""
+        return False
+
+    def audited(
+        self,
+        inputs: Inputs,
+        counted: Mapping[str, Counts],
+        context: ReleaseContext,
+        kept: Mapping[str, Any],
+        coalition: int,
+    ) -> tuple[Mapping[tuple[str, str], Any], Sequence[str]]:
+        """Nothing: noise is not audited table by table."""
+        return {}, ()

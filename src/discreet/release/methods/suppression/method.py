@@ -1,0 +1,209 @@
+"""`SuppressionProtection`: what cell suppression answers to a release.
+
+In: tables of a programme and their true counts, rules and marks (CONFIDENTIAL). Out: tables
+with hidden cells, those that share cells protected as one; a public report on numbers of
+hidden cells, and an internal one, CONFIDENTIAL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from discreet.files import write_text
+from discreet.protection.protocol import (
+    COUNT,
+    Counts,
+    Determinants,
+    NamedColumn,
+    Place,
+    Placed,
+    ProtectedGroup,
+    Protection,
+    ReleaseContext,
+    ReleasedOutcome,
+)
+from discreet.release.inputs import Inputs
+from discreet.release.methods.suppression.checks import (
+    check_suppression,
+    linked_tables,
+    suppression_warnings,
+)
+from discreet.release.methods.suppression.determinants import determinants_of
+from discreet.release.methods.suppression.earlier_tables import recounted_tables, tables_before
+from discreet.release.methods.suppression.group_audit import group_audit
+from discreet.release.methods.suppression.hidden_cells import (
+    TableSuppression,
+    internal_entry,
+    is_current,
+    public_entries,
+    public_text,
+    write_internal,
+)
+from discreet.release.methods.suppression.sensitive_cells import needed, rules_of, wanted_values
+from discreet.release.programme.file import Programme
+from discreet.release.programme.rules import rule_filters
+from discreet.release.state.tables import same_pattern
+
+if TYPE_CHECKING:
+    from discreet.tables import Note, ProtectedTable
+
+__all__ = ["SuppressionProtection"]
+
+
+class SuppressionProtection(Protection[Programme, Inputs]):
+    """Sensitive cells are hidden, and others with them so that nobody works them out."""
+
+    name = "suppress"
+    manner = "hidden cells"
+    beside: Mapping[str, str] = MappingProxyType({"noise": "true values tell the noise"})
+    table_keys = ("value", "shadow", "marks", "rules", "holdings")
+    hints: Mapping[str, str] = MappingProxyType(
+        {
+            "figures": "name what is published with value = …; "
+            "ratios of hidden values would open them"
+        }
+    )
+    sections = ()
+    settings = None
+    record_keys = False
+    parts = False
+    assessed = False
+    auditable = True
+    reports = ("suppression.json",)
+
+    def check(self, programme: Programme, tables: Sequence[str]) -> Iterable[Placed]:
+        """Everything about [suppression], [rules.*] and the tables with hidden cells."""
+        return check_suppression(programme, tables)
+
+    def warnings(self, programme: Programme, tables: Sequence[str]) -> Iterable[str]:
+        """Files that others can read, sections without effect, filters that differ."""
+        return suppression_warnings(programme, tables)
+
+    def tells(self, programme: Programme, table: str) -> Sequence[str]:
+        """Its values."""
+        return programme.tables[table].values
+
+    def columns(self, programme: Programme, table: str) -> Iterable[NamedColumn]:
+        """Values, shadow variable and holdings."""
+        entry = programme.tables[table]
+        for value in entry.values:
+            if value != COUNT:
+                yield NamedColumn(("tables", table, "value"), value, numeric=True)
+        if entry.shadow is not None:
+            yield NamedColumn(("tables", table, "shadow"), entry.shadow, numeric=True)
+        if entry.holdings:
+            place = programme.setting(table, "holdings")
+            yield NamedColumn(place, entry.holdings, numeric=False)
+
+    def filters(self, programme: Programme, table: str) -> Iterable[tuple[Place, str]]:
+        """The filters of its rules."""
+        name = programme.tables[table].rules or ""
+        rules = programme.document.rules.get(name)
+        for key, text in [] if rules is None else rule_filters(rules):
+            yield ("rules", name, key, text), text
+
+    def linked(self, programme: Programme, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """Tables that may share cells."""
+        return linked_tables(programme, tables)
+
+    def opened(self, programme: Programme, tables: Sequence[str]) -> None:
+        """Nothing: marks are read where they are used."""
+
+    def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
+        """The records of the table, and those of who asked for protection."""
+        entry = inputs.programme.tables[table]
+        columns = wanted_values(inputs.programme, entry)
+        filters = needed(rules_of(inputs.programme, entry), entry.where)
+        return dict.fromkeys(filters, columns)
+
+    def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
+        """Per table, all that its group asks for and what was published before."""
+        return determinants_of(inputs, tables)
+
+    def protected(
+        self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
+    ) -> Iterator[ProtectedGroup]:
+        """The tables of a group, those together that do share cells."""
+        names = list(counted)
+        spanning = context.spanning[inputs.programme.source_of(names[0]).name]
+        hider = TableSuppression(inputs, tell=context.tell)
+        judged = hider.judged(counted, spanning)
+        for done in hider.hidden(judged, recounted_tables(inputs, names)):
+            told = public_entries(done, inputs.programme.suppression.reasons)
+            late = not all(each.pattern.complete for each in done.by_value.values())
+            found = f"the time limit ended the search for {', '.join(done.tables)}; it is safe"
+            yield ProtectedGroup(
+                tables={
+                    name: ReleasedOutcome(
+                        table=table,
+                        decisions=None,
+                        remembered={"hidden": told[name]},
+                        assessed=None,
+                        found_codes=frozenset(),
+                    )
+                    for name, table in done.tables.items()
+                },
+                internal=internal_entry(done, context.digests),
+                warnings=(found,) if late else (),
+            )
+
+    def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
+        """Nothing: hidden cells carry their reasons."""
+        return ()
+
+    def changed(
+        self, name: str, before: Callable[[], ProtectedTable], after: ProtectedTable
+    ) -> str:
+        """Two patterns of one table open each other, if both are published."""
+        if same_pattern(before(), after):
+            return ""
+        return (
+            f"other cells of {name} are hidden than by the run before; if that was published, "
+            "keep it and name its folder under [suppression] earlier"
+        )
+
+    def concluded(self, inputs: Inputs, made: Sequence[str]) -> Iterable[str]:
+        """Earlier tables that had no part in anything."""
+        groups = linked_tables(inputs.programme, made)
+        used = {each.name for group in groups for each in tables_before(inputs, group)}
+        for each in inputs.earlier:
+            if each.protect == self.name and each.name not in used:
+                yield f"the earlier table {each.name} tells nothing about a table of this programme"
+
+    def write_reports(
+        self, inputs: Inputs, remembered: Mapping[str, Mapping[str, Any]], folder: Path
+    ) -> None:
+        """What anyone may know of hidden cells."""
+        entries = {name: kept["hidden"] for name, kept in remembered.items()}
+        write_text(folder / self.reports[0], public_text(entries))
+
+    def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
+        """Patterns with their costs and proofs. CONFIDENTIAL."""
+        write_internal(entries, folder)
+
+    def must_repeat(self, inputs: Inputs, digests: Mapping[str, str], internal: Path) -> bool:
+        """Whether the internal report is about other tables: its true values are not kept.
+
+        A search that a time limit ends may find another pattern: it is not repeated for that.
+        """
+        limited = inputs.programme.suppression.time_limit is not None
+        return not limited and not is_current(internal, digests)
+
+    def audited(
+        self,
+        inputs: Inputs,
+        counted: Mapping[str, Counts],
+        context: ReleaseContext,
+        kept: Mapping[str, Any],
+        coalition: int,
+    ) -> tuple[Mapping[tuple[str, str], Any], Sequence[str]]:
+        """Verdicts on hidden cells, with all that was published before."""
+        programme, first = inputs.programme, next(iter(counted))
+        spanning = context.spanning[programme.source_of(first).name]
+        judged = TableSuppression(inputs).judged(counted, spanning)
+        groups = linked_tables(programme, programme.protected[self.name])
+        past = recounted_tables(inputs, next(group for group in groups if first in group))
+        return group_audit(inputs, judged, past, kept, coalition)

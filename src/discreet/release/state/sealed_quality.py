@@ -1,0 +1,68 @@
+"""Statistics on the quality of tables, sealed with the key of a release.
+
+In: protected tables beside what they are held against (CONFIDENTIAL). Out: texts that the
+state of a release keeps, encrypted with a key that is made of the data; and back.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from discreet.protection.protocol import AssessedTable
+from discreet.release.state.memory import ReleaseKey
+
+if TYPE_CHECKING:
+    from discreet.assessment.release_quality import QualityLog
+    from discreet.tables import ProtectedTable
+
+__all__ = ["quality_of", "sealed_quality"]
+
+_PURPOSE = b"discreet release quality 1"
+
+
+def sealed_quality(table: ProtectedTable, assessed: AssessedTable, key: ReleaseKey) -> str:
+    """The statistics on one table, sealed.
+
+    Args:
+        table: The table as it is published.
+        assessed: What it is held against.
+        key: The key of the digests of its source.
+    """
+    from discreet.assessment.release_quality import QualityLog
+
+    log = QualityLog()
+    log.add(
+        table.name,
+        assessed.counts,
+        table,
+        ingredients=assessed.ingredients,
+        figures=assessed.figures,
+        decisions=assessed.decisions,
+    )
+    return base64.b64encode(log.sealed(_sealing_key(key))).decode("ascii")
+
+
+def quality_of(
+    extras: Mapping[str, Mapping[str, Any]], keys: Mapping[str, ReleaseKey]
+) -> QualityLog:
+    """The statistics on all tables of a release.
+
+    Args:
+        extras: Name of table → what was remembered of it.
+        keys: Name of table → the key of the digests of its source.
+    """
+    from discreet.assessment.release_quality import QualityLog
+
+    whole = QualityLog()
+    for name, entry in extras.items():
+        sealed = base64.b64decode(entry["quality"])
+        whole = whole.merge(QualityLog.opened(sealed, _sealing_key(keys[name])))
+    return whole
+
+
+def _sealing_key(key: ReleaseKey) -> bytes:
+    return hmac.new(key.value, _PURPOSE, hashlib.sha256).digest()
