@@ -19,17 +19,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from discreet.errors import DiscreetError, Problem
 
 if TYPE_CHECKING:
+    from discreet.arrays import BoolArray
     from discreet.keygrid import KeyGrid
     from discreet.tables import Note, ProtectedTable, Table
 
 __all__ = [
     "COUNT",
     "DEFAULT",
+    "OWN_REPORTS",
     "AssessedTable",
+    "AuditVerdict",
     "Counts",
     "Determinants",
     "InputsView",
     "NamedColumn",
+    "Place",
+    "Placed",
     "ProgrammeView",
     "ProtectedGroup",
     "Protection",
@@ -48,6 +53,9 @@ COUNT = "count"
 
 #: The method of tables that name none.
 DEFAULT = "noise"
+
+#: What files about a release as a whole are called, whatever protects its tables.
+OWN_REPORTS = frozenset({"index", "release", "quality", "decisions"})
 
 #: Filter → the table of the records that pass it. CONFIDENTIAL.
 Counts: TypeAlias = Mapping[str, "Table"]
@@ -184,6 +192,32 @@ class ProtectedGroup:
     tables: Mapping[str, ReleasedOutcome]
     internal: Mapping[str, Any] | None
     warnings: tuple[str, ...]
+
+
+class AuditVerdict(Protocol):
+    """What an audit of linked tables finds. CONFIDENTIAL, though it shows no true value."""
+
+    @property
+    def safe(self) -> bool:
+        """Whether everything is proven to be protected."""
+
+    @property
+    def hidden(self) -> BoolArray:
+        """Cells that are not published."""
+
+    @property
+    def sensitive(self) -> BoolArray:
+        """Cells that nobody must work out."""
+
+    @property
+    def unprotected(self) -> Sequence[str]:
+        """Names of the cells that are not."""
+
+    def described(self) -> dict[str, Any]:
+        """The verdict as plain values, for JSON."""
+
+    def text(self) -> str:
+        """The verdict in words."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -325,7 +359,7 @@ class Protection(Protocol[ProgrammeT, InputsT]):
         context: ReleaseContext,
         kept: Mapping[str, Any],
         coalition: int,
-    ) -> tuple[Mapping[tuple[str, str], Any], Sequence[str]]:
+    ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Verdicts on a linked group of a finished release, by tables and value; findings."""
 
 
@@ -369,8 +403,12 @@ def register(method: Protection[Any, Any]) -> None:
     if lacks:
         what = f"this method does not say: {', '.join(lacks)}"
         raise DiscreetError(what, code="protection", where=str(name or type(method).__name__))
-    stems = {file.partition(".")[0] for other in _METHODS.values() for file in other.reports}
-    if name in _METHODS or stems & {file.partition(".")[0] for file in method.reports}:
+    own = {file.partition(".")[0] for file in method.reports}
+    if own & OWN_REPORTS:
+        what = f"a report cannot be called {', '.join(sorted(own & OWN_REPORTS))}"
+        raise DiscreetError(what, code="protection", where=method.name)
+    taken = {file.partition(".")[0] for other in _METHODS.values() for file in other.reports}
+    if name in _METHODS or taken & own:
         what = "there is a method of this name, or with such a report"
         raise DiscreetError(what, code="protection", where=method.name)
     if method.settings is not None and _model_extra(method.settings) != "forbid":

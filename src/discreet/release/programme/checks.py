@@ -17,6 +17,7 @@ from discreet.errors import Problem
 from discreet.protection.protocol import (
     COUNT,
     DEFAULT,
+    OWN_REPORTS,
     Protection,
     clash,
     protection,
@@ -203,7 +204,6 @@ def _inherited(programme: Programme, source: RecordSource, parts: str) -> Found:
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _RESERVED = {"count", "cell_key", "weight", "value", "status", "symbol"}
-_OWN_NAMES = {"index", "release", "quality", "decisions"}
 _RENAME = 'add [variables.NEW] with column = "…" and use its name'
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
 
@@ -299,7 +299,7 @@ def _table_names(programme: Programme) -> Found:
         if not _FILE_NAME.fullmatch(name):
             hint = "use letters, digits, _ and - : the name becomes a file name"
             yield problem_at(programme, path, f"{name!r} cannot be a file name", hint)
-        elif name.lower() in _OWN_NAMES | _DEVICES | reports:
+        elif name.lower() in OWN_REPORTS | _DEVICES | reports:
             yield problem_at(programme, path, f"the name {name!r} is taken", "choose another name")
         if name.lower() in seen:
             what = f"{name!r} and {seen[name.lower()]!r} would be one file"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from discreet._version import __version__
+from discreet.errors import PublicationError
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
 from discreet.release.programme.variables import used_variables
@@ -150,6 +151,9 @@ def table_digests(inputs: Inputs) -> dict[str, str]:
         for method in programme.methods
         for name, each in method.determinants(inputs, programme.protected[method.name]).items()
     }
+    if unsaid := [name for name in programme.tables if name not in determined]:
+        what = f"the method does not say what determines {', '.join(unsaid)}"
+        raise PublicationError(what, code="protection", where="protect")
     for source, key in inputs.release_keys.items():
         shared: dict[str, Any] = {
             "format": _FORMAT,

@@ -12,10 +12,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import PublicationError
-from discreet.protection.protocol import Counts, ReleaseContext, protections
+from discreet.protection.protocol import AuditVerdict, Counts, ReleaseContext, protections
 from discreet.release.inputs import Inputs
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.run.counts import counted_tables
@@ -27,9 +27,6 @@ from discreet.release.state.memory import (
     read_release,
     remembered_tables,
 )
-
-if TYPE_CHECKING:
-    from discreet.protection.suppression import Audit
 
 __all__ = ["ReleaseAudit", "audit_release"]
 
@@ -43,7 +40,7 @@ class ReleaseAudit:
         findings: What else is wrong, in words.
     """
 
-    audits: Mapping[tuple[str, str], Audit]
+    audits: Mapping[tuple[str, str], AuditVerdict]
     findings: tuple[str, ...] = ()
 
     @property
@@ -117,7 +114,7 @@ def audit_release(
     others = [read_release(Path(folder), at) for at, folder in enumerate(beside)]
     before = (*inputs.earlier, *(table for tables in others for table in tables))
     inputs = dataclasses.replace(inputs, earlier=before)
-    audits: dict[tuple[str, str], Audit] = {}
+    audits: dict[tuple[str, str], AuditVerdict] = {}
     for method in methods:
         for group in method.linked(inputs.programme, inputs.programme.protected[method.name]):
             present = [name for name in group if name in kept]

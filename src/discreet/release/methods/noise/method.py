@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.protection.protocol import (
     COUNT,
+    AuditVerdict,
     Counts,
     Determinants,
     NamedColumn,
@@ -179,6 +180,6 @@ class NoiseProtection(Protection[Programme, Inputs]):
         context: ReleaseContext,
         kept: Mapping[str, Any],
         coalition: int,
-    ) -> tuple[Mapping[tuple[str, str], Any], Sequence[str]]:
+    ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Nothing: noise is not audited table by table."""
         return {}, ()

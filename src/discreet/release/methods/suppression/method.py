@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.files import write_text
 from discreet.protection.protocol import (
     COUNT,
+    AuditVerdict,
     Counts,
     Determinants,
     NamedColumn,
@@ -199,7 +200,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         context: ReleaseContext,
         kept: Mapping[str, Any],
         coalition: int,
-    ) -> tuple[Mapping[tuple[str, str], Any], Sequence[str]]:
+    ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
         """Verdicts on hidden cells, with all that was published before."""
         programme, first = inputs.programme, next(iter(counted))
         spanning = context.spanning[programme.source_of(first).name]

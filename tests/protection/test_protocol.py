@@ -1,0 +1,558 @@
+"""A method of protection from this file goes all the way, and one that leaves gaps goes nowhere.
+
+The method publishes multiples of 1,000 only. It is told to releases by `register`, and by
+nothing else: programme, run, state, reports and writers ask it what they need to know.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli.commands import app
+from discreet.errors import DiscreetError, ProgrammeError, PublicationError
+from discreet.protection import protocol
+from discreet.protection.protocol import (
+    COUNT,
+    AssessedTable,
+    AuditVerdict,
+    Counts,
+    Determinants,
+    InputsView,
+    NamedColumn,
+    Place,
+    Placed,
+    ProgrammeView,
+    ProtectedGroup,
+    Protection,
+    ReleaseContext,
+    ReleasedOutcome,
+)
+from discreet.publication import FORMATS
+from discreet.release import audit_release, check_release, protect
+from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table
+
+RELEASE = Path(dc.__file__).parent / "release"
+
+
+class ThousandsEntry(BaseModel):
+    """[protection.thousands]"""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    base: int = Field(default=1000, ge=1)
+
+
+NOTE = Note(
+    "thousands", {"en": "All figures are rounded down.", "de": "Alle Werte sind abgerundet."}
+)
+
+
+class Thousands(Protection[ProgrammeView, InputsView]):
+    """Counts are rounded down to multiples of a base."""
+
+    name = "thousands"
+    manner = "multiples of 1,000"
+    beside: Mapping[str, str] = {}
+    table_keys = ()
+    hints: Mapping[str, str] = {}
+    sections = ()
+    settings = ThousandsEntry
+    record_keys = False
+    parts = False
+    assessed = True
+    auditable = False
+    reports = ("thousands.json",)
+
+    def __init__(self) -> None:
+        self.groups: list[tuple[str, ...]] = []
+
+    def check(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[Placed]:
+        """Weights are not rounded."""
+        for name in tables:
+            if programme.tables[name].weight:
+                place = ("tables", name, "weight")
+                yield place, programme.problem(place, "thousands are not weighted")
+
+    def warnings(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[str]:
+        """A base that hides nothing."""
+        if tables and programme.settings(self.name).base == 1:
+            yield "thousands with base = 1 hide nothing"
+
+    def tells(self, programme: ProgrammeView, table: str) -> Sequence[str]:
+        """Counts."""
+        return [COUNT]
+
+    def columns(self, programme: ProgrammeView, table: str) -> Iterable[NamedColumn]:
+        """None."""
+        return ()
+
+    def filters(self, programme: ProgrammeView, table: str) -> Iterable[tuple[Place, str]]:
+        """None."""
+        return ()
+
+    def linked(self, programme: ProgrammeView, tables: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """All at once."""
+        return [tuple(tables)] if tables else []
+
+    def opened(self, programme: ProgrammeView, tables: Sequence[str]) -> str:
+        """Something to be found again."""
+        return "opened"
+
+    def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
+        """The records of the table."""
+        return {inputs.programme.tables[table].where or "": {}}
+
+    def determinants(self, inputs: InputsView, tables: Sequence[str]) -> Mapping[str, Determinants]:
+        """Nothing besides what the programme says."""
+        return {name: Determinants(shared={}, own=[], whole=False) for name in tables}
+
+    def protected(
+        self, inputs: InputsView, counted: Mapping[str, Counts], context: ReleaseContext
+    ) -> Iterator[ProtectedGroup]:
+        """All tables together."""
+        assert inputs.opened[self.name] == "opened"
+        self.groups.append(tuple(counted))
+        base = inputs.programme.settings(self.name).base
+        tables = {
+            name: self.outcome(table, base)
+            for name, counts in counted.items()
+            for table in counts.values()
+        }
+        yield ProtectedGroup(tables=tables, internal={"tables": list(tables)}, warnings=("done",))
+
+    def outcome(self, table: Table, base: int) -> ReleasedOutcome:
+        """A table rounded down."""
+        value = table.count // base * base
+        return ReleasedOutcome(
+            table=ProtectedTable(
+                dimensions=table.dimensions,
+                index=table.index,
+                value=value,
+                status=np.full(len(value), CellStatus.published, dtype=np.int8),
+                provenance=Provenance(version=dc.__version__, method="thousands"),
+                name=table.name,
+            ),
+            decisions=None,
+            remembered={"multiples": len(value)},
+            assessed=AssessedTable(counts=table, ingredients={}, figures=(), decisions=None),
+            found_codes=frozenset({"sex"}),
+        )
+
+    def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
+        """That figures are rounded down."""
+        return (NOTE,)
+
+    def changed(
+        self, name: str, before: Callable[[], ProtectedTable], after: ProtectedTable
+    ) -> str:
+        """Two bases tell more than one."""
+        same = before().value.tolist() == after.value.tolist()
+        return "" if same else f"{name} had another base"
+
+    def concluded(self, inputs: InputsView, made: Sequence[str]) -> Iterable[str]:
+        """How many tables were made."""
+        yield f"{len(made)} tables of thousands"
+
+    def write_reports(
+        self, inputs: InputsView, remembered: Mapping[str, Mapping[str, Any]], folder: Path
+    ) -> None:
+        """How many multiples each table has."""
+        numbers = {name: kept["multiples"] for name, kept in remembered.items()}
+        (folder / "thousands.json").write_text(json.dumps(numbers))
+
+    def write_internal(self, entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
+        """Which tables stood together."""
+        folder.mkdir(exist_ok=True)
+        (folder / "thousands-internal.json").write_text(json.dumps(list(entries)))
+
+    def must_repeat(self, inputs: InputsView, digests: Mapping[str, str], internal: Path) -> bool:
+        """Whether there is no internal report."""
+        return not (internal / "thousands-internal.json").exists()
+
+    def audited(
+        self,
+        inputs: InputsView,
+        counted: Mapping[str, Counts],
+        context: ReleaseContext,
+        kept: Mapping[str, Any],
+        coalition: int,
+    ) -> tuple[Mapping[tuple[str, str], AuditVerdict], Sequence[str]]:
+        """Not audited."""
+        raise AssertionError("this method says that it cannot be audited")
+
+
+PROGRAMME = f"""\
+languages = ["en", "de"]
+workbook = "all.xlsx"
+
+[data]
+source = "persons.parquet"
+
+[protection.thousands]
+base = 1000
+
+[defaults]
+protect = "thousands"
+formats = {json.dumps(list(FORMATS))}
+
+[tables.sexes]
+by = ["sex"]
+title = "Sexes"
+
+[tables.adults]
+by = ["region", "sex"]
+where = "age >= 18"
+"""
+
+NOISE = """
+[keys]
+column = "record_key"
+
+[perturbation]
+table = "ptable.json"
+
+[tables.ages]
+by = ["age"]
+protect = "noise"
+formats = ["csv"]
+"""
+
+
+@pytest.fixture
+def thousands() -> Iterator[Thousands]:
+    """The method, known as long as the test runs."""
+    method = Thousands()
+    protocol.register(method)
+    yield method
+    protocol.withdraw("thousands")
+
+
+@pytest.fixture
+def programme(tmp_path: Path) -> Path:
+    """A programme that asks for the method, with its data."""
+    number = 7_500
+    draw = np.random.default_rng(3)
+    records = pl.DataFrame(
+        {
+            "sex": ["m"] * 2_400 + ["w"] * 5_100,
+            "region": draw.choice(["1", "2"], number),
+            "age": draw.integers(0, 60, number),
+            "weight": draw.uniform(0.5, 2, number),
+            "record_key": draw.integers(0, 10**15, number),
+        }
+    )
+    records.write_parquet(tmp_path / "persons.parquet")
+    dc.PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}).write(
+        tmp_path / "ptable.json"
+    )
+    path = tmp_path / "programme.toml"
+    path.write_text(PROGRAMME, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def edited(programme: Path) -> Callable[..., Path]:
+    """Replace texts in the programme: edited(("old", "new"), …) gives its path."""
+
+    def edit(*changes: tuple[str, str]) -> Path:
+        text = programme.read_text("utf-8")
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        programme.write_text(text, encoding="utf-8")
+        return programme
+
+    return edit
+
+
+def test_the_method_goes_all_the_way(thousands: Thousands, programme: Path, tmp_path: Path) -> None:
+    out = tmp_path / "release"
+    summary = protect(programme, out, internal=tmp_path / "internal")
+
+    assert summary.fresh == 2
+    assert thousands.groups == [("sexes", "adults")]  # linked: protected in one call
+    for kind, row in FORMATS.items():
+        for middle in ("", ".de"):
+            assert (out / f"sexes{middle}.{row.suffixes[0]}").stat().st_size > 0, kind
+    shown = pl.read_csv(out / "sexes.csv", comment_prefix="#").get_column("value").to_list()
+    assert sorted(shown) == [2_000, 5_000, 7_000]
+    assert (out / "all.xlsx").exists()
+    assert "All figures are rounded down." in (out / "sexes.html").read_text("utf-8")
+    assert "Alle Werte sind abgerundet." in (out / "index.de.html").read_text("utf-8")
+    assert json.loads((out / "thousands.json").read_text()) == {"sexes": 3, "adults": 9}
+    listed = json.loads((out / "release.json").read_text("utf-8"))
+    assert {"thousands.json", "quality.json"} <= set(listed["reports"])
+    assert "decisions.json" not in listed["reports"]
+    assert json.loads((out / "quality.json").read_text("utf-8"))["tables"] == 2
+    inside = json.loads((tmp_path / "internal" / "quality-internal.json").read_text("utf-8"))
+    assert set(inside["each_table"]) == {"sexes", "adults"}
+    noise = inside["each_table"]["sexes"]["counts"]
+    assert noise["mean_deviation"] == pytest.approx(-(400 + 100 + 500) / 3, abs=0.01)
+    told = json.loads((tmp_path / "internal" / "thousands-internal.json").read_text())
+    assert told == [{"tables": ["sexes", "adults"]}]
+    assert "done" in summary.warnings
+    assert "2 tables of thousands" in summary.warnings
+    assert any("the codes of sex are those found" in text for text in summary.warnings)
+
+
+def test_the_command_knows_the_method(
+    thousands: Thousands, programme: Path, tmp_path: Path
+) -> None:
+    del thousands
+    done = CliRunner().invoke(app, ["protect", str(programme), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "out" / "sexes.csv").exists()
+
+
+def test_a_release_is_taken_up_again(
+    thousands: Thousands, edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "release"
+    protect(edited(), out)
+    again = protect(edited(), out)
+    assert (again.fresh, len(thousands.groups)) == (0, 1)
+
+    # Parameters, filters and spanning variables are part of the digests without being named.
+    other = protect(edited(("base = 1000", "base = 500")), out)
+    assert other.fresh == 2
+    assert "sexes had another base" in other.warnings
+    assert protect(edited(("age >= 18", "age >= 19")), out).fresh == 2
+    assert thousands.groups[-1] == ("sexes", "adults")  # tables of a group come together
+    assert protect(edited(('by = ["sex"]', 'by = ["region"]')), out).fresh == 2
+    assert protect(edited(), out).fresh == 0
+    assert protect(edited(), out, internal=tmp_path / "internal").fresh == 2
+
+
+def test_another_method_may_stand_beside_it(
+    thousands: Thousands, edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    second = '[sources.others]\nsource = "others.parquet"\nkeys.column = "record_key"\n'
+    pl.read_parquet(tmp_path / "persons.parquet").write_parquet(tmp_path / "others.parquet")
+    noise = NOISE.replace('by = ["age"]', 'by = ["age"]\nfrom = "others"')
+    path = edited(("[defaults]", f"{second}\n[defaults]"))
+    path.write_text(path.read_text("utf-8") + noise, encoding="utf-8")
+    assert protect(path, tmp_path / "release").fresh == 3
+    report = json.loads((tmp_path / "release" / "quality.json").read_text("utf-8"))
+    assert report["tables"] == 3
+    assert thousands.groups == [("sexes", "adults")]
+
+
+def mistakes(path: Path) -> str:
+    """What is wrong with a programme."""
+    with pytest.raises(ProgrammeError) as caught:
+        check_release(path)
+    return str(caught.value)
+
+
+def test_figures_of_two_methods_do_not_stand_beside_each_other(
+    thousands: Thousands, edited: Callable[..., Path]
+) -> None:
+    del thousands
+    path = edited()
+    path.write_text(path.read_text("utf-8") + NOISE, encoding="utf-8")
+    found = mistakes(path)
+    assert "the number of records would be published with noise (ages)" in found
+    assert "and with multiples of 1,000" in found
+    assert "the figures of two methods tell more together" in found
+
+
+def test_mistakes_of_a_programme_are_found_at_their_keys(
+    thousands: Thousands, edited: Callable[..., Path]
+) -> None:
+    del thousands
+    more = 'title = "Sexes"\nweight = "weight"\nvalue = "age"\nfigures.n.kind = "count"'
+    found = mistakes(edited(('title = "Sexes"', more), ("base = 1000", "bases = 1")))
+    assert "protection.thousands.bases: there is no such key" in found
+    assert "did you mean 'base'?" in found
+    found = mistakes(edited(("bases = 1", "base = 1")))
+    assert "tables.sexes.weight: thousands are not weighted" in found
+    assert 'tables.sexes.value: this goes with protect = "suppress" only' in found
+    assert 'tables.sexes.figures: this goes with protect = "noise" only' in found
+
+
+def test_a_report_takes_its_name(thousands: Thousands, edited: Callable[..., Path]) -> None:
+    del thousands
+    found = mistakes(edited(("[tables.sexes]", "[tables.thousands]")))
+    assert "the name 'thousands' is taken" in found
+
+
+def test_an_unknown_method_is_refused_and_the_known_ones_are_listed(programme: Path) -> None:
+    found = mistakes(programme)
+    assert "defaults.protect: this value is not known" in found
+    assert "known: noise, suppress" in found
+    assert "protection.thousands: there is no such method" in found
+    with pytest.raises(DiscreetError, match="there is no method of protection 'thousands'"):
+        protocol.protection("thousands")
+
+
+def test_an_earlier_release_by_another_method_is_held_against_a_new_one(
+    thousands: Thousands, programme: Path, tmp_path: Path
+) -> None:
+    del thousands
+    protect(programme, tmp_path / "first")
+    later = tmp_path / "later.toml"
+    head = '[data]\nsource = "persons.parquet"\n\n[suppression]\nearlier = "first"\n'
+    table = '[tables.ages]\nby = ["age"]\nformats = ["csv"]\n'
+    rules = "[rules.few]\nminimum_frequency = 3\n"
+    later.write_text(f'{head}{rules}{table}protect = "suppress"\nrules = "few"\n')
+    text = "the counts were published with multiples of 1,000 (first/"
+    assert text in mistakes(later)
+    protocol.withdraw("thousands")
+    try:
+        assert "there is no method of protection 'thousands'" in mistakes(later)
+    finally:
+        protocol.register(Thousands())
+
+
+def test_what_cannot_be_audited_is_not(
+    thousands: Thousands, programme: Path, tmp_path: Path
+) -> None:
+    del thousands
+    protect(programme, tmp_path / "release")
+    with pytest.raises(PublicationError, match='an audit is for tables with protect = "suppress"'):
+        audit_release(programme, tmp_path / "release")
+
+
+# -- methods that leave gaps -------------------------------------------------------
+
+
+def groups_given(
+    method: Thousands, change: Callable[[dict[str, ReleasedOutcome]], None]
+) -> Callable[..., Iterator[ProtectedGroup]]:
+    """The groups of a method, with something wrong."""
+    honest = method.protected
+
+    def given(*arguments: Any) -> Iterator[ProtectedGroup]:
+        for group in honest(*arguments):
+            tables = dict(group.tables)
+            change(tables)
+            yield ProtectedGroup(tables=tables, internal=None, warnings=())
+
+    return given
+
+
+def true_values(tables: dict[str, ReleasedOutcome]) -> None:
+    """A confidential table in place of a protected one."""
+    assessed = tables["sexes"].assessed
+    assert assessed is not None
+    object.__setattr__(tables["sexes"], "table", assessed.counts)
+
+
+def forgotten(tables: dict[str, ReleasedOutcome]) -> None:
+    """A table that was asked for is missing."""
+    del tables["adults"]
+
+
+def surplus(tables: dict[str, ReleasedOutcome]) -> None:
+    """A table that nobody asked for."""
+    tables["others"] = tables["sexes"]
+
+
+def not_assessed(tables: dict[str, ReleasedOutcome]) -> None:
+    """Nothing that quality is judged by, though the method says there is."""
+    object.__setattr__(tables["adults"], "assessed", None)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (true_values, "did not give a protected table for 'sexes'"),
+        (forgotten, "no method has protected adults"),
+        (surplus, "tables that were not asked for: others"),
+        (not_assessed, "does not say what the quality of 'adults' is judged by"),
+    ],
+)
+def test_what_a_method_gives_back_is_checked(
+    thousands: Thousands,
+    programme: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[dict[str, ReleasedOutcome]], None],
+    message: str,
+) -> None:
+    monkeypatch.setattr(thousands, "protected", groups_given(thousands, change))
+    with pytest.raises(PublicationError, match=message):
+        protect(programme, tmp_path / "release")
+    assert not (tmp_path / "release").exists()
+
+
+def test_a_method_that_does_not_say_what_determines_a_table_makes_none(
+    thousands: Thousands, programme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thousands, "determinants", lambda inputs, tables: {})
+    with pytest.raises(PublicationError, match="does not say what determines sexes"):
+        protect(programme, tmp_path / "release")
+
+
+def test_a_linked_group_holds_each_table_once(
+    thousands: Thousands, programme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thousands, "linked", lambda programme, tables: [("sexes",)])
+    with pytest.raises(PublicationError, match="no method has protected adults"):
+        protect(programme, tmp_path / "release")
+
+
+FACTS = [*Protection.__annotations__]
+QUESTIONS = sorted(Protection.__abstractmethods__)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("gap", [*FACTS, *QUESTIONS])
+def test_a_method_that_leaves_a_question_open_is_not_registered(gap: str) -> None:
+    members = {name: getattr(Thousands, name) for name in [*FACTS, *QUESTIONS] if name != gap}
+    method = type("Gap", (), members)()
+    with pytest.raises(DiscreetError, match=f"this method does not say: {gap}"):
+        protocol.register(method)
+    assert "thousands" not in [each.name for each in protocol.protections()]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": "noise"}, "there is a method of this name"),
+        ({"reports": ("suppression.json",)}, "there is a method of this name, or with such"),
+        ({"reports": ("release.json",)}, "a report cannot be called"),
+        ({"settings": type("Loose", (BaseModel,), {})}, "must forbid unknown keys"),
+        ({"record_keys": 1}, "does not say: record_keys"),
+        ({"manner": ""}, "does not say: manner"),
+        ({"beside": None}, "does not say: beside"),
+    ],
+)
+def test_a_method_says_things_that_make_sense(changes: dict[str, Any], message: str) -> None:
+    method = type("Other", (Thousands,), changes)()
+    with pytest.raises(DiscreetError, match=message):
+        protocol.register(method)
+
+
+def test_every_method_has_its_row() -> None:
+    assert [method.name for method in protocol.protections()] == ["noise", "suppress"]
+    assert protocol.protection(protocol.DEFAULT).name == "noise"
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(
+        path.relative_to(RELEASE).as_posix()
+        for path in RELEASE.rglob("*.py")
+        if path.relative_to(RELEASE).parts[0] not in ("methods", "packages", "report")
+    ),
+)
+def test_a_release_names_no_method(path: str) -> None:
+    tree = ast.parse((RELEASE / path).read_text("utf-8"))
+    names = {method.name for method in protocol.protections()}
+    said = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
+    assert not said, f"{path} names a method in lines {said}"
