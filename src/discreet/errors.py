@@ -20,7 +20,7 @@ record key or a noise parameter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -38,6 +38,7 @@ __all__ = [
     "RecordKeyError",
     "SuppressionError",
     "TableError",
+    "raise_all",
     "shortened",
 ]
 
@@ -72,6 +73,50 @@ def shortened(problems: Sequence[Problem], limit: int) -> list[Problem]:
     if len(problems) > limit:
         shown.append(Problem(f"and {len(problems) - limit:,} more"))
     return shown
+
+
+def raise_all(
+    error: type[DiscreetError],
+    problems: Iterable[Problem],
+    *,
+    code: str,
+    many: str = "",
+    where: str | None = None,
+    most: int | None = None,
+) -> None:
+    """Raise one error for all problems; do nothing when there is none.
+
+    Args:
+        error: The kind of error.
+        problems: What is wrong.
+        code: Short stable name of the kind of error, for programs.
+        many: What is said of several, {} standing for their number; the first if empty.
+        where: What several are about, or any if nothing is said of several; that of the
+            first if None.
+        most: Only so many are listed, and how many more there are.
+
+    >>> problems = [Problem("too long", "name"), Problem("too short", "title")]
+    >>> raise_all(TableError, problems, code="names", many="{} mistakes", where="table")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.TableError: [names] table: 2 mistakes
+      1. name: too long
+      2. title: too short
+    """
+    listed = list(problems)
+    if not listed:
+        return
+    first, headed = listed[0], bool(many) and len(listed) > 1
+    place = first.where or where or ""
+    if where is not None and (headed or not many):
+        place = where
+    raise error(
+        many.format(len(listed)) if headed else first.what,
+        code=code,
+        where=place,
+        hint=first.hint,
+        problems=listed if most is None else shortened(listed, most),
+    )
 
 
 class DiscreetError(Exception):

@@ -231,7 +231,7 @@ def test_a_full_disk_is_a_failure_with_a_clear_message(
 
 SLOW = """
 import sys, time
-from discreet.publication import page
+from discreet.publication.writers import html as page
 written = page.write_file
 def slowly(*args):
     print("writing", flush=True)

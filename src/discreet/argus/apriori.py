@@ -16,7 +16,7 @@ from discreet.argus.tokens import (
     split_fields,
     without_comment,
 )
-from discreet.errors import Problem, SuppressionError
+from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.files import write_text
 from discreet.rules import Mark, Marks
 
@@ -129,14 +129,7 @@ def write_hst(
             continue
         head = [f'"{code}"' for code in codes]
         lines += [separator.join([*head, *command]) for command in _commands(mark)]
-    if problems:
-        raise SuppressionError(
-            problems[0].what,
-            code="argus-file",
-            where=problems[0].where,
-            hint=problems[0].hint,
-            problems=problems[:20],
-        )
+    raise_all(SuppressionError, problems[:20], code="argus-file")
     write_text(path, "".join(f"{line}\n" for line in lines), private=True)
     return Path(path)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.classifications.text_files import read_text
-from discreet.errors import ClassificationError, Problem, SuppressionError, shortened
+from discreet.errors import ClassificationError, Problem, SuppressionError, raise_all
 
 __all__ = [
     "ArgusText",
@@ -58,15 +58,13 @@ def open_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> ArgusTex
 
 def refuse_lines(text: ArgusText, problems: Sequence[Problem]) -> None:
     """Raise one error with everything that is wrong with a file, if anything is."""
-    if not problems:
-        return
-    one = len(problems) == 1
-    raise SuppressionError(
-        problems[0].what if one else f"{len(problems):,} lines are wrong",
+    raise_all(
+        SuppressionError,
+        problems,
         code="argus-file",
-        where=problems[0].where if one else str(text.path),
-        hint=problems[0].hint,
-        problems=shortened(problems, _SHOWN),
+        many="{:,} lines are wrong",
+        where=str(text.path),
+        most=_SHOWN,
     )
 
 

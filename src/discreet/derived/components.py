@@ -18,7 +18,7 @@ import numpy as np
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
 from discreet.classifications import Classification
 from discreet.classifications.tree import natural_order
-from discreet.errors import Problem, TableError, shortened
+from discreet.errors import Problem, TableError, raise_all
 from discreet.tables import CellStatus, Dimension, ProtectedTable
 from discreet.tables.dimension import within
 from discreet.tables.ingredient import Ingredient
@@ -47,14 +47,13 @@ def common_dimensions(tables: Mapping[str, Spanning]) -> Spanning:
         tables: name → spanning variables.
     """
     problems = list(_problems(tables))
-    if problems:
-        raise TableError(
-            problems[0].what if len(problems) == 1 else "the ingredients do not fit together",
-            code="dimensions",
-            where=problems[0].where,
-            hint=problems[0].hint,
-            problems=shortened(problems, _MOST_PROBLEMS),
-        )
+    raise_all(
+        TableError,
+        problems,
+        code="dimensions",
+        many="the ingredients do not fit together",
+        most=_MOST_PROBLEMS,
+    )
     return tuple(_joint(same) for same in zip(*tables.values(), strict=True))
 
 

@@ -28,7 +28,7 @@ from discreet.derived.components import (
 )
 from discreet.derived.formulas import FigureValues, combined, rounded, shown
 from discreet.derived.key_figure import KeyFigure, is_limit
-from discreet.errors import Problem, TableError, shortened
+from discreet.errors import Problem, TableError, raise_all
 from discreet.tables import (
     CellNote,
     CellStatus,
@@ -79,14 +79,14 @@ def check_codes(figures: Sequence[KeyFigure], dimensions: Sequence[Dimension]) -
 
 
 def _refuse(problems: Sequence[Problem], code: str) -> None:
-    if problems:
-        raise TableError(
-            problems[0].what if len(problems) == 1 else f"{len(problems)} mistakes in key figures",
-            code=code,
-            where=problems[0].where if len(problems) == 1 else "",
-            hint=problems[0].hint,
-            problems=shortened(problems, _MOST_PROBLEMS),
-        )
+    raise_all(
+        TableError,
+        problems,
+        code=code,
+        many="{} mistakes in key figures",
+        where="",
+        most=_MOST_PROBLEMS,
+    )
 
 
 def _type_problems(ingredients: Any, figures: Any) -> Iterator[Problem]:

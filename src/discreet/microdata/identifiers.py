@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.errors import MicrodataError, Problem
+from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.microdata.frames import NarwhalsFrame, eager_columns, require_columns
 
 __all__ = ["check_identifiers", "identifier_texts"]
@@ -60,15 +60,8 @@ def check_identifiers(frame: NarwhalsFrame, names: Sequence[str]) -> None:
     if repeated:
         what = f"{repeated:,} of {total:,} records share their identifier with another"
         problems.append(Problem(what, ", ".join(names), _UNIQUE_HINT))
-    if problems:
-        several = len(problems) > 1
-        raise MicrodataError(
-            "identifiers are missing or repeated" if several else problems[0].what,
-            code="identifiers",
-            where="" if several else problems[0].where,
-            hint=_UNIQUE_HINT,
-            problems=problems,
-        )
+    many = "identifiers are missing or repeated"
+    raise_all(MicrodataError, problems, code="identifiers", many=many, where="")
 
 
 def _check_types(frame: NarwhalsFrame, names: Sequence[str]) -> None:
@@ -79,14 +72,7 @@ def _check_types(frame: NarwhalsFrame, names: Sequence[str]) -> None:
         for name in names
         if not (schema[name].is_integer() or schema[name] in (nw.String, nw.Categorical, nw.Enum))
     ]
-    if problems:
-        raise MicrodataError(
-            problems[0].what,
-            code="identifier-type",
-            where=problems[0].where,
-            hint=hint,
-            problems=problems,
-        )
+    raise_all(MicrodataError, problems, code="identifier-type")
 
 
 Counts = tuple[int, dict[str, int], dict[str, int], int]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, CellIndex, IntArray, SmallIntArray, find_sorted
-from discreet.errors import Problem, PublicationError
+from discreet.errors import Problem, PublicationError, raise_all
 from discreet.publication.cells import ListedCells, ValueArray, flat_keys, is_complete, stored_cells
 from discreet.publication.words import figure_line, is_figure, labels_at, levels_at, words
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
@@ -442,14 +442,7 @@ def _mark_places(table: ProtectedTable) -> list[tuple[Note, tuple[int | None, ..
                 problems.append(Problem(f"there is no code {code!r}", where, hint))
             wanted.append(None if code is None else dimension.index.get(code))
         found.append((remark.note, tuple(wanted)))
-    if problems:
-        raise PublicationError(
-            problems[0].what,
-            code="notes",
-            where=problems[0].where,
-            hint=problems[0].hint,
-            problems=problems,
-        )
+    raise_all(PublicationError, problems, code="notes")
     return found
 
 

@@ -15,7 +15,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
-from discreet.errors import Problem, PublicationError
+from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path
 from discreet.publication.formats import (
     FORMATS,
@@ -132,14 +132,7 @@ def _check_columns(table: ProtectedTable, form: OutputFormat, *, labels: bool) -
         for name in dict.fromkeys(every)
         if every.count(name) > 1
     ]
-    if problems:
-        raise PublicationError(
-            problems[0].what,
-            code="column-names",
-            where=table.name,
-            hint="rename the variable",
-            problems=problems,
-        )
+    raise_all(PublicationError, problems, code="column-names", where=table.name)
 
 
 def _check_options(table: ProtectedTable, form: OutputFormat, options: WriteOptions) -> None:
@@ -177,14 +170,7 @@ def _type_problems(options: WriteOptions) -> Iterator[Problem]:
 
 
 def _refuse(problems: Sequence[Problem]) -> None:
-    if problems:
-        raise PublicationError(
-            problems[0].what,
-            code="options",
-            where=problems[0].where,
-            hint=problems[0].hint,
-            problems=problems,
-        )
+    raise_all(PublicationError, problems, code="options")
 
 
 def write_workbook(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from discreet.classifications import Classification
-from discreet.errors import Problem, TableError
+from discreet.errors import Problem, TableError, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.release.programme.file import nearest
 from discreet.tables import ProtectedTable, Table
@@ -133,11 +133,4 @@ def _check_names(by: Sequence[str], trees: Mapping[str, Classification]) -> None
         for name in trees
         if name not in by
     ]
-    if problems:
-        raise TableError(
-            problems[0].what,
-            code="by",
-            where="classifications",
-            hint=problems[0].hint,
-            problems=problems,
-        )
+    raise_all(TableError, problems, code="by", where="classifications")

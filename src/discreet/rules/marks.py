@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.errors import Problem, SuppressionError, shortened
+from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.rules.cell_lookup import CellLookup
 from discreet.rules.protocol import is_number
 
@@ -93,13 +93,14 @@ class Marks:
             for at, mark in enumerate(self.marks, 1)
             for what in _wrong(mark)
         ]
-        if problems:
-            raise SuppressionError(
-                f"{len(problems)} marks are wrong" if len(problems) > 1 else problems[0].what,
-                code="marks",
-                where=self.source if len(problems) > 1 else problems[0].where,
-                problems=shortened(problems, _SHOWN),
-            )
+        raise_all(
+            SuppressionError,
+            problems,
+            code="marks",
+            many="{} marks are wrong",
+            where=self.source,
+            most=_SHOWN,
+        )
 
     @classmethod
     def of(cls, given: Marks | Sequence[Mark] | None) -> Marks:
@@ -217,14 +218,8 @@ def mark_cells(places: CellLookup, marks: Marks, *, ignore_unmatched: bool = Fal
 
 def raise_marks(source: str, problems: Sequence[Problem]) -> None:
     """Raise one error that lists what is wrong with the marks."""
-    several = len(problems) > 1
-    raise SuppressionError(
-        f"{len(problems):,} problems with marks" if several else problems[0].what,
-        code="marks",
-        where=source if several else problems[0].where,
-        hint="" if several else problems[0].hint,
-        problems=shortened(problems, _SHOWN) if several else (),
-    )
+    many = "{:,} problems with marks"
+    raise_all(SuppressionError, problems, code="marks", many=many, where=source, most=_SHOWN)
 
 
 def _or_nan(value: float | None) -> float:

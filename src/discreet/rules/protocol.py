@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, get_args
 
-from discreet.errors import Problem, SuppressionError
+from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.rules.evidence import CellEvidence, RuleJudgement
 
 __all__ = [
@@ -76,14 +76,7 @@ def choice(name: str, value: Any, options: Sequence[str]) -> list[str]:
 def raise_parameters(rule: str, *found: list[str]) -> None:
     """Raise one error with everything that is wrong."""
     problems = [Problem(what, rule) for part in found for what in part]
-    if problems:
-        several = len(problems) > 1
-        raise SuppressionError(
-            f"{len(problems)} parameters are wrong" if several else problems[0].what,
-            code="rule",
-            where=rule,
-            problems=problems if several else (),
-        )
+    raise_all(SuppressionError, problems, code="rule", many="{} parameters are wrong", where=rule)
 
 
 class _Reasons(type):

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from discreet.arrays import CellIndex, PositionArray
 from discreet.classifications import Classification
-from discreet.errors import Problem, TableError
+from discreet.errors import Problem, TableError, raise_all
 
 __all__ = ["Dimension", "Parts", "level_numbers", "parts_of", "parts_with_figures", "within"]
 
@@ -60,14 +60,7 @@ class Dimension:
                         hint = "give one of them another code for missing values (missing=…)"
                     problems.append(Problem(what, self.name, hint))
                 seen[code] = tree.name
-        if problems:
-            raise TableError(
-                problems[0].what,
-                code="dimension",
-                where=self.name,
-                hint=problems[0].hint,
-                problems=problems[:10],
-            )
+        raise_all(TableError, problems[:10], code="dimension", where=self.name)
 
     @property
     def total(self) -> str:

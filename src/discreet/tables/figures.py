@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from discreet.classifications import Classification
-from discreet.errors import Problem, TableError
+from discreet.errors import Problem, TableError, raise_all
 from discreet.tables.dimension import Dimension
 
 __all__ = ["FIGURE", "Figure", "FigureKind", "by_language", "figure_dimension", "texts_by"]
@@ -77,14 +77,7 @@ class Figure:
         whole = isinstance(self.decimals, int) and not isinstance(self.decimals, bool)
         if not whole or not 0 <= self.decimals <= 15:
             problems.append(Problem("decimals is a whole number from 0 to 15", "decimals"))
-        if problems:
-            raise TableError(
-                problems[0].what,
-                code="figure",
-                where=str(self.name),
-                hint=problems[0].hint,
-                problems=problems,
-            )
+        raise_all(TableError, problems, code="figure", where=str(self.name))
 
     @property
     def summed(self) -> bool:

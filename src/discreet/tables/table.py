@@ -19,7 +19,7 @@ import numpy as np
 from discreet.arrays import CellIndex, FloatArray, IntArray, PositionArray
 from discreet.classifications import Classification, natural_order
 from discreet.classifications.classification import flat
-from discreet.errors import Problem, TableError
+from discreet.errors import Problem, TableError, raise_all
 from discreet.keygrid import KeyGrid, grid_keys
 from discreet.tables.dimension import Dimension, Parts, parts_of
 
@@ -234,10 +234,7 @@ def raise_name_problems(names: Sequence[str], where: str = "cells") -> None:
     problems += [
         Problem(f"a spanning variable cannot be called {name!r}", "by", hint) for name in taken
     ]
-    if problems:
-        raise TableError(
-            problems[0].what, code="by", where=where, hint=problems[0].hint, problems=problems
-        )
+    raise_all(TableError, problems, code="by", where=where)
 
 
 def _name(item: Spanning) -> str:
@@ -253,8 +250,7 @@ def _check_names(names: Sequence[str], confidential: Sequence[str]) -> None:
         for name in names
         if name in confidential
     ]
-    if problems:
-        raise TableError(problems[0].what, code="by", where="by", problems=problems)
+    raise_all(TableError, problems, code="by", where="by")
 
 
 def _check_columns(frame: pl.DataFrame, wanted: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ import polars as pl
 from discreet.arrays import IntArray, PositionArray
 from discreet.classifications import Classification, natural_order
 from discreet.classifications.classification import flat
-from discreet.errors import ClassificationError, Problem
+from discreet.errors import ClassificationError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.tables import Dimension, Table
 from discreet.tables.table import Contributions, sort_cells
@@ -89,14 +89,13 @@ def assemble(cube: Cube, query: Query, grid: KeyGrid) -> Table:
         dimension, positions = _dimension(cube, variable, problems)
         dimensions.append(dimension)
         leaves.append(positions)
-    if problems:
-        raise ClassificationError(
-            problems[0].what if len(problems) == 1 else f"{len(problems)} problems with the codes",
-            code="unknown-code",
-            where=query.name if len(problems) > 1 else problems[0].where,
-            hint=problems[0].hint,
-            problems=problems,
-        )
+    raise_all(
+        ClassificationError,
+        problems,
+        code="unknown-code",
+        many="{} problems with the codes",
+        where=query.name,
+    )
     layout = cube.layout.part(query.values, query.largest)
     measures = cube.layout.select(cube.measures, layout)
     largest = {name: cube.largest[name].shortened(k) for name, k in query.largest.items()}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from discreet.errors import FilterError, Problem
+from discreet.errors import FilterError, Problem, raise_all
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -102,14 +102,7 @@ class Filter:
                 problems.append(
                     Problem(f"column {name!r} holds numbers, compared to a text", self.text, hint)
                 )
-        if problems:
-            raise FilterError(
-                problems[0].what,
-                code="filter-columns",
-                where=self.text,
-                hint=problems[0].hint,
-                problems=problems,
-            )
+        raise_all(FilterError, problems, code="filter-columns", where=self.text)
 
     def to_narwhals(self, schema: Mapping[str, Any] | None = None) -> nw.Expr:
         """The filter as an expression; texts of categories are compared as texts."""

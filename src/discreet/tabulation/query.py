@@ -15,7 +15,7 @@ from typing import Any
 import narwhals as nw
 
 from discreet.classifications import Classification
-from discreet.errors import Problem, TableError
+from discreet.errors import Problem, TableError, raise_all
 from discreet.tables.table import COLUMNS, Spanning, raise_name_problems
 from discreet.tabulation.filters import Filter, parse_filter
 from discreet.tabulation.measures import LARGEST_K
@@ -155,8 +155,7 @@ class Query:
             )
             for name in clashes
         ]
-        if problems:
-            raise TableError(problems[0].what, code="values", where=self.name, problems=problems)
+        raise_all(TableError, problems, code="values", where=self.name)
 
     def _check_contributions(self) -> None:
         """Numbers of contributions that can be had, of columns that are summed."""
@@ -179,14 +178,7 @@ class Query:
         problems += [
             Problem("contributions are those to value columns", str(name), hint) for name in absent
         ]
-        if problems:
-            raise TableError(
-                problems[0].what,
-                code="contributions",
-                where=self.name,
-                hint=problems[0].hint,
-                problems=problems,
-            )
+        raise_all(TableError, problems, code="contributions", where=self.name)
 
     @cached_property
     def largest(self) -> dict[str, int]:

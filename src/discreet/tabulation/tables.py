@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import polars as pl
 
-from discreet.errors import MicrodataError, Problem, RecordKeyError
+from discreet.errors import MicrodataError, Problem, RecordKeyError, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.microdata import read_microdata
 from discreet.microdata.frames import eager_columns
@@ -346,13 +346,5 @@ def _check_columns(schema: nw.Schema, queries: Sequence[Query], record_key: str 
             for column in query.columns
             if column not in schema and column not in filtered
         ]
-    if keyed:
-        raise RecordKeyError(keyed[0].what, code="key-use", hint=keyed[0].hint, problems=keyed)
-    if problems:
-        raise MicrodataError(
-            problems[0].what if len(problems) == 1 else f"{len(problems)} columns are missing",
-            code="missing-column",
-            where=problems[0].where,
-            hint=f"columns found: {found}",
-            problems=problems if len(problems) > 1 else (),
-        )
+    raise_all(RecordKeyError, keyed, code="key-use", where="")
+    raise_all(MicrodataError, problems, code="missing-column", many="{} columns are missing")

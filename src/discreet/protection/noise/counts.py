@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
-from discreet.errors import PerturbationError, Problem
+from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise.intervals import count_deviations
 from discreet.protection.noise.table import PerturbationTable
@@ -106,14 +106,13 @@ def _check_names(condition: Filter, spanning: Sequence[str], totals: Mapping[str
         Problem(f"the table has no variable {name!r}", str(condition), _advice(name, spanning))
         for name in sorted(named - set(spanning) - set(totals))
     ]
-    if problems:
-        raise PerturbationError(
-            problems[0].what if len(problems) == 1 else f"{len(problems)} variables are not known",
-            code="official",
-            where=str(condition),
-            hint=problems[0].hint,
-            problems=problems,
-        )
+    raise_all(
+        PerturbationError,
+        problems,
+        code="official",
+        many="{} variables are not known",
+        where=str(condition),
+    )
 
 
 def _advice(name: str, spanning: Sequence[str]) -> str:

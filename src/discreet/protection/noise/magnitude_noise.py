@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.errors import PerturbationError, Problem
+from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
 from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
 
@@ -160,16 +160,8 @@ def _checked(strength: Any, wanted: dict[str, str]) -> list[Problem]:
 
 def raise_noise(where: str, problems: list[Problem]) -> None:
     """Raise one error for all problems of the noise for magnitudes."""
-    if not problems:
-        return
-    several = len(problems) > 1
-    raise PerturbationError(
-        f"{len(problems)} problems in the noise for magnitudes" if several else problems[0].what,
-        code="magnitude-noise",
-        where=where if several else problems[0].where,
-        hint="" if several else problems[0].hint,
-        problems=problems if several else (),
-    )
+    many = "{} problems in the noise for magnitudes"
+    raise_all(PerturbationError, problems, code="magnitude-noise", many=many, where=where)
 
 
 #: What the strength of the noise is taken from.

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, cast, get_args
 
-from discreet.errors import PerturbationError, Problem, shortened
+from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.intervals import DECIMAL_SCALE, Closed, Intervals, on_scale, pack
 from discreet.protection.noise.sources import PerturbationFile, exact
 
@@ -81,19 +81,11 @@ def check_kind(kind: object) -> Kind:
 
 def raise_magnitude(name: str, problems: Sequence[Problem]) -> None:
     """Raise one error for all problems; do nothing when there is none."""
-    if not problems:
-        return
-    shown = shortened(problems, _SHOWN)
-    what = problems[0].what
-    if len(problems) > 1:
-        what = f"{len(problems)} problems in the perturbation table for magnitudes"
-    raise PerturbationError(
-        what,
-        code="magnitude-table",
-        where=f"{name}, {problems[0].where}" if len(problems) == 1 else name,
-        hint=problems[0].hint,
-        problems=shown if len(shown) > 1 else (),
-    )
+    if len(problems) == 1:
+        problems = [replace(problems[0], where=f"{name}, {problems[0].where}")]
+    many = "{} problems in the perturbation table for magnitudes"
+    code = "magnitude-table"
+    raise_all(PerturbationError, problems, code=code, many=many, where=name, most=_SHOWN)
 
 
 def read_parts(source: PerturbationFile, form: str | None) -> list[MagnitudePart]:

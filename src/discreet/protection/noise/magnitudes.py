@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
-from discreet.errors import PerturbationError, Problem
+from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.counts import NON_ADDITIVITY, ProtectedCounts, protect_counts
 from discreet.protection.noise.intervals import count_deviations
 from discreet.protection.noise.magnitude_cells import (
@@ -260,15 +260,8 @@ def _raise(problems: Iterable[Coded]) -> None:
     found = list(problems)
     if not found:
         return
-    several = len(found) > 1
-    code, first = found[0]
-    raise PerturbationError(
-        f"{len(found)} problems with a magnitude table" if several else first.what,
-        code=code,
-        where="" if several else first.where,
-        hint="" if several else first.hint,
-        problems=[problem for _, problem in found] if several else (),
-    )
+    many = "{} problems with a magnitude table"
+    raise_all(PerturbationError, (one for _, one in found), code=found[0][0], many=many, where="")
 
 
 Shown = Literal["sum", "mean"]

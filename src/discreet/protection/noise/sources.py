@@ -16,7 +16,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from discreet.errors import PerturbationError, Problem, shortened
+from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise.intervals import (
     DECIMAL_SCALE,
@@ -204,17 +204,11 @@ def magnitude_error(name: str, what: str) -> PerturbationError:
 
 def raise_problems(name: str, problems: Sequence[Problem]) -> None:
     """Raise one error for all problems; do nothing when there is none."""
-    if not problems:
-        return
-    shown = shortened(problems, _SHOWN)
-    what = problems[0].what
-    if len(problems) > 1:
-        what = f"{len(problems)} problems in the perturbation table"
-    elif problems[0].where:
-        shown = [Problem(what, f"{name}, {problems[0].where}", problems[0].hint)]
-    raise PerturbationError(
-        what, code="perturbation-table", where=name, hint=problems[0].hint, problems=shown
-    )
+    if len(problems) == 1 and problems[0].where:
+        problems = [replace(problems[0], where=f"{name}, {problems[0].where}")]
+    many = "{} problems in the perturbation table"
+    code = "perturbation-table"
+    raise_all(PerturbationError, problems, code=code, many=many, where=name, most=_SHOWN)
 
 
 Format = Literal["intervals", "argus", "ons", "cumulative", "json"]
@@ -534,10 +528,7 @@ def _check_fields(data: dict[str, Any], name: str) -> None:
         for field, good in sound.items()
         if not good
     ]
-    if problems:
-        raise PerturbationError(
-            problems[0].what, code="perturbation-file", where=name, problems=problems
-        )
+    raise_all(PerturbationError, problems, code="perturbation-file", where=name)
 
 
 def _json_entries(rows: Any) -> list[StatedInterval]:

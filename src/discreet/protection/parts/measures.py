@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
-from discreet.errors import FilterError, Problem, SuppressionError, shortened
+from discreet.errors import FilterError, Problem, SuppressionError, raise_all
 from discreet.protection.parts.levels import Level, PartKey, levels_of
 from discreet.tables import Dimension, Table
 from discreet.tables.dimension import level_numbers
@@ -527,14 +527,14 @@ def _check(table: Table, universe: Table) -> None:
     )
     if lacking:
         problems.append(Problem("the universe lacks parts that the table has", universe.name))
-    if problems:
-        raise SuppressionError(
-            problems[0].what if len(problems) == 1 else "this is not the universe of the table",
-            code="universe",
-            where=table.name if len(problems) > 1 else problems[0].where,
-            hint=problems[0].hint,
-            problems=shortened(problems, _SHOWN),
-        )
+    raise_all(
+        SuppressionError,
+        problems,
+        code="universe",
+        many="this is not the universe of the table",
+        where=table.name,
+        most=_SHOWN,
+    )
 
 
 def _same_tree(here: Dimension, there: Dimension) -> bool:

@@ -16,7 +16,7 @@ from typing import Literal
 
 import polars as pl
 
-from discreet.errors import Problem, SuppressionError
+from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.parts.decisions import (
     PartDecision,
     PartDecisions,
@@ -84,14 +84,9 @@ class PartRules:
         if all(getattr(self, name) is None for name in (*_SHARES, *_POSITIVE)):
             hint = f"give one of {', '.join((*_SHARES, *_POSITIVE))}"
             problems.append(Problem("there is no threshold", "rules", hint))
-        if problems:
-            raise SuppressionError(
-                problems[0].what if len(problems) == 1 else f"{len(problems)} rules are wrong",
-                code="part-rules",
-                where=problems[0].where if len(problems) == 1 else "rules",
-                hint=problems[0].hint,
-                problems=problems,
-            )
+        raise_all(
+            SuppressionError, problems, code="part-rules", many="{} rules are wrong", where="rules"
+        )
 
     def _problems(self) -> Iterator[Problem]:
         for name in (*_SHARES, *_POSITIVE):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from discreet.errors import DiscreetError, PackageError, Problem
+from discreet.errors import DiscreetError, PackageError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.release.programme.schema import (
     FiguresEntry,
@@ -440,13 +440,5 @@ def _attempted(where: str, step: Callable[[], object]) -> Iterator[Problem]:
 
 def _raise(problems: Sequence[Problem]) -> None:
     """Raise one error for all problems; do nothing when there is none."""
-    if not problems:
-        return
-    several = len(problems) > 1
-    raise PackageError(
-        f"the parameters have {len(problems)} mistakes" if several else problems[0].what,
-        code="parameters",
-        where="" if several else problems[0].where,
-        hint="" if several else problems[0].hint,
-        problems=problems,
-    )
+    many = "the parameters have {} mistakes"
+    raise_all(PackageError, problems, code="parameters", many=many, where="")

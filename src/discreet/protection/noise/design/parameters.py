@@ -29,7 +29,7 @@ from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 
-from discreet.errors import PerturbationError, Problem, shortened
+from discreet.errors import PerturbationError, Problem, raise_all
 
 __all__ = [
     "DIGITS",
@@ -289,16 +289,5 @@ def _forbidden(values: Any, problems: list[Problem]) -> frozenset[int]:
 
 def raise_design(problems: Sequence[Problem], name: str = "") -> None:
     """Raise one error for all problems; do nothing when there is none."""
-    if not problems:
-        return
-    shown = shortened(problems, _SHOWN)
-    what = problems[0].what
-    if len(problems) > 1:
-        what = f"no such table can be designed: {len(problems)} problems"
-    raise PerturbationError(
-        what,
-        code="design",
-        where=problems[0].where if len(problems) == 1 else name,
-        hint=problems[0].hint,
-        problems=shown,
-    )
+    many = "no such table can be designed: {} problems"
+    raise_all(PerturbationError, problems, code="design", many=many, where=name, most=_SHOWN)

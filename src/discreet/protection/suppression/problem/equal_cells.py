@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, UintArray
-from discreet.errors import Problem, SuppressionError
+from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.problem.system import Relations
 from discreet.protection.suppression.problem.unknowns import component_labels
 from discreet.tables import Dimension, Table
@@ -149,14 +149,7 @@ def _variables(tables: Sequence[Table]) -> list[_Variable]:
                 problems.append(Problem(what, dimension.name, hint))
             for code in dimension.codes[1:]:
                 known.setdefault(code, len(known))
-    if problems:
-        raise SuppressionError(
-            problems[0].what,
-            code="totals",
-            where=problems[0].where,
-            hint=problems[0].hint,
-            problems=problems,
-        )
+    raise_all(SuppressionError, problems, code="totals")
     return [_Variable(name, tuple(known), known) for name, known in codes.items()]
 
 
@@ -251,10 +244,7 @@ def _translate(
         for name, code in pair
         if name not in names or code not in variables[names.index(name)].index
     ]
-    if problems:
-        raise SuppressionError(
-            problems[0].what, code="same", where=problems[0].where, problems=problems
-        )
+    raise_all(SuppressionError, problems, code="same")
     for (name, code), (other, meant) in same.items():
         at, to = names.index(name), names.index(other)
         column, target = codes[at + 1], codes[to + 1]

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, IntArray, PositionArray
-from discreet.errors import Problem, SuppressionError, TableError, shortened
+from discreet.errors import Problem, SuppressionError, TableError, raise_all
 
 __all__ = ["CellState", "Relations", "SuppressionProblem"]
 
@@ -238,14 +238,14 @@ class SuppressionProblem:
     def check(self) -> None:
         """Raise one error with everything that is wrong with the problem."""
         problems = [*self._outside(), *self._not_additive(), *self._negative()]
-        if problems:
-            raise SuppressionError(
-                problems[0].what if len(problems) == 1 else f"{len(problems)} problems with cells",
-                code="problem",
-                where=self.title if len(problems) > 1 else problems[0].where,
-                hint=problems[0].hint,
-                problems=shortened(problems, _SHOWN),
-            )
+        raise_all(
+            SuppressionError,
+            problems,
+            code="problem",
+            many="{} problems with cells",
+            where=self.title,
+            most=_SHOWN,
+        )
 
     def _outside(self) -> list[Problem]:
         hint = "widen the bounds that the attacker is said to know"

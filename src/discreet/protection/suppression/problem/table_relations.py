@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_sorted
-from discreet.errors import Problem, SuppressionError, shortened
+from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.problem.system import Relations
 from discreet.tables import Dimension, Table
 from discreet.tables.dimension import Parts, level_numbers
@@ -135,14 +135,8 @@ def refuse_cells(
 ) -> None:
     """Raise one error that names all the cells, if there are any."""
     problems = [Problem(what, names(int(at)), hint) for at in cells]
-    if problems:
-        raise SuppressionError(
-            what if len(problems) == 1 else f"{len(problems):,} cells: {what}",
-            code=code,
-            where=problems[0].where if len(problems) == 1 else "",
-            hint=hint,
-            problems=shortened(problems, _SHOWN),
-        )
+    many = "{:,} cells: " + what.replace("{", "{{").replace("}", "}}")
+    raise_all(SuppressionError, problems, code=code, many=many, where="", most=_SHOWN)
 
 
 def units_of(table: Table, value: str | None, decimals: int) -> IntArray:
