@@ -10,6 +10,8 @@ stops the run instead of standing for a missing value.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from discreet_fire.runners.builtin.disclosure.dependence import (
 from discreet_fire.runners.builtin.disclosure.units import cases, few, near
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import evaluate, is_text
-from discreet_fire.runners.builtin.language.scope import ByGroups, Scope, Value
+from discreet_fire.runners.builtin.language.scope import ByGroups, ExpressionUse, Scope, Value
 from discreet_fire.runners.builtin.language.values import MISSING, shown_default
 
 if TYPE_CHECKING:
@@ -106,14 +108,27 @@ class SessionNames:
     Args:
         session: The session.
         scalar: Whether one value is wanted, so that using a variable shows a single value.
+        use: What expressions use is noted here.
+        others: Variables that have other values here than in the data.
     """
 
-    def __init__(self, session: Session, *, scalar: bool) -> None:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        scalar: bool,
+        use: ExpressionUse | None = None,
+        others: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self.session = session
         self.scalar_wanted = scalar
-        self.used = False
-        self.columns: set[str] = set()
-        self.shaken: tuple[str, Any] | None = None
+        self.use = ExpressionUse() if use is None else use
+        self.others = others
+
+    def altered(self, name: str, values: Any) -> SessionNames:
+        """The same with other values of a variable, to see what depends on it."""
+        others = {**self.others, name: values}
+        return SessionNames(self.session, scalar=self.scalar_wanted, others=others)
 
     def column(self, name: str) -> Any:
         """The values of a variable, or None."""
@@ -121,10 +136,9 @@ class SessionNames:
         if found is None:
             return None
         if found not in self.session.trace.own:
-            self.used = True
-            self.columns.add(found)
-        if self.shaken is not None and self.shaken[0] == found:
-            return self.shaken[1]
+            self.use.columns.add(found)
+        if found in self.others:
+            return self.others[found]
         trace = self.session.trace
         trace.touch(self.scalar_wanted or found in trace.variables)
         values = self.session.data.variables[found].values
@@ -219,10 +233,11 @@ class SessionNames:
         if self.scalar_wanted or np.ndim(held) == 0 or len(held) != rows:
             return
         trace, chosen = self.session.trace, held != 0
-        trace.few |= few(self.session, chosen)
-        trace.rest |= few(self.session, ~chosen)
+        self.use.few |= few(self.session, chosen)
+        self.use.rest |= few(self.session, ~chosen)
         if np.ndim(gaps) and (chosen.all() or not chosen.any()) and near(self.session, gaps):
-            trace.few = True
+            self.use.few = True
+        trace.few |= self.use.few
 
     def referred(self, rows: Any, inside: Any) -> None:
         """Note from which observations values are taken: one for many is a single value."""
@@ -310,7 +325,14 @@ def shifted_rows(session: Session, steps: int) -> Any:
     return found
 
 
-def scope_of(session: Session, groups: ByGroups | None = None, *, scalar: bool = False) -> Scope:
+def scope_of(
+    session: Session,
+    groups: ByGroups | None = None,
+    *,
+    scalar: bool = False,
+    use: ExpressionUse | None = None,
+    others: Mapping[str, Any] = MappingProxyType({}),
+) -> Scope:
     """What expressions of a session are evaluated in.
 
     Args:
@@ -318,8 +340,10 @@ def scope_of(session: Session, groups: ByGroups | None = None, *, scalar: bool =
         groups: Groups under `by`.
         scalar: Whether one value is wanted; a variable then gives its first value,
             and using one is remembered as a touch of the data.
+        use: What expressions use is noted here.
+        others: Variables that have other values here than in the data.
     """
-    names = SessionNames(session, scalar=scalar)
+    names = SessionNames(session, scalar=scalar, use=use, others=others)
     return Scope(names, session.data.rows, groups, session.options.draw)
 
 

@@ -62,7 +62,6 @@ __all__ = [
     "labelled_groups",
     "numeric",
     "quotes_single_values",
-    "rests_on_single_values",
     "run_statistic",
     "selected",
     "show",
@@ -86,12 +85,15 @@ def selected(session: Session, call: CommandCall, scope: Scope | None = None) ->
     if call.condition is not None:
         scope = scope or scope_of(session, call.groups)
         held = truth(call.condition, scope)
-        session.trace.few |= depends_on_few_units(session, call.condition, scope, held, held=True)
+        use = scope.names.use
+        use.few |= depends_on_few_units(session, call.condition, scope, held, held=True)
+        session.trace.few |= use.few
         mask &= held
         if session.trace.few or _close(session, held):
             session.trace.plain &= plain(session, call.condition)
         if not session.trace.plain and (held.all() or not held.any()):
-            session.trace.few |= asks_by_function(call.condition)
+            use.few |= asks_by_function(call.condition)
+            session.trace.few |= use.few
     if call.rows is not None:
         if call.groups is not None:
             raise DoError("in may not be combined with by", code=190)
@@ -382,11 +384,6 @@ def numeric(session: Session, names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def rests_on_single_values(session: Session, names: Sequence[str]) -> bool:
-    """Whether a variable was made from single values that may not be shown."""
-    return session.trace.rests(names)
-
-
 def run_statistic(
     session: Session, command: str, *arguments: Any, of: str = "", **options: Any
 ) -> SafeResult | None:
@@ -424,31 +421,39 @@ def run_statistic(
     return result
 
 
-def show(session: Session, result: SafeResult, chosen: ChosenRecords, names: Sequence[str]) -> bool:
-    """Show a result, unless it is about variables made from single values.
+def show(
+    session: Session, result: SafeResult | None, chosen: ChosenRecords, names: Sequence[str]
+) -> SafeResult | None:
+    """Show a result, unless it is about few or about variables made from single values.
+
+    Args:
+        session: The session.
+        result: The result of a safe command; None if that has withheld it.
+        chosen: The records that it is about.
+        names: Its variables.
 
     Returns:
-        Whether it was shown.
+        The result, of which stored results may then be shown, too; None if it is withheld.
     """
-    session.trace.hidden = True
+    if result is None:
+        return None
     if _too_few(session, result, chosen):
         reason = "it is about too few cases, or about all but a few"
         session.withhold(result.command.split()[0], "minimum", reason)
-        return False
-    if rests_on_single_values(session, names) or session.trace.touched:
+        return None
+    if session.trace.rests(names) or session.trace.touched:
         reason = "a variable was made from single values of the data, such as a maximum"
         session.withhold(result.command.split()[0], "single-value", reason)
-        return False
+        return None
     if conflicts_with_earlier(session, counted(chosen), names):
         reason = "it differs from an earlier output by a few cases"
         session.withhold(result.command.split()[0], "difference", reason)
-        return False
+        return None
     if chosen.checks:
         result = replace(result, checks=[*result.checks, *chosen.checks])
-    session.trace.hidden = False
     session.show(result)
     _tell_whom(session, result, chosen, names)
-    return True
+    return result
 
 
 def counted(chosen: ChosenRecords) -> BoolArray:

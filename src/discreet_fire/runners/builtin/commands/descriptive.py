@@ -83,13 +83,12 @@ def summarize(session: Session, call: CommandCall) -> None:
             detail=detail,
             **chosen.options,
         )
-    if result is not None:
-        show(session, result, chosen, [*names, *by])
-    _store_summary(session, call, names[-1], chosen, result)
+    shown = show(session, result, chosen, [*names, *by])
+    _store_summary(session, call, names[-1], chosen, shown)
 
 
 def _store_summary(
-    session: Session, call: CommandCall, name: str, chosen: ChosenRecords, result: SafeResult | None
+    session: Session, call: CommandCall, name: str, chosen: ChosenRecords, shown: SafeResult | None
 ) -> None:
     values = true_values(session, name, chosen)
     weights = chosen.weight
@@ -104,8 +103,8 @@ def _store_summary(
         true = {
             one: true[one] for one in ("N", "sum_w", "sum", "mean", "min", "max") if one in true
         }
-    shown = result is not None and call.groups is None and name not in session.trace.variables
-    session.store("r", true, safe=result.stored if shown and result is not None else None)
+    public = call.groups is None and name not in session.trace.variables
+    session.store("r", true, safe=shown if public else None)
 
 
 @command("tabstat")
@@ -127,8 +126,9 @@ def tabstat(session: Session, call: CommandCall) -> None:
         missing=call.has("missing"),
         **chosen.options,
     )
-    if result is not None and show(session, result, chosen, [*names, *by]):
-        session.store("r", {}, safe=result.stored)
+    shown = show(session, result, chosen, [*names, *by])
+    if shown is not None:
+        session.store("r", {}, safe=shown)
 
 
 @command("mean")
@@ -164,8 +164,8 @@ def centile(session: Session, call: CommandCall) -> None:
     result = run_statistic(
         session, "centile", chosen.frame, names, centiles=wanted, level=level, **chosen.options
     )
-    shown = result is not None and show(session, result, chosen, names)
-    if shown and not call.has("cci"):
+    shown = show(session, result, chosen, names)
+    if shown is not None and not call.has("cci"):
         session.write("(intervals are conservative, as with the option cci)")
     values = true_values(session, names[-1], chosen)
     x = np.sort(values[values < MISSING])
@@ -173,7 +173,7 @@ def centile(session: Session, call: CommandCall) -> None:
     if len(x):
         for at, percent in enumerate(wanted, 1):
             true[f"c_{at}"] = _centile(x, percent)
-    session.store("r", true, safe=result.stored if shown and result is not None else None)
+    session.store("r", true, safe=shown)
 
 
 def _centile(ordered: FloatArray, percent: float) -> float:
@@ -191,8 +191,7 @@ def codebook(session: Session, call: CommandCall) -> None:
     names = variables(session, call, every=True)
     chosen = choose(session, call, names, groups=[])
     result = run_statistic(session, "codebook", chosen.frame, names, **chosen.options)
-    if result is not None:
-        show(session, result, chosen, names)
+    show(session, result, chosen, names)
 
 
 @command("count")
@@ -233,8 +232,7 @@ def count(session: Session, call: CommandCall) -> None:
         session.store("r", true)
         return
     result = replace(result, command="count if …" if call.condition else "count")
-    show(session, result, chosen, [])
-    session.store("r", true, safe=result.stored)
+    session.store("r", true, safe=show(session, result, chosen, []))
 
 
 def _count_groups(session: Session, call: CommandCall) -> None:
@@ -242,8 +240,7 @@ def _count_groups(session: Session, call: CommandCall) -> None:
     by = list(call.by)
     chosen = choose(session, call, by, groups=by)
     result = run_statistic(session, "count", chosen.frame, by, of="table", **chosen.options)
-    if result is not None:
-        show(session, result, chosen, by)
+    show(session, result, chosen, by)
     session.store("r", {"N": float(selected(session, call).sum())})
 
 
@@ -266,17 +263,16 @@ def levelsof(session: Session, call: CommandCall) -> None:
     else:
         texts = [macro_text(float(one)) for one in np.unique(values)]
     result = run_statistic(session, "levelsof", chosen.frame, name, **chosen.options)
-    shown = result is not None and show(session, result, chosen, names)
-    full = shown and result is not None and result.verdict == "pass"
+    shown = show(session, result, chosen, names)
+    full = shown is not None and shown.verdict == "pass"
     session.store("r", {"levels": sign.join(texts), "r": float(len(texts))})
     target = call.argument("local")
     if target:
-        before = session.trace.touched
-        session.trace.touched = before or not full
-        session.set_local(target, sign.join(texts))
-        session.trace.touched = before
-        if shown and not full and result is not None and result.frame is not None:
-            known = frozenset(words_of(" ".join(result.frame[name].to_list())))
+        with session.trace.apart():
+            session.trace.touch(not full)
+            session.set_local(target, sign.join(texts))
+        if shown is not None and shown.frame is not None and not full:
+            known = frozenset(words_of(" ".join(shown.frame[name].to_list())))
             session.trace.levels[session.macros.depth, target] = known
 
 
@@ -300,9 +296,8 @@ def xtsum(session: Session, call: CommandCall) -> None:
     chosen = choose(session, call, [panel, *names])
     result = run_statistic(session, "xtsum", chosen.frame, names, entity=panel)
     if result is not None:
-        result = _other_units(session, panel, result)
-        shown = show(session, result, chosen, names)
-        session.store("r", {}, safe=result.stored if shown else None)
+        shown = show(session, _other_units(session, panel, result), chosen, names)
+        session.store("r", {}, safe=shown)
 
 
 @command("xtdescribe")
@@ -369,7 +364,7 @@ def _stored_correlation(
     *,
     covariance: bool = False,
 ) -> None:
-    shown = result is not None and show(session, result, chosen, names)
+    shown = show(session, result, chosen, names)
     columns = [true_values(session, name, chosen) for name in names[:2]]
     known = (columns[0] < MISSING) & (columns[1] < MISSING)
     true = {"N": float(known.sum())}
@@ -380,7 +375,7 @@ def _stored_correlation(
         if covariance:
             (one, both), (_, other) = np.cov(first, second).tolist()
             true |= {"cov_12": both, "Var_1": one, "Var_2": other}
-    session.store("r", true, safe=result.stored if shown and result is not None else None)
+    session.store("r", true, safe=shown)
 
 
 @command("histogram kdensity")
@@ -397,5 +392,4 @@ def histogram(session: Session, call: CommandCall) -> None:
     result = run_statistic(
         session, call.name, chosen.frame, names[0], width=width, start=start, **chosen.options
     )
-    if result is not None:
-        show(session, result, chosen, names)
+    show(session, result, chosen, names)

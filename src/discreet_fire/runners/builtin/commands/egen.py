@@ -7,8 +7,8 @@ one number or text per observation. Missing values are left out as each function
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from discreet_fire.runners.builtin.disclosure.units import few
 from discreet_fire.runners.builtin.interpreter import numbers_of
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import evaluate, is_text, whole_column
+from discreet_fire.runners.builtin.language.scope import ExpressionUse, Scope
 from discreet_fire.runners.builtin.language.values import MISSING, limited, shown_default, tidy
 from discreet_fire.runners.builtin.names import macro_text, scope_of
 from discreet_fire.runners.builtin.registry import command
@@ -54,6 +55,8 @@ class EgenInput:
         groups: How many groups there are.
         call: The call, for options.
         target: Name of the new variable.
+        use: What expressions use is noted here.
+        others: Variables that have other values here than in the data.
     """
 
     session: Session
@@ -63,10 +66,21 @@ class EgenInput:
     groups: int
     call: CommandCall
     target: str = ""
+    use: ExpressionUse = field(default_factory=ExpressionUse)
+    others: Mapping[str, Any] = field(default_factory=dict)
+
+    def scope(self) -> Scope:
+        """What expressions are evaluated in."""
+        return scope_of(self.session, self.call.groups, use=self.use, others=self.others)
+
+    def variable(self, name: str) -> DataVariable:
+        """A variable of the data, or with other values."""
+        found = self.session.data.variables[name]
+        return replace(found, values=self.others[name]) if name in self.others else found
 
     def values(self, expression: str = "") -> FloatArray:
         """The expression in brackets, missing where an observation is not chosen."""
-        scope = scope_of(self.session, self.call.groups)
+        scope = self.scope()
         value = evaluate(expression or self.inside, scope)
         text = expression or self.inside
         self.session.trace.touch(depends_on_few_units(self.session, text, scope, value, self.mask))
@@ -88,11 +102,11 @@ class EgenInput:
 
     def columns(self) -> list[FloatArray]:
         """The numeric variables in brackets."""
-        data, found = self.session.data, []
-        for name in self.names():
-            if data.variables[name].is_text:
+        found = []
+        for variable in map(self.variable, self.names()):
+            if variable.is_text:
                 raise DoError("type mismatch", code=109)
-            found.append(np.asarray(data.variables[name].values, dtype=np.float64))
+            found.append(np.asarray(variable.values, dtype=np.float64))
         if not found:
             raise DoError("varlist required", code=100)
         return found
@@ -154,7 +168,7 @@ def _count(given: EgenInput) -> EgenResult:
 
 
 def _nonmissing(given: EgenInput) -> BoolArray:
-    value = evaluate(given.inside, scope_of(given.session, given.call.groups))
+    value = evaluate(given.inside, given.scope())
     column = whole_column(value, given.session.data.rows)
     known = column != "" if is_text(value) else np.asarray(column, dtype=np.float64) < MISSING
     return np.asarray(known & given.mask, dtype=np.bool_)
@@ -433,7 +447,7 @@ def _row_total(given: EgenInput) -> EgenResult:
 def _concat(given: EgenInput) -> EgenResult:
     """Values one after the other; numbers as `string()` writes them."""
     data, sign = given.session.data, (given.call.argument("punct") or "").strip('"')
-    columns = [data.variables[name] for name in given.names()]
+    columns = [given.variable(name) for name in given.names()]
     texts = np.empty(data.rows, dtype=object)
     texts[:] = [
         sign.join(one if isinstance(one, str) else shown_default(float(one), 9) for one in row)
@@ -461,7 +475,7 @@ def _row_missing(given: EgenInput) -> EgenResult:
 
 
 def _known_cells(given: EgenInput, *, texts: bool = False) -> Any:
-    variables = [given.session.data.variables[name] for name in given.names()]
+    variables = [given.variable(name) for name in given.names()]
     if not variables:
         raise DoError("varlist required", code=100)
     texts = texts or given.call.has("strok")
@@ -484,9 +498,8 @@ def _any_value(given: EgenInput) -> EgenResult:
 
 def _differ(given: EgenInput) -> EgenResult:
     """1 where the variables are not all equal."""
-    data = given.session.data
-    columns = [data.variables[name].values for name in given.names()]
-    different = np.zeros(data.rows, dtype=np.bool_)
+    columns = [given.variable(name).values for name in given.names()]
+    different = np.zeros(given.session.data.rows, dtype=np.bool_)
     for one in columns[1:]:
         different |= np.asarray(one != columns[0], dtype=np.bool_)
     return different.astype(np.float64), "byte"
@@ -551,15 +564,13 @@ def egen(session: Session, call: CommandCall) -> None:
     mask = selected(session, call)
     group, groups = _groups(session, call)
     work = EgenInput(session, called["inside"].strip(), mask, group, groups, call, name)
-    session.trace.few = session.trace.rest = False
     if called["function"] in ("seq", "tag") or call.has("unique"):
         session.trace.ordered()
     result, default = function(work)
-    session.trace.touch(session.trace.few or session.trace.rest)
+    session.trace.touch(work.use.few or work.use.rest)
     if called["function"] in ROW_FUNCTIONS and not isinstance(result, DataVariable):
-        session.trace.touch(_row_function_depends_on_few(session, work, function, result))
-    if _copies_one_value(called["function"], work):
-        session.trace.touched = True
+        session.trace.touch(_row_function_depends_on_few(work, function, result))
+    session.trace.touch(_copies_one_value(called["function"], work))
     if isinstance(result, DataVariable):
         session.data.put(name, result)
         session.derive(name, ())
@@ -609,24 +620,18 @@ def _groups(session: Session, call: CommandCall) -> tuple[Any, int]:
     return codes_of(session, names)
 
 
-def _row_function_depends_on_few(
-    session: Session, work: EgenInput, function: Any, result: Any
-) -> bool:
+def _row_function_depends_on_few(work: EgenInput, function: Any, result: Any) -> bool:
     """Whether some variable matters for a few only, in a function across variables."""
-    variables, trace = session.data.variables, session.trace
-    before = trace.touched
+    data, trace = work.session.data, work.session.trace
     for name in dict.fromkeys(work.names()):
-        if name in trace.own or variables[name].is_text:
+        if name in trace.own or data.variables[name].is_text:
             continue
-        kept, changed = variables[name], np.zeros(session.data.rows, dtype=np.bool_)
-        try:
-            for values in altered(kept.values):
-                variables[name] = replace(kept, values=values)
-                changed |= np.asarray(function(work)[0] != result, dtype=np.bool_)
-        finally:
-            variables[name] = kept
-            trace.touched = before
-        if few(session, changed & work.mask):
+        changed = np.zeros(data.rows, dtype=np.bool_)
+        with trace.apart():
+            for values in altered(data.variables[name].values):
+                other = replace(work, use=ExpressionUse(), others={name: values})
+                changed |= np.asarray(function(other)[0] != result, dtype=np.bool_)
+        if few(work.session, changed & work.mask):
             return True
     return False
 

@@ -249,7 +249,7 @@ def ttest(session: Session, call: CommandCall) -> None:
         checks=result.checks,
         evidence=result.evidence,
     )
-    if show(session, full, chosen, names):
+    if show(session, full, chosen, names) is not None:
         session.store("r", {}, safe=stored)
 
 

@@ -109,8 +109,7 @@ def utest(session: Session, call: CommandCall) -> None:
         entity=chosen.entity,
     )
     if result is not None:
-        show(session, result, chosen, model.terms.needed)
-        session.store("r", {}, safe=result.stored)
+        session.store("r", {}, safe=show(session, result, chosen, model.terms.needed))
 
 
 def _model(session: Session, call: CommandCall) -> None:
@@ -223,7 +222,7 @@ def _keep(
         return
     session.results.fitted.append(result)
     session.results.model = FittedModel.of(session, call.name, outcome, terms, result, SAMPLE)
-    session.store("e", {"N": float(rows.sum())}, safe=result.stored)
+    session.store("e", {"N": float(rows.sum())}, safe=result)
     session.results.stored["e"]["cmd"] = StoredResult(call.name, safe=True)
     session.results.stored["e"]["depvar"] = StoredResult(outcome, safe=True)
 
@@ -239,7 +238,7 @@ def _show(
     odds = call.name == "logistic" or call.has("or")
     if odds and "values" in result.evidence:
         result = replace(result, shown=f"{result.shown}\n\n{_odds(result)}")
-    if not show(session, result, chosen, terms.needed):
+    if show(session, result, chosen, terms.needed) is None:
         session.results.model = None
         session.store("e", {})
 

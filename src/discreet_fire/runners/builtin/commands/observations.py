@@ -70,7 +70,7 @@ def _stay(session: Session, call: CommandCall, *, kept: bool) -> None:
     gone = affected(session, ~mask)
     if cases(session, mask) < session.limits.minimum:
         gone = replace(gone, cases=0)  # the rest would tell how many are left
-    trimmed(session, call.condition, ~mask)
+    trimmed(session, call.condition, ~mask, few_told=session.trace.few)
     data.take(mask)
     cases_note(session, gone, "observation deleted", "observations deleted", call.name)
 

@@ -86,11 +86,10 @@ def macro(session: Session, call: CommandCall) -> None:
     """`macro drop`; listing is not supported: macros may hold values of the data."""
     words = call.text.split()
     if words[:1] == ["shift"]:
-        seen, before = macros_of(session).local, session.trace.touched
+        seen = macros_of(session).local
         for at in range(1, 1 + len(session.macros.local)):
-            session.trace.touched = before
-            session.set_local(str(at), seen.get(str(at + 1), ""))
-        session.trace.touched = before
+            with session.trace.apart():
+                session.set_local(str(at), seen.get(str(at + 1), ""))
         return
     if not words or words[0] != "drop":
         raise UnsupportedError("macro, but for drop and shift")
@@ -130,9 +129,8 @@ def temporary(session: Session, call: CommandCall) -> None:
 def args(session: Session, call: CommandCall) -> None:
     """`args a b c`."""
     for number, name in enumerate(call.text.split(), 1):
-        seen, before = macros_of(session).local, session.trace.touched
-        session.set_local(name, seen.get(str(number), ""))
-        session.trace.touched = before
+        with session.trace.apart():
+            session.set_local(name, macros_of(session).local.get(str(number), ""))
 
 
 @command("tokenize")

@@ -75,9 +75,8 @@ def _tabulated(session: Session, call: CommandCall, names: Sequence[str]) -> Non
         chi2=call.has("chi2"),
         **chosen.options,
     )
-    shown = result is not None and show(session, result, chosen, names)
-    safe_results = dict(result.stored) if shown and result is not None else {}
-    session.store("r", _counts(session, chosen, names, missing=missing), safe=safe_results)
+    shown = show(session, result, chosen, names)
+    session.store("r", _counts(session, chosen, names, missing=missing), safe=shown)
 
 
 def _to_number(
@@ -127,8 +126,7 @@ def _by_groups(session: Session, call: CommandCall, names: Sequence[str]) -> Non
         missing=call.has("missing"),
         **chosen.options,
     )
-    if result is not None:
-        show(session, result, chosen, wanted)
+    show(session, result, chosen, wanted)
 
 
 def _summarized(session: Session, call: CommandCall, names: Sequence[str]) -> None:
@@ -156,8 +154,7 @@ def _shown_table(
         missing=call.has("missing"),
         **chosen.options,
     )
-    if result is not None:
-        show(session, result, chosen, [*by, *of])
+    show(session, result, chosen, [*by, *of])
 
 
 def _dummies(session: Session, call: CommandCall, names: Sequence[str]) -> None:

@@ -34,6 +34,7 @@ from discreet_fire.runners.builtin.language.expressions import (
     truth,
     whole_column,
 )
+from discreet_fire.runners.builtin.language.scope import ExpressionUse
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
     WHOLE,
@@ -71,12 +72,12 @@ def generate(session: Session, call: CommandCall) -> None:
     scope = scope_of(session, call.groups)
     mask = selected(session, call, scope)
     session.trace.touch(session.trace.few)
-    session.trace.few = session.trace.rest = False
-    scope.names.columns.clear()
+    chosen_by, use = scope.names.use.columns, ExpressionUse()
+    scope.names.use = use
     value = evaluate(call.expression, scope)
     session.trace.touch(depends_on_few_units(session, call.expression, scope, value, mask))
-    told_apart(session, mask)
-    if scope.names.used:
+    session.trace.touch(use.few or use.rest or few(session, mask))
+    if use.columns or chosen_by:
         session.trace.own.discard(name)
     else:
         session.trace.own.add(name)
@@ -97,12 +98,6 @@ def generate(session: Session, call: CommandCall) -> None:
     _place(session, call, name)
     if not variable.is_text:
         missing_made(session, variable.values >= MISSING)
-
-
-def told_apart(session: Session, mask: BoolArray) -> None:
-    """Note that a new variable has other values for a few than for the others."""
-    trace = session.trace
-    trace.touch(trace.few or trace.rest or few(session, mask))
 
 
 def _made(value: Value, kind: str | None, mask: BoolArray, rows: int) -> DataVariable:
@@ -140,17 +135,15 @@ def replace_values(session: Session, call: CommandCall) -> None:
     scope = scope_of(session, call.groups)
     mask = selected(session, call, scope)
     isolated = session.trace.few or few(session, mask) or few(session, ~mask)
-    session.trace.few = session.trace.rest = False
-    scope.names.used = False
-    scope.names.columns.clear()
+    use = scope.names.use = ExpressionUse()
     value = _settled(call.expression, scope, name, old, mask)
     varying = isinstance(value, np.ndarray) or name in session.trace.own
     session.trace.touch((varying and isolated) or few(session, ~mask & (old.values != value)))
     if isolated:
-        trimmed(session, call.condition, mask)
+        trimmed(session, call.condition, mask, few_told=use.few)
     session.trace.touch(depends_on_few_units(session, call.expression, scope, value, mask))
-    session.trace.touch(session.trace.few or session.trace.rest)
-    if scope.names.used and not few(session, mask):
+    session.trace.touch(use.few or use.rest)
+    if use.columns and not few(session, mask):
         session.trace.own.discard(name)
     if is_text(value) != old.is_text:
         raise DoError("type mismatch", code=109)

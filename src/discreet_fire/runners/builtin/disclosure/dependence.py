@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,18 +64,19 @@ def depends_on_few_units(
         mask: The records for which it is used.
         held: Whether it is a condition, and the value says where it holds.
     """
-    names = scope.names
-    if not isinstance(value, np.ndarray) or not names.columns:
+    used = scope.names.use.columns
+    if not isinstance(value, np.ndarray) or not used:
         return False
-    trace = session.trace
-    before = trace.touched, trace.few, trace.rest
-    used, matched = set(names.columns), scope.matched
-    try:
+    rows = session.data.rows
+    with session.trace.apart():
         for name in sorted(used):
-            changed = np.zeros(session.data.rows, dtype=np.bool_)
+            changed = np.zeros(rows, dtype=np.bool_)
             for values in altered(session.data.variables[name].values):
-                names.shaken = name, values
-                other = whole_column(evaluate(expression, scope), session.data.rows)
+                elsewhere = replace(scope, names=scope.names.altered(name, values))
+                try:
+                    other = whole_column(evaluate(expression, elsewhere), rows)
+                except (DoError, UnsupportedError):
+                    return False
                 if held:
                     other = np.asarray(other != 0)
                 changed |= np.asarray(other != value, dtype=np.bool_)
@@ -82,12 +84,6 @@ def depends_on_few_units(
                     break
             if few(session, changed if mask is None else changed & mask):
                 return True
-    except (DoError, UnsupportedError):
-        return False
-    finally:
-        names.shaken = None
-        scope.matched = matched
-        trace.touched, trace.few, trace.rest = before
     return False
 
 

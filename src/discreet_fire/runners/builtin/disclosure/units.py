@@ -84,9 +84,9 @@ def _digest(data: DataSet) -> bytes:
     return repr(sums).encode()
 
 
-def owners(session: Session) -> Any:
+def owners(session: Session, data: DataSet | None = None) -> Any:
     """Whom each record is about, as whole numbers; -1 where it is about nobody that is known."""
-    data = session.data
+    data = session.data if data is None else data
     record = _hidden(data, RECORD)
     kept = _hidden(data, ENTITY) if session.entity is not None else None
     kept = record if kept is None else kept
@@ -120,9 +120,9 @@ def _hidden(data: DataSet, name: str) -> DataVariable | None:
     return found if found is not None and len(found.values) == data.rows else None
 
 
-def cases(session: Session, mask: Any) -> int:
+def cases(session: Session, mask: Any, data: DataSet | None = None) -> int:
     """How many persons or firms records are about; where they are enough, at least so many."""
-    return distinct(owners(session)[np.flatnonzero(mask)], session.limits.minimum)
+    return distinct(owners(session, data)[np.flatnonzero(mask)], session.limits.minimum)
 
 
 def distinct(who: Any, enough: int) -> int:
@@ -140,20 +140,15 @@ def distinct(who: Any, enough: int) -> int:
     return number
 
 
-def few(session: Session, mask: Any) -> bool:
+def few(session: Session, mask: Any, data: DataSet | None = None) -> bool:
     """Whether some records are chosen, of a few persons or firms only."""
     chosen = np.asarray(mask, dtype=np.bool_)
-    return bool(chosen.any()) and cases(session, chosen) < session.limits.minimum
+    return bool(chosen.any()) and cases(session, chosen, data) < session.limits.minimum
 
 
 def few_in(session: Session, data: DataSet, rows: Any = None) -> bool:
     """Whether other data, or some of their records, are about a few persons or firms only."""
-    kept = session.data
-    try:
-        session.data = data
-        return few(session, np.ones(data.rows, dtype=np.bool_) if rows is None else rows)
-    finally:
-        session.data = kept
+    return few(session, np.ones(data.rows, dtype=np.bool_) if rows is None else rows, data)
 
 
 def all_but_few(session: Session, mask: Any) -> bool:
@@ -196,14 +191,20 @@ def _blur(session: Session, spread: float) -> float:
     return 0.5 + int.from_bytes(digest[:6], "little") / 2**48
 
 
-def trimmed(session: Session, condition: str | None, mask: Any) -> None:
+def trimmed(session: Session, condition: str | None, mask: Any, *, few_told: bool) -> None:
     """Note that a condition takes away what a few have, or nearly does.
 
     That may be done some times, as outliers are. Who tries one bound after the other does it
     too often: which records there are then rests on single values.
+
+    Args:
+        session: The session.
+        condition: The condition.
+        mask: The records that it takes away.
+        few_told: Whether a comparison holds for a few only.
     """
     trace = session.trace
-    if condition is None or trace.plain or not (trace.few or few(session, mask)):
+    if condition is None or trace.plain or not (few_told or few(session, mask)):
         return
     session.history.trims.add(condition)
     trace.touch(len(session.history.trims) > _TRIMS)

@@ -13,20 +13,35 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray, TextArray
 
-__all__ = ["ByGroups", "NameLookup", "Scope", "Value"]
+__all__ = ["ByGroups", "ExpressionUse", "NameLookup", "Scope", "Value"]
 
 #: A number or text for all, or one per observation.
 Value = float | str | FloatArray | TextArray
 
 
+@dataclass
+class ExpressionUse:
+    """What expressions have used, and told (confidential).
+
+    Args:
+        columns: The variables that rest on data.
+        few: Whether a comparison holds for a few only.
+        rest: Whether one holds for all but a few.
+    """
+
+    columns: set[str] = field(default_factory=set)
+    few: bool = False
+    rest: bool = False
+
+
 class NameLookup(Protocol):
     """Where the values of names come from."""
 
-    #: Whether a variable was asked for that rests on data, and which were asked for.
-    used: bool
-    columns: set[str]
-    #: A variable with other values, to see what hangs on it.
-    shaken: tuple[str, Any] | None
+    #: What the expressions have used so far.
+    use: ExpressionUse
+
+    def altered(self, name: str, values: Any) -> NameLookup:
+        """The same with other values of a variable, to see what depends on it."""
 
     def column(self, name: str) -> Any:
         """The values of a variable (abbreviations allowed), or None."""

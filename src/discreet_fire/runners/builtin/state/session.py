@@ -184,17 +184,22 @@ class Session:
     # --- results and names ---------------------------------------------------------
 
     def store(
-        self, kind: str, values: Mapping[str, float | str], safe: Mapping[str, float] | None = None
+        self,
+        kind: str,
+        values: Mapping[str, float | str],
+        safe: SafeResult | Mapping[str, float] | None = None,
     ) -> None:
         """Replace stored results of a kind (`r` or `e`).
 
         Args:
             kind: `r`, `e` or `s`.
             values: True values by name, for the program's own use.
-            safe: Those that may be shown, as the safe command gives them; the value is
-                then taken from here. None may be if single values chose what is described.
+            safe: Those that may be shown, with their values: a result that is shown, or what
+                was worked out of such; None if it is withheld. None may be if single values
+                chose what is described.
         """
-        public = {} if self.trace.touched or self.trace.hidden else dict(safe or {})
+        known = safe.stored if isinstance(safe, SafeResult) else safe
+        public = {} if self.trace.touched else dict(known or {})
         results = {name: StoredResult(value, safe=False) for name, value in values.items()}
         results.update(
             {name: StoredResult(float(value), safe=True) for name, value in public.items()}

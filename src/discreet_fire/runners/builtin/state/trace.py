@@ -8,8 +8,9 @@ chosen; the same texts and results without names, such as `v7777`, that hold val
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -41,10 +42,8 @@ class Trace:
 
     Args:
         touched: It does, since the last `fresh`.
-        hidden: Output of the statement is withheld, so its results are, too.
         plain: Whether it may be told that a condition of the statement chose nobody.
         few: Whether a comparison in the statement holds for a few only.
-        rest: Whether one holds for all but a few.
         macros: Names of local macros (by depth) and global macros that do.
         levels: Of macros that do, the words that may be known.
         scalars: Names of scalars that do.
@@ -64,10 +63,8 @@ class Trace:
     """
 
     touched: bool = False
-    hidden: bool = False
     plain: bool = True
     few: bool = False
-    rest: bool = False
     macros: set[tuple[int, str]] = field(default_factory=set)
     levels: dict[tuple[int, str], frozenset[str]] = field(default_factory=dict)
     scalars: set[str] = field(default_factory=set)
@@ -87,7 +84,16 @@ class Trace:
         """Begin with a new statement."""
         self.seen |= self.touched
         self.touched = self.branches > 0
-        self.hidden, self.plain, self.few, self.rest = False, True, False, False
+        self.plain, self.few = True, False
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is touched inside is not that of the statement."""
+        touched, few = self.touched, self.few
+        try:
+            yield
+        finally:
+            self.touched, self.few = touched, few
 
     def touch(self, held: bool = True) -> None:
         """Note that a value is used, if it may not be shown."""
