@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import floor
@@ -37,7 +37,7 @@ from discreet_fire.runners.builtin.macro_expansion import macros_of, words_of
 from discreet_fire.runners.builtin.names import macro_text, one_value, settle_results
 from discreet_fire.runners.builtin.registry import Command, find, layout_notes, settle_options
 from discreet_fire.runners.builtin.samples import keep_entity
-from discreet_fire.runners.builtin.state.session import restore_left
+from discreet_fire.runners.builtin.state.parts import ProgramFrame
 from discreet_fire.runners.builtin.state.trace import holds_name
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoStatement, Kind, Word
@@ -46,7 +46,6 @@ from discreet_fire.texts import read_source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet_fire.runners.builtin.state.parts import StoredResult
     from discreet_fire.runners.builtin.state.session import Session
 
 __all__ = [
@@ -59,7 +58,6 @@ __all__ = [
     "for_each",
     "for_values",
     "numbers_of",
-    "program_macros",
     "while_loop",
 ]
 
@@ -93,34 +91,6 @@ def defined_program(text: str, body: Sequence[Step]) -> dict[str, DefinedProgram
     returns = "e" if "eclass" in options else "s" if "sclass" in options else "r"
     named = returns if options & {"rclass", "eclass", "sclass"} else ""
     return {words[0]: DefinedProgram(words[0], tuple(body), named)}
-
-
-@contextmanager
-def program_macros(session: Session, program: DefinedProgram, text: str) -> Iterator[None]:
-    """The macros that a program sees: `0` is all of its text, `1`, `2`, … are its words."""
-    touched, doubted = session.trace.touched, "return" in session.trace.whole
-    session.trace.whole.discard("return")
-    session.macros.locals.append({})
-    before, session.results.returned = session.results.returned, {}
-    try:
-        session.set_local("0", text)
-        for number, word in enumerate(words_of(text.replace(",", " , ")), 1):
-            session.set_local(str(number), word)
-        yield
-    finally:
-        returned: dict[str, StoredResult] = session.results.returned
-        session.results.returned = before
-        restore_left(session)
-        session.leave_program()
-        if program.returns:
-            session.results.stored[program.returns] = returned
-            session.results.origin[program.returns] = ""
-            if "return" in session.trace.whole:
-                session.trace.whole.add(f"{program.returns}()")
-        session.trace.whole.discard("return")
-        if doubted:
-            session.trace.whole.add("return")
-        session.trace.touched = touched
 
 
 _DEEPEST = 64
@@ -169,16 +139,12 @@ class Interpreter:
         """Run a do-file with words as its numbered macros; `include` shares the caller's."""
         with self.deeper():
             steps = steps_of(parse_do(read_source(path).text))
-            if own_macros:
-                self.session.macros.locals.append({})
-                for number, word in enumerate(words, 1):
-                    self.session.set_local(str(number), word)
-            try:
+            if not own_macros:
                 self.steps(steps, echo=True)
-            finally:
-                if own_macros:
-                    restore_left(self.session)
-                    self.session.leave_program()
+                return
+            with self.session.program(ProgramFrame()):
+                self.session.set_words(words)
+                self.steps(steps, echo=True)
 
     @contextmanager
     def deeper(self) -> Iterator[None]:
@@ -224,7 +190,7 @@ class Interpreter:
                 DoError("too little memory", code=909), session, step.line
             ) from None
         finally:
-            session.trace.seen |= session.trace.touched
+            session.trace.doubt(session.trace.touched)
 
     def tick(self, line: int) -> None:
         """Stop if the time is over."""
@@ -290,29 +256,23 @@ class Interpreter:
 
     def silently(self, name: str, run: Callable[[], object]) -> None:
         """Run something quietly, noisily or with its error caught."""
-        session, quiet = self.session, self.session.log.quiet
-        session.log.quiet = 0 if name == "noisily" else quiet + (name in ("quietly", "capture"))
-        try:
+        more = -1 if name == "noisily" else int(name in ("quietly", "capture"))
+        with self.session.log.quietly(more):
             if name == "capture":
                 self.captured(run)
             else:
                 run()
-        finally:
-            session.log.quiet = quiet
 
     def captured(self, run: Callable[[], object]) -> None:
         """Run something; its return code may tell about single values."""
-        session, trace = self.session, self.session.trace
-        before, trace.seen = trace.seen, False
-        try:
-            run()
-            session.results.code = 0
-        except DoError as error:
-            session.results.code = error.rc
-            trace.seen |= error.redacted
-        finally:
-            trace.code = trace.seen or trace.touched or "shape" in trace.whole
-            trace.seen |= before
+        session = self.session
+        with session.trace.captured():
+            try:
+                run()
+                session.results.code = 0
+            except DoError as error:
+                session.results.code = error.rc
+                session.trace.doubt(error.redacted)
 
     def branch(self, condition: str, run: Callable[[], object], inside: _Inside) -> None:
         """`if`: run something where an expression holds."""
@@ -433,14 +393,8 @@ class Interpreter:
         path = self.session.path_of(words[0], ".do")
         if not path.is_file():
             raise DoError("file not found", code=601)
-        quiet = self.session.log.quiet
-        self.session.log.quiet += name == "run"
-        try:
+        with self.session.log.quietly(int(name == "run")), suppress(ProgramEnd):
             self.file(path, own_macros=name != "include", words=words[1:])
-        except ProgramEnd:
-            pass
-        finally:
-            self.session.log.quiet = quiet
 
     def leave(self, name: str, rest: str) -> None:
         """`continue`, `exit` and `error`."""
@@ -458,11 +412,19 @@ class Interpreter:
 
     def program(self, program: DefinedProgram, rest: str) -> None:
         """Run a program that the do-file defines."""
-        with self.deeper(), program_macros(self.session, program, rest):
+        session, frame = self.session, ProgramFrame()
+        with self.deeper(), session.trace.apart():
             try:
-                self.steps(program.body)
-            except ProgramEnd:
-                return
+                with session.program(frame), suppress(ProgramEnd):
+                    session.set_local("0", rest)
+                    session.set_words(words_of(rest.replace(",", " , ")))
+                    self.steps(program.body)
+            finally:
+                if program.returns:
+                    session.results.stored[program.returns] = frame.returned
+                    session.results.origin[program.returns] = ""
+                if program.returns and frame.doubted:
+                    session.trace.whole.add(f"{program.returns}()")
 
 
 @lru_cache(maxsize=4096)
@@ -604,8 +566,9 @@ def _over(
 
     def turns(chosen: Iterable[str], *, hidden: bool) -> None:
         for item in chosen:
-            trace.touched = hidden or holds_name(item, trace.names)
-            session.set_local(name, item)
+            held = hidden or holds_name(item, trace.names)
+            trace.touch(held)
+            session.set_local(name, item, held=held)
             if not _turn(interpreter, body):
                 return
 

@@ -225,7 +225,7 @@ class SessionNames:
 
     def may_fail(self) -> None:
         """What `capture` stores then hangs on values, too."""
-        self.session.trace.seen = True
+        self.session.trace.doubt()
 
     def told_apart(self, held: Any, gaps: Any) -> None:
         """Note a comparison that holds for a few only, or for all but a few."""

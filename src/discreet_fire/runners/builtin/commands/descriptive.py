@@ -268,9 +268,7 @@ def levelsof(session: Session, call: CommandCall) -> None:
     session.store("r", {"levels": sign.join(texts), "r": float(len(texts))})
     target = call.argument("local")
     if target:
-        with session.trace.apart():
-            session.trace.touch(not full)
-            session.set_local(target, sign.join(texts))
+        session.set_local(target, sign.join(texts), held=session.trace.touched or not full)
         if shown is not None and shown.frame is not None and not full:
             known = frozenset(words_of(" ".join(shown.frame[name].to_list())))
             session.trace.levels[session.macros.depth, target] = known

@@ -166,16 +166,18 @@ def returned(session: Session, call: CommandCall) -> None:
     if kind in ("scalar", "sca"):
         name, _, expression = rest.partition("=")
         value = one_value(session, expression)
-        session.results.returned[name.strip()] = StoredResult(value, safe=not session.trace.touched)
+        session.macros.frame.returned[name.strip()] = StoredResult(
+            value, safe=not session.trace.touched
+        )
     elif kind in ("local", "loc"):
         texts: dict[str, str] = {}
         _set(session, rest, texts.__setitem__, {})
         for name, text in texts.items():
-            session.results.returned[name] = StoredResult(text, safe=not session.trace.touched)
+            session.macros.frame.returned[name] = StoredResult(text, safe=not session.trace.touched)
     elif kind == "clear":
-        session.results.returned.clear()
+        session.macros.frame.returned.clear()
     elif kind == "add":
-        session.results.returned.update(session.results.stored["r"])
+        session.macros.frame.returned.update(session.results.stored["r"])
     else:
         raise UnsupportedError(f"return {kind}")
 

@@ -56,7 +56,7 @@ class StateBeforeCommand:
             trace.touch(not trace.variables.isdisjoint(_words(data, call.text)))
         named = bool(call.head) and call.condition is None and call.rows is None
         if reads.failure != "words" and not (reads.failure == "names" and named):
-            trace.seen = True
+            trace.doubt()
         labels = {name: dict(texts) for name, texts in data.value_labels.items()}
         return cls(session, data, dict(data.variables), data.rows, labels)
 

@@ -50,25 +50,19 @@ def run_hidden(
     if not trace.branches:
         reason = "single values of the data decide what happens here"
         session.withhold("if", "flow", reason)
-    trace.branches += 1
-    # Whether it fails would tell what the values are.
-    trace.touched = trace.code = True
-    depth, quiet = session.macros.depth, session.log.quiet
     before = [part.checkpoint() for part in session.parts]
-    try:
-        if run is not None:
-            run()
-    except (DoError, UnsupportedError):
-        del session.macros.locals[depth:]
-        session.log.quiet = quiet
-    except Exception as error:  # the time is over, or the runner fails: its place would tell
-        error.redacted = True  # type: ignore[attr-defined]
-        raise
-    finally:
-        for part, kept in zip(session.parts, before, strict=True):
-            part.restore(kept)
-        trace.branches -= 1
-        trace.touched = True
+    with trace.branch():
+        try:
+            if run is not None:
+                run()
+        except (DoError, UnsupportedError):
+            pass
+        except Exception as error:  # the time is over, or the runner fails: its place would tell
+            error.redacted = True  # type: ignore[attr-defined]
+            raise
+        finally:
+            for part, kept in zip(session.parts, before, strict=True):
+                part.restore(kept)
 
 
 class _PossibleEffects:
@@ -129,6 +123,8 @@ class _PossibleEffects:
                 raise DoError(f"{name} may not hang on single values of the data", code=198)
             if effect == "code":
                 self.trace.code = True
+            elif effect == "return":
+                self.session.macros.frame.doubted = True
             elif effect == "macro":
                 self.macro(name, named.strip("+-:"))
             elif effect == "new":

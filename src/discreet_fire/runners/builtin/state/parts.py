@@ -11,7 +11,8 @@ did. Each field therefore says what becomes of it afterwards: `restored` ones ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -28,6 +29,7 @@ from discreet_fire.statistics.results import SafeResult
 __all__ = [
     "DataMemory",
     "MacroMemory",
+    "ProgramFrame",
     "ProgramOptions",
     "ResultMemory",
     "RunLog",
@@ -132,38 +134,6 @@ class DataMemory(SessionPart):
         return path
 
 
-@_part
-class MacroMemory(SessionPart):
-    """Macros and programs (confidential).
-
-    Args:
-        locals: Local macros of each program that runs, the innermost last.
-        shared: Global macros.
-        temporary: How many temporary names were given.
-        programs: Programs that the do-file has defined.
-    """
-
-    locals: list[dict[str, str]] = lasting(factory=lambda: [{}])
-    shared: dict[str, str] = lasting(factory=dict)
-    temporary: int = lasting(factory=int)
-    programs: dict[str, Any] = lasting(factory=dict)
-
-    @property
-    def local(self) -> dict[str, str]:
-        """Local macros of the program that runs."""
-        return self.locals[-1]
-
-    @property
-    def depth(self) -> int:
-        """How many programs are running one inside the other."""
-        return len(self.locals)
-
-    def temporary_name(self) -> str:
-        """A new name for `tempvar`, `tempname` or `tempfile`."""
-        self.temporary += 1
-        return f"__{self.temporary:06d}"
-
-
 @dataclass(frozen=True, repr=False)
 class StoredResult:
     """A stored result, and whether it may be shown (confidential)."""
@@ -175,6 +145,58 @@ class StoredResult:
         return "<Result (confidential)>"
 
 
+@dataclass(repr=False)
+class ProgramFrame:
+    """What one running program has of its own (confidential).
+
+    Args:
+        local: Its local macros.
+        returned: The results that it gives back.
+        doubted: Whether single values of the data may have decided about these.
+    """
+
+    local: dict[str, str] = field(default_factory=dict)
+    returned: dict[str, StoredResult] = field(default_factory=dict)
+    doubted: bool = False
+
+
+@_part
+class MacroMemory(SessionPart):
+    """Macros and programs (confidential).
+
+    Args:
+        frames: The programs that run, the innermost last.
+        shared: Global macros.
+        temporary: How many temporary names were given.
+        programs: Programs that the do-file has defined.
+    """
+
+    frames: list[ProgramFrame] = lasting(factory=lambda: [ProgramFrame()])
+    shared: dict[str, str] = lasting(factory=dict)
+    temporary: int = lasting(factory=int)
+    programs: dict[str, Any] = lasting(factory=dict)
+
+    @property
+    def local(self) -> dict[str, str]:
+        """Local macros of the program that runs."""
+        return self.frame.local
+
+    @property
+    def frame(self) -> ProgramFrame:
+        """The program that runs."""
+        return self.frames[-1]
+
+    @property
+    def depth(self) -> int:
+        """How many programs are running one inside the other."""
+        return len(self.frames)
+
+    def temporary_name(self) -> str:
+        """A new name for `tempvar`, `tempname` or `tempfile`."""
+        self.temporary += 1
+        return f"__{self.temporary:06d}"
+
+
 @_part
 class ResultMemory(SessionPart):
     """What commands store for later ones (confidential).
@@ -184,7 +206,6 @@ class ResultMemory(SessionPart):
         matrices: By their names.
         stored: Results by kind: `r`, `e`, `s`, and `c` for values of the system.
         origin: The command that stored each kind.
-        returned: What the running program gives back.
         estimates: Models that `estimates store` has kept.
         model: The last model.
         fitted: Models that later ones are compared with.
@@ -197,7 +218,6 @@ class ResultMemory(SessionPart):
         factory=lambda: {"r": {}, "e": {}, "s": {}, "c": {}}
     )
     origin: dict[str, str] = lasting(factory=dict)
-    returned: dict[str, StoredResult] = lasting(factory=dict)
     estimates: dict[str, Any] = lasting(factory=dict)
     model: Any = restored(factory=lambda: None, by=lambda model: model)
     fitted: list[SafeResult] = restored(factory=list)
@@ -246,6 +266,16 @@ class RunLog(SessionPart):
     outputs: list[ShownOutput] = lasting(factory=list)
     quiet: int = lasting(factory=int)
     line: int = lasting(factory=int)
+
+    @contextmanager
+    def quietly(self, more: int) -> Iterator[None]:
+        """Be quieter for a while, or not at all as `noisily` wants it (-1)."""
+        before = self.quiet
+        self.quiet = 0 if more < 0 else before + more
+        try:
+            yield
+        finally:
+            self.quiet = before
 
     def keep(self, result: SafeResult) -> None:
         """Keep an output with its checks."""

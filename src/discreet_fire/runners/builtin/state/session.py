@@ -8,7 +8,8 @@ macros, scalars and variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.state.parts import (
     DataMemory,
     MacroMemory,
+    ProgramFrame,
     ProgramOptions,
     ResultMemory,
     RunLog,
@@ -38,7 +40,6 @@ __all__ = [
     "Session",
     "preserve",
     "restore",
-    "restore_left",
 ]
 
 #: What stands in place of an output of which nothing is shown.
@@ -208,28 +209,46 @@ class Session:
         if not self.trace.branches:
             self.trace.whole.discard(f"{kind}()")
 
-    def set_local(self, name: str, text: str) -> None:
-        """Set a local macro; remembers whether its text rests on values of the data."""
+    def set_local(self, name: str, text: str, *, held: bool | None = None) -> None:
+        """Set a local macro; it is remembered whether its text rests on values of the data.
+
+        Args:
+            name: The macro.
+            text: Its text.
+            held: Whether it does; as the statement does if None.
+        """
         self.macros.local[name] = text
-        self._mark((self.macros.depth, name))
+        self._mark((self.macros.depth, name), held)
 
     def set_global(self, name: str, text: str) -> None:
         """Set a global macro."""
         self.macros.shared[name] = text
-        self._mark((0, name))
+        self._mark((0, name), None)
 
-    def _mark(self, key: tuple[int, str]) -> None:
+    def _mark(self, key: tuple[int, str], held: bool | None) -> None:
         self.trace.levels.pop(key, None)
-        if self.trace.touched:
+        if self.trace.touched if held is None else held:
             self.trace.macros.add(key)
         else:
             self.trace.macros.discard(key)
 
-    def leave_program(self) -> None:
-        """Forget the local macros of the program that ends."""
-        depth = self.macros.depth
-        self.trace.macros = {key for key in self.trace.macros if key[0] != depth}
-        self.macros.locals.pop()
+    @contextmanager
+    def program(self, frame: ProgramFrame) -> Iterator[None]:
+        """Run a program or do-file with macros and preserved data of its own."""
+        self.macros.frames.append(frame)
+        try:
+            yield
+        finally:
+            depth = self.macros.depth
+            while self.memory.preserved and self.memory.preserved[-1][0] >= depth:
+                self.take(self.memory.preserved.pop()[1])
+            self.trace.macros = {key for key in self.trace.macros if key[0] != depth}
+            self.macros.frames.pop()
+
+    def set_words(self, words: Sequence[str]) -> None:
+        """Set the macros `1`, `2`, … of the program that runs."""
+        for number, word in enumerate(words, 1):
+            self.set_local(str(number), word)
 
     def set_scalar(self, name: str, value: float | str) -> None:
         """Set a scalar."""
@@ -275,10 +294,3 @@ def restore(session: Session, *, take: bool = True, keep: bool = False) -> None:
         session.memory.preserved.pop()
     if take:
         session.take(kept)
-
-
-def restore_left(session: Session) -> None:
-    """Take back what the program that ends has put aside and not taken back."""
-    depth = session.macros.depth
-    while session.memory.preserved and session.memory.preserved[-1][0] >= depth:
-        session.take(session.memory.preserved.pop()[1])

@@ -55,11 +55,10 @@ class Trace:
         sized: Names of variables whose storage type hangs on values.
         labels: Names of value labels whose texts are values of the data.
         names: Names of variables and files that hold such values themselves.
-        whole: Kinds of things of which each may: "macros", "scalars", "shape", "r()", "e()";
-            "return" for what the running program gives back.
+        whole: Kinds of things of which each may: "macros", "scalars", "shape", "r()", "e()".
         branches: In how many branches or loops, chosen by such values, the run is.
         code: Whether `_rc` does.
-        seen: Whether anything did since `capture` began.
+        doubts: Whether anything did since each `capture` began, the innermost last.
     """
 
     touched: bool = False
@@ -78,13 +77,40 @@ class Trace:
     whole: set[str] = field(default_factory=set)
     branches: int = 0
     code: bool = False
-    seen: bool = False
+    doubts: list[bool] = field(default_factory=lambda: [False])
 
     def fresh(self) -> None:
         """Begin with a new statement."""
-        self.seen |= self.touched
+        self.doubt(self.touched)
         self.touched = self.branches > 0
         self.plain, self.few = True, False
+
+    def doubt(self, held: bool = True) -> None:
+        """Note that it hangs on such values whether what `capture` runs may fail."""
+        self.doubts[-1] |= held
+
+    @contextmanager
+    def captured(self) -> Iterator[None]:
+        """Note whether `_rc` rests on values, as what is done inside does."""
+        self.doubts.append(False)
+        try:
+            yield
+        finally:
+            doubted = self.doubts.pop()
+            self.code = doubted or self.touched or "shape" in self.whole
+            self.doubt(doubted)
+
+    @contextmanager
+    def branch(self) -> Iterator[None]:
+        """Inside, everything rests on the values that have chosen it; so does what follows."""
+        self.branches += 1
+        # Whether it fails would tell what the values are.
+        self.touched = self.code = True
+        try:
+            yield
+        finally:
+            self.branches -= 1
+            self.touched = True
 
     @contextmanager
     def apart(self) -> Iterator[None]:
