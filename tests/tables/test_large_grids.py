@@ -11,7 +11,7 @@ from discreet.classifications import Classification
 from discreet.errors import TableError
 from discreet.protection.noise import magnitudes
 from discreet.protection.suppression.problem import demands
-from discreet.release.run import earlier_tables
+from discreet.release.methods.suppression import earlier_tables
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table, Withheld
 from discreet.tables.dimension import parts_of, within
 
