@@ -21,6 +21,7 @@ from discreet.cli.commands import app
 from discreet.publication.examples import census_example
 from discreet.publication.formats import FORMATS, OutputFormat, format_of
 from discreet.rules import Reason, known_rules
+from discreet.tabulation.engine import known_engines
 
 PROGRAMME = """\
 [data]
@@ -274,3 +275,108 @@ def test_rules_share_neither_key_nor_reason(
     monkeypatch.setattr(type(Reason), "_known", {int(reason): reason for reason in Reason})
     with pytest.raises(TypeError, match="reason"):
         exec(compile(RULE.replace(old, new), "crowd", "exec"), {"__name__": "crowd"})
+
+
+# -- an engine: one module in tabulation/ --------------------------------------------------------
+
+ENGINE = '''\
+"""Counting one record after the other, for pyarrow tables."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from discreet.keygrid import LIMB, grid_keys
+from discreet.tabulation.cube import Cube
+from discreet.tabulation.engine import Engine, Pass, TabulationTask
+
+
+class LoopEngine(Engine):
+    """One record after the other."""
+
+    name = "loop"
+    rank = 0
+
+    @classmethod
+    def takes(cls, task: TabulationTask) -> bool:
+        """Eager pyarrow tables."""
+        return task.records.implementation is nw.Implementation.PYARROW
+
+    def suits(self, one: Pass) -> bool:
+        """Counts and keys of all records."""
+        return one.where is None and not one.numbers and not any(a.bounds for a in one.axes)
+
+    def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
+        """One cube per pass."""
+        frame = self.task.records.to_polars()
+        keys = grid_keys(frame[self.task.record_key], self.task.grid)
+        for one in passes:
+            print("loop", len(one.axes))
+            rows = list(zip(*(frame[axis.column].to_list() for axis in one.axes), strict=True))
+            if "boom" in frame.columns:
+                raise ValueError(f"cannot count {rows[0]}")
+            cells = sorted(set(rows), reverse=True)
+            counts, sums = Counter(rows), Counter()
+            for row, key in zip(rows, keys.tolist(), strict=True):
+                sums[row] += key
+            values = [pl.Series(sorted({c[at] for c in cells})) for at in range(len(one.axes))]
+            yield Cube(
+                axes=one.axes,
+                codes=tuple(
+                    np.array([list(known).index(cell[at]) for cell in cells], dtype=np.int32)
+                    for at, known in enumerate(values)
+                ),
+                values=tuple(values),
+                measures=np.array(
+                    [[counts[c], sums[c] // LIMB, sums[c] % LIMB] for c in cells]
+                ).T,
+                layout=one.layout,
+            )
+'''
+
+COUNTED = """\
+import polars as pl
+import discreet as dc
+from discreet.tabulation import Query, tabulate_many
+
+people = pl.DataFrame({
+    "sex": ["m", "w", "w", "m", "w"], "area": ["a", "b", "b", "a", "a"],
+    "income": [1, 2, 3, 4, 5], "key": [7, 10**15 - 1, 3, 4, 5],
+})
+queries = [
+    Query(by=["sex", "area"], name="loop"),
+    Query(by=["sex"], values=["income"], where="area == 'a'", name="memory"),
+]
+tables = [tabulate_many(each, queries, record_key="key") for each in (people, people.to_arrow())]
+for one, other in zip(*tables):
+    print(one.name, one.to_polars().equals(other.to_polars()))
+for column in (pl.lit(10**15).alias("key"), pl.lit(1).alias("boom")):
+    try:
+        dc.tabulate(people.with_columns(column).to_arrow(), by=["sex"], record_key="key")
+    except dc.errors.DiscreetError as error:
+        print(error)
+"""
+
+
+def test_an_engine_is_one_module(tmp_path: Path) -> None:
+    source = extended(tmp_path, "tabulation", "loop", ENGINE)
+    lines = outcome(source, COUNTED)
+    assert [line for line in lines if "Hint" not in line] == [
+        "loop 2",
+        "loop True",
+        "memory True",
+        "[key-off-grid] key: 5 of 5 records have a key off the grid 10^15",
+        "loop 1",
+        "[engine-failed] the data engine failed on these records (ValueError)",
+    ]
+
+
+@pytest.mark.parametrize("word", ["name", "rank", "takes", "cubes"])
+def test_an_engine_that_forgets_something_is_an_error_at_import(word: str) -> None:
+    renamed = ENGINE.replace(f"    {word} =", "    other =").replace(f"def {word}(", "def other(")
+    with pytest.raises(TypeError, match=f"does not say its {word}"):
+        exec(compile(renamed, "loop", "exec"), {"__name__": "loop"})
+    assert "loop" not in [engine.name for engine in known_engines()]

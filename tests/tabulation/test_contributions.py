@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.classifications import Classification
 from discreet.errors import DiscreetError, MicrodataError, RecordKeyError, TableError
-from discreet.tabulation import Query, assembly, batches, measures, memory, tables, tabulate_many
+from discreet.tabulation import Query, assembly, batches, measures, memory, tabulate_many
 
 PLACE = Classification(
     name="place", codes=("Total", "A", "A1", "A2", "B", "B1"), parents=(-1, 0, 1, 1, 0, 4)
@@ -309,7 +309,7 @@ def test_an_engine_that_ranks_records_itself_gives_the_same_bits(engine, by, wei
     call = {**EVERYTHING, "by": by}
     frame = homes(500)
     expected = [bits(dc.tabulate(frame, **{**call, "weight": w})) for w in weights]
-    monkeypatch.setattr(tables, "comes_in_batches", lambda frame: False)
+    monkeypatch.setattr(batches.BatchEngine, "takes", lambda task: False)
     source = frame.lazy() if engine == "lazy" else relation(frame)
     found = [bits(dc.tabulate(source, **{**call, "weight": w})) for w in weights]
     assert found == expected

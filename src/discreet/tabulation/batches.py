@@ -17,13 +17,14 @@ import polars as pl
 from discreet.errors import DiscreetError
 from discreet.keygrid import KeyGrid
 from discreet.tabulation.cube import Cube, join_cubes
+from discreet.tabulation.engine import Engine, Pass, TabulationTask
 from discreet.tabulation.memory import CodedRecords
-from discreet.tabulation.pushdown import Pass, engine_keys, engine_refused, number, run_passes
+from discreet.tabulation.pushdown import PushdownEngine, engine_keys, number
 
 if TYPE_CHECKING:
     from discreet.tabulation.query import CubeAxis
 
-__all__ = ["comes_in_batches", "run_in_batches"]
+__all__ = ["BatchEngine"]
 
 #: Records per batch.
 _BATCH = 2**21
@@ -31,47 +32,42 @@ _BATCH = 2**21
 _CELLS = 2**22
 
 
-def comes_in_batches(frame: nw.LazyFrame[Any]) -> bool:
-    """Whether an engine in this process hands over records batch by batch."""
-    return frame.implementation in (nw.Implementation.POLARS, nw.Implementation.DUCKDB)
+class BatchEngine(Engine):
+    """Lazy polars frames and DuckDB, where the largest contributions are wanted.
 
-
-def run_in_batches(
-    frame: nw.LazyFrame[Any],
-    passes: Sequence[Pass],
-    *,
-    record_key: str | None,
-    grid: KeyGrid,
-) -> list[Cube]:
-    """Run all passes, those with the same filter over one reading of the records.
-
-    Bad records are found batch by batch; the engine then counts all of them for the error.
+    Passes with the same filter share one reading of the records, so that no pass sees others.
     """
-    if not passes:
-        return []
-    try:
-        return _run(frame, passes, record_key, grid)
-    except MemoryError:
-        raise
-    except DiscreetError:
-        bare = [one.bare() for one in passes]
-        run_passes(frame, bare, record_key=record_key, grid=grid)
-        raise
-    except Exception as error:
-        raise engine_refused(passes, error) from None
 
+    name = "batches"
+    rank = 2
 
-def _run(
-    frame: nw.LazyFrame[Any], passes: Sequence[Pass], record_key: str | None, grid: KeyGrid
-) -> list[Cube]:
-    """Passes that share a filter share a reading, so that no pass sees other records."""
-    cubes: dict[int, Cube] = {}
-    for where in dict.fromkeys(id(one.where) for one in passes):
-        places = [at for at, one in enumerate(passes) if id(one.where) == where]
-        together = [passes[at] for at in places]
-        found = _read_once(frame, together, record_key, grid)
-        cubes.update(zip(places, found, strict=True))
-    return [cubes[at] for at in range(len(passes))]
+    @classmethod
+    def takes(cls, task: TabulationTask) -> bool:
+        """Whether an engine in this process hands over records batch by batch."""
+        kinds = (nw.Implementation.POLARS, nw.Implementation.DUCKDB)
+        return isinstance(task.records, nw.LazyFrame) and task.records.implementation in kinds
+
+    def suits(self, one: Pass) -> bool:
+        """Whether the kernels are faster than the engine: at lists of largest values."""
+        return bool(one.layout.largest)
+
+    def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
+        """The cubes of all passes.
+
+        Bad records are found batch by batch; the engine then counts all of them for the error.
+        """
+        frame, found = self.task.records, dict[int, Cube]()
+        assert isinstance(frame, nw.LazyFrame)
+        try:
+            for where in dict.fromkeys(id(one.where) for one in passes):
+                places = [at for at, one in enumerate(passes) if id(one.where) == where]
+                together = [passes[at] for at in places]
+                cubes = _read_once(frame, together, self.task.record_key, self.task.grid)
+                found.update(zip(places, cubes, strict=True))
+        except DiscreetError:
+            list(PushdownEngine(self.task).run([one.bare() for one in passes]))
+            raise
+        yield from (found[at] for at in range(len(passes)))
 
 
 def _read_once(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -25,11 +25,13 @@ import polars as pl
 from discreet.arrays import CellIndex, FloatArray, IntArray
 from discreet.errors import MicrodataError
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
+from discreet.microdata.frames import eager_columns
 from discreet.tabulation.columns import CodedColumn, code_columns
 from discreet.tabulation.cube import Cube
+from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers
 from discreet.tabulation.filters import filter_failed
 from discreet.tabulation.measures import LIMIT, Largest, MeasureLayout, RecordShare, to_limbs
-from discreet.tabulation.query import CubeAxis
+from discreet.tabulation.query import CubeAxis, plan
 
 __all__ = [
     "COMPILED_FROM",
@@ -37,12 +39,12 @@ __all__ = [
     "CodedRecords",
     "ContributionValues",
     "Counted",
+    "MemoryEngine",
     "RecordArrays",
     "ShareValues",
     "accumulate",
     "cell_numbers",
     "read_numbers",
-    "unusable_numbers",
 ]
 
 #: From this many records on, compiled kernels are used.
@@ -418,22 +420,6 @@ def _refuse_bad_weights(weights: FloatArray, name: str) -> None:
         raise unusable_numbers("negative", negative, name)
 
 
-def unusable_numbers(kind: str, number: int, name: str) -> MicrodataError:
-    """The error for weights or values that cannot be summed."""
-    hints = {
-        "missing": "give every record a weight",
-        "negative": "weights are at least 0",
-        "too large": "values up to 10^14 can be summed exactly; change the unit",
-        "infinite": "remove or correct these records first",
-    }
-    return MicrodataError(
-        f"{number:,} {'record has' if number == 1 else 'records have'} a value that is {kind}",
-        code="values",
-        where=name,
-        hint=hints[kind],
-    )
-
-
 _DENSE_LIMIT = 2**25
 _FLAT_LIMIT = 2**62
 _CODE, _KEY, _NUMBER = "axis", "key", "number"
@@ -593,3 +579,57 @@ def _sparse_largest(
         compiled = records.count >= COMPILED_FROM
         found[name].add_records(numbers, of.values, of.weights, compiled=compiled)
     return found
+
+
+#: A lazy polars frame of at most this many bytes is read once when several cubes need it.
+_MEMORY_BUDGET = 2 * 2**30
+_BYTES_PER_VALUE = 16
+
+
+class MemoryEngine(Engine):
+    """Frames in memory, and lazy polars frames that several cubes need and that fit in."""
+
+    name = "memory"
+    rank = 1
+
+    def __init__(self, task: TabulationTask) -> None:
+        super().__init__(task)
+        records, queries, columns = task.records, task.queries, task.reads
+        if isinstance(records, nw.LazyFrame):
+            records = records.select(columns).collect()
+        weights = [query.weight for query in queries if query.weight]
+        self.coded = CodedRecords(
+            eager_columns(records, columns) if columns else pl.DataFrame(height=len(records)),
+            (axis for query in queries for axis in query.axes),
+            record_key=task.record_key,
+            grid=task.grid,
+            numbers=[*weights, *(name for query in queries for name in query.values)],
+        )
+
+    @classmethod
+    def takes(cls, task: TabulationTask) -> bool:
+        """Whether the records are in memory, or fit in and are needed several times."""
+        records = task.records
+        if isinstance(records, nw.DataFrame):
+            return True
+        if not isinstance(records.to_native(), pl.LazyFrame) or not task.reads:
+            return False
+        if len(plan(task.queries, records=None, sizes=task.sizes)) < 2:
+            return False
+        height = int(records.select(nw.len()).collect().item())
+        return height * len(task.reads) * _BYTES_PER_VALUE <= _MEMORY_BUDGET
+
+    @property
+    def height(self) -> int:
+        """Number of records."""
+        return self.coded.height
+
+    @property
+    def sizes(self) -> Mapping[CubeAxis, int]:
+        """Number of values per axis."""
+        return {axis: coding.size for axis, coding in self.coded.codings.items()}
+
+    def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
+        """One cube after the other."""
+        for one in passes:
+            yield self.coded.cube(one.axes, one.where, one.layout)

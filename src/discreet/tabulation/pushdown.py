@@ -9,20 +9,19 @@ cells, and only the first ones leave the engine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.errors import DiscreetError, MicrodataError, RecordKeyError
+from discreet.errors import MicrodataError, RecordKeyError
 from discreet.keygrid import DECIMALS, LIMB, KeyGrid, off_grid, too_fine, unusable_keys
 from discreet.tables.table import LARGEST_CODE, code_texts, fractions
 from discreet.tabulation.columns import bin_codes
 from discreet.tabulation.cube import Cube
-from discreet.tabulation.filters import filter_failed
+from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers
 from discreet.tabulation.measures import (
     LIMBS,
     LIMIT,
@@ -31,26 +30,9 @@ from discreet.tabulation.measures import (
     RecordShare,
     engine_limbs,
 )
-from discreet.tabulation.memory import unusable_numbers
 from discreet.tabulation.query import CubeAxis
 
-__all__ = [
-    "Pass",
-    "absent",
-    "check_key_sums",
-    "check_numbers",
-    "end_columns",
-    "end_totals",
-    "engine_keys",
-    "first_records",
-    "key_sums",
-    "measure",
-    "number",
-    "number_parts",
-    "read_largest",
-    "run_passes",
-    "split_keys",
-]
+__all__ = ["PushdownEngine", "engine_keys", "number"]
 
 
 def engine_keys(record_key: str, schema: nw.Schema, grid: KeyGrid) -> nw.Expr:
@@ -61,7 +43,7 @@ def engine_keys(record_key: str, schema: nw.Schema, grid: KeyGrid) -> nw.Expr:
     return nw.when((column >= 0) & (column < grid.size)).then(column).cast(nw.Int64)
 
 
-def key_sums(
+def _key_sums(
     record_key: str, schema: nw.Schema, grid: KeyGrid, *, wide: bool
 ) -> tuple[dict[str, nw.Expr], list[nw.Expr]]:
     """Columns to make from the records, and aggregates over them.
@@ -119,7 +101,7 @@ def _from_decimals(decimal: nw.Expr, grid: KeyGrid) -> tuple[nw.Expr, nw.Expr]:
     return nw.when(inside).then(near).cast(nw.Int64), finer
 
 
-def split_keys(frame: pl.DataFrame) -> pl.DataFrame:
+def _split_keys(frame: pl.DataFrame) -> pl.DataFrame:
     """Key sums in two parts, however the engine added them."""
     if "key_total" not in frame.columns:
         return frame.with_columns(pl.col("key_high", "key_low").fill_null(0))
@@ -127,7 +109,7 @@ def split_keys(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(key_high=total // LIMB, key_low=total % LIMB)
 
 
-def check_key_sums(frame: pl.DataFrame, record_key: str, grid: KeyGrid) -> None:
+def _check_key_sums(frame: pl.DataFrame, record_key: str, grid: KeyGrid) -> None:
     """Raise unless every record had a key on the grid."""
     records, given, usable, finer = (
         int(frame[name].sum() or 0) for name in ("n", "given_keys", "usable_keys", "finer_keys")
@@ -140,12 +122,12 @@ def check_key_sums(frame: pl.DataFrame, record_key: str, grid: KeyGrid) -> None:
         raise too_fine(finer, records, record_key)
 
 
-def measure(row: int) -> str:
+def _measure(row: int) -> str:
     """The name of an engine's column for a row of the measures."""
     return f"m{row}"
 
 
-def number_parts(
+def _number_parts(
     layout: MeasureLayout, schema: nw.Schema, key: nw.Expr | None
 ) -> dict[str, nw.Expr]:
     """The columns to sum, but for counts and keys of all records.
@@ -160,7 +142,7 @@ def number_parts(
     if layout.weight is not None:
         weight = number(layout.weight, schema)
         columns |= _named(layout, _limbs(weight), "weight")
-        columns["bad_w_missing"] = _flag(absent(weight))
+        columns["bad_w_missing"] = _flag(_absent(weight))
         columns["bad_w_negative"] = _flag(weight < 0)
         columns["bad_w_large"] = _flag(_large(weight))
     for k, name in enumerate(layout.values):
@@ -182,17 +164,17 @@ def _share(
     value = number(share.column, schema)
     weight = None if layout.weight is None else number(layout.weight, schema)
     inside = {
-        "missing": absent(value),
-        "zero": ~absent(value) & (value == 0.0),
-        "negative": ~absent(value) & (value < 0.0),
-        "plain": ~absent(value),
+        "missing": _absent(value),
+        "zero": ~_absent(value) & (value == 0.0),
+        "negative": ~_absent(value) & (value < 0.0),
+        "plain": ~_absent(value),
     }[share.of]
     columns: dict[str, nw.Expr] = {}
     if share.counted:
         parts = [nw.lit(1)] if key is None else [nw.lit(1), key // LIMB, key % LIMB]
         names = ("n", "high", "low")[: len(parts)]
         for part, name in zip(parts, names, strict=True):
-            row = measure(layout.rows[share.of, share.column, name])
+            row = _measure(layout.rows[share.of, share.column, name])
             columns[row] = nw.when(inside).then(part).otherwise(nw.lit(0)).cast(nw.Int64)
     if layout.sums_of(share):
         amount = _amount(share.column, weight, schema)
@@ -208,11 +190,11 @@ def _share(
 def _amount(name: str, weight: nw.Expr | None, schema: nw.Schema) -> nw.Expr:
     """Value times weight, 0 where the value is missing."""
     value = number(name, schema)
-    filled = nw.when(~absent(value)).then(value).otherwise(nw.lit(0.0))
+    filled = nw.when(~_absent(value)).then(value).otherwise(nw.lit(0.0))
     return filled if weight is None else filled * weight
 
 
-def absent(value: nw.Expr) -> nw.Expr:
+def _absent(value: nw.Expr) -> nw.Expr:
     """Whether a value is missing."""
     # Not value != value: in polars and SQL, NaN equals itself and exceeds every number.
     return value.is_null() | value.is_nan()
@@ -234,21 +216,21 @@ def _flag(condition: nw.Expr) -> nw.Expr:
 
 
 def _large(value: nw.Expr) -> nw.Expr:
-    return ((value >= LIMIT) | (value <= -LIMIT)) & ~absent(value)
+    return ((value >= LIMIT) | (value <= -LIMIT)) & ~_absent(value)
 
 
 def _limbs(value: nw.Expr) -> list[nw.Expr]:
     large = (value >= LIMIT) | (value <= -LIMIT)
-    usable = nw.when(~(large | absent(value))).then(value).otherwise(nw.lit(0.0))
+    usable = nw.when(~(large | _absent(value))).then(value).otherwise(nw.lit(0.0))
     return [part.cast(nw.Int64) for part in engine_limbs(usable)]
 
 
 def _named(layout: MeasureLayout, limbs: list[nw.Expr], *what: str) -> dict[str, nw.Expr]:
     rows = (layout.rows[*what, limb] for limb in LIMBS)
-    return {measure(row): part for row, part in zip(rows, limbs, strict=True)}
+    return {_measure(row): part for row, part in zip(rows, limbs, strict=True)}
 
 
-def check_numbers(frame: pl.DataFrame, layout: MeasureLayout) -> None:
+def _check_numbers(frame: pl.DataFrame, layout: MeasureLayout) -> None:
     """Raise unless every record had weights and values that can be summed."""
     bad = {
         name.removeprefix("bad_"): int(frame[name].sum() or 0)
@@ -268,14 +250,14 @@ def check_numbers(frame: pl.DataFrame, layout: MeasureLayout) -> None:
 _VALUE, _WEIGHT, _SIZE, _PLACE, _ALL = "value", "weight", "size", "place", "all"
 
 
-def end_columns(layout: MeasureLayout, schema: nw.Schema) -> dict[str, nw.Expr]:
+def _end_columns(layout: MeasureLayout, schema: nw.Schema) -> dict[str, nw.Expr]:
     """Columns of which the smallest and largest are wanted."""
     values = {f"end{k}": number(name, schema) for k, name in enumerate(layout.largest)}
-    return {name: nw.when(~absent(value)).then(value) for name, value in values.items()}
+    return {name: nw.when(~_absent(value)).then(value) for name, value in values.items()}
 
 
-def end_totals(layout: MeasureLayout) -> list[nw.Expr]:
-    """Smallest and largest of the `end_columns`."""
+def _end_totals(layout: MeasureLayout) -> list[nw.Expr]:
+    """Smallest and largest of the `_end_columns`."""
     columns = [(k, nw.col(f"end{k}")) for k in range(len(layout.largest))]
     return [
         expression
@@ -299,7 +281,7 @@ def first_records(
         parts = {_SIZE: value.abs(), _VALUE: value}
         if layout.weight is not None:
             parts = {_SIZE: value.abs(), _WEIGHT: number(layout.weight, schema), _VALUE: value}
-        ready = frame.filter(~absent(value)).select(
+        ready = frame.filter(~_absent(value)).select(
             *named, nw.lit(1).alias(_ALL), *(part.alias(at) for at, part in parts.items())
         )
         place = nw.struct(*parts).rank("ordinal", descending=True).over(*cells)
@@ -307,7 +289,7 @@ def first_records(
     return plans
 
 
-def read_largest(
+def _read_largest(
     cells: pl.DataFrame, found: list[pl.DataFrame], axes: int, layout: MeasureLayout
 ) -> dict[str, Largest]:
     """The lists of the cells, from their first records.
@@ -345,68 +327,27 @@ def read_largest(
 _FRACTION = "\ue000"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pass:
-    """One grouped pass over the records: what spans it, who counts, what is summed."""
+class PushdownEngine(Engine):
+    """Lazy frames of any kind; polars runs all passes together over one reading."""
 
-    axes: tuple[CubeAxis, ...]
-    where: nw.Expr | None
-    layout: MeasureLayout
+    name = "pushdown"
+    rank = 3
 
-    @property
-    def numbers(self) -> list[str]:
-        """Columns of weights and values."""
-        weight = self.layout.weight
-        return [*([] if weight is None else [weight]), *self.layout.values]
+    @classmethod
+    def takes(cls, task: TabulationTask) -> bool:
+        """Whether another engine holds the records."""
+        return isinstance(task.records, nw.LazyFrame)
 
-    def bare(self) -> Pass:
-        """The same without largest contributions."""
-        return replace(self, layout=self.layout.part(self.layout.values, {}))
-
-    def complete(self) -> Pass:
-        """The same with measures of all shares of the records that may occur."""
-        return replace(self, layout=self.layout.with_shares(self.layout.possible))
-
-
-def run_passes(
-    frame: nw.LazyFrame[Any],
-    passes: Sequence[Pass],
-    *,
-    record_key: str | None,
-    grid: KeyGrid,
-) -> list[Cube]:
-    """Run all passes; polars runs them together over one reading of the records."""
-    if not passes:
-        return []
-    schema = frame.collect_schema()
-    passes = [one.complete() for one in passes]
-    try:
+    def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
+        """The cubes of all passes at once."""
+        frame, schema = self.task.records, self.task.schema
+        assert isinstance(frame, nw.LazyFrame)
+        passes = [one.complete() for one in passes]
+        record_key, grid = self.task.record_key, self.task.grid
         frames = _collect([_plan(frame, schema, one, record_key, grid) for one in passes])
         largest = [_collect(_first_records(frame, schema, one)) for one in passes]
-    except (DiscreetError, MemoryError):
-        raise
-    except Exception as error:
-        raise engine_refused(passes, error) from None
-    return [
-        _cube(result, first, one, record_key, grid, schema)
-        for result, first, one in zip(frames, largest, passes, strict=True)
-    ]
-
-
-def engine_refused(passes: Sequence[Pass], error: Exception) -> DiscreetError:
-    """The error for an engine that fails on records or filters."""
-    if any(one.where is not None for one in passes):
-        return filter_failed(error)
-    return _engine_failed(error)
-
-
-def _engine_failed(error: Exception) -> MicrodataError:
-    """The error for records that a data engine cannot read or group; its text may hold data."""
-    return MicrodataError(
-        f"the data engine failed on these records ({type(error).__name__})",
-        code="engine-failed",
-        hint="collect the frame on its own to see what the engine says",
-    )
+        for result, first, one in zip(frames, largest, passes, strict=True):
+            yield _cube(result, first, one, record_key, grid, schema)
 
 
 def _collect(plans: Sequence[nw.LazyFrame[Any]]) -> list[pl.DataFrame]:
@@ -425,11 +366,11 @@ def _plan(
     columns: dict[str, nw.Expr] = {}
     totals: list[nw.Expr] = []
     if one.layout.keyed and record_key is not None:
-        columns, totals = key_sums(record_key, schema, grid, wide=_adds_wide(frame))
-    numbers = number_parts(one.layout, schema, columns.get("key"))
-    columns |= numbers | end_columns(one.layout, schema)
+        columns, totals = _key_sums(record_key, schema, grid, wide=_adds_wide(frame))
+    numbers = _number_parts(one.layout, schema, columns.get("key"))
+    columns |= numbers | _end_columns(one.layout, schema)
     totals += [nw.col(name).sum().cast(nw.Int64).alias(name) for name in numbers]
-    totals += end_totals(one.layout)
+    totals += _end_totals(one.layout)
     counted = nw.len().cast(nw.Int64).alias("n")
     if not groups and not columns:
         return frame.select(counted)
@@ -482,7 +423,7 @@ def _axis(axis: CubeAxis, schema: nw.Schema) -> nw.Expr:
         place = place + step
     inside = (place >= 0) & (place < count)
     chosen = nw.when(inside).then(place).otherwise(nw.lit(count).cast(nw.Int16))
-    return nw.when(~absent(number)).then(chosen)
+    return nw.when(~_absent(number)).then(chosen)
 
 
 def _few_values(axis: CubeAxis, schema: nw.Schema) -> bool:
@@ -494,9 +435,9 @@ def _text(name: str, schema: nw.Schema) -> nw.Expr:
     if not schema[name].is_float():
         return nw.col(name).cast(nw.String)
     number = nw.col(name).cast(nw.Float64)
-    whole = ~absent(number) & (number == number.floor()) & (number.abs() < LARGEST_CODE)
+    whole = ~_absent(number) & (number == number.floor()) & (number.abs() < LARGEST_CODE)
     digits = nw.when(whole).then(number).cast(nw.Int64).cast(nw.String)
-    return nw.when(whole | absent(number)).then(digits).otherwise(nw.lit(_FRACTION))
+    return nw.when(whole | _absent(number)).then(digits).otherwise(nw.lit(_FRACTION))
 
 
 def _cube(
@@ -508,14 +449,14 @@ def _cube(
     schema: nw.Schema,
 ) -> Cube:
     if one.layout.keyed and record_key is not None:
-        check_key_sums(frame, record_key, grid)
-    check_numbers(frame, one.layout)
+        _check_key_sums(frame, record_key, grid)
+    _check_numbers(frame, one.layout)
     if not one.axes and frame["n"][0] == 0:
         frame = frame.clear()
     known = {("n",): "n", ("key", "high"): "key_high", ("key", "low"): "key_low"}
-    rows = [known.get(row, measure(at)) for row, at in one.layout.rows.items()]
+    rows = [known.get(row, _measure(at)) for row, at in one.layout.rows.items()]
     if one.layout.keyed:
-        frame = split_keys(frame)
+        frame = _split_keys(frame)
     measures = np.vstack([frame[row].cast(pl.Int64).to_numpy() for row in rows])
     codes, values = [], []
     for k, axis in enumerate(one.axes):
@@ -534,7 +475,7 @@ def _cube(
         values=tuple(values),
         measures=measures,
         layout=one.layout,
-        largest=read_largest(frame, first, len(one.axes), one.layout),
+        largest=_read_largest(frame, first, len(one.axes), one.layout),
     )
 
 

@@ -1,0 +1,206 @@
+"""What a tabulation engine is: it turns records and passes into base cubes.
+
+In: a `TabulationTask` (records, confidential). Out: one `Cube` per `Pass` (confidential). An
+engine is a subclass of `Engine` in a module of this package; `tabulate` finds it there. All
+engines keep one contract: the cubes of the same records are equal bit for bit; every record
+key and every number is checked, and the error says how many records it concerns; no error
+quotes a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import narwhals as nw
+
+from discreet.errors import DiscreetError, MicrodataError
+from discreet.keygrid import KeyGrid
+from discreet.microdata.frames import NarwhalsFrame
+from discreet.tabulation.cube import Cube
+from discreet.tabulation.filters import filter_failed
+from discreet.tabulation.measures import MeasureLayout
+from discreet.tabulation.query import CubeAxis, Query
+
+__all__ = [
+    "Engine",
+    "Pass",
+    "TabulationTask",
+    "known_engines",
+    "refusals",
+    "unusable_numbers",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """One grouped pass over the records: what spans it, who counts, what is summed."""
+
+    axes: tuple[CubeAxis, ...]
+    where: nw.Expr | None
+    layout: MeasureLayout
+
+    @property
+    def numbers(self) -> list[str]:
+        """Columns of weights and values."""
+        weight = self.layout.weight
+        return [*([] if weight is None else [weight]), *self.layout.values]
+
+    def bare(self) -> Pass:
+        """The same without largest contributions."""
+        return replace(self, layout=self.layout.part(self.layout.values, {}))
+
+    def complete(self) -> Pass:
+        """The same with measures of all shares of the records that may occur."""
+        return replace(self, layout=self.layout.with_shares(self.layout.possible))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TabulationTask:
+    """The records, and all that is to be counted among them (confidential).
+
+    Args:
+        records: The records.
+        queries: What is to be counted.
+        record_key: Column of record keys; None for none.
+        grid: Their key grid.
+    """
+
+    records: NarwhalsFrame
+    queries: Sequence[Query]
+    record_key: str | None
+    grid: KeyGrid
+
+    @cached_property
+    def schema(self) -> nw.Schema:
+        """The types of the columns."""
+        return self.records.collect_schema()
+
+    @property
+    def reads(self) -> list[str]:
+        """Columns to read; expressions may look at any, so then it is all of them."""
+        if any(query.opaque for query in self.queries):
+            return list(self.schema)
+        named = dict.fromkeys(column for query in self.queries for column in query.columns)
+        return list(named | dict.fromkeys([] if self.record_key is None else [self.record_key]))
+
+    @property
+    def sizes(self) -> dict[CubeAxis, int]:
+        """Number of codes per axis, as far as classifications tell."""
+        return {
+            axis: len(tree.leaves)
+            for query in self.queries
+            for variable in query.variables
+            for tree, axis in zip(variable.trees, variable.axes, strict=False)
+        }
+
+
+_ENGINES: dict[str, type[Engine]] = {}
+
+
+def known_engines() -> list[type[Engine]]:
+    """The engines that there are, in the order in which they are asked.
+
+    >>> [engine.name for engine in known_engines()]
+    ['memory', 'batches', 'pushdown']
+    """
+    return sorted(_ENGINES.values(), key=lambda engine: (engine.rank, engine.name))
+
+
+class Engine:
+    """One way from records to base cubes.
+
+    A subclass says its name, its rank, which tasks it takes, and counts. What is forgotten is
+    an error at import.
+
+    Args:
+        task: Records and queries, which the engine takes.
+    """
+
+    #: What it is called.
+    name: ClassVar[str]
+    #: Engines of a lower rank are asked first.
+    rank: ClassVar[int]
+
+    def __init_subclass__(cls) -> None:
+        missing = [each for each in ("name", "rank", "takes", "cubes") if each not in vars(cls)]
+        if missing:
+            raise TypeError(f"engine {cls.__name__} does not say its {', '.join(missing)}")
+        if _ENGINES.setdefault(cls.name, cls).__qualname__ != cls.__qualname__:
+            raise TypeError(f"two engines are called {cls.name!r}")
+
+    def __init__(self, task: TabulationTask) -> None:
+        self.task = task
+
+    @classmethod
+    def takes(cls, task: TabulationTask) -> bool:
+        """Whether it can read these records."""
+        raise NotImplementedError
+
+    @property
+    def height(self) -> int | None:
+        """Number of records, if known."""
+        return None
+
+    @property
+    def sizes(self) -> Mapping[CubeAxis, int]:
+        """Number of values per axis, as far as known."""
+        return self.task.sizes
+
+    def suits(self, one: Pass) -> bool:
+        """Whether it is the one for a pass, or leaves it to the next engine."""
+        return True
+
+    def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
+        """The base cubes of the passes, in their order."""
+        raise NotImplementedError
+
+    def run(self, passes: Sequence[Pass]) -> Iterator[Cube]:
+        """The same, held to what was asked, with errors that quote no record."""
+        with refusals(filtered=any(one.where is not None for one in passes)):
+            cubes = self.cubes(passes)
+            for one in passes:
+                cube = next(cubes)
+                if cube.axes != one.axes or set(one.layout.rows) - set(cube.layout.rows):
+                    raise TypeError(f"engine {self.name} made another cube than was asked for")
+                yield cube
+
+
+@contextmanager
+def refusals(*, filtered: bool) -> Iterator[None]:
+    """Turn whatever goes wrong with records into an error whose text holds no data.
+
+    Args:
+        filtered: Whether records are filtered on the way: then the condition does not fit them.
+    """
+    try:
+        yield
+    except (DiscreetError, MemoryError):
+        raise
+    except Exception as error:
+        if filtered:
+            raise filter_failed(error) from None
+        raise MicrodataError(
+            f"the data engine failed on these records ({type(error).__name__})",
+            code="engine-failed",
+            hint="collect the frame on its own to see what the engine says",
+        ) from None
+
+
+def unusable_numbers(kind: str, number: int, name: str) -> MicrodataError:
+    """The error for weights or values that cannot be summed."""
+    hints = {
+        "missing": "give every record a weight",
+        "negative": "weights are at least 0",
+        "too large": "values up to 10^14 can be summed exactly; change the unit",
+        "infinite": "remove or correct these records first",
+    }
+    return MicrodataError(
+        f"{number:,} {'record has' if number == 1 else 'records have'} a value that is {kind}",
+        code="values",
+        where=name,
+        hint=hints[kind],
+    )
