@@ -6,30 +6,23 @@ may be shortened as far as Stata itself allows, commands written by users may no
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
-from typing import Any
+
+from discreet_fire.catalogue.commands import command_table
 
 __all__ = ["canonical", "command_names", "is_community", "is_prefix", "meanings", "prefix_kind"]
 
 
 @cache
-def _data() -> dict[str, Any]:
-    text = files("discreet_fire.catalogue").joinpath("commands.toml").read_text("utf-8")
-    return tomllib.loads(text)
-
-
-@cache
 def _words() -> dict[str, str]:
     """Every word that stands for a command, with the full name."""
-    data = _data()
-    words = {name: name for name in (*data["full"], *data["community"])}
-    for name, shortest in data["abbreviated"].items():
-        words |= {name[:length]: name for length in range(len(shortest), len(name) + 1)}
-    words.update(data["also"])
-    return words
+    table = command_table()
+    words: dict[str, str] = {}
+    for name, shortest in table.shortest.items():
+        words |= {name[:length]: name for length in range(len(shortest), len(name))}
+    words |= {name: name for name, row in table.rows.items() if row.origin != "rare"}
+    return words | dict(table.also)
 
 
 @cache
@@ -40,11 +33,6 @@ def meanings() -> Mapping[str, tuple[str, str | None]]:
     (('quietly', 'bare'), ('summarize', None))
     """
     return {word: (name, prefix_kind(name)) for word, name in _words().items()}
-
-
-@cache
-def _community() -> frozenset[str]:
-    return frozenset(_data()["community"])
 
 
 def canonical(word: str) -> str | None:
@@ -75,7 +63,8 @@ def is_community(name: str) -> bool:
     >>> is_community("reghdfe"), is_community("regress")
     (True, False)
     """
-    return name in _community()
+    row = command_table().rows.get(name)
+    return row is not None and row.origin == "users"
 
 
 def prefix_kind(name: str) -> str | None:
@@ -84,8 +73,8 @@ def prefix_kind(name: str) -> str | None:
     >>> prefix_kind("quietly"), prefix_kind("bysort"), prefix_kind("if"), prefix_kind("list")
     ('bare', 'colon', 'condition', None)
     """
-    kind: str | None = _data()["prefixes"].get(name)
-    return kind
+    row = command_table().rows.get(name)
+    return None if row is None or row.reading.prefix == "none" else row.reading.prefix
 
 
 def is_prefix(name: str) -> bool:

@@ -23,6 +23,7 @@ from typing import Any
 
 from discreet.errors import OutputCheckError, Problem, shortened
 from discreet_fire.catalogue.command_names import canonical, prefix_kind
+from discreet_fire.catalogue.commands import check_policy_names, commands_where
 from discreet_fire.catalogue.verdicts import (
     Action,
     CommandVerdict,
@@ -40,6 +41,7 @@ _COMMAND = re.compile(r"[A-Za-z_]\w{0,31}")
 _SAFE = re.compile(r"[A-Za-z_]\w{0,31}|[A-Za-z_]\w{0,31} \{word\}")
 _ADOPATH = re.compile(r"[^\"`$'\n\r\x00-\x1f*]{1,240}")
 _MOST_PROBLEMS = 20
+_NO_WORD = WordPattern.of("")
 
 Words = dict[str, dict[str, tuple[WordPattern, CommandVerdict]]]
 
@@ -204,16 +206,21 @@ class _PolicyReader:
 
     def _rule(self, names: list[str], rule: Mapping[str, Any], where: str) -> None:
         """One rule for some names, each a command or a command with a second word."""
+        made: CommandVerdict | None = None
         for name in names:
             head, _, word = name.partition(" ")
             if _COMMAND.fullmatch(head) is None or (word and _COMMAND.fullmatch(word) is None):
                 self._wrong(f"{name!r} is not the name of a command", where)
                 continue
-            pattern = WordPattern.of(word)
             full = _full(head)
-            made = self._verdict(f"{full} {pattern.full}".strip(), rule, where)
-            if made is None:
-                return
+            pattern = WordPattern.of(word) if word else _NO_WORD
+            said = f"{full} {pattern.full}" if word else full
+            if made is None or made.safe:
+                made = self._verdict(said, rule, where)
+                if made is None:
+                    return
+            else:  # what was said of the first holds for all
+                made = CommandVerdict(action=made.action, name=said, reason=made.reason)
             if word:
                 self.tables.words.setdefault(full, {})[pattern.full] = (pattern, made)
             else:
@@ -322,7 +329,7 @@ _NO_RULE = "no rule for this command; it may show anything"
 _OWN_PROGRAM = "a program of this submission; its body is treated like any text"
 
 #: Commands that run a do-file, which a rewritten program calls by its rewritten name.
-_CALLS = ("do", "run", "include")
+_CALLS = commands_where(lambda row: row.rewriting.calls)
 
 
 class Policy:
@@ -544,4 +551,10 @@ def _listed(table: Mapping[str, tuple[WordPattern, ...]], name: str, word: str) 
 @cache
 def _default() -> Policy:
     text = files("discreet_fire.catalogue").joinpath("policy.toml").read_text("utf-8")
-    return Policy(extended(PolicyTables(), text, "policy.toml"))
+    tables = extended(PolicyTables(), text, "policy.toml")
+    roles = {
+        role: {name: "some" if words else "all" for name, words in table.items()}
+        for role, table in (("shows", tables.shows), ("uses", tables.uses))
+    }
+    check_policy_names({*tables.commands, *tables.words}, roles, tables.gather)
+    return Policy(tables)

@@ -12,8 +12,9 @@ all texts are known, as in ``scalar `m' = r(max)``, names one of these and nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from discreet_fire.catalogue.commands import command_table, commands_where
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.flow.stata_outputs import (
     ShownStatement,
@@ -41,13 +42,11 @@ from discreet_fire.stata.statements import DoFile
 
 __all__ = ["FigureFlow", "ShownStatement", "known_names"]
 
-_TEMPORARY = ("tempname", "tempvar")
+_TEMPORARY = commands_where(lambda row: row.flow.texts == "names")
 #: Commands that give texts to macros, or may do so in a way that is not read.
-_GIVE_TEXTS = frozenset((
-    "args", "gettoken", "syntax", "forvalues", "macro", "mac", "unab", "fvunab", "tsunab", "ds",
-    "tempfile", "mata", "python", "java", "file", "c_local", "numlist", "parse", "_parse",
-    "mark", "marksample", "foreach", "local",
-))  # fmt: skip
+_GIVE_TEXTS = commands_where(lambda row: row.flow.texts == "some")
+#: Commands that may give a text to any macro.
+_GIVE_ALL = commands_where(lambda row: row.flow.texts == "all")
 #: What `syntax` gives texts to besides the names in it.
 _BY_SYNTAX = frozenset((
     "varlist", "varname", "namelist", "anything", "using", "if", "in", "exp", "weight", "options",
@@ -83,7 +82,7 @@ def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]
         if part.name in _TEMPORARY:
             for name in text.split():
                 held.setdefault(name, set())
-        elif part.name == "include" or (part.name == "local" and _MACRO_IN_NAME.match(text)):
+        elif part.name in _GIVE_ALL or (part.name == "local" and _MACRO_IN_NAME.match(text)):
             return {}
         elif part.name == "local" and (plain := _PLAIN.fullmatch(text)) is not None:
             held.setdefault(plain[1], set()).update((plain[2] or "").split())
@@ -130,7 +129,7 @@ _GATHERED = re.compile(r"(\w+)\s*=\s*\(?\s*([rse]\(\w+\))")
 _GIVING_OPTION = re.compile(r"\b(local|matcell|matrow|matcol|matrix)\s*\(\s*([\w`'$]+)\s*\)")
 #: The record before or after: another figure in each record.
 _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
-_GATHERING = ("statsby", "simulate", "rolling")
+_GATHERING = commands_where(lambda row: row.flow.gathers in ("variables", "both"))
 
 
 class FigureFlow:
@@ -354,27 +353,10 @@ class FigureFlow:
         return StatementJudge(self.policy, self.taints, self.names, self.since).shown(self.parts)
 
 
-_GIVERS = {
-    "local": FigureFlow._give_macro,
-    "global": FigureFlow._give_macro,
-    "macro": FigureFlow._give_macro,
-    "tempvar": FigureFlow._give_names,
-    "syntax": FigureFlow._give_names,
-    "scalar": FigureFlow._give_scalar,
-    "matrix": FigureFlow._give_matrix,
-    "mkmat": FigureFlow._give_matrix,
-    "generate": FigureFlow._give_variable,
-    "replace": FigureFlow._give_variable,
-    "egen": FigureFlow._give_variable,
-    "collapse": FigureFlow._give_collapsed,
-    "foreach": FigureFlow._give_foreach,
-    "forvalues": FigureFlow._give_foreach,
-    "tokenize": FigureFlow._give_tokens,
-    "gettoken": FigureFlow._give_first_token,
-    "numlist": FigureFlow._give_result,
-    "return": FigureFlow._give_result,
-    "ereturn": FigureFlow._give_result,
-    "sreturn": FigureFlow._give_result,
+_GIVERS: dict[str, Callable[[FigureFlow, StatementParts], None]] = {
+    name: getattr(FigureFlow, f"_give_{row.flow.gives}")
+    for name, row in command_table().rows.items()
+    if row.flow.gives != "nothing"
 }
 
 

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Action, Policy
 from discreet_fire.flow.stata_values import (
     BAD,
@@ -194,13 +195,9 @@ _NAMES = re.compile(r"`\w+'|[A-Za-z_]\w*")
 _DIMENSIONS = re.compile(r"\b\w+\[([^\[\]=]*)\]")
 _TAG = re.compile(r"\btags?\s*\((?:[^()]|\([^()]*\))*\)")
 #: Commands that show words as they stand, or take them for files, variables or names of graphs.
-_FREE_WORDS = frozenset((
-    "label", "note", "notes", "char", "rename", "graph", "twoway", "log", "cmdlog", "save",
-    "saveold", "mkdir", "tempfile", "more", "pause", "outsheet", "export", "estimates", "frame",
-    "program", "use", "cd", "datasignature",
-))  # fmt: skip
+_FREE_WORDS = commands_where(lambda row: row.flow.words == "free")
 #: Commands whose words are coefficients; it is not sure that they never are scalars.
-_COEFFICIENTS = frozenset(("test", "lincom", "lincomest", "constraint"))
+_COEFFICIENTS = commands_where(lambda row: row.flow.words == "coefficients")
 #: The colour of `display`, ``in red``; ranges start with a figure, a macro, `f` or `l`.
 _COLOUR = re.compile(r"\bin\s+(?=[a-eg-km-z])")
 #: Conditions without ranges of records.
@@ -211,7 +208,7 @@ _SHIFT = re.compile(r"\[\s*_n\s*(?:[-+]\s*\d+\s*)?\]")
 _FEW = 50
 #: How much a command shows: nothing, statistics of variables, or what it is given.
 _SILENT, _OF_VARIABLES, _LOUD = range(3)
-_CONTROL = ("foreach", "forvalues", "if", "while", "else")
+_CONTROL = commands_where(lambda row: row.flow.control)
 
 
 class StatementJudge:

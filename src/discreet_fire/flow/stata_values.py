@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from discreet_fire.catalogue.commands import command_table
 from discreet_fire.catalogue.policy import Action, Policy
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind, Why
 
@@ -90,12 +91,16 @@ CLEAN = Held(0)
 DOUBT = 1
 BAD = 2
 #: What options put into macros and matrices.
+_OPTION_GIVES = {
+    "nothing": CLEAN,
+    "values": Held(DOUBT, "the distinct values of a variable"),
+    "cells": Held(DOUBT, "the cells of a table"),
+    "records": Held(BAD, "values of records"),
+}
 GIVEN_BY_OPTION = {
-    "levelsof": Held(DOUBT, "the distinct values of a variable"),
-    "mkmat": Held(BAD, "values of records"),
-    "tabulate": Held(DOUBT, "the cells of a table"),
-    "fdztabulate": Held(DOUBT, "the cells of a table"),
-    "glevelsof": Held(DOUBT, "the distinct values of a variable"),
+    name: _OPTION_GIVES[row.flow.option]
+    for name, row in command_table().rows.items()
+    if row.flow.option != "nothing"
 }
 _RANKS = {Action.ALLOWED: 0, Action.WRAPPED: 0, Action.REVIEW: DOUBT, Action.REFUSED: BAD}
 

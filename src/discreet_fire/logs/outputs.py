@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.logs.claims import HIDDEN, Claim, LogCut, Reader, Window, is_rule, numeric
 from discreet_fire.logs.estimates import read_model
 from discreet_fire.logs.frequencies import (
@@ -342,7 +343,9 @@ _RECORD_VALUES = re.compile(
 )
 _OBSERVATION_ROW = re.compile(r"\s{0,10}\d{1,9}\. (?:\||\s*\S).{0,400}")
 #: Commands that load data and print their label.
-_LOADING = frozenset(("use", "sysuse", "webuse", "import", "append", "merge"))
+_LOADING = commands_where(lambda row: row.log == "loads")
+#: Commands that display results, which may be values of single records.
+_OF_RESULTS = commands_where(lambda row: row.log == "results")
 _LABEL = re.compile(r"\(([^()]{1,120})\)")
 _ERROR_CODE = re.compile(r"r\(\d{1,4}\);")
 _STRING = re.compile(r'"([^"]{1,300})"')
@@ -460,7 +463,7 @@ def _shows_records(block: EchoBlock) -> bool:
     """Whether a command displays a result that is the value of a single record."""
     return any(
         one.command is not None
-        and one.command.canonical in ("display", "scalar", "matrix")
+        and one.command.canonical in _OF_RESULTS
         and _RECORD_VALUES.search(one.text)
         for one in block.statements
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Action
 from discreet_fire.rewriting.decisions import WordChange
 from discreet_fire.stata.statements import DoFile, DoStatement
@@ -20,7 +21,7 @@ __all__ = ["CALLERS", "SUFFIX", "CalledFile", "SubmissionFolder", "called_files"
 #: What is added to the name of a rewritten file.
 SUFFIX = "_FiRe"
 
-CALLERS = ("do", "run", "include")
+CALLERS = commands_where(lambda row: row.rewriting.calls)
 _PATH = re.compile(
     r"\s*(?:`\"(?P<compound>.*?)\"'|\"(?P<plain>[^\"\r\n]*)\"?|(?P<bare>[^\s,\"]+))", re.S
 )

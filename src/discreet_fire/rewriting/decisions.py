@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from discreet_fire.catalogue.commands import command_table, commands_where
 from discreet_fire.catalogue.policy import Action, CommandVerdict, Policy
 from discreet_fire.catalogue.verdicts import strictest
 from discreet_fire.findings import Severity
@@ -38,7 +39,7 @@ _PLOT_PARTS = re.compile(r"(\|\||[(),])|([A-Za-z]\w*)(\s?\()?")
 _WITH_PLOT = ("recast", "ciplot", "fitplot", "plot", "addplot")
 
 #: Tables of stored results, with the options that name these.
-TABLES = ("esttab", "estout")
+TABLES = commands_where(lambda row: row.rewriting.table)
 _CELLS = re.compile(r"\b(?:c(?:e|el|ell|ells)?|main|aux)\s*\(")
 _EXTREMES = re.compile(r"\b(?:min|max|p1|p5|p95|p99|range)\b")
 
@@ -118,23 +119,28 @@ _DEPTH = 30
 _CLASS = "works on an object, such as a graph, and may show what it holds"
 _PROGRAM = re.compile(r"\s*(?:def\w*\s+)?(\w+)")
 #: Names that begin with FDZ where a global is given or dropped.
-_RESERVED = {
+_RESERVED_NAMES = {
     "global": re.compile(r"\s+(?i:fdz)"),
     "macro": re.compile(r"\s+(?:dr\w*\s(?:\s*\S+\s)*?|\w+\s)\s*(?:(?i:fdz)|S_ADO\b)"),
+}
+_RESERVED = {
+    name: _RESERVED_NAMES[row.rewriting.reserved]
+    for name, row in command_table().rows.items()
+    if row.rewriting.reserved != "none"
 }
 _PROGRAM_WORDS = ("drop", "dir", "list")
 
 #: Prefixes that take any command.
-_RUN_ANY = ("bootstrap", "jackknife", "permute")
+_RUN_ANY = commands_where(lambda row: row.rewriting.runs == "any")
 
 #: Prefixes that run the command as it is; with braces they are looked at by themselves.
-_AROUND = ("break", "nobreak")
+_AROUND = commands_where(lambda row: row.rewriting.runs == "as it is")
 
 #: What is looked at; of other statements their readings only.
 _READ = (Kind.COMMAND, Kind.OTHER)
 
 #: Safe commands that run another command.
-_RUNNERS = ("fdzrun", "fdzestimate")
+_RUNNERS = commands_where(lambda row: row.rewriting.runs == "safely")
 
 
 class WordChange(NamedTuple):

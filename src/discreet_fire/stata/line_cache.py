@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 
 from discreet_fire.catalogue.command_names import is_community, meanings
-from discreet_fire.stata.second_readings import DEFINERS, TEXT_RUNNERS, gives_command
+from discreet_fire.catalogue.commands import commands_where
+from discreet_fire.stata.second_readings import DEFINERS, LISTERS, TEXT_RUNNERS, gives_command
 from discreet_fire.stata.statements import DoStatement, Kind, Span, SpanKind, Word
 
 __all__ = ["KnownLines", "LineCache", "line_at"]
@@ -34,16 +35,16 @@ _IN_BRACKETS = rf"\((?:[^\"`$/{{}}:;()\[\]]++|{_MACROS})*+\)"
 _ARGUMENTS = re.compile(rf"(?:[^\"`$/{{}}:;()\[\]]++|{_MACROS}|{_IN_BRACKETS})*+(:)")
 #: The head of a loop.
 _LOOP = re.compile(rf"(?:[^\"`$/{{}}:;()\[\]]++|{_MACROS}|{_IN_BRACKETS})*+(\{{)[ \t]*")
-_LOOPS = ("foreach", "forvalues")
-_GIVERS = DEFINERS | {"foreach"}
+_LOOPS = commands_where(lambda row: row.reading.loop)
+_GIVERS = DEFINERS | LISTERS
 #: Makes a tuple with all its parts given; Python's way through the arguments takes three times
 #: as long, and very many are made.
 _new = tuple.__new__
 _KINDS: dict[str, SpanKind] = {'"': "string", "`": "macro", "$": "macro", "/": "comment"}
 #: Commands that open or close something, or whose words may be commands themselves.
-_NOT_PLAIN = TEXT_RUNNERS | {"program", "end", "mata", "python", "java", "input", "putdocx"}
+_NOT_PLAIN = TEXT_RUNNERS | commands_where(lambda row: row.reading.body)
 #: Prefixes that part their commands in ways of their own.
-_NOT_PREFIXES = ("mi", "for")
+_NOT_PREFIXES = commands_where(lambda row: row.reading.parts == "own")
 
 
 class LineCache:

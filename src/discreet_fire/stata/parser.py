@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from discreet_fire.catalogue.command_names import canonical
+from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.stata import prefixes, second_readings
 from discreet_fire.stata.blocks import (
@@ -216,7 +217,7 @@ _DIRECTIVE = re.compile(
     r"|r(?:e|ev|evi|evie|eview)?\b[^\r\n]*)"
 )
 #: Commands that open or close a program, or a block of another language.
-_FOLLOWED = frozenset(("program", "end", "mata", "python", "java", "input", "putdocx"))
+_FOLLOWED = commands_where(lambda row: row.reading.body)
 
 
 def parse_do(text: str, known: KnownLines | None = None) -> DoFile:

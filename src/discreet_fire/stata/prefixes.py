@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from discreet_fire.catalogue.command_names import canonical, prefix_kind
+from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.stata.scanner import ScannedCommand
 from discreet_fire.stata.statements import Kind, Word
 
@@ -108,12 +109,7 @@ _CLASS = re.compile(r"\.[^\W\d][\w.]*")
 _MI = re.compile(r"\s*(?:esti?|estim\w*|xeq|pas\w*)\b")
 
 #: Commands that a block in braces may follow.
-_WITH_BLOCK = frozenset(
-    (
-        "if", "else", "while", "foreach", "forvalues", "quietly", "noisily", "capture", "by",
-        "bysort", "frame", "mata", "python", "java", "break", "nobreak", "class",
-    )
-)  # fmt: skip
+_WITH_BLOCK = commands_where(lambda row: row.reading.block)
 
 
 def takes_block(command: Word) -> bool:

@@ -14,12 +14,14 @@ from itertools import pairwise
 from typing import Protocol
 
 from discreet_fire.catalogue.command_names import canonical, is_community, prefix_kind
+from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.stata.prefixes import Head, HeadReader
 from discreet_fire.stata.scanner import ScannedCommand
 from discreet_fire.stata.statements import DoStatement, Reading, Why, Word
 
 __all__ = [
     "DEFINERS",
+    "LISTERS",
     "TEXT_RUNNERS",
     "PartReader",
     "gives_command",
@@ -45,11 +47,11 @@ _MACROS_AT_MOST = 8
 _SAFE = "fdz"
 
 #: Commands whose text may be run as a command later.
-DEFINERS = frozenset(("local", "global", "scalar", "char", "tempname"))
+DEFINERS = commands_where(lambda row: row.reading.text == "defines")
+#: Commands whose text lists words that may be commands.
+LISTERS = commands_where(lambda row: row.reading.text == "lists")
 #: Commands that take a command within quotes.
-TEXT_RUNNERS = frozenset(
-    ("bootstrap", "simulate", "rcof", "jackknife", "permute", "statsby", "window")
-)
+TEXT_RUNNERS = commands_where(lambda row: row.reading.text == "runs")
 
 
 class PartReader(Protocol):
@@ -153,7 +155,7 @@ def _of_word(
     elif is_community(name) and not name.startswith(_SAFE):  # may be a prefix
         for colon in _behind(piece.colons, command)[:1]:
             yield from second(parser, colon + 1, piece.end, Why.AFTER_COLON)
-    elif name in DEFINERS or name in TEXT_RUNNERS or name == "foreach":
+    elif name in DEFINERS or name in TEXT_RUNNERS or name in LISTERS:
         yield from _in_strings(parser, name, command.end, piece)
 
 
@@ -188,7 +190,7 @@ def _after_macro(parser: PartReader, reader: HeadReader, at: int, end: int) -> I
 def _in_strings(parser: PartReader, name: str, at: int, piece: ScannedCommand) -> Iterator[Reading]:
     """Texts that may be run as commands later."""
     text = parser.text
-    if name == "foreach" or name in DEFINERS:
+    if name in LISTERS or name in DEFINERS:
         places = _given(text, name, at, piece.end)
     else:
         strings = [span for span in piece.spans if span.kind == "string" and span.start >= at]

@@ -5,9 +5,7 @@ The shortest forms are those that the syntax diagrams of the Stata manuals under
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
-from importlib.resources import files
 
 import pytest
 
@@ -18,8 +16,12 @@ from discreet_fire.catalogue.command_names import (
     is_prefix,
     prefix_kind,
 )
+from discreet_fire.catalogue.commands import command_table
 
-DATA = tomllib.loads(files("discreet_fire.catalogue").joinpath("commands.toml").read_text("utf-8"))
+TABLE = command_table()
+PREFIXES = {
+    name: row.reading.prefix for name, row in TABLE.rows.items() if row.reading.prefix != "none"
+}
 
 SHORTEST = {
     "su": "summarize", "ta": "tabulate", "reg": "regress", "ins": "inspect", "l": "list",
@@ -59,7 +61,7 @@ def test_commands_that_must_be_written_in_full(name: str) -> None:
 
 
 def test_commands_of_users_only_in_full() -> None:
-    assert all(canonical(name) == name for name in DATA["community"])
+    assert all(canonical(name) == name for name, row in TABLE.rows.items() if row.origin == "users")
     assert {canonical(name) for name in ("reghdf", "estta", "outreg", "psmatch")} <= {
         None,
         "outreg",
@@ -70,21 +72,20 @@ def test_commands_of_users_only_in_full() -> None:
 def test_no_form_stands_for_two_commands() -> None:
     forms = Counter(
         name[:length]
-        for name, shortest in DATA["abbreviated"].items()
-        for length in range(len(shortest), len(name) + 1)
+        for name, shortest in TABLE.shortest.items()
+        for length in range(len(shortest), len(name))
     )
-    forms.update(DATA["full"])
-    forms.update(DATA["community"])
-    assert {form for form, count in forms.items() if count > 1} <= set(DATA["also"])
+    forms.update(name for name, row in TABLE.rows.items() if row.origin != "rare")
+    assert {form for form, count in forms.items() if count > 1} <= set(TABLE.also)
 
 
 def test_a_shortest_form_is_a_start_of_its_name() -> None:
-    assert all(name.startswith(short) for name, short in DATA["abbreviated"].items())
+    assert all(name.startswith(short) for name, short in TABLE.shortest.items())
 
 
 def test_there_are_enough_commands_and_prefixes_are_among_them() -> None:
     assert len(command_names()) > 700
-    assert set(DATA["prefixes"]) <= command_names()
-    assert set(DATA["prefixes"].values()) == {"bare", "colon", "word", "condition"}
-    assert all(is_prefix(name) for name in DATA["prefixes"])
+    assert set(PREFIXES) <= command_names()
+    assert set(PREFIXES.values()) == {"bare", "colon", "word", "condition"}
+    assert all(is_prefix(name) for name in PREFIXES)
     assert prefix_kind("list") is None

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
+from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.runners.builtin.data.dataset import grouped
 from discreet_fire.runners.builtin.disclosure.command_effects import (
@@ -98,7 +99,7 @@ _CODES = 10_000
 _Inside = tuple[Sequence[str], Sequence[Sequence[Step]]]
 _SILENT = frozenset(("quietly", "noisily", "capture"))
 _PASSED = frozenset(("version", "xi"))
-_FILES = frozenset(("do", "run", "include"))
+_FILES = commands_where(lambda row: row.rewriting.calls)
 _STEERING = frozenset(("continue", "exit", "error"))
 _OTHERS = frozenset(("if", "else", "by", "bysort", "foreach", "forvalues", "while", "program"))
 _WORDS = _SILENT | _FILES | _STEERING | _OTHERS | {"xi"}

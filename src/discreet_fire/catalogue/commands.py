@@ -1,0 +1,275 @@
+"""What reading a do-file needs to know of each command: one row for each.
+
+In: ``commands.toml``. Out: the row of a command, and the commands for which something holds. A
+field that is left out or not understood is an error, and so is a name that stands twice; the
+policy and this file must name the same commands. Nothing here is confidential.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, get_args, get_type_hints
+
+__all__ = [
+    "CatalogueRow",
+    "CommandTable",
+    "check_policy_names",
+    "command_table",
+    "commands_where",
+    "read_commands",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingFacts:
+    """How a command is read.
+
+    Args:
+        prefix: How it stands before another: "bare" needs no colon, "colon" needs one, "word"
+            takes the next word without one, "condition" is `if`, `else` and `while`.
+        parts: Whether it parts its command in an "own" way.
+        block: Whether a block in braces may follow.
+        body: Whether what follows is read in another way, such as the body of a program.
+        text: Whether its text "defines" what may be run later, "runs" commands within quotes,
+            or "lists" words that may be commands.
+        loop: Whether its head ends with a brace.
+    """
+
+    prefix: Literal["none", "bare", "colon", "word", "condition"]
+    parts: Literal["usual", "own"]
+    block: bool
+    body: bool
+    text: Literal["none", "defines", "runs", "lists"]
+    loop: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowFacts:
+    """Where figures go through a command.
+
+    Args:
+        gives: What it gives figures to, and how.
+        texts: Whether it gives texts to macros: to "some", to all ("all"), or "names" made up.
+        option: What its options put into macros and matrices: the distinct "values" of a
+            variable, the "cells" of a table, "records".
+        gathers: Whether as a prefix it gathers figures as "variables", in output that is
+            "shown", or "both".
+        words: Whether its words may be scalars ("figures"), are "coefficients", or "free": shown
+            as they stand, or taken for files, variables or names of graphs.
+        control: Whether it decides only what else runs.
+        shows: Whether it shows its arguments, with some second words or all.
+        uses: Whether it takes values and shows none of them, with some second words or all.
+    """
+
+    gives: Literal[
+        "nothing", "macro", "names", "scalar", "matrix", "variable", "collapsed", "foreach",
+        "tokens", "first_token", "result",
+    ]  # fmt: skip
+    texts: Literal["none", "some", "all", "names"]
+    option: Literal["nothing", "values", "cells", "records"]
+    gathers: Literal["nothing", "variables", "shown", "both"]
+    words: Literal["figures", "free", "coefficients"]
+    control: bool
+    shows: Literal["none", "some", "all"]
+    uses: Literal["none", "some", "all"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewritingFacts:
+    """What rewriting looks at besides the policy.
+
+    Args:
+        calls: Whether it runs a do-file.
+        runs: Whether it runs "any" command behind it, runs it "as it is", or "safely".
+        reserved: Whether it may give names that are the centre's: as `global` or `macro`.
+        table: Whether it makes tables of stored results.
+    """
+
+    calls: bool
+    runs: Literal["nothing", "any", "as it is", "safely"]
+    reserved: Literal["none", "global", "macro"]
+    table: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueRow:
+    """The row of one command.
+
+    Args:
+        origin: Whether it is of "stata", written by "users", or "rare": then no text is taken
+            for a command because it starts with its name.
+        reading: How it is read.
+        flow: Where figures go.
+        rewriting: What rewriting looks at.
+        log: Whether in a log it "loads" data and prints their label, or displays "results".
+    """
+
+    origin: Literal["stata", "users", "rare"]
+    reading: ReadingFacts
+    flow: FlowFacts
+    rewriting: RewritingFacts
+    log: Literal["usual", "loads", "results"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandTable:
+    """All commands.
+
+    Args:
+        rows: The row of each, by its full name.
+        shortest: Shortest forms, of those that may be shortened.
+        also: Other words for commands.
+    """
+
+    rows: Mapping[str, CatalogueRow]
+    shortest: Mapping[str, str]
+    also: Mapping[str, str]
+
+
+@cache
+def command_table() -> CommandTable:
+    """The commands that come with discreet.
+
+    >>> row = command_table().rows["levelsof"]
+    >>> row.flow.option, row.rewriting.calls
+    ('values', False)
+    """
+    text = files("discreet_fire.catalogue").joinpath("commands.toml").read_text("utf-8")
+    return read_commands(tomllib.loads(text))
+
+
+def commands_where(holds: Callable[[CatalogueRow], bool]) -> frozenset[str]:
+    """The commands for which something holds.
+
+    >>> sorted(commands_where(lambda row: row.rewriting.calls))
+    ['do', 'include', 'run']
+    """
+    return frozenset(name for row, names in _alike() if holds(row) for name in names)
+
+
+@cache
+def _alike() -> list[tuple[CatalogueRow, list[str]]]:
+    """Rows with all commands that share them."""
+    found: dict[int, tuple[CatalogueRow, list[str]]] = {}
+    for name, row in command_table().rows.items():
+        found.setdefault(id(row), (row, []))[1].append(name)
+    return list(found.values())
+
+
+_ORIGINS = ("stata", "users", "rare")
+_CLASSES = {"reading": ReadingFacts, "flow": FlowFacts, "rewriting": RewritingFacts}
+_TOP = {*_ORIGINS, *_CLASSES, "also", "plain", "rows"}
+
+
+def read_commands(document: Mapping[str, Any]) -> CommandTable:
+    """The commands of a document.
+
+    Raises:
+        ValueError: Something is missing, stands twice or is not understood.
+    """
+    _check_keys("commands.toml", document, _TOP)
+    classes: dict[str, dict[str, Any]] = {
+        part: {name: _made(f"{part}: {name}", of, one) for name, one in document[part].items()}
+        for part, of in _CLASSES.items()
+    }
+    plain = document["plain"]
+    rows: dict[str, CatalogueRow] = {}
+    shortest: dict[str, str] = {}
+    lists = [{**plain, "origin": one, "names": document[one]} for one in _ORIGINS]
+    for entry in (*lists, *document["rows"]):
+        fields = dict(entry)
+        words = str(fields.pop("names", "")).split()
+        if not words:
+            raise ValueError("commands.toml: a row without names")
+        row = _row(words[0], fields, classes)
+        names = words if row.origin != "stata" else [word.lower() for word in words]
+        _add(rows, names, row)
+        for word, name in zip(words, names, strict=True):
+            if word is not name and word != name:
+                shortest[name] = name[: max(at for at, one in enumerate(word) if one.isupper()) + 1]
+    for word, name in document["also"].items():
+        if name not in rows or word in rows:
+            raise ValueError(f"{word}: it stands for no command, or is one")
+    used = {(part, row[part]) for row in (plain, *document["rows"]) for part in classes}
+    for part, known in classes.items():
+        if unused := known.keys() - {name for of, name in used if of == part}:
+            raise ValueError(f"classes of {part} without a command: {', '.join(sorted(unused))}")
+    return CommandTable(rows=rows, shortest=shortest, also=document["also"])
+
+
+def _add(rows: dict[str, CatalogueRow], names: list[str], row: CatalogueRow) -> None:
+    new = dict.fromkeys(names, row)
+    if len(new) < len(names) or rows.keys() & new.keys():
+        twice = {name for name in names if name in rows or names.count(name) > 1}
+        raise ValueError(f"{', '.join(sorted(twice))}: it has two rows")
+    rows |= new
+
+
+def _row(
+    where: str, fields: Mapping[str, Any], classes: Mapping[str, Mapping[str, Any]]
+) -> CatalogueRow:
+    """One row, whose classes are looked up."""
+    _check_keys(where, fields, _choices(CatalogueRow).keys())
+    found = {part: known.get(fields[part]) for part, known in classes.items()}
+    if None in found.values():
+        raise ValueError(f"{where}: a class that is not there")
+    row: CatalogueRow = _made(where, CatalogueRow, {**fields, **found})
+    return row
+
+
+def _check_keys(where: str, given: Mapping[str, Any], wanted: Set[str]) -> None:
+    if missing := wanted - given.keys():
+        raise ValueError(f"{where}: {', '.join(sorted(missing))} is missing")
+    if unknown := given.keys() - wanted:
+        raise ValueError(f"{where}: {', '.join(sorted(unknown))} is not known")
+
+
+def _made(where: str, of: type, given: Mapping[str, Any]) -> Any:
+    """Facts of which each has one of the values that it may have."""
+    choices = _choices(of)
+    _check_keys(where, given, choices.keys())
+    for key, known in choices.items():
+        value = given[key]
+        if known and not any(type(value) is type(one) and value == one for one in known):
+            raise ValueError(f"{where}: {key} may not be {value!r}")
+    return of(**given)
+
+
+@cache
+def _choices(of: type) -> dict[str, tuple[Any, ...]]:
+    """What each field may be; nothing for parts, which are made themselves."""
+    return {
+        key: (True, False) if kind is bool else get_args(kind)
+        for key, kind in get_type_hints(of).items()
+    }
+
+
+def check_policy_names(
+    names: Iterable[str], roles: Mapping[str, Mapping[str, str]], gather: Iterable[str]
+) -> None:
+    """The policy that comes with discreet and the catalogue must agree.
+
+    Args:
+        names: The commands that a rule of the policy names.
+        roles: The commands that show or use values, with some second words or all.
+        gather: Prefixes that show what they gather.
+
+    Raises:
+        ValueError: They differ.
+    """
+    rows = command_table().rows
+    if differ := rows.keys() ^ set(names):
+        raise ValueError(f"the policy and the catalogue differ in {', '.join(sorted(differ))}")
+    for role, told in roles.items():
+        found: dict[str, str] = {}
+        for row, each in _alike():
+            how = row.flow.shows if role == "shows" else row.flow.uses
+            found |= dict.fromkeys(each, how) if how != "none" else {}
+        if wrong := {name for name, _ in set(found.items()) ^ set(told.items())}:
+            raise ValueError(f"{role}: policy and catalogue differ in {', '.join(sorted(wrong))}")
+    if set(gather) != commands_where(lambda row: row.flow.gathers in ("shown", "both")):
+        raise ValueError("the policy and the catalogue differ in prefixes that gather")
