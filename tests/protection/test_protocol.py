@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.arrays import FloatArray, IntArray
 from discreet.cli.commands import app
 from discreet.errors import DiscreetError, ProgrammeError, PublicationError
 from discreet.protection import protocol
@@ -143,11 +144,14 @@ class Thousands(Protection[ProgrammeView, InputsView]):
                 provenance=Provenance(version=dc.__version__, method="thousands"),
                 name=table.name,
             ),
-            decisions=None,
             remembered={"multiples": len(value)},
-            assessed=AssessedTable(counts=table, ingredients={}, figures=(), decisions=None),
+            assessed=AssessedTable(counts=table, ingredients={}, figures=()),
             found_codes=frozenset({"sex"}),
         )
+
+    def deviations(self, inputs: InputsView, counts: IntArray) -> FloatArray:
+        """As wide as the base."""
+        return np.full(len(counts), float(inputs.programme.settings(self.name).base))
 
     def statement(self, inputs: InputsView, table: str) -> tuple[Note, ...]:
         """That figures are rounded down."""
@@ -348,6 +352,50 @@ def test_another_method_may_stand_beside_it(
     assert thousands.groups == [("sexes", "adults")]
 
 
+@pytest.fixture
+def facts(thousands: Thousands, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Change facts of the method."""
+
+    def change(**changes: object) -> None:
+        for name, value in changes.items():
+            monkeypatch.setattr(thousands, name, value, raising=False)
+
+    return change
+
+
+def test_parts_of_its_tables_are_judged_if_it_says_so(
+    facts: Callable[..., None], edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    parts = '[parts]\nmax_relative_error = 0.5\nuniverse = "none"\n'
+    path = edited(("[defaults]", f"{parts}\n[defaults]"))
+    protect(path, tmp_path / "whole")
+    assert not (tmp_path / "whole" / "decisions.json").exists()
+
+    facts(parts=True, table_keys=("parts",))
+    protect(path, tmp_path / "parted")
+    decided = json.loads((tmp_path / "parted" / "decisions.json").read_text("utf-8"))["tables"]
+    assert decided["sexes"]["outcome"] == "complete"
+    assert decided["adults"]["outcome"] == "thinned"
+    shown = pl.read_csv(tmp_path / "parted" / "adults.csv", infer_schema=False)
+    inner = shown.filter((pl.col("region") != "Total") & (pl.col("sex") != "Total"))
+    assert inner.get_column("value").drop_nulls().is_empty()
+    whole = pl.read_csv(tmp_path / "whole" / "adults.csv", infer_schema=False)
+    assert whole.get_column("value").null_count() == 0
+
+
+def test_a_method_that_needs_cell_keys_gets_them_or_nothing_is_made(
+    facts: Callable[..., None], edited: Callable[..., Path], thousands: Thousands, tmp_path: Path
+) -> None:
+    facts(record_keys=True)
+    assert "the section [keys] is missing" in mistakes(edited())
+    seen = []
+    outcome = thousands.outcome
+    facts(outcome=lambda table, base: (seen.append(table), outcome(table, base))[1])
+    protect(edited(("[defaults]", '[keys]\ncolumn = "record_key"\n\n[defaults]')), tmp_path / "out")
+    assert all(table.cell_key is not None for table in seen)
+    assert len(seen) == 2
+
+
 def mistakes(path: Path) -> str:
     """What is wrong with a programme."""
     with pytest.raises(ProgrammeError) as caught:
@@ -449,6 +497,11 @@ def true_values(tables: dict[str, ReleasedOutcome]) -> None:
     object.__setattr__(tables["sexes"], "table", assessed.counts)
 
 
+def misnamed(tables: dict[str, ReleasedOutcome]) -> None:
+    """One table under the name of another."""
+    object.__setattr__(tables["sexes"], "table", tables["adults"].table)
+
+
 def forgotten(tables: dict[str, ReleasedOutcome]) -> None:
     """A table that was asked for is missing."""
     del tables["adults"]
@@ -469,6 +522,7 @@ def not_assessed(tables: dict[str, ReleasedOutcome]) -> None:
     [
         (true_values, "did not give a protected table for 'sexes'"),
         (forgotten, "no method has protected adults"),
+        (misnamed, "did not give a protected table for 'sexes'"),
         (surplus, "tables that were not asked for: others"),
         (not_assessed, "does not say what the quality of 'adults' is judged by"),
     ],

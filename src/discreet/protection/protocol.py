@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from discreet.errors import DiscreetError, Problem
 
 if TYPE_CHECKING:
-    from discreet.arrays import BoolArray
+    from discreet.arrays import BoolArray, FloatArray, IntArray
     from discreet.keygrid import KeyGrid
     from discreet.tables import Note, ProtectedTable, Table
 
@@ -151,13 +151,11 @@ class AssessedTable:
         counts: The true table; None where ingredients say it all.
         ingredients: Name → protected figure beside its originals.
         figures: The key figures that are made of them.
-        decisions: What was decided about its parts; None if nothing was.
     """
 
     counts: Table | None
     ingredients: Mapping[str, Any]
     figures: Sequence[Any]
-    decisions: Any
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -165,15 +163,14 @@ class ReleasedOutcome:
     """What became of a table.
 
     Args:
-        table: As it may be published; the release adds title, remarks and provenance.
-        decisions: What was decided about its parts, as JSON takes it; public.
+        table: As it may be published; the release takes parts away, if [parts] says so, and
+            adds title, remarks and provenance.
         remembered: What else the release remembers of it, as JSON takes it; public.
         assessed: What its quality is judged by (CONFIDENTIAL); None if it is not.
         found_codes: Variables of which it lists codes because they occur.
     """
 
     table: ProtectedTable
-    decisions: dict[str, Any] | None
     remembered: Mapping[str, Any]
     assessed: AssessedTable | None
     found_codes: frozenset[str]
@@ -320,6 +317,10 @@ class Protection(Protocol[ProgrammeT, InputsT]):
         self, inputs: InputsT, counted: Mapping[str, Counts], context: ReleaseContext
     ) -> Iterator[ProtectedGroup]:
         """Protect the tables of a linked group, each exactly once."""
+
+    @abstractmethod
+    def deviations(self, inputs: InputsT, counts: IntArray) -> FloatArray:
+        """The standard deviation of what it does to counts, by which [parts] judges."""
 
     @abstractmethod
     def statement(self, inputs: InputsT, table: str) -> tuple[Note, ...]:

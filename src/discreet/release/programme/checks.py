@@ -226,7 +226,9 @@ def check_programme(programme: Programme) -> list[Problem]:
 def needed_sections(programme: Programme) -> tuple[str, ...]:
     """The sections that the tables of a programme cannot do without."""
     methods = programme.methods or (protection(DEFAULT),)
-    return ("data", *dict.fromkeys(each for method in methods for each in method.sections))
+    keys = ["keys"] if any(method.record_keys for method in methods) else []
+    named = [each for method in methods for each in method.sections]
+    return tuple(dict.fromkeys(["data", *keys, *named]))
 
 
 def _sections(programme: Programme) -> Found:

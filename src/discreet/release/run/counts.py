@@ -19,6 +19,7 @@ from discreet.protection.protocol import Counts
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import RecordSource, key_column
 from discreet.release.programme.problems import problems_of
+from discreet.release.programme.universes import UNIVERSE
 from discreet.release.programme.variables import found_classifications
 
 if TYPE_CHECKING:
@@ -212,9 +213,11 @@ def _counted(
 
 
 def _counts(inputs: Inputs, name: str) -> list[_Count]:
-    """The counts behind a table: one per filter that its method needs."""
+    """The counts behind a table: those its method needs, that of all records if [parts] does."""
     entry = inputs.programme.tables[name]
-    needs = inputs.programme.method(name).needs(inputs, name)
+    needs = dict(inputs.programme.method(name).needs(inputs, name))
+    if inputs.thresholds(name) is not None and inputs.held_against_all(name):
+        needs.setdefault(UNIVERSE, {})
     by = tuple(entry.by or [])
     found = any(variable not in inputs.programme.variables for variable in by)
     return [

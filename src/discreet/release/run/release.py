@@ -38,12 +38,14 @@ from discreet.release.run.plan import (
     table_digests,
     workbook_tables,
 )
+from discreet.release.run.table_parts import part_decisions
 from discreet.release.state.memory import ReleaseState, table_statement
 from discreet.release.state.sealed_quality import sealed_quality
 from discreet.tables import ProtectedTable
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
+    from discreet.protection.parts import PartDecisions
     from discreet.release.state.memory import ReleaseState
 
 __all__ = ["Progress", "check_formats", "check_grids", "protect"]
@@ -213,7 +215,7 @@ def _check_group(
         what = f"the method gave tables that were not asked for: {', '.join(sorted(surplus))}"
         raise PublicationError(what, code="protection", where=where)
     for name, outcome in group.tables.items():
-        if type(outcome.table) is not ProtectedTable:
+        if type(outcome.table) is not ProtectedTable or outcome.table.name != name:
             what = f"the method did not give a protected table for {name!r}"
             raise PublicationError(what, code="protection", where=where)
         if (outcome.assessed is not None) != method.assessed:
@@ -348,7 +350,8 @@ class _Release:
                 self.reported.setdefault(method.name, []).append(group.internal)
             self.later += group.warnings
             for name, outcome in group.tables.items():
-                self._keep(method, name, outcome, context.printed[name])
+                decided = part_decisions(self.inputs, name, counted[name])
+                self._keep(method, outcome, decided, context.printed[name])
                 self.step(name)
         if missing:
             raise _not_protected(sorted(missing))
@@ -356,16 +359,19 @@ class _Release:
     def _keep(
         self,
         method: Protection[Programme, Any],
-        name: str,
         outcome: ReleasedOutcome,
+        decided: Mapping[str, PartDecisions],
         printed: Mapping[str, str],
     ) -> None:
         """Put a table on the shelf, with what is to be said about it later."""
-        own = outcome.table.provenance.digests
+        from discreet.protection.parts import described_decisions, joint_decisions, suppress_parts
+
+        name, own = outcome.table.name, outcome.table.provenance.digests
+        joint = joint_decisions(list(decided.values())) if decided else None
         table = annotated(
             self.programme,
             name,
-            outcome.table,
+            outcome.table if joint is None else suppress_parts(outcome.table, joint),
             method.statement(self.inputs, name),
             {**printed, **own} if printed else {},
         )
@@ -373,10 +379,10 @@ class _Release:
             changed = method.changed(name, partial(self.shelf.table, name), table)
             self.later += [changed] if changed else []
         # Nothing confidential is remembered, or it is sealed.
-        extras: dict[str, Any] = {"decisions": outcome.decisions}
+        extras: dict[str, Any] = {"decisions": described_decisions(decided)}
         if outcome.assessed is not None and self.quality:
             key = self.inputs.release_keys[self.programme.source_of(name).name]
-            extras["quality"] = sealed_quality(table, outcome.assessed, key)
+            extras["quality"] = sealed_quality(table, outcome.assessed, joint, key)
         extras |= {"about": table_statement(self.programme, name), **outcome.remembered}
         self.shelf.put(table, self.digests[name], extras)
         # A code list that comes from the data tells of each code that it occurs.

@@ -17,6 +17,7 @@ from discreet.release.state.memory import ReleaseKey
 
 if TYPE_CHECKING:
     from discreet.assessment.release_quality import QualityLog
+    from discreet.protection.parts import PartDecisions
     from discreet.tables import ProtectedTable
 
 __all__ = ["quality_of", "sealed_quality"]
@@ -24,12 +25,18 @@ __all__ = ["quality_of", "sealed_quality"]
 _PURPOSE = b"discreet release quality 1"
 
 
-def sealed_quality(table: ProtectedTable, assessed: AssessedTable, key: ReleaseKey) -> str:
+def sealed_quality(
+    table: ProtectedTable,
+    assessed: AssessedTable,
+    decisions: PartDecisions | None,
+    key: ReleaseKey,
+) -> str:
     """The statistics on one table, sealed.
 
     Args:
         table: The table as it is published.
         assessed: What it is held against.
+        decisions: What was decided about its parts; None if nothing was.
         key: The key of the digests of its source.
     """
     from discreet.assessment.release_quality import QualityLog
@@ -41,7 +48,7 @@ def sealed_quality(table: ProtectedTable, assessed: AssessedTable, key: ReleaseK
         table,
         ingredients=assessed.ingredients,
         figures=assessed.figures,
-        decisions=assessed.decisions,
+        decisions=decisions,
     )
     return base64.b64encode(log.sealed(_sealing_key(key))).decode("ascii")
 

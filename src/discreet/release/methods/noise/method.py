@@ -26,10 +26,11 @@ from discreet.release.inputs import Inputs
 from discreet.release.methods.noise.tables import NoiseTables
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import problem_at
-from discreet.release.programme.universes import UNIVERSE, all_of, figure_filter
+from discreet.release.programme.universes import all_of, figure_filter
 from discreet.release.programme.variables import used_variables
 
 if TYPE_CHECKING:
+    from discreet.arrays import FloatArray, IntArray
     from discreet.tables import Note, ProtectedTable
 
 __all__ = ["NoiseProtection"]
@@ -49,7 +50,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
     )
     table_keys = ("figures", "parts", "official")
     hints: Mapping[str, str] = MappingProxyType({})
-    sections = ("keys", "perturbation")
+    sections = ("perturbation",)
     settings = None
     record_keys = True
     parts = True
@@ -98,7 +99,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
         """Nothing: perturbation tables are parameters of the release."""
 
     def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
-        """One count per filter, and that of all records if rules for parts look at it."""
+        """One count per filter."""
         entry = inputs.programme.tables[table]
         columns: dict[str, set[str]] = {}
         for figure, described in entry.figures.items():
@@ -107,8 +108,6 @@ class NoiseProtection(Protection[Programme, Inputs]):
                 named |= {described.of} if described.of else set()
         if not entry.figures:
             columns[all_of(entry.where)] = set()
-        if inputs.thresholds(table) is not None and inputs.held_against_all(table):
-            columns.setdefault(UNIVERSE, set())
         magnitudes = inputs.parameters.magnitudes
         return {
             where: {column: magnitudes[column].contributions for column in named}
@@ -146,6 +145,12 @@ class NoiseProtection(Protection[Programme, Inputs]):
         for name, counts in counted.items():
             made = {name: protector.made(name, counts)}
             yield ProtectedGroup(tables=made, internal=None, warnings=())
+
+    def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+        """The standard deviation of the noise that counts can get."""
+        from discreet.protection.noise.intervals import count_deviations
+
+        return count_deviations(inputs.parameters.perturbation_table.content, counts)
 
     def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
         """Nothing: its tables say that they need not add up."""

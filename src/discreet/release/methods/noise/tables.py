@@ -1,31 +1,27 @@
-"""From the counts of a table to the protected table: noise, key figures, table parts.
+"""From the counts of a table to the protected table: noise and key figures.
 
 In: the counts behind a table (confidential) and what a programme says of it. Out: a
-protected table, and what was decided about its parts (both public); what its quality is
-judged by, confidential. This is where a release crosses the confidentiality line.
+protected table, public; what its quality is judged by, confidential. This is where a release
+crosses the confidentiality line.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import TableError
 from discreet.protection.protocol import AssessedTable, Counts, ReleasedOutcome
 from discreet.release.inputs import Inputs
 from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.toml_lines import KeyPath
-from discreet.release.programme.universes import UNIVERSE, all_of, figure_filter
+from discreet.release.programme.universes import all_of, figure_filter
 from discreet.release.programme.variables import official_rule
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from discreet.derived import KeyFigure
     from discreet.protection.noise import Ingredient
-    from discreet.protection.parts import PartDecisions
     from discreet.tables import ProtectedTable, Table
 
 __all__ = ["NoiseTables"]
@@ -46,24 +42,16 @@ class NoiseTables:
 
     def made(self, name: str, counts: Counts) -> ReleasedOutcome:
         """The protected table of a name, of what was counted for it."""
-        from discreet.protection.parts import described_decisions, joint_decisions, suppress_parts
-
         entry = self.programme.tables[name]
         make = self._figures if entry.figures else self._plain
         protected, used, ingredients = make(name, entry, counts)
-        decisions = self._decisions(name, counts, used)
-        joint = joint_decisions(list(decisions.values())) if decisions else None
-        if joint is not None:
-            protected = suppress_parts(protected, joint)
         return ReleasedOutcome(
             table=protected,
-            decisions=described_decisions(decisions),
             remembered={},
             assessed=AssessedTable(
                 counts=used.get(""),
                 ingredients=ingredients,
                 figures=self._key_figures(entry),
-                decisions=joint,
             ),
             found_codes=self._found(used.values()),
         )
@@ -206,41 +194,3 @@ class NoiseTables:
             "totals": self.inputs.totals,
             "digests": self.digests[name],
         }
-
-    # -- table parts -------------------------------------------------------------
-
-    def _decisions(
-        self, name: str, counts: Counts, used: Mapping[str, Table]
-    ) -> dict[str, PartDecisions]:
-        """What the rules say of the parts of each count behind a table."""
-        thresholds = self.inputs.thresholds(name)
-        if thresholds is None:
-            return {}
-        from discreet.protection.parts import PartRules, check_parts
-
-        rules = PartRules(**thresholds)
-        return {
-            where: check_parts(
-                table,
-                rules,
-                universe=self._universe_of(name, where, counts),
-                deviation=self._deviation,
-            )
-            for where, table in {self._where(name, f): used[f] for f in used}.items()
-        }
-
-    def _universe_of(self, name: str, where: str, counts: Counts) -> Table | Literal["none"] | None:
-        """What a filtered count is held against."""
-        if where == UNIVERSE:
-            return None
-        return counts[UNIVERSE] if self.inputs.held_against_all(name) else "none"
-
-    def _deviation(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """The standard deviation of the noise that counts can get."""
-        from discreet.protection.noise.intervals import count_deviations
-
-        return count_deviations(self.inputs.parameters.perturbation_table.content, counts)
-
-    def _where(self, name: str, figure: str) -> str:
-        entry = self.programme.tables[name]
-        return figure_filter(entry, figure) if figure else all_of(entry.where)

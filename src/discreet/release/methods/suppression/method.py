@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.files import write_text
 from discreet.protection.protocol import (
     COUNT,
@@ -49,6 +51,7 @@ from discreet.release.programme.rules import rule_filters
 from discreet.release.state.tables import same_pattern
 
 if TYPE_CHECKING:
+    from discreet.arrays import FloatArray, IntArray
     from discreet.tables import Note, ProtectedTable
 
 __all__ = ["SuppressionProtection"]
@@ -140,7 +143,6 @@ class SuppressionProtection(Protection[Programme, Inputs]):
                 tables={
                     name: ReleasedOutcome(
                         table=table,
-                        decisions=None,
                         remembered={"hidden": told[name]},
                         assessed=None,
                         found_codes=frozenset(),
@@ -150,6 +152,10 @@ class SuppressionProtection(Protection[Programme, Inputs]):
                 internal=internal_entry(done, context.digests),
                 warnings=(found,) if late else (),
             )
+
+    def deviations(self, inputs: Inputs, counts: IntArray) -> FloatArray:
+        """None: what is shown is true."""
+        return np.zeros(len(counts))
 
     def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
         """Nothing: hidden cells carry their reasons."""
