@@ -502,6 +502,11 @@ def misnamed(tables: dict[str, ReleasedOutcome]) -> None:
     object.__setattr__(tables["sexes"], "table", tables["adults"].table)
 
 
+def overwriting(tables: dict[str, ReleasedOutcome]) -> None:
+    """What a release says of its tables, said by the method."""
+    object.__setattr__(tables["adults"], "remembered", {"about": {}})
+
+
 def forgotten(tables: dict[str, ReleasedOutcome]) -> None:
     """A table that was asked for is missing."""
     del tables["adults"]
@@ -523,6 +528,7 @@ def not_assessed(tables: dict[str, ReleasedOutcome]) -> None:
         (true_values, "did not give a protected table for 'sexes'"),
         (forgotten, "no method has protected adults"),
         (misnamed, "did not give a protected table for 'sexes'"),
+        (overwriting, "remembers of 'adults' what the release itself does"),
         (surplus, "tables that were not asked for: others"),
         (not_assessed, "does not say what the quality of 'adults' is judged by"),
     ],
@@ -541,12 +547,26 @@ def test_what_a_method_gives_back_is_checked(
     assert not (tmp_path / "release").exists()
 
 
-def test_a_method_that_does_not_say_what_determines_a_table_makes_none(
-    thousands: Thousands, programme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("question", "answer", "message"),
+    [
+        ("determinants", {}, "does not say what determines sexes"),
+        ("needs", {}, "does not say what is to be counted for 'sexes'"),
+        ("tells", (), "does not say what 'sexes' tells"),
+    ],
+)
+def test_a_method_that_answers_nothing_makes_no_table(
+    facts: Callable[..., None],
+    programme: Path,
+    tmp_path: Path,
+    question: str,
+    answer: object,
+    message: str,
 ) -> None:
-    monkeypatch.setattr(thousands, "determinants", lambda inputs, tables: {})
-    with pytest.raises(PublicationError, match="does not say what determines sexes"):
+    facts(**{question: lambda *arguments: answer})
+    with pytest.raises(PublicationError, match=message):
         protect(programme, tmp_path / "release")
+    assert not (tmp_path / "release").exists()
 
 
 def test_a_linked_group_holds_each_table_once(

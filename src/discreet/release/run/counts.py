@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DiscreetError, ProgrammeError
+from discreet.errors import DiscreetError, ProgrammeError, PublicationError
 from discreet.protection.protocol import Counts
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import RecordSource, key_column
@@ -216,6 +216,9 @@ def _counts(inputs: Inputs, name: str) -> list[_Count]:
     """The counts behind a table: those its method needs, that of all records if [parts] does."""
     entry = inputs.programme.tables[name]
     needs = dict(inputs.programme.method(name).needs(inputs, name))
+    if not needs:
+        what = f"the method does not say what is to be counted for {name!r}"
+        raise PublicationError(what, code="protection", where="protect")
     if inputs.thresholds(name) is not None and inputs.held_against_all(name):
         needs.setdefault(UNIVERSE, {})
     by = tuple(entry.by or [])

@@ -218,6 +218,9 @@ def _check_group(
         if type(outcome.table) is not ProtectedTable or outcome.table.name != name:
             what = f"the method did not give a protected table for {name!r}"
             raise PublicationError(what, code="protection", where=where)
+        if {"about", "decisions", "quality"} & set(outcome.remembered):
+            what = f"the method remembers of {name!r} what the release itself does"
+            raise PublicationError(what, code="protection", where=where)
         if (outcome.assessed is not None) != method.assessed:
             what = f"the method does not say what the quality of {name!r} is judged by"
             raise PublicationError(what, code="protection", where=where)
@@ -240,6 +243,7 @@ class _Release:
         self.digests = table_digests(inputs)  # reads the data once
         self.writer = Writer(inputs, shelf, digests=self.digests, resume=resume)
         self.found: set[str] = set()
+        self.kept: set[str] = set()
         self.pending = self._pending(resume, internal)
         self.reported: dict[str, list[Mapping[str, Any]]] = {}
         self.later: list[str] = []
@@ -314,8 +318,8 @@ class _Release:
                 if set(group) <= set(waiting):
                     own = {name: waiting.pop(name) for name in group}
                     self._protect(method, own, context)
-        if waiting:
-            raise _not_protected(sorted(waiting))
+        if left := [name for name in self.pending if name not in self.kept]:
+            raise _not_protected(left)
         for method in programme.methods:
             made = [name for name in programme.protected[method.name] if name in self.pending]
             self.later += method.concluded(inputs, made)
@@ -353,8 +357,6 @@ class _Release:
                 decided = part_decisions(self.inputs, name, counted[name])
                 self._keep(method, outcome, decided, context.printed[name])
                 self.step(name)
-        if missing:
-            raise _not_protected(sorted(missing))
 
     def _keep(
         self,
@@ -385,6 +387,7 @@ class _Release:
             extras["quality"] = sealed_quality(table, outcome.assessed, joint, key)
         extras |= {"about": table_statement(self.programme, name), **outcome.remembered}
         self.shelf.put(table, self.digests[name], extras)
+        self.kept.add(name)
         # A code list that comes from the data tells of each code that it occurs.
         self.found |= outcome.found_codes
 

@@ -512,9 +512,13 @@ class EarlierTable:
 def table_statement(programme: Programme, table: str) -> dict[str, Any]:
     """What a release remembers of a table, for those that come later."""
     entry = programme.tables[table]
+    told = programme.tells(table)
+    if not told:
+        what = f"the method does not say what {table!r} tells"
+        raise PublicationError(what, code="protection", where="protect")
     return {
         "protect": programme.method(table).name,
-        "tells": list(programme.tells(table)),
+        "tells": list(told),
         "where": entry.where or "",
         "weight": entry.weight or "",
         "from": programme.source_of(table).name,
