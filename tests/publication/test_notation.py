@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import PublicationError
-from discreet.publication import legend
+from discreet.publication import legend, notation
 from discreet.publication.cells import ListedCells
 from discreet.publication.examples import census_example
 from discreet.publication.notation import check_values, exact_text, number_text, symbols
@@ -86,6 +86,39 @@ def test_a_table_without_signs_has_no_legend(make_table, sex):
     whole = make_table([sex], {(c,): (7, CellStatus.published) for c in ("Total", "m", "w")})
     assert legend(whole) == ()
     assert [sign.symbol for sign in legend()] == ["–", ".", "( )", "x", "*", "0"]
+
+
+def one_figure(rents, at, **fields):
+    """The cells with a number of one figure, or of all if it is None."""
+    states = (CellStatus.zero_or_changed_to_zero, CellStatus.not_applicable)
+    chosen = ~np.isin(rents.status, states)
+    chosen &= at is None or rents.index[-1] == at
+    figures = rents.figures if at is None else (rents.figures[at],)
+    return dataclasses.replace(
+        rents,
+        dimensions=rents.dimensions if at is None else rents.spanning,
+        index=tuple(part[chosen] for part in (rents.index if at is None else rents.index[:2])),
+        value=rents.value[chosen],
+        status=rents.status[chosen],
+        figures=figures,
+        cell_notes=(),
+        **fields,
+    )
+
+
+@pytest.mark.parametrize("hidden", [frozenset(), frozenset({(0, 0)})], ids=["whole", "a part less"])
+@pytest.mark.parametrize("at", [None, 0, 1, 2, 3])
+def test_the_legend_of_a_grid_too_large_to_look_through_names_the_same_signs(
+    rents, at, hidden, monkeypatch
+):
+    found = []
+    for limit in (10**6, 0):
+        monkeypatch.setattr(notation, "_LOOKED_THROUGH", limit)
+        # A table of its own each time: what was found of a table is kept.
+        table = one_figure(rents, at, suppressed_parts=hidden if at is not None else frozenset())
+        found.append([sign.symbol for sign in legend(table)])
+    assert found[0] == found[1]
+    assert {".", "x", "–"} & set(found[0])
 
 
 def test_both_languages_say_everything():

@@ -19,6 +19,7 @@ from discreet.protection.noise import PerturbationTable
 from discreet.release.packages import (
     KeyPair,
     PackageKey,
+    Parameters,
     container,
     describe_package,
     parameters_of,
@@ -268,6 +269,61 @@ PART = ("magnitude_tables", "rent", "parts", 0)
 )
 def test_content_of_another_form_is_refused(desk: Desk, plain: bytes) -> None:
     assert refusal(desk.file(sealed(plain))).code == "package-content"
+
+
+END = 10**15
+STILL = {"upper": [END], "noise": [0]}
+#: A part that says nothing wrong, and what is wrong with it in one place only.
+SOUND = {"kind": "all", "classes": [0, 1, 2], "step": 2, "closed": "left", "rows": [STILL] * 3}
+UNSOUND: dict[str, dict[str, Any]] = {
+    "a class that is no whole number": {"classes": [0, 1, 2.0]},
+    "a class that is no number": {"classes": [0, True, 2]},
+    "a step that is no whole number": {"step": 2.0},
+    "no step": {"step": 0},
+    "fewer classes than rows": {"classes": [0, 1]},
+    "more classes than rows": {"classes": [0, 1, 2, 3]},
+    "no row for no contribution": {"classes": [1, 2, 3]},
+    "classes that fall": {"classes": [0, 2, 1]},
+    "the same class twice": {"classes": [0, 1, 1]},
+    "noise where nothing is": {"rows": [{"upper": [END], "noise": [1]}, STILL, STILL]},
+    "intervals closed on no side": {"closed": "open"},
+    **{
+        what: {"rows": [STILL, {"upper": upper, "noise": noise}, STILL]}
+        for what, upper, noise in (
+            ("an empty row", [], []),
+            ("fewer bounds than noise", [END], [0, 1]),
+            ("a bound that is no whole number", [0.5 * END, END], [0, 1]),
+            ("a bound that is no number", [True, END], [0, 1]),
+            ("noise that is no whole number", [END], [0.5]),
+            ("a bound below the grid", [-5, END], [0, 1]),
+            ("bounds that fall", [END, 5, END], [0, 1, 0]),
+            ("a bound twice", [5, 5, END], [0, 1, 0]),
+            ("bounds that end before the grid", [END - 1], [0]),
+            ("bounds that end behind the grid", [END + 1], [0]),
+            ("noise that changes the sign", [END], [-3]),
+        )
+    },
+}
+
+
+def held(**change: Any) -> Parameters:
+    """What a package with one part holds; made by someone who has all keys."""
+    part = {**SOUND, **change}
+    content = changed("magnitude_tables", "rent", "parts", to=[part])
+    return container.from_bytes(content, where="forged", statistic="s", version="1")
+
+
+def test_a_part_without_fault_is_read() -> None:
+    edge = {"upper": [0, END], "noise": [-2, 2]}
+    assert held().kinds == PARAMETERS.kinds
+    assert held(closed="right", rows=[STILL, edge, STILL]).kinds == PARAMETERS.kinds
+
+
+@pytest.mark.parametrize("what", UNSOUND)
+def test_unsound_rows_of_magnitudes_are_refused_whoever_made_them(what: str) -> None:
+    """The digest in the header is no help: a forger who has the key writes the right one."""
+    with pytest.raises(PackageError, match="another form than this program writes"):
+        held(**UNSOUND[what])
 
 
 @pytest.mark.parametrize("header", [{}, {"kinds": ["counts"]}, {"grid": 4096}])

@@ -17,8 +17,9 @@ import discreet
 from discreet.errors import PerturbationError
 from discreet.protection.noise.design import design_rows
 from discreet.protection.noise.design.entropy import NoiseRow, NoiseSide
-from discreet.protection.noise.design.parameters import exact_arithmetic
-from discreet.protection.noise.design.rows import bracketed, largest_entropy
+from discreet.protection.noise.design.parameters import Demand, exact_arithmetic
+from discreet.protection.noise.design.rows import RowSolution, bracketed, largest_entropy
+from discreet.protection.noise.design.tables import _residual
 
 Parameters = tuple[int, float, tuple[int, ...], bool]
 
@@ -53,6 +54,43 @@ def test_500_designs_hold_every_constraint() -> None:
                 assert all(far <= near + 1e-12 for near, far in pairwise(above))
                 assert all(far <= near + 1e-12 for far, near in pairwise(below))
         assert design.residual < 1e-12
+
+
+def residual(shares: dict[int, float], **fields: Any) -> float:
+    """The residual of a row that meets everything but the order of its probabilities."""
+    noise = tuple(sorted(shares))
+    wanted: dict[str, Any] = {"monotone": True, "zero": 0 in shares, "relaxed": None, **fields}
+    demand = Demand(
+        i=9,
+        below=tuple(-value for value in reversed(noise) if value < 0),
+        above=tuple(value for value in noise if value > 0),
+        zero=wanted["zero"],
+        monotone=wanted["monotone"],
+        stay=None,
+        relax="variance",
+    )
+    solution = RowSolution(
+        probability={}, variance=Decimal(0), start=None, stay=None, relaxed=wanted["relaxed"]
+    )
+    variance = sum(value * value * share for value, share in shares.items())
+    return _residual(demand, solution, noise, np.array([shares[v] for v in noise]), variance)
+
+
+ODD_ORDERS = {
+    "far noise is likelier": ({-2: 0.25, -1: 0.125, 0: 0.25, 1: 0.125, 2: 0.25}, 0.125),
+    "near noise is likelier than none": ({-1: 0.375, 0: 0.25, 1: 0.375}, 0.125),
+    "below zero only": ({-2: 0.25, -1: 0.125, 0: 0.25, 1: 0.1875, 2: 0.1875}, 0.125),
+    "without zero": ({-2: 0.375, -1: 0.125, 1: 0.125, 2: 0.375}, 0.25),
+}
+
+
+@pytest.mark.parametrize("what", ODD_ORDERS)
+def test_the_residual_tells_that_probabilities_rise_away_from_zero(what: str) -> None:
+    shares, missed = ODD_ORDERS[what]
+    centre = abs(sum(value * share for value, share in shares.items()))
+    assert residual(shares) == pytest.approx(max(missed, centre))
+    assert residual(shares, monotone=False) == pytest.approx(centre)
+    assert residual(shares, relaxed="unimodality") == pytest.approx(centre)
 
 
 @pytest.mark.parametrize(("max_noise", "variance", "i"), [(10, 8, 3), (6, 2, 1), (12, 30, 5)])

@@ -109,6 +109,30 @@ def test_shares_that_no_small_number_makes_whole_are_left_to_linear_programs() -
     assert certificate.solved > 0
 
 
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_shares_that_are_whole_only_as_remainders_are_no_circuit(order: list[int]) -> None:
+    """2 · 2^30 leaves the remainder 1, as 2 · ½ is 1; but the relation does not hold then."""
+    half = (circuits_module.PRIME + 1) // 2
+    for coef in ((half, -1), (1, -half), (half, 1)):
+        relations = Relations.of(2, [list(enumerate(coef))])
+        found = circuits_of(relations, np.array(order))
+        assert not found.whole
+        assert not len(found)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_shares_are_taken_and_larger_ones_are_not(sign: int) -> None:
+    largest, most = circuits_module._LARGEST, circuits_module._MULTIPLES
+    for share, whole in ((largest, True), (largest + 1, False)):
+        found = circuits_of(Relations.of(2, [[(0, sign * share), (1, -1)]]), np.array([1, 0]))
+        assert found.whole == whole
+        assert found.shares.tolist() == ([1, sign * share] if whole else [])
+    for part, whole in ((most, True), (most + 1, False)):
+        found = circuits_of(Relations.of(2, [[(0, sign * part), (1, -1)]]), np.array([0, 1]))
+        assert found.whole == whole
+        assert found.shares.tolist() == ([part, sign] if whole else [])
+
+
 def _two_cells() -> dict[str, np.ndarray]:
     value = np.array([1013, 1009], dtype=np.int64)
     names = ("low", "high", "lower", "upper", "sliding")

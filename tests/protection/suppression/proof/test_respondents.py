@@ -62,14 +62,31 @@ def test_cells_of_several_together_below_the_minimum() -> None:
     assert not len(guard_respondents(problem, respondents, minimum=4)[1])
 
 
-def test_one_owner_of_two_cells_knows_the_third() -> None:
+@pytest.mark.parametrize("number", [0, 1, 7])
+def test_one_owner_of_two_cells_knows_the_third(number: int) -> None:
     problem, respondents = problem_of({"a": 1, "b": 1, "c": 1, "d": 6}, "a", "b", "c")
     assert not len(guard_respondents(problem, respondents)[1])
     owner = np.array(
-        [{"size=a": 7, "size=b": 7}.get(problem.name(at), -1) for at in range(len(problem))]
+        [
+            {"size=a": number, "size=b": number}.get(problem.name(at), -1)
+            for at in range(len(problem))
+        ]
     )
     guarded, added = guard_respondents(problem, respondents, owner=owner)
     assert names(guarded, added) == ["the sum of size=a and size=b and size=c"]
+
+
+def test_owners_of_the_same_number_are_counted_once() -> None:
+    """Cells of two respondents, one of whom has both of the small ones."""
+    problem, respondents = problem_of({"a": 1, "b": 1, "c": 1, "d": 6}, "a", "b", "c")
+    listed = {"size=a": 0, "size=b": 0, "size=c": 1}
+    owner = np.array([listed.get(problem.name(at), -1) for at in range(len(problem))])
+    off = {"singletons": False, "multiples": False}
+    for minimum, sums in ((2, 0), (3, 1)):
+        added = guard_respondents(problem, respondents, owner=owner, minimum=minimum, **off)[1]
+        assert len(added) == sums
+    for minimum, sums in ((3, 0), (4, 1)):  # without owners there are three of them
+        assert len(guard_respondents(problem, respondents, minimum=minimum, **off)[1]) == sums
 
 
 def test_a_hidden_total_and_its_singleton() -> None:
