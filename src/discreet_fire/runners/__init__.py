@@ -1,4 +1,5 @@
 """Ways to run a researcher's program so that only safe output leaves. CONFIDENTIAL.
 
-`protocol` says what each way takes and gives back; builtin/ is the small Stata of this project.
+`protocol` says what each way takes, gives back and must keep to; `registry` finds the runner of
+a program by its suffix; `builtin` is the small Stata of this project.
 """

@@ -104,8 +104,8 @@ def test_a_total_that_one_case_makes_up_does_not_follow_from_its_groups() -> Non
     assert withheld["Total"]
 
 
-@pytest.mark.parametrize("statistics", ["sd", "mean sd", "kurtosis"])
-def test_a_lonely_cell_of_a_table_does_not_follow_from_its_margins(statistics: str) -> None:
+@pytest.mark.parametrize("asked", ["sd", "mean sd", "kurtosis"])
+def test_a_lonely_cell_of_a_table_does_not_follow_from_its_margins(asked: str) -> None:
     rng = np.random.default_rng(2)
     frame = pl.DataFrame(
         {
@@ -114,16 +114,16 @@ def test_a_lonely_cell_of_a_table_does_not_follow_from_its_margins(statistics: s
             "b": ["u"] * 51 + ["u"] * 30 + ["v"] * 119,
         }
     )
-    table = statistics.table(frame, ["a", "b"], "x", statistics=statistics).frame
+    table = statistics.table(frame, ["a", "b"], "x", statistics=asked).frame
     assert table is not None
-    word = f"{statistics.split()[-1]} x"
+    word = f"{asked.split()[-1]} x"
     inside = (pl.col("a") != "Total") & (pl.col("b") != "Total")
     assert table.filter(inside)[word].is_null().all()
     assert not table.filter(~inside)[word].is_null().any()
-    if "mean" in statistics:
+    if "mean" in asked:
         assert not table["mean x"].is_null().any()
     frame = frame.with_columns(x=pl.Series(rng.normal(100, 40, 200)))
-    usual = statistics.table(frame, ["a", "b"], "x", statistics=statistics).frame
+    usual = statistics.table(frame, ["a", "b"], "x", statistics=asked).frame
     assert usual is not None
     assert not usual[word].is_null().any()
 

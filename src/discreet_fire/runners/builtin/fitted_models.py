@@ -19,6 +19,7 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, FloatArray
 from discreet_fire.runners.builtin.data.dataset import DataVariable
 from discreet_fire.runners.builtin.disclosure.record_counts import failure
+from discreet_fire.runners.builtin.disclosure.units import hidden_column
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.names import SessionNames
@@ -211,10 +212,8 @@ class FittedModel:
     @property
     def sample(self) -> Any:
         """`e(sample)` for the observations as they are now; None if that is not known."""
-        kept = self.session.data.hidden.get(self.key)
-        if kept is None or len(kept.values) != self.session.data.rows:
-            return None
-        return kept.values
+        kept = hidden_column(self.session.data, self.key)
+        return None if kept is None else kept.values
 
     def fitted(self) -> tuple[FloatArray, npt.NDArray[np.float64]]:
         """Coefficients and covariance; an error if the model is withheld."""

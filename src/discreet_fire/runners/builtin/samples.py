@@ -23,6 +23,7 @@ from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
 from discreet_fire.runners.builtin.disclosure.record_counts import failure
 from discreet_fire.runners.builtin.disclosure.units import (
+    OWNER,
     all_but_few,
     asks_by_function,
     cases,
@@ -30,6 +31,7 @@ from discreet_fire.runners.builtin.disclosure.units import (
     conflicts_with_earlier,
     few_differ,
     has_copies,
+    hidden_column,
     owners,
     plain,
 )
@@ -247,7 +249,6 @@ def _name(value: Any) -> str:
 #: Columns of the frame that no variable can be called.
 ENTITY, WEIGHT, INSIDE = "who is it", "the weight", "inside"
 _ROW = "row"
-_KEPT = "entity"
 #: Most rows that frequency weights may stand for.
 _MOST = 20_000_000
 #: Errors of safe commands that are about the output, not about the program.
@@ -263,14 +264,13 @@ _OF_VALUES = frozenset(
 def keep_entity(session: Session) -> None:
     """Keep whom each observation is about, before the program can change it."""
     data, name = session.data, session.entity
-    if name is not None and _KEPT not in data.hidden and name in data.variables:
-        data.hidden[_KEPT] = data.variables[name]
+    if name is not None and OWNER not in data.hidden and name in data.variables:
+        data.hidden[OWNER] = data.variables[name]
 
 
 def named_owners(session: Session) -> bool:
     """Whether it is known by an entity whom the observations are about."""
-    kept = session.data.hidden.get(_KEPT)
-    return session.entity is not None and kept is not None and len(kept.values) == session.data.rows
+    return session.entity is not None and hidden_column(session.data, OWNER) is not None
 
 
 @dataclass(frozen=True, repr=False)
@@ -475,9 +475,8 @@ def _tell_whom(
     if session.log.witness is None:
         return
     mask = counted(chosen)
-    kept = session.data.hidden.get(_KEPT)
-    units = None
-    if kept is not None and len(kept.values) == session.data.rows:
+    kept, units = hidden_column(session.data, OWNER), None
+    if kept is not None:
         unknown = kept.values == "" if kept.is_text else kept.values >= MISSING
         whom = kept.values[mask].astype(object)
         whom[np.asarray(unknown, dtype=np.bool_)[mask]] = None

@@ -25,6 +25,7 @@ from discreet_fire.runners.builtin.disclosure.dependence import rests_on_one_uni
 from discreet_fire.runners.builtin.disclosure.record_counts import nobody
 from discreet_fire.runners.builtin.disclosure.units import number_microdata
 from discreet_fire.runners.builtin.interpreter import numbers_of
+from discreet_fire.runners.builtin.language.calls import required
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import evaluate, is_text, whole_column
 from discreet_fire.runners.builtin.language.values import (
@@ -37,7 +38,7 @@ from discreet_fire.runners.builtin.language.values import (
 from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected, weights_of
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics.results import CheckVerdict
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
@@ -113,9 +114,8 @@ def collapse(session: Session, call: CommandCall) -> None:
 def _doubt(session: Session, command_name: str) -> None:
     """What is shown of the new data counts groups, not those whom the data are about."""
     reason = "each observation is a group now; minimum cases are counted in groups"
-    check = Check(rule="groups", verdict=CheckVerdict.review, reason=reason)
     number_microdata(session, session.data)
-    session.remember(SafeResult(command=command_name, shown="", checks=[check]))
+    session.flag(command_name, "groups", CheckVerdict.review, reason, shown=None)
 
 
 def _targets(session: Session, call: CommandCall) -> list[_Target]:
@@ -129,8 +129,7 @@ def _targets(session: Session, call: CommandCall) -> list[_Target]:
             target, sign, source = word.partition("=")
             names = data.listed(source if sign else word)
             found.extend(_Target(target if sign else name, statistic, name) for name in names)
-    if not found:
-        raise DoError("varlist required", code=100)
+    required(found)
     if len({one.name for one in found}) < len(found):
         raise DoError("a name is used for several statistics", code=198)
     for one in found:
@@ -220,9 +219,7 @@ def _percent_layout(call: CommandCall) -> str:
 def contract(session: Session, call: CommandCall) -> None:
     """`contract varlist [if] [in] [fweight] [, freq(name) zero nomiss]`."""
     data = session.data
-    names = data.listed(call.head)
-    if not names:
-        raise DoError("varlist required", code=100)
+    names = required(data.listed(call.head))
     mask = selected(session, call)
     weights = weights_of(session, call, mask, default="fweight")
     if call.has("nomiss"):

@@ -32,15 +32,17 @@ from discreet_fire.runners.builtin.disclosure.record_counts import (
     count_text,
     failure,
     repeated,
+    show_counts,
 )
 from discreet_fire.runners.builtin.disclosure.units import RECORD, few_in, owners
+from discreet_fire.runners.builtin.language.calls import required
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import smallest_type
 from discreet_fire.runners.builtin.macro_expansion import words_of
 from discreet_fire.runners.builtin.names import macro_text
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics.results import CheckVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,9 +85,7 @@ def merge(session: Session, call: CommandCall) -> None:
         keys: list[str] = []
         codes = np.arange(master.rows), np.arange(using.rows)
     else:
-        keys = master.listed(rest)
-        if not keys:
-            raise DoError("varlist required", code=100)
+        keys = required(master.listed(rest))
         codes = keys_of(master, using, keys)
     _check_unique(session, kind, codes, using)
     names = using.listed(str(call.argument("keepusing"))) if call.has("keepusing") else None
@@ -229,10 +229,7 @@ def _report(session: Session, found: Any, name: str, *, named: bool) -> None:
     if matched != [3]:
         lines += [f"        {words[one]:<18}{text[one]:>19}{mark[one]}" for one in matched]
     lines.append(rule)
-    verdict = CheckVerdict.fail if hidden else CheckVerdict.passed
-    reason = "numbers of cases are too small" if hidden else "numbers of cases"
-    check = Check(rule="minimum", verdict=verdict, reason=reason)
-    session.show(SafeResult(command="merge", shown="\n".join(lines), checks=[check]))
+    show_counts(session, "merge", lines, hidden=bool(hidden))
 
 
 def _whom(session: Session, rows: Any) -> AffectedRecords:
@@ -488,9 +485,5 @@ def _check(session: Session, result: DataSet, name: str, rows: Any) -> None:
 def _doubt(session: Session, cases: Any) -> None:
     """Names made of values that few have may tell who is in the data."""
     if (cases < session.limits.minimum).any():
-        check = Check(
-            rule="names",
-            verdict=CheckVerdict.review,
-            reason="values that few cases have became names of variables",
-        )
-        session.show(SafeResult(command="reshape wide", shown="", checks=[check]))
+        reason = "values that few cases have became names of variables"
+        session.flag("reshape wide", "names", CheckVerdict.review, reason, shown="")

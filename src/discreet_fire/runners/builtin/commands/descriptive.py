@@ -15,8 +15,9 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet_fire.runners.builtin.data.true_statistics import true_summary
-from discreet_fire.runners.builtin.disclosure.units import cases
+from discreet_fire.runners.builtin.disclosure.units import OWNER, cases, hidden_column
 from discreet_fire.runners.builtin.interpreter import numbers_of
+from discreet_fire.runners.builtin.language.calls import required
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.macro_expansion import words_of
@@ -46,9 +47,7 @@ _STATISTICS = {"N": "n", "Var": "variance", "v": "variance", "me": "mean", "rang
 
 def variables(session: Session, call: CommandCall, *, every: bool = False) -> list[str]:
     """The variables of a call; all of them if none is named and that is meant."""
-    text = call.head or ("_all" if every else "")
-    if not text:
-        raise DoError("varlist required", code=100)
+    text = required(call.head or ("_all" if every else ""))
     found = list(dict.fromkeys(session.data.listed(text)))
     if not found:
         raise DoError("no variables defined", code=111)
@@ -207,9 +206,8 @@ def count(session: Session, call: CommandCall) -> None:
     nobody = bool(session.data.variables) and not session.data.rows
     chosen_few = not session.trace.plain and cases(session, rows) < session.limits.minimum
     if nobody or chosen_few:
-        check = Check(rule="minimum", verdict=CheckVerdict.fail, reason="too few cases")
         text = closed(["  ."], True, session.limits.language)
-        session.show(SafeResult(command="count", shown=text, checks=[check]))
+        session.flag("count", "minimum", CheckVerdict.fail, "too few cases", shown=text)
         session.store("r", true)
         return
     everyone = np.ones(session.data.rows, dtype=np.bool_)
@@ -317,7 +315,7 @@ def xtdescribe(session: Session, call: CommandCall) -> None:
 
 def _other_units(session: Session, panel: str, result: SafeResult) -> SafeResult:
     """The result, to be looked at where cases are not the units of the panel."""
-    kept = session.data.hidden.get("entity")
+    kept = hidden_column(session.data, OWNER)
     if session.entity is None or panel == session.entity:
         return result
     if kept is not None and np.array_equal(kept.values, session.data.variables[panel].values):

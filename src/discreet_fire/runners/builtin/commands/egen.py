@@ -25,6 +25,7 @@ from discreet_fire.runners.builtin.disclosure.dependence import (
 from discreet_fire.runners.builtin.disclosure.record_counts import missing_made
 from discreet_fire.runners.builtin.disclosure.units import few
 from discreet_fire.runners.builtin.interpreter import numbers_of
+from discreet_fire.runners.builtin.language.calls import required
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import evaluate, is_text, whole_column
 from discreet_fire.runners.builtin.language.scope import ExpressionUse, Scope
@@ -107,9 +108,7 @@ class EgenInput:
             if variable.is_text:
                 raise DoError("type mismatch", code=109)
             found.append(np.asarray(variable.values, dtype=np.float64))
-        if not found:
-            raise DoError("varlist required", code=100)
-        return found
+        return required(found)
 
 
 def _percent_of(given: EgenInput) -> float:
@@ -475,9 +474,7 @@ def _row_missing(given: EgenInput) -> EgenResult:
 
 
 def _known_cells(given: EgenInput, *, texts: bool = False) -> Any:
-    variables = [given.variable(name) for name in given.names()]
-    if not variables:
-        raise DoError("varlist required", code=100)
+    variables = required([given.variable(name) for name in given.names()])
     texts = texts or given.call.has("strok")
     if any(one.is_text for one in variables) and not texts:
         raise DoError("type mismatch", code=109)

@@ -37,7 +37,6 @@ from discreet_fire.runners.builtin.registry import command, find, settle_options
 from discreet_fire.runners.builtin.samples import selected
 from discreet_fire.runners.builtin.state.parts import SavedData
 from discreet_fire.runners.builtin.state.session import preserve, restore
-from discreet_fire.statistics.layout import refused_line
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
 if TYPE_CHECKING:
@@ -287,9 +286,7 @@ def clear(session: Session, call: CommandCall) -> None:
 @command("export outsheet outfile xmlsave")
 def export(session: Session, call: CommandCall) -> None:
     """Not run: data do not leave the centre this way."""
-    session.note(f"{refused_line(session.limits.language)}: {call.name}")
-    check = Check(rule="refused", verdict=CheckVerdict.fail, reason="commands that write data")
-    session.remember(SafeResult(command=call.name, shown="", checks=[check]))
+    session.refuse(call.name, "commands that write data")
 
 
 @command("erase rm")

@@ -16,7 +16,12 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet_fire.runners.builtin.data.data_files import text_kind
 from discreet_fire.runners.builtin.data.dataset import DataVariable, missing_values
-from discreet_fire.runners.builtin.disclosure.record_counts import affected, all_records, count_text
+from discreet_fire.runners.builtin.disclosure.record_counts import (
+    affected,
+    all_records,
+    count_text,
+    show_counts,
+)
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
@@ -30,7 +35,7 @@ from discreet_fire.runners.builtin.language.values import (
 )
 from discreet_fire.runners.builtin.macro_expansion import words_of
 from discreet_fire.runners.builtin.registry import command
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics.results import CheckVerdict
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
@@ -240,12 +245,9 @@ def describe(session: Session, call: CommandCall) -> None:
             lines += _table(session, names)
         lines.append(f"Sorted by: {' '.join(data.sorted_by)}")
     small = count == "." and not call.head
-    check = Check(
-        rule="minimum",
-        verdict=CheckVerdict.fail if small else CheckVerdict.passed,
-        reason="the number of observations is too small" if small else "names and labels",
-    )
-    session.show(SafeResult(command="describe", shown="\n".join(lines), checks=[check]))
+    verdict = CheckVerdict.fail if small else CheckVerdict.passed
+    reason = "the number of observations is too small" if small else "names and labels"
+    session.flag("describe", "minimum", verdict, reason, shown="\n".join(lines))
     safe = {"k": float(len(data.variables))}
     if count != ".":
         safe["N"] = float(data.rows)
@@ -428,7 +430,4 @@ def missing_table(session: Session, call: CommandCall) -> None:
             small |= hidden
             texts = [".", "."] if hidden else texts
             lines.append(f"{name:<20} {texts[0]:>12} {texts[1]:>12}")
-    verdict = CheckVerdict.fail if small else CheckVerdict.passed
-    reason = "numbers of cases are too small" if small else "numbers of cases"
-    check = Check(rule="minimum", verdict=verdict, reason=reason)
-    session.show(SafeResult(command="misstable", shown="\n".join(lines), checks=[check]))
+    show_counts(session, "misstable", lines, hidden=small)

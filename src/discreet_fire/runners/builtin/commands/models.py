@@ -27,6 +27,7 @@ from discreet_fire.runners.builtin.fitted_models import (
     keep_sample,
     terms_of,
 )
+from discreet_fire.runners.builtin.language.calls import required
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import MISSING, limited
 from discreet_fire.runners.builtin.names import one_value
@@ -113,9 +114,7 @@ def utest(session: Session, call: CommandCall) -> None:
 
 
 def _model(session: Session, call: CommandCall) -> None:
-    words = call.head.split(None, 1)
-    if not words:
-        raise DoError("varlist required", code=100)
+    words = required(call.head.split(None, 1))
     if words[0].startswith("("):
         raise UnsupportedError(f"several equations with {call.name}")
     terms = terms_of(session, call.head)

@@ -21,9 +21,10 @@ from discreet_fire.runners.builtin.disclosure.record_counts import (
     cases_note,
     failure,
     repeated,
+    show_counts,
 )
 from discreet_fire.runners.builtin.disclosure.units import RECORD, cases, few_differ, trimmed
-from discreet_fire.runners.builtin.language.calls import split_outside
+from discreet_fire.runners.builtin.language.calls import required, split_outside
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import (
     evaluate,
@@ -37,7 +38,7 @@ from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
 from discreet_fire.runners.builtin.state.trace import ORDER
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics.results import CheckVerdict
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
@@ -78,9 +79,7 @@ def _stay(session: Session, call: CommandCall, *, kept: bool) -> None:
 @command("sort")
 def sort(session: Session, call: CommandCall) -> None:
     """`sort varlist`."""
-    names = tuple(session.data.listed(call.head))
-    if not names:
-        raise DoError("varlist required", code=100)
+    names = tuple(required(session.data.listed(call.head)))
     session.data.take(session.data.order_of(names))
     session.data.sorted_by = names
 
@@ -89,9 +88,7 @@ def sort(session: Session, call: CommandCall) -> None:
 def gsort(session: Session, call: CommandCall) -> None:
     """`gsort [+|-]var …`; missing values come last in either direction unless `mfirst`."""
     data = session.data
-    words = re.findall(r"([+-]?)\s*([^\s+-]+)", call.head)
-    if not words:
-        raise DoError("varlist required", code=100)
+    words = required(re.findall(r"([+-]?)\s*([^\s+-]+)", call.head))
     names = [data.full(name) for _, name in words]
     falling = [sign == "-" for sign, _ in words]
     rows = np.arange(data.rows, dtype=np.int64)
@@ -273,10 +270,7 @@ def _report(session: Session, size: Any, codes: Any, mask: Any) -> None:
     shown = [(f"{row[0]}", f"{row[1]:,}", f"{row[2]:,}") for row in table if row not in hidden]
     shown += [("(other)", ".", ".")] if hidden else []
     lines += [f"{cells[0]:>12} | {cells[1]:>14} {cells[2]:>12}" for cells in shown]
-    verdict = CheckVerdict.fail if hidden else CheckVerdict.passed
-    reason = "numbers of cases are too small" if hidden else "numbers of cases"
-    check = Check(rule="minimum", verdict=verdict, reason=reason)
-    session.show(SafeResult(command="duplicates report", shown="\n".join(lines), checks=[check]))
+    show_counts(session, "duplicates report", lines, hidden=bool(hidden))
     session.store("r", {"unique_value": float(len(sizes)), "N": float(sizes.sum())})
 
 
@@ -312,17 +306,14 @@ def copied(session: Session, command_name: str) -> None:
     """Copies of observations count as cases unless it is known whom they are about."""
     if session.entity is None and RECORD not in session.data.hidden:
         reason = "observations were copied; each copy counts as a case, as no entity is named"
-        check = Check(rule="copies", verdict=CheckVerdict.review, reason=reason)
-        session.remember(SafeResult(command=command_name, shown="", checks=[check]))
+        session.flag(command_name, "copies", CheckVerdict.review, reason, shown=None)
 
 
 @command("fillin")
 def fill_in(session: Session, call: CommandCall) -> None:
     """`fillin varlist`."""
     data = session.data
-    names = data.listed(call.head)
-    if not names:
-        raise DoError("varlist required", code=100)
+    names = required(data.listed(call.head))
     data.check_new("_fillin")
     found = [np.unique(_sortable(data.variables[name]), return_inverse=True) for name in names]
     sizes = [len(values) for values, _ in found]

@@ -17,7 +17,7 @@ import numpy as np
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.runners.builtin.data.dataset import NAME, missing_values
 from discreet_fire.runners.builtin.disclosure.record_counts import failure, repeated
-from discreet_fire.runners.builtin.language.calls import options_of, split_outside
+from discreet_fire.runners.builtin.language.calls import options_of, required, split_outside
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import truth
 from discreet_fire.runners.builtin.language.macros import counted_number
@@ -32,8 +32,7 @@ from discreet_fire.runners.builtin.names import macro_text, one_value, scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
 from discreet_fire.runners.builtin.state.parts import StoredResult
-from discreet_fire.statistics.layout import refused_line
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics.results import CheckVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -247,9 +246,7 @@ def harmless(session: Session, call: CommandCall) -> None:
 @command("ssc net adoupdate")
 def install(session: Session, call: CommandCall) -> None:
     """Not run: a run loads nothing from elsewhere."""
-    session.note(f"{refused_line(session.limits.language)}: {call.name}")
-    check = Check(rule="refused", verdict=CheckVerdict.fail, reason="nothing is installed in a run")
-    session.remember(SafeResult(command=call.name, shown="", checks=[check]))
+    session.refuse(call.name, "nothing is installed in a run")
 
 
 @command("display")
@@ -274,9 +271,7 @@ _PICTURES = "graph twoway"
 def refused(session: Session, call: CommandCall) -> None:
     """Note that a command is not permitted."""
     reason = Policy.default().verdict(call.name).reason or "it shows single records"
-    session.note(f"{refused_line(session.limits.language)}: {call.name}")
-    check = Check(rule="refused", verdict=CheckVerdict.fail, reason=reason)
-    session.remember(SafeResult(command=call.name, shown="", checks=[check]))
+    session.refuse(call.name, reason)
 
 
 @command(_PICTURES)
@@ -284,8 +279,7 @@ def pictures(session: Session, call: CommandCall) -> None:
     """Note that a picture is not drawn."""
     session.note(f"(pictures are not drawn by the runner: {call.name})")
     reason = "pictures are not drawn; use histogram, which shows classes of enough cases"
-    check = Check(rule="picture", verdict=CheckVerdict.review, reason=reason)
-    session.remember(SafeResult(command=call.name, shown="", checks=[check]))
+    session.flag(call.name, "picture", CheckVerdict.review, reason, shown=None)
 
 
 @command("assert")
@@ -315,9 +309,7 @@ def truth_of_none(session: Session, expression: str) -> bool:
 def is_id(session: Session, call: CommandCall) -> None:
     """`isid varlist [, sort missok]`."""
     data = session.data
-    names = data.listed(call.head)
-    if not names:
-        raise DoError("varlist required", code=100)
+    names = required(data.listed(call.head))
     gaps = np.logical_or.reduce([missing_values(data.variables[one]) for one in names])
     if gaps.any() and not call.has("missok"):
         raise failure(session, gaps, "an identifier should never be missing", code=459)

@@ -19,7 +19,7 @@ from discreet_fire.runners.builtin.disclosure.units import cases, few
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.state.trace import ORDER, ROWS, holds_name
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics.results import CheckVerdict
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
@@ -199,8 +199,7 @@ def note_doubtful_names(session: Session, names: Iterable[str], source: str) -> 
         session.trace.names |= made
         session.trace.whole.add("shape")
         reason = "a name was made of values of the data; it is not shown"
-        check = Check(rule="names", verdict=CheckVerdict.fail, reason=reason)
-        session.remember(SafeResult(command="names", shown="", checks=[check]))
+        session.flag("names", "names", CheckVerdict.fail, reason, shown=None)
 
 
 def echoed(source: str) -> str:

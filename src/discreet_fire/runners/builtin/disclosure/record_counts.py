@@ -17,7 +17,7 @@ import numpy as np
 from discreet_fire.runners.builtin.disclosure.units import few, few_in, owners
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.statistics.disclosure_rules import concentrated
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics.results import CheckVerdict
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.data.dataset import DataSet
@@ -36,6 +36,7 @@ __all__ = [
     "missing_made",
     "nobody",
     "repeated",
+    "show_counts",
 ]
 
 
@@ -167,16 +168,20 @@ def cases_note(
     text = count_text(session, count)
     hidden = text == "." or session.trace.touched or session.trace.rests(())
     if hidden or (text == "0" and not (nobody and session.trace.plain)):
-        check = Check(
-            rule="minimum", verdict=CheckVerdict.fail, reason="a number of cases is too small"
-        )
         if not session.log.quiet:
-            session.remember(SafeResult(command=command, shown="", checks=[check]))
+            reason = "a number of cases is too small"
+            session.flag(command, "minimum", CheckVerdict.fail, reason, shown=None)
             session.note(f"(. {several})")
         return
-    check = Check(rule="minimum", verdict=CheckVerdict.passed, reason="a number of cases")
-    words = one if text == "1" else several
-    session.show(SafeResult(command=command, shown=f"({text} {words})", checks=[check]))
+    shown = f"({text} {one if text == '1' else several})"
+    session.flag(command, "minimum", CheckVerdict.passed, "a number of cases", shown=shown)
+
+
+def show_counts(session: Session, command: str, lines: Sequence[str], *, hidden: bool) -> None:
+    """Show lines with numbers of cases, some of which may be withheld."""
+    verdict = CheckVerdict.fail if hidden else CheckVerdict.passed
+    reason = "numbers of cases are too small" if hidden else "numbers of cases"
+    session.flag(command, "minimum", verdict, reason, shown="\n".join(lines))
 
 
 def missing_made(session: Session, missing: Any) -> None:

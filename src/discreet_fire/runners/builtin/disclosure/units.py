@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.session import Session
 
 __all__ = [
-    "ENTITY",
+    "OWNER",
     "RECORD",
     "all_but_few",
     "asks_by_function",
@@ -46,6 +46,7 @@ __all__ = [
     "few_differ",
     "few_in",
     "has_copies",
+    "hidden_column",
     "number_microdata",
     "owners",
     "plain",
@@ -53,7 +54,7 @@ __all__ = [
 ]
 
 #: Hidden variables: whom a record is about, which it was when it was read.
-ENTITY, RECORD = "entity", "record"
+OWNER, RECORD = "entity", "record"
 #: How many records are looked at first, then, and at last.
 _LOOKS = (200, 20_000, 2**62)
 #: So many conditions of one run may take away what a few have.
@@ -70,7 +71,7 @@ def number_microdata(session: Session, data: DataSet) -> None:
     data.hidden[RECORD] = DataVariable(numbers, "double")
     session.history.key = hashlib.sha256(session.history.key + _digest(data)).digest()
     if session.entity is not None and session.entity in data.variables:
-        data.hidden[ENTITY] = data.variables[session.entity]
+        data.hidden[OWNER] = data.variables[session.entity]
 
 
 def _digest(data: DataSet) -> bytes:
@@ -87,8 +88,8 @@ def _digest(data: DataSet) -> bytes:
 def owners(session: Session, data: DataSet | None = None) -> Any:
     """Whom each record is about, as whole numbers; -1 where it is about nobody that is known."""
     data = session.data if data is None else data
-    record = _hidden(data, RECORD)
-    kept = _hidden(data, ENTITY) if session.entity is not None else None
+    record = hidden_column(data, RECORD)
+    kept = hidden_column(data, OWNER) if session.entity is not None else None
     kept = record if kept is None else kept
     if kept is None:
         return np.arange(data.rows, dtype=np.int64)
@@ -107,7 +108,7 @@ def owners(session: Session, data: DataSet | None = None) -> Any:
 
 def has_copies(session: Session) -> bool:
     """Whether there are copies of records, or records that the program made itself."""
-    record = _hidden(session.data, RECORD)
+    record = hidden_column(session.data, RECORD)
     if record is None:
         return False
     return len(np.unique(record.values)) < session.data.rows or bool(
@@ -115,7 +116,8 @@ def has_copies(session: Session) -> bool:
     )
 
 
-def _hidden(data: DataSet, name: str) -> DataVariable | None:
+def hidden_column(data: DataSet, name: str) -> DataVariable | None:
+    """A hidden variable, if it is still there for all records."""
     found = data.hidden.get(name)
     return found if found is not None and len(found.values) == data.rows else None
 
@@ -289,8 +291,8 @@ def conflicts_with_earlier(session: Session, mask: Any, names: Sequence[str]) ->
         mask: The records that it is about.
         names: Its variables.
     """
-    record = session.data.hidden.get(RECORD)
-    if record is None or len(record.values) != session.data.rows:
+    record = hidden_column(session.data, RECORD)
+    if record is None:
         return False
     used = np.asarray(mask, dtype=np.bool_) & (record.values < MISSING)
     at = record.values[used].astype(np.int64)
@@ -346,8 +348,8 @@ def _owners_by_number(session: Session, used: Any, at: Any) -> Any:
 
 def _unit_marks(session: Session, used: Any) -> Any:
     """A number for each person or firm, the same in all data of a run."""
-    kept = session.data.hidden.get(ENTITY)
-    if kept is None or len(kept.values) != session.data.rows:
+    kept = hidden_column(session.data, OWNER)
+    if kept is None:
         return session.data.hidden[RECORD].values[used].astype(np.int64) + 2**40
     return _marks(kept.values[used], text=kept.is_text).astype(np.int64)
 

@@ -7,15 +7,17 @@ standard syntax. Nothing is looked up in the data here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.scope import ByGroups
 from discreet_fire.runners.builtin.language.values import number_of_text
 
-__all__ = ["CommandCall", "Weight", "options_of", "read_call", "split_outside"]
+__all__ = ["CommandCall", "Weight", "options_of", "read_call", "required", "split_outside"]
 
+_Found = TypeVar("_Found", bound=Sized)
 _WEIGHT = re.compile(
     r"\[\s*(?P<kind>fweight|fw|aweight|aw|pweight|pw|iweight|iw|weight|w)[a-z]*\s*=\s*(?P<exp>.*)\]\Z",
     re.DOTALL,
@@ -133,6 +135,13 @@ def _past_quotes(text: str, start: int) -> int:
         else:
             at += 1
     raise DoError("quotes do not match", code=132)
+
+
+def required(found: _Found) -> _Found:
+    """The same names or words; an error where there are none."""
+    if not found:
+        raise DoError("varlist required", code=100)
+    return found
 
 
 def split_outside(text: str, sign: str) -> list[str]:

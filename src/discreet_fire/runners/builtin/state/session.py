@@ -31,6 +31,7 @@ from discreet_fire.runners.builtin.state.parts import (
 )
 from discreet_fire.runners.builtin.state.trace import Trace, masked, masked_result
 from discreet_fire.runners.protocol import Witness
+from discreet_fire.statistics.layout import refused_line
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
@@ -155,10 +156,25 @@ class Session:
             result = masked_result(result, self.trace.names)
             self.log.keep(result)
 
+    def flag(
+        self, command: str, rule: str, verdict: CheckVerdict, reason: str, *, shown: str | None
+    ) -> None:
+        """Show a text with one check, or remember the check of what is not shown (None)."""
+        check = Check(rule=rule, verdict=verdict, reason=reason)
+        result = SafeResult(command=command, shown=shown or "", checks=[check])
+        if shown is None:
+            self.remember(result)
+        else:
+            self.show(result)
+
     def withhold(self, command: str, rule: str, reason: str) -> None:
         """Say that something is not shown, and remember it."""
-        check = Check(rule=rule, verdict=CheckVerdict.fail, reason=reason)
-        self.show(SafeResult(command=command, shown=WITHHELD, checks=[check]))
+        self.flag(command, rule, CheckVerdict.fail, reason, shown=WITHHELD)
+
+    def refuse(self, command: str, reason: str) -> None:
+        """Note a command that is never run."""
+        self.note(f"{refused_line(self.limits.language)}: {command}")
+        self.flag(command, "refused", CheckVerdict.fail, reason, shown=None)
 
     # --- data ----------------------------------------------------------------------
 
