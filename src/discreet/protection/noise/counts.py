@@ -40,7 +40,9 @@ __all__ = [
     "NON_ADDITIVITY",
     "CountCells",
     "ProtectedCounts",
+    "check_found_codes",
     "count_ingredient",
+    "keep_found_codes",
     "official_cells",
     "perturb",
     "protect_counts",
@@ -229,7 +231,7 @@ def perturb(
     >>> perturb(table, ptable).to_polars(complete=False)["value"].to_list()
     [4, 2]
     """
-    _check_found_codes(table, found_codes)
+    check_found_codes(table, found_codes)
     protected = protect_counts(
         table,
         ptable,
@@ -332,10 +334,24 @@ def _check(table: Table, ptable: PerturbationTable, zeros: str) -> KeyGrid:
     return table.grid
 
 
-def _check_found_codes(table: Table, found_codes: str) -> None:
+def check_found_codes(table: Table, found_codes: str) -> None:
+    """Raise unless found codes are listed or hidden."""
     if found_codes not in ("list", "hide"):
         raise PerturbationError(
-            'found_codes is "list" or "hide"', code="found-codes", where=table.name
+            'found_codes is "list" or "hide"',
+            code="found-codes",
+            where=getattr(table, "name", "table"),
+        )
+
+
+def keep_found_codes(table: Table, options: dict[str, Any]) -> None:
+    """Take the option of found codes away, which no ingredient has."""
+    if options.pop("found_codes", "list") != "list":
+        raise PerturbationError(
+            "an ingredient keeps all of its codes",
+            code="found-codes",
+            where=table.name,
+            hint="leave found codes out of the finished table",
         )
 
 
@@ -482,13 +498,7 @@ def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) ->
     >>> count_ingredient(table, ptable).value.tolist()
     [4.0, 2.0, 0.0]
     """
-    if options.pop("found_codes", "list") != "list":
-        raise PerturbationError(
-            "an ingredient keeps all of its codes",
-            code="found-codes",
-            where=table.name,
-            hint="leave found codes out of the finished table",
-        )
+    keep_found_codes(table, options)
     made = protect_counts(table, ptable, **options)
     cells = made.cells
     deviation = count_deviations(ptable.content, made.number) * cells.mean_weight()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arrays import IntArray
+from discreet.arrays import IntArray, starts
 from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise.intervals import DECIMAL_SCALE, Beyond, Intervals
 from discreet.protection.noise.sources import (
@@ -124,10 +124,10 @@ def _from_matrix(matrix: IntArray, *, zeros: bool) -> Intervals:
     ends = np.ones(matrix.shape, dtype=np.bool_)
     ends[:, :-1] = matrix[:, 1:] != matrix[:, :-1]
     row, key = np.nonzero(ends)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(matrix)))])
+    first = starts(np.bincount(row, minlength=len(matrix)))
     beyond: Beyond = REPEATING if len(matrix) - 1 == FULL_ROWS else "last"
     return Intervals(
-        matrix.shape[1], "left", starts, key + 1, matrix[row, key], beyond=beyond, zeros=zeros
+        matrix.shape[1], "left", first, key + 1, matrix[row, key], beyond=beyond, zeros=zeros
     )
 
 

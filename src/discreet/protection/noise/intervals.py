@@ -11,6 +11,8 @@ every table. Nothing here is ever printed.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +35,9 @@ __all__ = [
     "Bound",
     "Closed",
     "Intervals",
+    "SecretTable",
     "StatedInterval",
+    "closed_on",
     "count_deviations",
     "grid_bounds",
     "look_up",
@@ -141,6 +145,62 @@ class Intervals:
 
     def __repr__(self) -> str:
         return "<Intervals: secret>"
+
+
+class SecretTable:
+    """What perturbation tables have in common: a keyed digest names them, nothing shows them."""
+
+    name: str
+
+    def _canonical(self) -> bytes:
+        """Everything that noise depends on. SECRET."""
+        raise NotImplementedError
+
+    def digest(self, key: bytes) -> str:
+        """A keyed digest (HMAC-SHA256) that names the table without giving it away.
+
+        Args:
+            key: Something the reader of the digest cannot guess.
+
+        >>> from discreet import PerturbationTable
+        >>> a, b = (PerturbationTable.from_rows({0: {0: 1}}, name=name) for name in "ab")
+        >>> a.digest(b"key") == b.digest(b"key")
+        True
+        """
+        return hmac.new(key, self._canonical(), hashlib.sha256).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self._canonical() == other._canonical()
+
+    def __hash__(self) -> int:
+        return hash(self._canonical())
+
+    def __repr__(self) -> str:
+        named = (
+            "" if self.name == "perturbation table" else self.name,
+            getattr(self, "version", ""),
+        )
+        return f"<{' '.join([type(self).__name__, *filter(None, named)])}: secret>"
+
+    def _repr_html_(self) -> None:
+        """Notebooks show the plain text form."""
+
+
+def closed_on(content: Intervals, closed: Closed) -> Intervals:
+    """The same intervals, closed on one side.
+
+    Bounds move by 10^-15, so that every key of the 10^15 grid keeps its noise.
+    """
+    if closed == content.closed:
+        return content
+    step = -1 if closed == "right" else 1
+    rows = []
+    for _, upper, noise in content.rows():
+        moved = [bound + step for bound in upper[:-1]] + [content.scale]
+        rows.append(list(zip(moved, noise, strict=True)))
+    return pack(rows, closed=closed, beyond=content.beyond, zeros=content.zeros)
 
 
 def on_scale(bound: Fraction, closed: Closed, scale: int = DECIMAL_SCALE) -> int:

@@ -7,8 +7,6 @@ its values leave it only through methods that say so.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +20,7 @@ from discreet.errors import PerturbationError, Problem
 from discreet.files import write_text
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise import magnitude_parts as files
-from discreet.protection.noise.intervals import Closed, look_up, pack
+from discreet.protection.noise.intervals import Closed, SecretTable, closed_on, look_up
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
 from discreet.protection.noise.sources import open_source
 
@@ -34,7 +32,7 @@ _SUFFIXES: dict[str, MagnitudeFormat] = {".csv": "intervals", ".txt": "argus"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MagnitudePerturbationTable:
+class MagnitudePerturbationTable(SecretTable):
     """A perturbation table for magnitudes. SECRET.
 
     It has a part for all cells, or parts for cells with an even and an odd number of
@@ -124,15 +122,7 @@ class MagnitudePerturbationTable:
         """
         if closed not in ("left", "right"):
             raise PerturbationError('closed is "left" or "right"', code="perturbation-format")
-        parts = []
-        for part in self.parts:
-            content = part.content
-            step = 0 if content.closed == closed else -1 if closed == "right" else 1
-            rows = []
-            for _, upper, noise in content.rows():
-                moved = [bound + step for bound in upper[:-1]] + [content.scale]
-                rows.append(list(zip(moved, noise, strict=True)))
-            parts.append(replace(part, content=pack(rows, closed=closed)))
+        parts = (replace(part, content=closed_on(part.content, closed)) for part in self.parts)
         return replace(self, parts=tuple(parts))
 
     def write(
@@ -198,10 +188,6 @@ class MagnitudePerturbationTable:
             )
         keys = keys.astype(np.int64, copy=False)
         return look_up(part.content, rows.astype(np.int64), keys, KeyGrid.of(grid))
-
-    def digest(self, key: bytes) -> str:
-        """A keyed digest (HMAC-SHA256) that names the table without giving it away."""
-        return hmac.new(key, self._canonical(), hashlib.sha256).hexdigest()
 
     # -- what the methodologist asks for explicitly ----------------------------
 
@@ -295,21 +281,6 @@ class MagnitudePerturbationTable:
         bodies = (part.content.canonical() for part in parts)
         pairs = zip(heads, bodies, strict=True)
         return b"discreet magnitudes 1|" + b"|".join(head + body for head, body in pairs)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MagnitudePerturbationTable):
-            return NotImplemented
-        return self._canonical() == other._canonical()
-
-    def __hash__(self) -> int:
-        return hash(self._canonical())
-
-    def __repr__(self) -> str:
-        name = "" if self.name == "perturbation table" else f" {self.name}"
-        return f"<MagnitudePerturbationTable{name}: secret>"
-
-    def _repr_html_(self) -> None:
-        """Notebooks show the plain text form."""
 
 
 def _check_format(name: str | None) -> None:

@@ -20,7 +20,13 @@ import numpy.typing as npt
 from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.errors import PerturbationError, Problem, raise_all
-from discreet.protection.noise.counts import NON_ADDITIVITY, ProtectedCounts, protect_counts
+from discreet.protection.noise.counts import (
+    NON_ADDITIVITY,
+    ProtectedCounts,
+    check_found_codes,
+    keep_found_codes,
+    protect_counts,
+)
 from discreet.protection.noise.intervals import count_deviations
 from discreet.protection.noise.magnitude_cells import (
     MagnitudeCells,
@@ -335,7 +341,7 @@ def perturb_magnitudes(
     >>> perturb_magnitudes(table, noise, "rent").get()
     1285.0
     """
-    _check_found_codes(table, found_codes)
+    check_found_codes(table, found_codes)
     texts = _texts(decimals, titles, unit, universe, digests)
     how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
     sums = magnitude_sums(table, noise, value, SumTreatment(*how))
@@ -372,13 +378,7 @@ def mean_ingredient(table: Table, noise: MagnitudeNoise, value: str, **options: 
 def _ingredient(
     table: Table, noise: MagnitudeNoise, value: str, figure: Shown, options: dict[str, Any]
 ) -> Ingredient:
-    if options.pop("found_codes", "list") != "list":
-        raise PerturbationError(
-            "an ingredient keeps all of its codes",
-            code="found-codes",
-            where=table.name,
-            hint="leave found codes out of the finished table",
-        )
+    keep_found_codes(table, options)
     texts = _texts(**{name: options.pop(name, None) for name in _Texts.__dataclass_fields__})
     sums = magnitude_sums(table, noise, value, SumTreatment(**options))
     protected = _protected(table, noise, value, sums, figure, texts)
@@ -392,15 +392,6 @@ def _ingredient(
         deviation=_deviations(sums, noise, figure),
         suppressed=suppressed,
     )
-
-
-def _check_found_codes(table: Table, found_codes: str) -> None:
-    if found_codes not in ("list", "hide"):
-        raise PerturbationError(
-            'found_codes is "list" or "hide"',
-            code="found-codes",
-            where=getattr(table, "name", "table"),
-        )
 
 
 def _deviations(sums: PerturbedSums, noise: MagnitudeNoise, figure: Shown) -> FloatArray:

@@ -7,8 +7,6 @@ it only through methods that say so.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -29,9 +27,10 @@ from discreet.protection.noise.intervals import (
     Beyond,
     Closed,
     Intervals,
+    SecretTable,
+    closed_on,
     look_up,
     mixed_with_unchanged,
-    pack,
 )
 from discreet.protection.noise.sources import (
     Format,
@@ -50,7 +49,7 @@ _SUFFIXES: Mapping[str, Format] = {".json": "json", ".txt": "argus", ".csv": "in
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PerturbationTable:
+class PerturbationTable(SecretTable):
     """A perturbation table for counts (Überlagerungstabelle). SECRET.
 
     Made by `read`, `from_cumulative`, `from_transition` or `from_rows`; all of
@@ -200,13 +199,7 @@ class PerturbationTable:
                 f"intervals of a table for {self.content.scale} keys are always closed left",
                 code="perturbation-format",
             )
-        step = -1 if closed == "right" else 1
-        rows = []
-        for _, upper, noise in self.content.rows():
-            moved = [bound + step for bound in upper[:-1]] + [DECIMAL_SCALE]
-            rows.append(list(zip(moved, noise, strict=True)))
-        content = pack(rows, closed=closed, beyond=self.content.beyond, zeros=self.content.zeros)
-        return replace(self, content=content)
+        return replace(self, content=closed_on(self.content, closed))
 
     def with_stay(self, p0: float, rows: Collection[int] | None = None) -> PerturbationTable:
         """Mix the table with "unchanged": stay at probability p0, else do as it says.
@@ -269,17 +262,8 @@ class PerturbationTable:
             columns.append(numbers.astype(np.int64, copy=False))
         return look_up(self.content, columns[0], columns[1], KeyGrid.of(grid))
 
-    def digest(self, key: bytes) -> str:
-        """A keyed digest (HMAC-SHA256) that names the table without giving it away.
-
-        Args:
-            key: Something the reader of the digest cannot guess.
-
-        >>> a, b = (PerturbationTable.from_rows({0: {0: 1}}, name=name) for name in "ab")
-        >>> a.digest(b"key") == b.digest(b"key")
-        True
-        """
-        return hmac.new(key, self.content.canonical(), hashlib.sha256).hexdigest()
+    def _canonical(self) -> bytes:
+        return self.content.canonical()
 
     # -- what the methodologist asks for explicitly ----------------------------
 
@@ -344,22 +328,6 @@ class PerturbationTable:
                 }
             )
         return described
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PerturbationTable):
-            return NotImplemented
-        return self.content.canonical() == other.content.canonical()
-
-    def __hash__(self) -> int:
-        return hash(self.content.canonical())
-
-    def __repr__(self) -> str:
-        name = "" if self.name == "perturbation table" else f" {self.name}"
-        version = f" {self.version}" if self.version else ""
-        return f"<PerturbationTable{name}{version}: secret>"
-
-    def _repr_html_(self) -> None:
-        """Notebooks show the plain text form."""
 
 
 def _read(source: PerturbationFile, kind: Format, *, zeros: bool) -> Intervals:

@@ -24,8 +24,8 @@ from discreet.protection.suppression.problem.unknowns import (
     outer_bounds,
     unknowns_of,
 )
-from discreet.protection.suppression.proof.attacker import loaded_solver
 from discreet.protection.suppression.proof.certificate import certify
+from discreet.protection.suppression.proof.solver import loaded_solver
 
 __all__ = [
     "Aims",
@@ -385,7 +385,7 @@ class Separator:
         self._high = np.zeros(len(movable))
         self._wished = -1
         still = np.zeros(len(movable))
-        self._solver = loaded_solver(movable.unknowns.relations, still, still)
+        self._solver = loaded_solver(movable.unknowns.relations.matrix, still, still)
         self._solver.setOptionValue("simplex_strategy", 4)
 
     def open_at(self, x: FloatArray) -> IntArray:

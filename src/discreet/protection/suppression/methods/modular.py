@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, IntArray, starts
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
@@ -94,9 +94,7 @@ class _Tree:
         self.relations = relations
         negative = relations.coef < 0
         lone = np.bincount(relations.row[negative], minlength=len(relations)) == 1
-        self.total = np.full(len(relations), -1, dtype=np.int64)
-        self.total[relations.row[negative]] = relations.cell[negative]
-        self.total[~lone] = -1
+        self.total = np.where(lone, relations.totals, -1)
         part = ~negative & (self.total[relations.row] >= 0)
         self.above = _lists(relations.cells, relations.cell[part], relations.row[part])
         rows = np.flatnonzero(self.total >= 0)
@@ -178,10 +176,8 @@ class _Tree:
 
 def _lists(size: int, key: Any, value: Any) -> tuple[IntArray, IntArray]:
     """Values by key: where the list of each key begins, and the lists."""
-    start = np.zeros(size + 1, dtype=np.int64)
-    np.cumsum(np.bincount(key, minlength=size), out=start[1:])
     order = np.lexsort((value, key))
-    return start, np.asarray(value)[order].astype(np.int64)
+    return starts(np.bincount(key, minlength=size)), np.asarray(value)[order].astype(np.int64)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -338,15 +334,11 @@ def subtable_problem(
 
 def _within(relations: Relations, subtable: Subtable) -> Relations:
     """The relations of a subtable, with its cells numbered anew."""
-    entries = np.flatnonzero(np.isin(relations.row, subtable.rows))
-    width = np.diff(relations.start)[subtable.rows]
-    return Relations(
-        cells=len(subtable.cells),
-        start=np.concatenate([[0], np.cumsum(width)]).astype(np.int64),
-        cell=np.searchsorted(subtable.cells, relations.cell[entries]).astype(np.int32),
-        coef=relations.coef[entries],
-        rhs=relations.rhs[subtable.rows],
-    )
+    kept = np.zeros(len(relations), dtype=np.bool_)
+    kept[subtable.rows] = True
+    links = relations.rows(kept)
+    cell = np.searchsorted(subtable.cells, links.cell).astype(np.int32)
+    return replace(links, cells=len(subtable.cells), cell=cell)
 
 
 def repaired_pattern(

@@ -29,6 +29,7 @@ from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.relaxation import Relaxation
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified, certify
+from discreet.protection.suppression.proof.solver import loaded_solver, quiet_solver
 
 __all__ = ["Branching", "CheapestMoves", "GuidedSearch", "protect_optimal"]
 
@@ -60,27 +61,15 @@ class CheapestMoves:
         self._cost = np.zeros(2 * number)
         self._room = np.zeros(2 * number)
         self._asked = -1
-        self._solver = self._loaded(highspy)
+        self._solver = self._loaded()
 
-    def _loaded(self, highspy: Any) -> Any:
+    def _loaded(self) -> Any:
         links, number = self.movable.unknowns.relations, len(self.movable)
         both = np.concatenate([links.cell.astype(np.int64), links.cell + np.int64(number)])
-        coef = np.concatenate([links.coef, -links.coef]).astype(np.float64)
+        coef = np.concatenate([links.coef, -links.coef])
         order = np.argsort(np.concatenate([links.row, links.row]), kind="stable")
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = 2 * number, len(links)
-        model.col_cost_ = model.col_lower_ = model.col_upper_ = np.zeros(2 * number)
-        model.row_lower_ = model.row_upper_ = np.zeros(len(links))
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = (2 * links.start).astype(np.int32)
-        model.a_matrix_.index_ = both[order].astype(np.int32)
-        model.a_matrix_.value_ = coef[order]
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        solver.setOptionValue("presolve", "off")
-        solver.passModel(model)
-        return solver
+        still = np.zeros(2 * number)
+        return loaded_solver((2 * links.start, both[order], coef[order]), still, still)
 
     def way(self, aims: Aims, at: int, price: FloatArray) -> ReachingMove | None:
         """The cheapest way to reach an aim; None if there is none.
@@ -358,16 +347,12 @@ class Branching:
         return np.array(solver.getSolution().col_value) > 0.5
 
     def _loaded(self, until: float) -> Any:
-        solver = self._highspy.Highs()
-        for option, setting in (
-            ("output_flag", False),
-            ("threads", 1),
-            ("mip_rel_gap", 0.0),
-            ("mip_abs_gap", _MET),
-            ("mip_feasibility_tolerance", 1e-9),
-            ("time_limit", max(0.1, min(until - time.monotonic(), 1e9))),
-        ):
-            solver.setOptionValue(option, setting)
+        solver = quiet_solver(
+            mip_rel_gap=0.0,
+            mip_abs_gap=_MET,
+            mip_feasibility_tolerance=1e-9,
+            time_limit=max(0.1, min(until - time.monotonic(), 1e9)),
+        )
         if self._nodes is not None:
             solver.setOptionValue("mip_max_nodes", self._nodes)
         number = len(self.movable)

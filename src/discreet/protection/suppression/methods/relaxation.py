@@ -29,6 +29,7 @@ from discreet.protection.suppression.methods.cuts import (
 )
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, outer_bounds, unknowns_of
+from discreet.protection.suppression.proof.solver import quiet_solver
 
 __all__ = ["Relaxation", "lower_bound_of", "quick_lower_bound", "single_relation_bounds"]
 
@@ -68,9 +69,7 @@ class Relaxation:
 
     def _loaded(self) -> Any:
         number = len(self.movable)
-        solver = self._highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
+        solver = quiet_solver()
         solver.addVars(number, self.movable.forced.astype(np.float64), np.ones(number))
         every = np.arange(number, dtype=np.int32)
         solver.changeColsCost(number, every, self.movable.cost)

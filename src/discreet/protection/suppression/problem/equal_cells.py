@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, UintArray
+from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, UintArray, starts
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.problem.system import Relations
 from discreet.protection.suppression.problem.unknowns import component_labels
@@ -262,14 +262,7 @@ def stacked_relations(cells: int, blocks: Sequence[tuple[Relations, IntArray]]) 
     """
     result = Relations.of(cells, [])
     for relations, numbers in blocks:
-        moved = Relations(
-            cells=cells,
-            start=relations.start,
-            cell=numbers[relations.cell].astype(np.int32),
-            coef=relations.coef,
-            rhs=relations.rhs,
-        )
-        result = result.joined(moved)
+        result = result.joined(relations.renumbered(numbers, cells))
     return tidied_relations(result)
 
 
@@ -283,7 +276,7 @@ def tidied_relations(relations: Relations) -> Relations:
     order = np.lexsort((relations.cell, relations.row))
     row, cell = relations.row[order], relations.cell[order]
     if not row.size:
-        return _kept(relations, row, cell, relations.coef, np.flatnonzero(relations.rhs))
+        return relations.rows(relations.rhs != 0)
     fresh = np.ones(row.size, dtype=np.bool_)
     fresh[1:] = (row[1:] != row[:-1]) | (cell[1:] != cell[:-1])
     begin = np.flatnonzero(fresh)
@@ -292,30 +285,8 @@ def tidied_relations(relations: Relations) -> Relations:
     row, cell, coef = row[coef != 0], cell[coef != 0], coef[coef != 0]
     width = np.bincount(row, minlength=len(relations))
     again = _repeated(row, cell, coef, relations.rhs, width)
-    rows = np.flatnonzero(((width > 0) | (relations.rhs != 0)) & ~again)
-    return _kept(relations, row, cell, coef, rows)
-
-
-def _kept(
-    relations: Relations,
-    row: IntArray,
-    cell: npt.NDArray[np.int32],
-    coef: IntArray,
-    rows: IntArray,
-) -> Relations:
-    keep = np.zeros(len(relations), dtype=np.bool_)
-    keep[rows] = True
-    entries = keep[row] if row.size else np.zeros(0, dtype=np.bool_)
-    width = np.bincount(row[entries], minlength=len(relations))[rows]
-    start = np.zeros(rows.size + 1, dtype=np.int64)
-    np.cumsum(width, out=start[1:])
-    return Relations(
-        cells=relations.cells,
-        start=start,
-        cell=cell[entries],
-        coef=coef[entries],
-        rhs=relations.rhs[rows],
-    )
+    merged = replace(relations, start=starts(width), cell=cell, coef=coef)
+    return merged.rows(((width > 0) | (relations.rhs != 0)) & ~again)
 
 
 def _repeated(
@@ -334,8 +305,7 @@ def _repeated(
     _, first, group = np.unique(marks, return_index=True, return_inverse=True)
     earlier = first[group]
     suspects = np.flatnonzero((earlier < np.arange(len(rhs))) & (width > 0))
-    start = np.zeros(len(rhs) + 1, dtype=np.int64)
-    np.cumsum(width, out=start[1:])
+    start = starts(width)
     like = earlier[suspects]
     alike = (width[suspects] == width[like]) & (rhs[suspects] == rhs[like])
     suspects, like = suspects[alike], like[alike]
@@ -381,11 +351,4 @@ def with_equal_cells_merged(relations: Relations) -> tuple[IntArray, Relations]:
         equal = relations.rows(pairs)
         _, fresh = np.unique(component_labels(equal), return_inverse=True)
         numbers = fresh[numbers]
-        moved = Relations(
-            cells=int(fresh.max()) + 1,
-            start=relations.start,
-            cell=fresh[relations.cell].astype(np.int32),
-            coef=relations.coef,
-            rhs=relations.rhs,
-        )
-        relations = tidied_relations(moved)
+        relations = tidied_relations(relations.renumbered(fresh, int(fresh.max()) + 1))

@@ -336,14 +336,7 @@ def _numbered(relations: Relations, used: BoolArray) -> tuple[IntArray, Relation
     size = int(kept.sum())
     finest = np.zeros(size, dtype=np.int64)
     finest[result[used]] = np.flatnonzero(used)
-    moved = Relations(
-        cells=size,
-        start=relations.start,
-        cell=fresh[relations.cell].astype(np.int32),
-        coef=relations.coef,
-        rhs=relations.rhs,
-    )
-    return result, moved, finest
+    return result, relations.renumbered(fresh, size), finest
 
 
 def _members(system: CombinedCells, tables: Sequence[Table], notes: Sequence[str]) -> TableCells:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray, PositionArray
+from discreet.arrays import BoolArray, IntArray, PositionArray, starts
 from discreet.errors import Problem, SuppressionError, TableError, raise_all
 
 __all__ = ["CellState", "Relations", "SuppressionProblem"]
@@ -60,7 +60,7 @@ class Relations:
         entries = [entry for row in rows for entry in row]
         return cls(
             cells=cells,
-            start=np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64),
+            start=starts([len(row) for row in rows]),
             cell=np.array([cell for cell, _ in entries], dtype=np.int32),
             coef=np.array([coef for _, coef in entries], dtype=np.int64),
             rhs=np.array(rhs if rhs is not None else [0] * len(rows), dtype=np.int64),
@@ -78,9 +78,20 @@ class Relations:
     def by_cell(self) -> tuple[IntArray, IntArray]:
         """Where the entries of each cell begin, and the entries sorted by cell."""
         order = np.argsort(self.cell, kind="stable").astype(np.int64)
-        start = np.zeros(self.cells + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.cell, minlength=self.cells), out=start[1:])
-        return start, order
+        return starts(np.bincount(self.cell, minlength=self.cells)), order
+
+    @cached_property
+    def totals(self) -> IntArray:
+        """The cell that each row gives a negative coefficient, its total; -1 for none."""
+        totals = np.full(len(self), -1, dtype=np.int64)
+        negative = self.coef < 0
+        totals[self.row[negative]] = self.cell[negative]
+        return totals
+
+    @property
+    def matrix(self) -> tuple[IntArray, PositionArray, IntArray]:
+        """Where each row begins, and cells and coefficients of the entries."""
+        return self.start, self.cell, self.coef
 
     def residuals(self, value: IntArray) -> IntArray:
         """Per row, by how much the values miss it. CONFIDENTIAL where the values are."""
@@ -103,11 +114,9 @@ class Relations:
         kept = chosen[self.cell]
         width = np.bincount(self.row[kept], minlength=len(self))
         rows = np.flatnonzero(width)
-        start = np.zeros(rows.size + 1, dtype=np.int64)
-        np.cumsum(width[rows], out=start[1:])
         among = Relations(
             cells=old.size,
-            start=start,
+            start=starts(width[rows]),
             cell=new[self.cell[kept]].astype(np.int32),
             coef=self.coef[kept],
             rhs=np.zeros(rows.size, dtype=np.int64),
@@ -116,17 +125,23 @@ class Relations:
 
     def rows(self, kept: BoolArray) -> Relations:
         """Some of the relations, over the same cells."""
-        width = np.diff(self.start)[kept]
-        start = np.zeros(width.size + 1, dtype=np.int64)
-        np.cumsum(width, out=start[1:])
         entries = kept[self.row]
-        return Relations(
-            cells=self.cells,
-            start=start,
+        return replace(
+            self,
+            start=starts(np.diff(self.start)[kept]),
             cell=self.cell[entries],
             coef=self.coef[entries],
             rhs=self.rhs[kept],
         )
+
+    def renumbered(self, numbers: npt.NDArray[Any], cells: int) -> Relations:
+        """The same relations over cells with other numbers.
+
+        Args:
+            numbers: The new number of each cell.
+            cells: How many cells there are then.
+        """
+        return replace(self, cells=cells, cell=numbers[self.cell].astype(np.int32))
 
     def joined(self, other: Relations) -> Relations:
         """These relations and others over the same cells."""

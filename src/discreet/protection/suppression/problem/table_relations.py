@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_sorted
+from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, find_sorted, starts
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.suppression.problem.system import Relations
 from discreet.tables import Dimension, Table
@@ -82,11 +82,9 @@ def _joined(cells: int, blocks: Sequence[tuple[IntArray, IntArray]]) -> Relation
         before += int(row[-1]) + 1 if row.size else 0
     nothing = np.zeros(0, dtype=np.int64)
     row = np.concatenate([nothing, *numbers])
-    start = np.zeros(before + 1, dtype=np.int64)
-    np.cumsum(np.bincount(row, minlength=before), out=start[1:])
     return Relations(
         cells=cells,
-        start=start,
+        start=starts(np.bincount(row, minlength=before)),
         cell=np.concatenate([nothing, *entries]).astype(np.int32),
         coef=np.concatenate([nothing, *coefs]).astype(np.int64),
         rhs=np.zeros(before, dtype=np.int64),
@@ -106,9 +104,7 @@ def recomputed_totals(relations: Relations, value: IntArray) -> IntArray:
     array([5, 2, 3])
     """
     result = value.copy()
-    totals = np.full(len(relations), -1, dtype=np.int64)
-    negative = relations.coef < 0
-    totals[relations.row[negative]] = relations.cell[negative]
+    totals, negative = relations.totals, relations.coef < 0
     first = np.full(relations.cells, -1, dtype=np.int64)
     rows = np.flatnonzero(totals >= 0)[::-1]
     first[totals[rows]] = rows
@@ -195,7 +191,7 @@ def table_relations(table: Table, occupied: BoolArray) -> tuple[Relations, BoolA
             summed = np.zeros(size, dtype=np.bool_)
             summed[total[own]] = True
             lone |= whole & ~summed
-    return _chosen(relations, keep), lone
+    return relations.rows(keep), lone
 
 
 def _has_parts(
@@ -238,20 +234,6 @@ def _part_there(
                 match &= level_numbers(dimension)[index[other]] == part[other]
         found |= match
     return found
-
-
-def _chosen(relations: Relations, keep: BoolArray) -> Relations:
-    if keep.all():
-        return relations
-    entries = keep[relations.row]
-    width = np.diff(relations.start)[keep]
-    return Relations(
-        cells=relations.cells,
-        start=np.concatenate([[0], np.cumsum(width)]).astype(np.int64),
-        cell=relations.cell[entries],
-        coef=relations.coef[entries],
-        rhs=relations.rhs[keep],
-    )
 
 
 # -- values of all tables -----------------------------------------------------
@@ -319,9 +301,7 @@ def additive_values(
 
 def _totals(relations: Relations) -> IntArray:
     """The total of each row; its first cell if it has none."""
-    totals = np.full(len(relations), -1, dtype=np.int64)
-    filled = np.flatnonzero(np.diff(relations.start))
-    totals[filled] = relations.cell[relations.start[filled]]
-    negative = relations.coef < 0
-    totals[relations.row[negative]] = relations.cell[negative]
+    totals = relations.totals.copy()
+    lacking = np.flatnonzero((totals < 0) & (np.diff(relations.start) > 0))
+    totals[lacking] = relations.cell[relations.start[lacking]]
     return totals

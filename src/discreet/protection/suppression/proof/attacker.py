@@ -23,41 +23,15 @@ from discreet.protection.suppression.problem.unknowns import (
     unknowns_of,
 )
 from discreet.protection.suppression.proof.circuits import bounds_by_circuits, independent_relations
+from discreet.protection.suppression.proof.solver import loaded_solver
 
-__all__ = ["Attacker", "attack_intervals", "loaded_solver", "published_intervals"]
+__all__ = ["Attacker", "attack_intervals", "published_intervals"]
 
 
 #: The solver's name for the primal simplex method.
 _PRIMAL = 4
 #: What an answer may miss the relations by, before scaling.
 _ROUGH = 1e-5
-
-
-def loaded_solver(links: Relations, low: FloatArray, high: FloatArray) -> Any:
-    """A solver that holds the relations among some cells, with no wish yet.
-
-    Args:
-        links: The relations.
-        low: The lower bound of each cell.
-        high: The upper bound of each cell.
-    """
-    import highspy
-
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = links.cells, len(links)
-    model.col_cost_ = np.zeros(links.cells)
-    model.col_lower_, model.col_upper_ = low, high
-    model.row_lower_ = model.row_upper_ = np.zeros(len(links))
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = links.start.astype(np.int32)
-    model.a_matrix_.index_ = links.cell.astype(np.int32)
-    model.a_matrix_.value_ = links.coef.astype(np.float64)
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)
-    solver.setOptionValue("presolve", "off")
-    solver.passModel(model)
-    return solver
 
 
 class Attacker:
@@ -83,7 +57,9 @@ class Attacker:
         #: Numbers are kept near one, where the solver's tolerances make sense.
         self.scale = 2.0 ** np.ceil(np.log2(max(widest, 1.0) / 2**20)) if widest > 2**20 else 1.0
         self._solver = loaded_solver(
-            independent_relations(unknowns.relations), self.low / self.scale, self.high / self.scale
+            independent_relations(unknowns.relations).matrix,
+            self.low / self.scale,
+            self.high / self.scale,
         )
         self._cost = np.zeros(len(unknowns))
 
@@ -202,7 +178,10 @@ def _bounded(
     import highspy
 
     size = float(max(1.0, np.median(np.abs(rest)))) if rest.size else 1.0
-    solver = _loaded(highspy, relations, rest / size, off / size, negative)
+    low = np.full(relations.cells, -np.inf if negative else 0.0)
+    high = np.full(relations.cells, np.inf)
+    rows = (rest / size - off / size, rest / size + off / size)
+    solver = loaded_solver(relations.matrix, low, high, rows=rows)
     status = highspy.HighsModelStatus
     bounds = []
     for sense in (1.0, -1.0):
@@ -240,27 +219,6 @@ def _empty(solver: Any, cell: int, status: Any) -> bool:
     nothing = bool(solver.getModelStatus() == status.kInfeasible)
     solver.changeColCost(cell, cost)
     return nothing
-
-
-def _loaded(
-    highspy: Any, relations: Relations, rest: FloatArray, off: FloatArray, negative: bool
-) -> Any:
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = relations.cells, len(relations)
-    model.col_cost_ = np.zeros(relations.cells)
-    least = -highspy.kHighsInf if negative else 0.0
-    model.col_lower_ = np.full(relations.cells, least)
-    model.col_upper_ = np.full(relations.cells, highspy.kHighsInf)
-    model.row_lower_, model.row_upper_ = rest - off, rest + off
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = relations.start.astype(np.int32)
-    model.a_matrix_.index_ = relations.cell.astype(np.int32)
-    model.a_matrix_.value_ = relations.coef.astype(np.float64)
-    solver = highspy.Highs()
-    for option, chosen in (("output_flag", False), ("threads", 1), ("presolve", "off")):
-        solver.setOptionValue(option, chosen)
-    solver.passModel(model)
-    return solver
 
 
 def attack_intervals(

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray, starts
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 
 __all__ = ["Leaves", "leaves_of"]
@@ -97,8 +97,7 @@ class Leaves:
         """
         links = self.problem.relations
         way, size = ways
-        start = np.zeros(len(cells) + 1, dtype=np.int64)
-        np.cumsum(size[cells], out=start[1:])
+        start = starts(size[cells])
         at = np.empty(int(start[-1]), dtype=np.int32)
         _listed(cells, way, size, links.start, links.cell, known, self.number, at)
         return start, at
@@ -114,8 +113,7 @@ def leaves_of(problem: SuppressionProblem) -> Leaves | None:
     lone = np.bincount(links.row[negative], minlength=len(links)) == 1
     if not lone.all() or (np.abs(links.coef) != 1).any():
         return None
-    total = np.zeros(len(links), dtype=np.int64)
-    total[links.row[negative]] = links.cell[negative]
+    total = links.totals
     first, order = links.by_cell
     row = links.row[order]
     is_total = np.zeros(len(problem), dtype=np.bool_)

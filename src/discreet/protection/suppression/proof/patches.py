@@ -15,8 +15,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.protection.suppression.problem.system import Relations
+from discreet.protection.suppression.proof.solver import loaded_solver
 
 __all__ = ["MoveLimits", "Patch", "Patches", "farthest_flow", "least_flow"]
 
@@ -57,8 +58,7 @@ class Patches:
         self._cell_coef = relations.coef[order]
         self._total = np.full(max(len(relations), 1), -1, dtype=np.int64)
         self._none = self._total.copy()
-        negative = relations.coef < 0
-        self._total[relations.row[negative]] = relations.cell[negative]
+        self._total[: len(relations)] = relations.totals
         self._cell_seen = np.zeros(relations.cells, dtype=np.int64)
         self._row_seen = np.zeros(len(relations), dtype=np.int64)
         self._near = (np.zeros(relations.cells), np.zeros(relations.cells, dtype=np.int64))
@@ -331,18 +331,9 @@ def _solved(
     """Minimise price × |deviation| + slope × deviation; priced cells are two variables."""
     import highspy
 
-    library: Any = highspy
-    solver = library.Highs()
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("presolve", "off"),
-        ("primal_feasibility_tolerance", _FINE),
-    ):
-        solver.setOptionValue(option, value)
-    solver.passModel(_model(library, patch, low, high, price, slope))
+    solver = _loaded(patch, low, high, price, slope)
     solver.run()
-    if solver.getModelStatus() != library.HighsModelStatus.kOptimal:
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
     found = np.array(solver.getSolution().col_value, dtype=np.float64)
     cells = len(low)
@@ -351,9 +342,7 @@ def _solved(
     return moved
 
 
-def _model(
-    library: Any, patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any
-) -> Any:
+def _loaded(patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any) -> Any:
     cells, rows = len(low), len(patch.start) - 1
     priced = np.flatnonzero(price > 0)
     twin = np.full(cells, -1, dtype=np.int64)
@@ -362,20 +351,14 @@ def _model(
     twice = twin[patch.at] >= 0
     rows_of = np.concatenate([row, row[twice]])
     order = np.argsort(rows_of, kind="stable")
-    start = np.zeros(rows + 1, dtype=np.int32)
-    np.cumsum(np.bincount(rows_of, minlength=rows), out=start[1:])
     columns = np.concatenate([patch.at, twin[patch.at[twice]]])
     coefs = np.concatenate([patch.coef, -patch.coef[twice]])
-    model = library.HighsLp()
-    model.num_col_, model.num_row_ = cells + priced.size, rows
     slopes = np.broadcast_to(slope, cells)
-    model.col_cost_ = np.concatenate([price + slopes, (price - slopes)[priced]])
     least = np.where(price > 0, np.maximum(low, 0.0), low)
-    model.col_lower_ = np.concatenate([least, np.maximum(-high[priced], 0.0)])
-    model.col_upper_ = np.concatenate([np.maximum(high, least), np.maximum(-low[priced], 0.0)])
-    model.row_lower_ = model.row_upper_ = np.zeros(rows)
-    model.a_matrix_.format_ = library.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = start
-    model.a_matrix_.index_ = columns[order].astype(np.int32)
-    model.a_matrix_.value_ = coefs[order].astype(np.float64)
-    return model
+    return loaded_solver(
+        (starts(np.bincount(rows_of, minlength=rows)), columns[order], coefs[order]),
+        np.concatenate([least, np.maximum(-high[priced], 0.0)]),
+        np.concatenate([np.maximum(high, least), np.maximum(-low[priced], 0.0)]),
+        cost=np.concatenate([price + slopes, (price - slopes)[priced]]),
+        primal_feasibility_tolerance=_FINE,
+    )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, IntArray, starts
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.linked_tables import TableCells
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
@@ -208,10 +208,9 @@ def _extended(
 ) -> Relations:
     numbers = np.concatenate([np.arange(len(added)), row])
     order = np.argsort(numbers, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(added)))])
     sums = Relations(
         cells=cells,
-        start=start.astype(np.int64),
+        start=starts(np.bincount(numbers, minlength=len(added))),
         cell=np.concatenate([added, cell])[order].astype(np.int32),
         coef=np.concatenate([-np.ones(len(added), dtype=np.int64), coef])[order],
         rhs=np.zeros(len(added), dtype=np.int64),
@@ -286,15 +285,7 @@ def _without(problem: SuppressionProblem, cells: IntArray) -> SuppressionProblem
     links = problem.relations
     rows = np.ones(len(links), dtype=np.bool_)
     rows[links.row[~keep[links.cell]]] = False
-    entries = rows[links.row]
-    number = np.cumsum(keep) - 1
-    relations = Relations(
-        cells=int(keep.sum()),
-        start=np.concatenate([[0], np.cumsum(np.diff(links.start)[rows])]).astype(np.int64),
-        cell=number[links.cell[entries]].astype(np.int32),
-        coef=links.coef[entries],
-        rhs=links.rhs[rows],
-    )
+    relations = links.rows(rows).renumbered(np.cumsum(keep) - 1, int(keep.sum()))
     names = ("value", "cost", "state", "low", "high", "lower", "upper", "sliding")
     columns: dict[str, Any] = {name: getattr(problem, name)[keep] for name in names}
     old, named = np.flatnonzero(keep), problem.name

@@ -1,0 +1,63 @@
+"""Linear programs over hidden cells, as the solver wants them. CONFIDENTIAL.
+
+In: rows of a sparse matrix and bounds. Out: a HiGHS solver that holds them: quiet, on one
+thread, without presolve, so that it can go on from its last solution.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import FloatArray
+
+__all__ = ["loaded_solver", "quiet_solver"]
+
+
+def quiet_solver(**options: Any) -> Any:
+    """A solver that holds nothing yet, prints nothing and uses one thread."""
+    import highspy
+
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    for option, value in {"output_flag": False, "threads": 1, **options}.items():
+        solver.setOptionValue(option, value)
+    return solver
+
+
+def loaded_solver(
+    matrix: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]],
+    low: FloatArray,
+    high: FloatArray,
+    *,
+    cost: FloatArray | None = None,
+    rows: tuple[FloatArray, FloatArray] | None = None,
+    **options: Any,
+) -> Any:
+    """A solver that holds a linear program.
+
+    Args:
+        matrix: Where each row begins; columns and coefficients of the entries.
+        low: The lower bound of each column.
+        high: The upper bound of each column.
+        cost: The cost of each column; none for no wish yet.
+        rows: The lowest and highest value of each row; 0 if None.
+        options: More options of the solver.
+    """
+    import highspy
+
+    start, column, coef = matrix
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = len(low), len(start) - 1
+    model.col_cost_ = np.zeros(len(low)) if cost is None else cost
+    model.col_lower_, model.col_upper_ = low, high
+    nothing = np.zeros(len(start) - 1)
+    model.row_lower_, model.row_upper_ = (nothing, nothing) if rows is None else rows
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = start.astype(np.int32)
+    model.a_matrix_.index_ = column.astype(np.int32)
+    model.a_matrix_.value_ = coef.astype(np.float64)
+    solver = quiet_solver(presolve="off", **options)
+    solver.passModel(model)
+    return solver
