@@ -15,7 +15,7 @@ import pytest
 
 import discreet.publication
 from discreet.errors import PublicationError
-from discreet.publication import FORMATS, check_shape, suffix_of, write, write_report
+from discreet.publication import FORMATS, check_shape, formats, suffix_of, write, write_report
 from discreet.publication.examples import census_example
 from discreet.tables import CellStatus, Table
 
@@ -222,6 +222,16 @@ def test_shapes_can_be_checked_before_any_work():
         check_shape("xlsx", 1_048_577, 2, where="T1")
     with pytest.raises(PublicationError, match="html holds at most 5,000,000 cells"):
         check_shape("html", 2_000_000, 3)
+
+
+def test_every_format_has_names_of_its_own_and_is_documented():
+    words = [word for row in FORMATS.values() for word in {row.name, *row.suffixes}]
+    assert len(words) == len(set(words))
+    assert list(FORMATS) == [row.name for row in formats._ROWS]
+    docs = Path(__file__).parents[2] / "docs"
+    for page in ("how-to/publish.md", "reference/programme-file.md"):
+        text = (docs / page).read_text("utf-8")
+        assert [name for name in FORMATS if f"`{name}`" not in text] == []
 
 
 def test_public_names_are_sorted_and_exist():

@@ -22,7 +22,7 @@ from discreet.publication.description import check_texts, provenance_lines, univ
 from discreet.publication.formats import check_place, check_protected
 from discreet.publication.layout import PageLayout, lay_out
 from discreet.publication.notation import Sign, check_values, legend, number_text
-from discreet.publication.words import Words, figure_line, words
+from discreet.publication.words import Words, figure_line, title_in, words
 from discreet.publication.writers import html as page
 from discreet.tables import Dimension, ProtectedTable
 
@@ -79,7 +79,7 @@ def write_report(
     target = Path(path)
     text = words(language)
     check_place(target)
-    heading = title if isinstance(title, str) else _translated(title, language)
+    heading = title_in(title, language)
     entries, signs, sources, cell_keys, counts = [], dict[str, Sign](), [], True, True
     for number, table in enumerate(tables, 1):
         check_protected(table)
@@ -105,10 +105,6 @@ def write_report(
     with atomic_path(target) as temporary:
         temporary.write_bytes("".join(pieces).encode())
     return target
-
-
-def _translated(title: Mapping[str, str], language: str) -> str:
-    return title.get(language) or next(iter(title.values()), "")
 
 
 def _links(files: Sequence[str | os.PathLike[str]], folder: Path) -> str:

@@ -28,7 +28,7 @@ from discreet.publication.formats import (
 )
 from discreet.publication.layout import arrange, footnotes
 from discreet.publication.notation import check_values
-from discreet.publication.words import words
+from discreet.publication.words import title_in, words
 from discreet.tables import ProtectedTable
 from discreet.tables.figures import FIGURE
 
@@ -220,10 +220,6 @@ def write_workbook(
         check_protected(table)
         check_values(table)
     check_place(target)
-    heading = title if isinstance(title, str) else _translated(title, language)
+    heading = title_in(title, language)
     _loaded(writer)(listed, target, heading, language, complete=complete, labels=labels)
     return target
-
-
-def _translated(title: Mapping[str, str], language: str) -> str:
-    return title.get(language) or next(iter(title.values()), "")

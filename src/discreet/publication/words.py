@@ -7,7 +7,7 @@ are printed with every table.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -27,6 +27,7 @@ __all__ = [
     "labels_at",
     "labels_of",
     "levels_at",
+    "title_in",
     "words",
 ]
 
@@ -254,6 +255,17 @@ def words(language: str) -> Words:
             hint=f"languages: {', '.join(LANGUAGES)}",
         )
     return _WORDS[language]
+
+
+def title_in(title: str | Mapping[str, str], language: str) -> str:
+    """A title in a language, or in the first one that there is.
+
+    >>> title_in({"en": "Census"}, "de"), title_in("Census", "de")
+    ('Census', 'Census')
+    """
+    if isinstance(title, str):
+        return title
+    return title.get(language) or next(iter(title.values()), "")
 
 
 _KNOWN: MutableMapping[Dimension, dict[str, tuple[str, ...]]] = WeakKeyDictionary()

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.errors import MicrodataError
 from discreet.tables.table import code_texts
+from discreet.tabulation.engine import wrong_type
 from discreet.tabulation.query import CubeAxis
 
 __all__ = ["CodedColumn", "bin_codes", "code_column", "code_columns"]
@@ -167,11 +167,7 @@ def _texts(series: pl.Series) -> CodedColumn:
 def _intervals(series: pl.Series, axis: CubeAxis) -> CodedColumn:
     """Cut numbers into intervals; what lies outside all of them keeps a code of its own."""
     if not series.dtype.is_numeric():
-        raise MicrodataError(
-            f"intervals need numbers, the column is of type {series.dtype}",
-            code="column-type",
-            where=axis.column,
-        )
+        raise wrong_type("intervals need numbers", series.dtype, axis.column)
     assert axis.bounds is not None
     bounds = np.asarray(axis.bounds, dtype=np.float64)
     count = len(bounds) - 1

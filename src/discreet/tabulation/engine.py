@@ -32,6 +32,7 @@ __all__ = [
     "known_engines",
     "refusals",
     "unusable_numbers",
+    "wrong_type",
 ]
 
 
@@ -204,3 +205,8 @@ def unusable_numbers(kind: str, number: int, name: str) -> MicrodataError:
         where=name,
         hint=hints[kind],
     )
+
+
+def wrong_type(what: str, dtype: object, name: str) -> MicrodataError:
+    """The error for a column that holds no numbers."""
+    return MicrodataError(f"{what}, the column is of type {dtype}", code="column-type", where=name)

@@ -23,12 +23,11 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.arrays import CellIndex, FloatArray, IntArray
-from discreet.errors import MicrodataError
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
 from discreet.microdata.frames import eager_columns
 from discreet.tabulation.columns import CodedColumn, code_columns
 from discreet.tabulation.cube import Cube
-from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers
+from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers, wrong_type
 from discreet.tabulation.filters import filter_failed
 from discreet.tabulation.measures import LIMIT, Largest, MeasureLayout, RecordShare, to_limbs
 from discreet.tabulation.query import CubeAxis, plan
@@ -391,11 +390,7 @@ def _filled(values: FloatArray) -> FloatArray:
 def read_numbers(series: pl.Series, name: str) -> FloatArray:
     """A column of weights or values as floats, NaN for missing."""
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
-        raise MicrodataError(
-            f"numbers are needed, the column is of type {series.dtype}",
-            code="column-type",
-            where=name,
-        )
+        raise wrong_type("numbers are needed", series.dtype, name)
     floats = series.cast(pl.Float64)
     infinite = int(floats.is_infinite().sum())
     if infinite:

@@ -16,12 +16,12 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from discreet.errors import MicrodataError, RecordKeyError
+from discreet.errors import RecordKeyError
 from discreet.keygrid import DECIMALS, LIMB, KeyGrid, off_grid, too_fine, unusable_keys
 from discreet.tables.table import LARGEST_CODE, code_texts, fractions
 from discreet.tabulation.columns import bin_codes
 from discreet.tabulation.cube import Cube
-from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers
+from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers, wrong_type
 from discreet.tabulation.measures import (
     LIMBS,
     LIMIT,
@@ -203,11 +203,7 @@ def _absent(value: nw.Expr) -> nw.Expr:
 def number(name: str, schema: nw.Schema) -> nw.Expr:
     """A column of weights or values."""
     if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
-        raise MicrodataError(
-            f"numbers are needed, the column is of type {schema[name]}",
-            code="column-type",
-            where=name,
-        )
+        raise wrong_type("numbers are needed", schema[name], name)
     return nw.col(name).cast(nw.Float64)
 
 
@@ -409,11 +405,7 @@ def _axis(axis: CubeAxis, schema: nw.Schema) -> nw.Expr:
     if axis.bounds is None or _few_values(axis, schema):
         return column
     if not schema[axis.column].is_numeric():
-        raise MicrodataError(
-            f"intervals need numbers, the column is of type {schema[axis.column]}",
-            code="column-type",
-            where=axis.column,
-        )
+        raise wrong_type("intervals need numbers", schema[axis.column], axis.column)
     number = column.cast(nw.Float64)
     count = len(axis.bounds) - 1
     steps = [(number >= bound).cast(nw.Int16) for bound in axis.bounds if np.isfinite(bound)]

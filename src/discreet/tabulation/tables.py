@@ -128,25 +128,17 @@ def iterate_tables(
     with refusals(filtered=False):
         engines = [engine(task) for engine in known_engines() if engine.takes(task)]
     groups = plan(queries, records=engines[0].height, sizes=engines[0].sizes)
-    shared = [
-        (group, Pass(axes=tuple(group.axes), where=conditions[group.members[0]], layout=layout))
-        for group in groups
-        for layout in [_layout(group, record_key)]
-    ]
-    runs = [
-        (engine, [each for each in shared if _first(engines, each[1]) is engine])
-        for engine in reversed(engines)
-    ]
-    for engine, own in runs:
+    shared: list[tuple[QueryGroup, Pass, Engine]] = []
+    for group in groups:
+        where = conditions[group.members[0]]
+        one = Pass(axes=tuple(group.axes), where=where, layout=_layout(group, record_key))
+        shared.append((group, one, next(engine for engine in engines if engine.suits(one))))
+    for engine in reversed(engines):
+        own = [(group, one) for group, one, chosen in shared if chosen is engine]
         cubes = engine.run([one for _, one in own])
         for (group, _), cube in zip(own, cubes, strict=True):
             for at in group.members:
                 yield at, assemble(cube, queries[at], task.grid)
-
-
-def _first(engines: Sequence[Engine], one: Pass) -> Engine:
-    """The engine that counts in a pass."""
-    return next(engine for engine in engines if engine.suits(one))
 
 
 def _layout(group: QueryGroup, record_key: str | None) -> MeasureLayout:

@@ -8,19 +8,16 @@ Public. Texts are written as they are.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from discreet.publication.cells import ListedCells, cell_chunks, decimals_of, has_number
+from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
 from discreet.publication.notation import exact_text, symbols
 from discreet.publication.words import labels_at
 from discreet.tables import CellStatus, ProtectedTable
-
-if TYPE_CHECKING:
-    from discreet.publication.formats import WriteOptions
 
 __all__ = ["notes_column", "values_column", "write_file"]
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
 from discreet.publication.cells import ListedCells, cell_chunks, has_number, is_complete
 from discreet.publication.description import describe
+from discreet.publication.formats import WriteOptions
 from discreet.publication.notes import unlisted_text
 from discreet.tables import CellStatus, Dimension, ProtectedTable
-
-if TYPE_CHECKING:
-    from discreet.publication.formats import WriteOptions
 
 __all__ = ["numbers_of", "write_file", "write_items"]
 

@@ -11,13 +11,14 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.publication.cells import ListedCells, cell_chunks, flat_keys, is_complete
 from discreet.publication.description import describe
+from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
 from discreet.publication.notation import legend, symbol
 from discreet.publication.notes import printed_notes, unlisted_text
@@ -25,9 +26,6 @@ from discreet.publication.words import labels_of, words
 from discreet.publication.writers.json import numbers_of, write_items
 from discreet.tables import CellStatus, Dimension, ProtectedTable
 from discreet.tables.figures import FIGURE, Figure, figure_dimension
-
-if TYPE_CHECKING:
-    from discreet.publication.formats import WriteOptions
 
 __all__ = ["write_file"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,10 @@ import pyarrow.parquet as pq
 
 from discreet.publication.cells import ListedCells, cell_chunks, has_number, is_complete
 from discreet.publication.description import describe
+from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import footnotes
 from discreet.publication.notes import unlisted_text
 from discreet.tables import CellStatus, ProtectedTable, Withheld
-
-if TYPE_CHECKING:
-    from discreet.publication.formats import WriteOptions
 
 __all__ = ["write_file"]
 

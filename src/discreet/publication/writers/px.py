@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from discreet.arrays import IntArray
 from discreet.errors import PublicationError
 from discreet.publication.cells import stored_cells
 from discreet.publication.description import check_texts, provenance_lines, universe
-from discreet.publication.formats import CELL_LIMIT
+from discreet.publication.formats import CELL_LIMIT, WriteOptions
 from discreet.publication.layout import BodyRows, PageLayout, footnotes, lay_out
 from discreet.publication.notation import (
     INAPPLICABLE,
@@ -37,9 +36,6 @@ from discreet.publication.notes import printed_notes
 from discreet.publication.words import LANGUAGES, figure_line, is_figure, labels_of, words
 from discreet.tables import CellStatus, ProtectedTable
 from discreet.tables.figures import Figure
-
-if TYPE_CHECKING:
-    from discreet.publication.formats import WriteOptions
 
 __all__ = [
     "LONGEST_LINE",

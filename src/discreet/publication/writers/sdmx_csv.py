@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from discreet.publication.cells import ListedCells, cell_chunks
+from discreet.publication.formats import WriteOptions
 from discreet.publication.writers.csv import notes_column, values_column
 from discreet.tables import CellStatus, ProtectedTable
-
-if TYPE_CHECKING:
-    from discreet.publication.formats import WriteOptions
 
 __all__ = ["write_file"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openpyxl import Workbook
 from openpyxl.worksheet.hyperlink import Hyperlink
@@ -18,16 +18,13 @@ from openpyxl.worksheet.hyperlink import Hyperlink
 from discreet.errors import Problem, PublicationError
 from discreet.files import atomic_path
 from discreet.publication.description import check_texts, provenance_lines, universe
-from discreet.publication.formats import CELL_LIMIT
+from discreet.publication.formats import CELL_LIMIT, WriteOptions
 from discreet.publication.layout import PageLayout, footnotes, lay_out, mark
 from discreet.publication.notation import legend
 from discreet.publication.notes import printed_notes
 from discreet.publication.words import LANGUAGES, figure_text, words
 from discreet.publication.writers.xlsx_sheet import SheetLines, Styles, TableSheet, row_height, save
 from discreet.tables import ProtectedTable
-
-if TYPE_CHECKING:
-    from discreet.publication.formats import WriteOptions
 
 __all__ = ["add_index", "add_joint_legend", "add_legend", "sheet_names", "write_file", "write_many"]
 
