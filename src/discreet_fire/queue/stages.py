@@ -23,7 +23,6 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import OutputCheckError, Problem
-from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.ledger import LedgerUniverse, UnitKey, read_universe, universes_of
@@ -437,8 +436,7 @@ def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
         work: The submission on its way.
         told: The statistic.
     """
-    words = told.command.split(",")[0].rpartition(": ")[2].split()
-    table = f"line {told.line}, {words[0]}"
+    table = f"line {told.line}, {told.command}"
     if told.units is None or None in told.units:
         whom = "whom it is about" if told.units is None else "whom some records are about"
         what = f"{table}: {whom} is not known; differences to others are not checked"
@@ -449,7 +447,7 @@ def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
     whole = told.frame.with_columns(column) if told.frame.width else pl.DataFrame([column])
     whole = whole.filter(pl.col(_UNIT).is_not_null())
     known: dict[tuple[bytes, str], list[LedgerUniverse]] = {}
-    for about, spans, cells in _parts(words, told, whole):
+    for about, spans, cells in _parts(told, whole):
         present = [*about, *([] if told.missing else spans)]
         mask = whole.select(pl.all_horizontal(pl.lit(True), pl.col(present).is_not_null()))
         few = cells and whole.select(spans).n_unique() <= _MOST_CELLS if spans else False
@@ -472,11 +470,9 @@ def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
 _Part = tuple[list[str], list[str], bool]
 
 
-def _parts(words: Sequence[str], told: StatisticShown, whole: pl.DataFrame) -> Iterator[_Part]:
+def _parts(told: StatisticShown, whole: pl.DataFrame) -> Iterator[_Part]:
     """Variables that have values together, those that span the output, whether in cells."""
-    names, spans = told.frame.columns, list(told.groups)
-    facts = facts_of(words[0])
-    how = "model" if facts is None else facts.shows.universes
+    names, spans, how = told.frame.columns, list(told.groups), told.universes
     if how == "cells":
         spans = names  # also those whose values have no labels
     about = [name for name in names if name not in spans]
@@ -490,12 +486,11 @@ def _parts(words: Sequence[str], told: StatisticShown, whole: pl.DataFrame) -> I
             yield [], spans, True
     else:
         alone = how in ("groups", "together")
-        yield names, [] if alone else list(_factors(words, names, whole)), False
+        yield names, [] if alone else list(_factors(told, whole)), False
 
 
-def _factors(words: Sequence[str], names: Sequence[str], whole: pl.DataFrame) -> Iterator[str]:
-    """Variables of a model whose categories have coefficients of their own."""
-    marked = {part.partition(".")[2] for word in words for part in word.split("#") if "." in part}
-    for name in names:
-        if name in marked or whole[name].drop_nulls().n_unique() == 2:
+def _factors(told: StatisticShown, whole: pl.DataFrame) -> Iterator[str]:
+    """Variables of a model whose categories have coefficients of their own, or could have."""
+    for name in told.frame.columns:
+        if name in told.categories or whole[name].drop_nulls().n_unique() == 2:
             yield name

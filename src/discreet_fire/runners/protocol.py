@@ -24,7 +24,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import polars as pl
 
@@ -43,6 +43,7 @@ __all__ = [
     "Runner",
     "ShownOutput",
     "StatisticShown",
+    "Universes",
     "Witness",
     "run_program",
     "write_run",
@@ -52,25 +53,34 @@ _RULE = "-" * 79
 _MARK = "run by discreet fire run"
 
 
-@dataclass(frozen=True, repr=False)
+#: How variables of a statistic are about units: all of them in "cells", "each" by itself, each by
+#: itself if there are "groups", in "pairs", all "together", or in a "model" with its categories.
+Universes = Literal["cells", "each", "groups", "pairs", "together", "model"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class StatisticShown:
     """Whom one statistic is about, for whoever keeps a ledger of that (confidential).
 
     Args:
         line: Where it is in the program.
-        command: The safe command.
+        command: Name of the safe command.
+        universes: How its variables are about units.
         units: Whom each record is about, None where that is not known; None if for no record.
         frame: Its variables.
         groups: Those that span the output.
+        categories: Those whose values have coefficients of their own.
         missing: Whether missing values are a group of their own.
     """
 
     line: int
     command: str
+    universes: Universes
     units: list[Any] | None
     frame: pl.DataFrame
-    groups: tuple[str, ...] = ()
-    missing: bool = False
+    groups: tuple[str, ...]
+    categories: frozenset[str]
+    missing: bool
 
 
 Witness = Callable[[StatisticShown], None]

@@ -147,9 +147,17 @@ def test_records_of_nobody_are_told(
             submission=handed, folder=tmp_path, program=data, key=queue.units, size=10
         )
         frame = pl.DataFrame({"pay": range(600)})
-        record_universes(
-            work, StatisticShown(line=7, command="summarize pay", units=units, frame=frame)
+        told = StatisticShown(
+            line=7,
+            command="summarize",
+            universes="each",
+            units=units,
+            frame=frame,
+            groups=(),
+            categories=frozenset(),
+            missing=False,
         )
+        record_universes(work, told)
     assert [one.count for one in work.universes] == known
     (one,) = work.findings
     assert one.rule == "no-universe"

@@ -60,8 +60,17 @@ class ToyRunner:
             lines += [f". summarize {name}", result.shown]
             outputs.append(ShownOutput(number, "summarize", result))
             if self.captures_universes and witness is not None:
-                units = frame[entity].to_list()
-                witness(StatisticShown(number, f"summarize {name}", units, frame.select(name)))
+                told = StatisticShown(
+                    line=number,
+                    command="summarize",
+                    universes="each",
+                    units=frame[entity].to_list(),
+                    frame=frame.select(name),
+                    groups=(),
+                    categories=frozenset(),
+                    missing=False,
+                )
+                witness(told)
         return RunResult.of(
             source,
             data,

@@ -485,9 +485,22 @@ def _tell_whom(
     frame = session.data.frame(listed, mask) if listed else pl.DataFrame()
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     frame = frame.with_columns(pl.col(name).replace("", None) for name in texts)
-    command, groups = result.command, tuple(one for one in chosen.groups if one in listed)
+    name, *words = result.command.split(",")[0].rpartition(": ")[2].split()
+    facts = facts_of(name)
+    found = None if facts is None else facts.shows.universes
     session.log.witness(
-        StatisticShown(session.log.line, command, units, frame, groups, chosen.missing)
+        StatisticShown(
+            line=session.log.line,
+            command=name,
+            universes="model" if found is None or found == "none" else found,
+            units=units,
+            frame=frame,
+            groups=tuple(one for one in chosen.groups if one in listed),
+            categories=frozenset(
+                part.partition(".")[2] for word in words for part in word.split("#") if "." in part
+            ),
+            missing=chosen.missing,
+        )
     )
 
 
