@@ -91,14 +91,14 @@ def protect_auto(
 
 def _covered(base: DraftPattern, watch: WorkTime, factor: FloatArray | None) -> DraftPattern:
     """A pattern by covering all tasks, farthest first; tasks are open if time is up."""
-    hiding = base.without(base.hidden)
-    order = hiding.open[np.argsort(-hiding.target[hiding.open], kind="stable")]
-    cover_or_refuse(hiding, order, watch.over, factor=factor)
-    drop_unused(hiding)
-    if not len(hiding.open):
-        hiding = refitted(hiding, watch.over)
-        watch.tell(f"cover: {int(hiding.hidden.sum()):,} cells hidden")
-    return hiding
+    draft = base.without(base.hidden)
+    order = draft.open[np.argsort(-draft.target[draft.open], kind="stable")]
+    cover_or_refuse(draft, order, watch.over, factor=factor)
+    drop_unused(draft)
+    if not len(draft.open):
+        draft = refitted(draft, watch.over)
+        watch.tell(f"cover: {int(draft.hidden.sum()):,} cells hidden")
+    return draft
 
 
 def _closed(
@@ -166,26 +166,26 @@ def _within(
 ) -> DraftPattern:
     """The best pattern with flows as proofs: covered anew by its own cells."""
     allowed = search.movable.hidden(base.problem, search.best)[base.unknowns.cells]
-    hiding = base.without(base.hidden)
-    order = hiding.open[np.argsort(hiding.target[hiding.open], kind="stable")]
-    failed = cover_tasks(hiding, order, watch.over, allowed=allowed)
-    if failed or len(hiding.open):
+    draft = base.without(base.hidden)
+    order = draft.open[np.argsort(draft.target[draft.open], kind="stable")]
+    failed = cover_tasks(draft, order, watch.over, allowed=allowed)
+    if failed or len(draft.open):
         return first
-    drop_unused(hiding)
-    return hiding if hiding.spent < first.spent else first
+    drop_unused(draft)
+    return draft if draft.spent < first.spent else first
 
 
-def _chosen(search: Branching, hiding: DraftPattern) -> BoolArray:
-    return hiding.mask()[search.movable.unknowns.cells]
+def _chosen(search: Branching, draft: DraftPattern) -> BoolArray:
+    return draft.mask()[search.movable.unknowns.cells]
 
 
-def _pruned(hiding: DraftPattern, watch: WorkTime, share: int) -> None:
-    prune(hiding, watch.over, _budget(hiding, share))
-    watch.tell(f"prune: {int(hiding.hidden.sum()):,} cells hidden")
+def _pruned(draft: DraftPattern, watch: WorkTime, share: int) -> None:
+    prune(draft, watch.over, _budget(draft, share))
+    watch.tell(f"prune: {int(draft.hidden.sum()):,} cells hidden")
 
 
-def _budget(hiding: DraftPattern, share: int) -> int:
-    return max(_LEAST, share * int((hiding.target > 0).sum()))
+def _budget(draft: DraftPattern, share: int) -> int:
+    return max(_LEAST, share * int((draft.target > 0).sum()))
 
 
 def _until(watch: WorkTime) -> float:

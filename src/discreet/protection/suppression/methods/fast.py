@@ -55,82 +55,82 @@ _BOUNDS = "what an attacker is said to know about it is narrower than its protec
 _NEIGHBOURS = "cells that must be published leave it no room"
 
 
-def refuted_cells(hiding: DraftPattern) -> IntArray:
+def refuted_cells(draft: DraftPattern) -> IntArray:
     """Sensitive cells that bounds show to be impossible to protect."""
-    known = hiding.unknowns
-    return known.cells[known.sensitive & ~known.protected(-hiding.down, hiding.up)]
+    known = draft.unknowns
+    return known.cells[known.sensitive & ~known.protected(-draft.down, draft.up)]
 
 
-def check_outer_bounds(hiding: DraftPattern) -> None:
+def check_outer_bounds(draft: DraftPattern) -> None:
     """Raise an error that names the cells that bounds show to be impossible to protect."""
-    lost = refuted_cells(hiding)
+    lost = refuted_cells(draft)
     if lost.size:
-        raise _impossible(hiding, lost)
+        raise _impossible(draft, lost)
 
 
-def check_feasible(hiding: DraftPattern) -> None:
+def check_feasible(draft: DraftPattern) -> None:
     """Raise an error that names the cells that cannot be protected, if there are any.
 
     Where protection upwards is short, sliding levels are turned downwards. Very large
     problems are checked by bounds only; what these miss shows during the work.
     """
-    check_outer_bounds(hiding)
-    if len(hiding) > _EXACT_LIMIT:
+    check_outer_bounds(draft)
+    if len(draft) > _EXACT_LIMIT:
         return
-    _settle(hiding, hiding.unknowns.cells[hiding.unknowns.sensitive])
+    _settle(draft, draft.unknowns.cells[draft.unknowns.sensitive])
 
 
 def cover_or_refuse(
-    hiding: DraftPattern,
+    draft: DraftPattern,
     tasks: IntArray,
     over: Callable[[], bool],
     tell: Callable[[float], None] | None = None,
     factor: FloatArray | None = None,
 ) -> None:
     """Cover tasks, or raise an error that names cells that cannot be protected."""
-    failed = cover_tasks(hiding, tasks, over, tell, factor=factor)
+    failed = cover_tasks(draft, tasks, over, tell, factor=factor)
     if failed:
-        cells = np.unique(np.array(failed, dtype=np.int64) % len(hiding))
-        _settle(hiding, hiding.unknowns.cells[cells])
-        again = np.concatenate([cells, cells + len(hiding)])
-        if cover_tasks(hiding, np.intersect1d(hiding.open, again), over, factor=factor):
+        cells = np.unique(np.array(failed, dtype=np.int64) % len(draft))
+        _settle(draft, draft.unknowns.cells[cells])
+        again = np.concatenate([cells, cells + len(draft)])
+        if cover_tasks(draft, np.intersect1d(draft.open, again), over, factor=factor):
             raise SuppressionError(
                 "the solver found no way to move some sensitive cells",
                 code="solver",
-                where=hiding.problem.title,
+                where=draft.problem.title,
                 hint="report this: an attack on the whole table could move them",
             )
 
 
-def _settle(hiding: DraftPattern, cells: IntArray) -> None:
+def _settle(draft: DraftPattern, cells: IntArray) -> None:
     """Find out by attacks how far cells can go if everything is hidden; adjust the tasks."""
-    watched = np.zeros(len(hiding.problem), dtype=np.bool_)
+    watched = np.zeros(len(draft.problem), dtype=np.bool_)
     watched[cells] = True
-    full = hiding.mask(np.ones(len(hiding), dtype=np.bool_))
-    everything = certify(hiding.problem, full, watched)
+    full = draft.mask(np.ones(len(draft), dtype=np.bool_))
+    everything = certify(draft.problem, full, watched)
     if len(everything.unprotected):
-        raise _impossible(hiding, everything.unprotected)
-    at = hiding.at(everything.cells)
-    known = hiding.unknowns
+        raise _impossible(draft, everything.unprotected)
+    at = draft.at(everything.cells)
+    known = draft.unknowns
     sliding = known.sliding[at] > known.upper[at] + known.lower[at]
-    turned = sliding & (everything.high < hiding.target[at] - TOLERANCE)
+    turned = sliding & (everything.high < draft.target[at] - TOLERANCE)
     if turned.any():
-        hiding.turn_down(at[turned], everything.high[turned])
+        draft.shift_downwards(at[turned], everything.high[turned])
 
 
-def _impossible(hiding: DraftPattern, cells: IntArray) -> SuppressionError:
+def _impossible(draft: DraftPattern, cells: IntArray) -> SuppressionError:
     """The error for cells of the problem that cannot be protected."""
-    known = hiding.unknowns
-    at = hiding.at(cells)
+    known = draft.unknowns
+    at = draft.at(cells)
     narrow = ~known.protected(known.low, known.high)[at]
     problems = [
-        Problem(_BOUNDS if tight else _NEIGHBOURS, hiding.problem.name(int(cell)))
+        Problem(_BOUNDS if tight else _NEIGHBOURS, draft.problem.name(int(cell)))
         for cell, tight in zip(cells, narrow, strict=True)
     ]
     return SuppressionError(
         f"{len(cells):,} sensitive cells cannot be protected by any pattern",
         code="infeasible",
-        where=hiding.problem.title,
+        where=draft.problem.title,
         hint="let more cells be hidden, widen the bounds said to be known, or merge categories",
         problems=shortened(problems, _SHOWN),
     )
@@ -168,30 +168,30 @@ def protect_fast(
     many = stepwise_draft(problem, watch, seed)
     if many is not None:
         return finished_pattern(many, "fast", watch)
-    hiding = started_draft(problem, watch, seed)
+    draft = started_draft(problem, watch, seed)
     near = single_relation_bounds(problem, watch.over)
-    if len(hiding.open):
+    if len(draft.open):
         watch.tell("cover")
-        order = hiding.open[np.argsort(-hiding.target[hiding.open], kind="stable")]
-        factor = None if near is None else price_factor(hiding, near)
+        order = draft.open[np.argsort(-draft.target[draft.open], kind="stable")]
+        factor = None if near is None else price_factor(draft, near)
         tell = lambda share: watch.tell(f"cover: {share:.0%}")  # noqa: E731
-        cover_or_refuse(hiding, order, watch.over, tell, factor)
-    if len(hiding.open):
+        cover_or_refuse(draft, order, watch.over, tell, factor)
+    if len(draft.open):
         return finished_pattern(draft_at_time_limit(problem, watch, seed), "fast", watch)
-    drop_unused(hiding)
-    tasks = int((hiding.target > 0).sum())
+    drop_unused(draft)
+    tasks = int((draft.target > 0).sum())
     if tasks <= _REFIT_TASKS:
         watch.tell("refit")
-        hiding = refitted(hiding, watch.over)
+        draft = refitted(draft, watch.over)
     if tasks <= _PRUNE_TASKS:
         watch.tell("prune")
-        prune(hiding, watch.over, max(_PRUNE_LEAST, _PRUNE_SHARE * hiding.solved))
-    return finished_pattern(hiding, "fast", watch, None if near is None else near.bound)
+        prune(draft, watch.over, max(_PRUNE_LEAST, _PRUNE_SHARE * draft.solved))
+    return finished_pattern(draft, "fast", watch, None if near is None else near.bound)
 
 
-def price_factor(hiding: DraftPattern, relaxation: Relaxation) -> FloatArray:
+def price_factor(draft: DraftPattern, relaxation: Relaxation) -> FloatArray:
     """By how much each cell gets cheaper: the more, the more of it the relaxation hides."""
-    return np.maximum(1.0 - relaxation.guide[hiding.unknowns.cells], _SURE)
+    return np.maximum(1.0 - relaxation.guide[draft.unknowns.cells], _SURE)
 
 
 def stepwise_draft(
@@ -199,50 +199,50 @@ def stepwise_draft(
 ) -> DraftPattern | None:
     """A pattern found from above, all proven; None if the problem is not of that kind."""
     watch.tell("check")
-    hiding = DraftPattern(problem)
-    check_outer_bounds(hiding)
-    if not released_stepwise(hiding, watch, seed, always=always):
+    draft = DraftPattern(problem)
+    check_outer_bounds(draft)
+    if not released_stepwise(draft, watch, seed, always=always):
         return None
-    if len(hiding.open):
+    if len(draft.open):
         watch.tell("cover")
-        cover_or_refuse(hiding, hiding.open, _never)
-    drop_unused(hiding)
-    return hiding
+        cover_or_refuse(draft, draft.open, _never)
+    drop_unused(draft)
+    return draft
 
 
 def draft_at_time_limit(problem: SuppressionProblem, watch: WorkTime, seed: int) -> DraftPattern:
     """A pattern when time is up: from above if that can be, or else with all cells hidden."""
     watch.tell("time is up: hide more")
-    hiding = stepwise_draft(problem, watch, seed, always=True)
-    if hiding is not None:
-        return hiding
-    hiding = DraftPattern(problem)
-    hiding.hidden[:] = True
-    prove_by_hidden_cells(hiding, _never, seed)
-    cover_or_refuse(hiding, hiding.open, _never)
-    drop_unused(hiding)
-    return hiding
+    draft = stepwise_draft(problem, watch, seed, always=True)
+    if draft is not None:
+        return draft
+    draft = DraftPattern(problem)
+    draft.hidden[:] = True
+    prove_by_hidden_cells(draft, _never, seed)
+    cover_or_refuse(draft, draft.open, _never)
+    drop_unused(draft)
+    return draft
 
 
 def started_draft(problem: SuppressionProblem, watch: WorkTime, seed: int) -> DraftPattern:
     """A pattern in the making, checked, with what the hidden cells alone prove."""
     watch.tell("check")
-    hiding = DraftPattern(problem)
-    check_feasible(hiding)
+    draft = DraftPattern(problem)
+    check_feasible(draft)
     watch.tell("prove")
-    prove_by_hidden_cells(hiding, watch.over, seed)
-    return hiding
+    prove_by_hidden_cells(draft, watch.over, seed)
+    return draft
 
 
 def finished_pattern(
-    hiding: DraftPattern, method: str, watch: WorkTime, bound: int | None = None
+    draft: DraftPattern, method: str, watch: WorkTime, bound: int | None = None
 ) -> Pattern:
     """The audited pattern; cells that the audit finds open are repaired first."""
     watch.tell("audit")
-    certificate = audited_certificate(hiding)
+    certificate = audited_certificate(draft)
     return certified(
-        hiding.problem,
-        hiding.mask(),
+        draft.problem,
+        draft.mask(),
         method,
         certificate=certificate,
         bound=bound,
@@ -252,25 +252,23 @@ def finished_pattern(
     )
 
 
-def audited_certificate(hiding: DraftPattern) -> Certificate:
+def audited_certificate(draft: DraftPattern) -> Certificate:
     """A certificate for the hidden cells, after repair if need be."""
     for _ in range(_REPAIRS):
-        certificate = _certificate(hiding)
+        certificate = _certificate(draft)
         if not len(certificate.unprotected):
             return certificate
-        at = hiding.at(certificate.unprotected)
-        hiding.raise_targets(at)
-        failed = cover_tasks(
-            hiding, np.intersect1d(hiding.open, np.r_[at, at + len(hiding)]), _never
-        )
+        at = draft.at(certificate.unprotected)
+        draft.raise_targets(at)
+        failed = cover_tasks(draft, np.intersect1d(draft.open, np.r_[at, at + len(draft)]), _never)
         if failed:
             break
-    return _certificate(hiding)
+    return _certificate(draft)
 
 
-def _certificate(hiding: DraftPattern) -> Certificate:
-    few = int(hiding.hidden.sum()) <= _ATTACK_LIMIT
-    return certify(hiding.problem, hiding.mask()) if few else certificate_from_proofs(hiding)
+def _certificate(draft: DraftPattern) -> Certificate:
+    few = int(draft.hidden.sum()) <= _ATTACK_LIMIT
+    return certify(draft.problem, draft.mask()) if few else certificate_from_proofs(draft)
 
 
 def _never() -> bool:

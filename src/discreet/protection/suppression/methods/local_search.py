@@ -31,20 +31,20 @@ _LARGEST = 4 * PATCH_SIZE
 class _ProofUsers:
     """Which tasks' proofs need which secondary."""
 
-    def __init__(self, hiding: DraftPattern) -> None:
-        self.hiding = hiding
-        self.secondary = hiding.hidden & ~hiding.must
+    def __init__(self, draft: DraftPattern) -> None:
+        self.draft = draft
+        self.secondary = draft.hidden & ~draft.must
         self.tasks_of: dict[int, set[int]] = {}
         self.proofs_at: dict[int, set[int]] = {}
-        for task in np.flatnonzero(hiding.proven >= 0):
-            self.assign(int(task), int(hiding.proven[task]))
+        for task in np.flatnonzero(draft.proven >= 0):
+            self.assign(int(task), int(draft.proven[task]))
 
     def assign(self, task: int, proof: int) -> None:
         """Let a task be proven by a proof."""
-        old = int(self.hiding.proven[task])
+        old = int(self.draft.proven[task])
         if proof != old:
             self.release(task, old)
-        self.hiding.proven[task] = proof
+        self.draft.proven[task] = proof
         tasks = self.tasks_of.setdefault(proof, set())
         if not tasks:
             for cell in self._secondaries(proof):
@@ -59,8 +59,8 @@ class _ProofUsers:
                 self.proofs_at.get(cell, set()).discard(proof)
 
     def _secondaries(self, proof: int) -> list[int]:
-        cells = self.hiding.proofs[proof].cells
-        return [int(cell) for cell in cells[~self.hiding.must[cells]]]
+        cells = self.draft.proofs[proof].cells
+        return [int(cell) for cell in cells[~self.draft.must[cells]]]
 
     def of(self, cell: int) -> list[int]:
         """The tasks that are proven by moves of a cell."""
@@ -68,76 +68,76 @@ class _ProofUsers:
         return sorted(task for proof in proofs for task in self.tasks_of[proof])
 
 
-def drop_unused(hiding: DraftPattern) -> None:
+def drop_unused(draft: DraftPattern) -> None:
     """Publish again what is part of no proof that is needed."""
-    used = hiding.must.copy()
-    for proof in np.unique(hiding.proven[hiding.proven >= 0]):
-        used[hiding.proofs[int(proof)].cells] = True
-    hiding.hidden &= used
+    used = draft.must.copy()
+    for proof in np.unique(draft.proven[draft.proven >= 0]):
+        used[draft.proofs[int(proof)].cells] = True
+    draft.hidden &= used
 
 
-def prune(hiding: DraftPattern, over: Callable[[], bool], budget: int, passes: int = 2) -> None:
+def prune(draft: DraftPattern, over: Callable[[], bool], budget: int, passes: int = 2) -> None:
     """Replace secondaries by nothing or by cheaper ones.
 
     Args:
-        hiding: A pattern with all proofs; changed.
+        draft: A pattern with all proofs; changed.
         over: Whether to stop, asked before each cell.
         budget: How many linear programs may be solved.
         passes: How often to go through the secondaries at most.
     """
-    drop_unused(hiding)
-    users = _ProofUsers(hiding)
-    end = hiding.solved + budget
+    drop_unused(draft)
+    users = _ProofUsers(draft)
+    end = draft.solved + budget
     for _ in range(passes):
-        secondary = np.flatnonzero(hiding.hidden & ~hiding.must)
+        secondary = np.flatnonzero(draft.hidden & ~draft.must)
         changed = False
-        worth = hiding.cost[secondary] / [1 + len(users.of(int(cell))) for cell in secondary]
+        worth = draft.cost[secondary] / [1 + len(users.of(int(cell))) for cell in secondary]
         for cell in secondary[np.argsort(-worth, kind="stable")]:
-            if over() or hiding.solved >= end:
+            if over() or draft.solved >= end:
                 return
-            if hiding.hidden[cell]:
-                changed |= _replaced(hiding, users, int(cell))
+            if draft.hidden[cell]:
+                changed |= _replaced(draft, users, int(cell))
         if not changed:
             return
 
 
-def _replaced(hiding: DraftPattern, users: _ProofUsers, cell: int) -> bool:
+def _replaced(draft: DraftPattern, users: _ProofUsers, cell: int) -> bool:
     """Try to do without one secondary; whether that worked."""
     tasks = users.of(cell)
     step, price = (
-        relation_distances(hiding),
-        np.where(hiding.hidden, 0.0, np.maximum(hiding.cost, 1e-6)),
+        relation_distances(draft),
+        np.where(draft.hidden, 0.0, np.maximum(draft.cost, 1e-6)),
     )
     step[cell] = np.inf
-    saved = float(hiding.cost[cell])
+    saved = float(draft.cost[cell])
     flows: list[tuple[IntArray, FloatArray]] = []
     waiting = dict.fromkeys(tasks, -1)
     extra = np.zeros(0, dtype=np.int64)
-    for task in sorted(tasks, key=lambda task: (-hiding.target[task], task)):
+    for task in sorted(tasks, key=lambda task: (-draft.target[task], task)):
         if waiting[task] >= 0:
             continue
-        found = flow_for_task(hiding, task, step, price, largest=_LARGEST)
+        found = flow_for_task(draft, task, step, price, largest=_LARGEST)
         if found is None:
             return False
         cells, moved = found
         moving = moved != 0
         cells, moved = cells[moving], moved[moving]
         new = cells[price[cells] > 0]
-        saved -= float(hiding.cost[new].sum())
+        saved -= float(draft.cost[new].sum())
         if saved <= 0 and not (new.size == 0 and not extra.size):
             return False
         extra = np.concatenate([extra, new])
         price[new] = 0.0
-        for done in hiding.tasks_done(cells, moved):
+        for done in draft.tasks_done(cells, moved):
             if waiting.get(int(done), 0) < 0:
                 waiting[int(done)] = len(flows)
         flows.append((cells, moved))
-    _accept(hiding, users, cell, extra, flows, waiting)
+    _accept(draft, users, cell, extra, flows, waiting)
     return True
 
 
 def _accept(
-    hiding: DraftPattern,
+    draft: DraftPattern,
     users: _ProofUsers,
     cell: int,
     extra: IntArray,
@@ -145,19 +145,19 @@ def _accept(
     waiting: dict[int, int],
 ) -> None:
     """Let the new proofs stand in for those of one cell; publish what nobody needs now."""
-    first = len(hiding.proofs)
-    before = {int(c) for task in waiting for c in _cells(hiding, users, task)} | {cell}
-    hiding.proofs += [Proof(cells=cells, moved=moved) for cells, moved in flows]
-    hiding.hidden[extra] = True
+    first = len(draft.proofs)
+    before = {int(c) for task in waiting for c in _cells(draft, users, task)} | {cell}
+    draft.proofs += [Proof(cells=cells, moved=moved) for cells, moved in flows]
+    draft.hidden[extra] = True
     for task, flow in waiting.items():
         users.assign(task, first + flow)
     for other in before:
-        if not hiding.must[other] and not users.proofs_at.get(other):
-            hiding.hidden[other] = False
+        if not draft.must[other] and not users.proofs_at.get(other):
+            draft.hidden[other] = False
 
 
-def _cells(hiding: DraftPattern, users: _ProofUsers, task: int) -> IntArray:
-    return hiding.proofs[int(hiding.proven[task])].cells
+def _cells(draft: DraftPattern, users: _ProofUsers, task: int) -> IntArray:
+    return draft.proofs[int(draft.proven[task])].cells
 
 
 #: Shares of the secondaries that a trial publishes again at least and at most.
@@ -167,27 +167,27 @@ _SPREAD = 2.0
 
 
 def refitted(
-    hiding: DraftPattern, over: Callable[[], bool], tasks: IntArray | None = None
+    draft: DraftPattern, over: Callable[[], bool], tasks: IntArray | None = None
 ) -> DraftPattern:
     """A pattern within this one: all tasks covered anew by cells that are hidden in it.
 
     Args:
-        hiding: A pattern with all proofs.
+        draft: A pattern with all proofs.
         over: Whether to stop; then nothing is gained.
         tasks: In which order to cover them; those that move least first unless given.
     """
-    other = hiding.without(hiding.hidden)
+    other = draft.without(draft.hidden)
     if tasks is None:
         tasks = other.open[np.argsort(other.target[other.open], kind="stable")]
-    failed = cover_tasks(other, tasks, over, allowed=hiding.hidden)
+    failed = cover_tasks(other, tasks, over, allowed=draft.hidden)
     if failed or len(other.open):
-        return hiding
+        return draft
     drop_unused(other)
-    return other if other.spent < hiding.spent else hiding
+    return other if other.spent < draft.spent else draft
 
 
 def searched(
-    hiding: DraftPattern,
+    draft: DraftPattern,
     over: Callable[[], bool],
     budget: int,
     draw: np.random.Generator,
@@ -196,34 +196,34 @@ def searched(
     """The cheapest pattern that trials led to.
 
     Args:
-        hiding: A pattern with all proofs.
+        draft: A pattern with all proofs.
         over: Whether to stop, asked before each trial.
         budget: How many linear programs may be solved.
         draw: Where chance comes from.
         patience: Trials in a row without success before it ends.
     """
-    idle, end = 0, hiding.solved + budget
-    while idle < patience and hiding.solved < end and not over():
-        trial = _trial(hiding, over, draw)
-        if trial.solved == hiding.solved:
+    idle, end = 0, draft.solved + budget
+    while idle < patience and draft.solved < end and not over():
+        trial = _trial(draft, over, draw)
+        if trial.solved == draft.solved:
             break
-        better = not len(trial.open) and trial.spent < hiding.spent
+        better = not len(trial.open) and trial.spent < draft.spent
         idle = 0 if better else idle + 1
         if better:
-            hiding = trial
+            draft = trial
         else:
-            hiding.solved = trial.solved
-    return hiding
+            draft.solved = trial.solved
+    return draft
 
 
 def _trial(
-    hiding: DraftPattern, over: Callable[[], bool], draw: np.random.Generator
+    draft: DraftPattern, over: Callable[[], bool], draw: np.random.Generator
 ) -> DraftPattern:
-    secondary = np.flatnonzero(hiding.hidden & ~hiding.must)
-    chosen = np.zeros(len(hiding), dtype=np.bool_)
+    secondary = np.flatnonzero(draft.hidden & ~draft.must)
+    chosen = np.zeros(len(draft), dtype=np.bool_)
     chosen[secondary] = draw.random(secondary.size) < draw.uniform(_LEAST, _MOST)
-    other = hiding.without(chosen)
-    factor: FloatArray = _SPREAD ** draw.uniform(-1.0, 1.0, len(hiding))
+    other = draft.without(chosen)
+    factor: FloatArray = _SPREAD ** draw.uniform(-1.0, 1.0, len(draft))
     cover_tasks(other, draw.permutation(other.open), over, factor=factor)
     drop_unused(other)
     return other

@@ -25,16 +25,16 @@ from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.leaves import Leaves, leaves_of
 from discreet.protection.suppression.proof.projection_bounds import (
     BAND,
-    WAVE_COLUMNS,
+    JOINT_MOVES,
     LeafSums,
+    MoveTargets,
     ProjectionEffort,
-    WaveTargets,
     distances_reached,
-    exact_waves,
+    exact_joint_moves,
     holding_weights,
+    joint_moves,
     leaf_sums,
-    wave_targets,
-    waves,
+    move_targets,
 )
 
 __all__ = ["TakeBackLimits", "obstacle_cells", "released_stepwise"]
@@ -62,7 +62,7 @@ class TakeBackLimits:
 
 
 def obstacle_cells(
-    leaves: Leaves, sums: LeafSums, aims: WaveTargets, which: IntArray, known: BoolArray,
+    leaves: Leaves, sums: LeafSums, aims: MoveTargets, which: IntArray, known: BoolArray,
     rank: IntArray, how: TakeBackLimits,
 ) -> IntArray:  # fmt: skip
     """Cells behind the sums that hold each of some aims back.
@@ -90,7 +90,7 @@ def obstacle_cells(
     return np.unique(found)
 
 
-def _pushed(leaves: Leaves, aims: WaveTargets, which: IntArray) -> FloatArray:
+def _pushed(leaves: Leaves, aims: MoveTargets, which: IntArray) -> FloatArray:
     """Each aim pushed by one unit per leaf; neighbours in different columns."""
     columns = min(-(-which.size // BAND) * BAND, _COLUMNS)
     pushed = np.zeros((len(leaves), columns))
@@ -183,7 +183,7 @@ def _origins(cell: Any, way: Any, row_start: Any, row_cell: Any, known: Any, ran
 
 #: With fewer sensitive cells, or a smaller share of them, single flows hide less.
 _LEAST, _SHARE = 500, 0.4
-#: With a larger share of cells that move in no wave the problem is not of the kind.
+#: With a larger share of cells that move in no joint move the problem is not of the kind.
 _HOPELESS = 0.01
 #: How many cells there are after each batch, as a share of the leaves, or of the cells that
 #: may be published if these are fewer.
@@ -200,11 +200,11 @@ _EFFORT = 1e10
 _SMALLEST = 20
 #: It ends after a batch of which a smaller share can be published.
 _WORTH = 0.2
-#: Nearly exact waves must move cells by so much more.
+#: Nearly exact joint moves must move cells by so much more.
 _MARGIN = 1e-2
-#: Which share of the cells each of the first waves is to move.
+#: Which share of the cells each of the first joint moves is to move.
 _WISHED = 0.35
-#: Waves for few cells start near zero.
+#: Joint moves for few cells start near zero.
 _NEAR = 0.1
 #: Smaller moves are none, in units.
 _NO_MOVE = 1e-9
@@ -212,38 +212,38 @@ _NO_MOVE = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class _ReleaseState:
-    """What is published, and waves that show that every aim is still reached."""
+    """What is published, and joint moves that show that every aim is still reached."""
 
     known: BoolArray
     moved: FloatArray
 
 
 def released_stepwise(
-    hiding: DraftPattern, watch: WorkTime, seed: int = 0, *, always: bool = False
+    draft: DraftPattern, watch: WorkTime, seed: int = 0, *, always: bool = False
 ) -> bool:
     """Hide everything, then publish what can be; whether the problem is of that kind.
 
     Args:
-        hiding: A problem without any work done; afterwards with a pattern, and proofs for
-            all cells but those that no wave moves even if everything is hidden.
+        draft: A problem without any work done; afterwards with a pattern, and proofs for
+            all cells but those that no joint move moves even if everything is hidden.
         watch: The time limit; once it has struck, little more is published.
         seed: Draws; the same seed gives the same pattern.
         always: Whether to do so with few sensitive cells, too.
     """
-    watched = int(hiding.unknowns.sensitive.sum())
-    if not always and (watched < _LEAST or watched < _SHARE * len(hiding)):
+    watched = int(draft.unknowns.sensitive.sum())
+    if not always and (watched < _LEAST or watched < _SHARE * len(draft)):
         return False
-    leaves = leaves_of(hiding.problem) if watched else None
+    leaves = leaves_of(draft.problem) if watched else None
     if leaves is None:
         return False
-    before = hiding.target.copy()
-    hiding.halve()
-    work = _StepwiseRelease(hiding, leaves, seed)
+    before = draft.target.copy()
+    draft.halve()
+    work = _StepwiseRelease(draft, leaves, seed)
     state = work.first()
     if state is None:
-        hiding.target = before
+        draft.target = before
         return False
-    work.hand_over(_published(work, state, watch))
+    work.store_proofs(_published(work, state, watch))
     return True
 
 
@@ -271,17 +271,17 @@ def _published(work: _StepwiseRelease, state: _ReleaseState, watch: WorkTime) ->
 
 
 class _StepwiseRelease:
-    """Publishes cells as long as waves move every sensitive cell."""
+    """Publishes cells as long as joint moves move every sensitive cell."""
 
-    def __init__(self, hiding: DraftPattern, leaves: Leaves, seed: int) -> None:
-        self.hiding, self.leaves = hiding, leaves
-        at = np.flatnonzero(hiding.unknowns.sensitive)
-        want = np.maximum(hiding.target[at], hiding.target[at + len(hiding)])
-        self.aims = wave_targets(leaves, hiding.unknowns.cells[at], want)
+    def __init__(self, draft: DraftPattern, leaves: Leaves, seed: int) -> None:
+        self.draft, self.leaves = draft, leaves
+        at = np.flatnonzero(draft.unknowns.sensitive)
+        want = np.maximum(draft.target[at], draft.target[at + len(draft)])
+        self.aims = move_targets(leaves, draft.unknowns.cells[at], want)
         self.required = np.ones(len(at), dtype=np.bool_)
         self.effort = ProjectionEffort()
         self._draw = np.random.default_rng([seed, 3])
-        problem = hiding.problem
+        problem = draft.problem
         free = np.flatnonzero(problem.state == CellState.free)
         self.order = free[np.argsort(-problem.cost[free], kind="stable")]
         self._rank = np.full(len(problem), -1, dtype=np.int64)
@@ -289,7 +289,7 @@ class _StepwiseRelease:
 
     def worth(self, state: _ReleaseState) -> int:
         """What the published cells would cost if they were hidden."""
-        return int(self.hiding.problem.cost[state.known].sum())
+        return int(self.draft.problem.cost[state.known].sum())
 
     def batches(self) -> Iterator[IntArray]:
         """The cells that may be published, dearest first."""
@@ -301,17 +301,17 @@ class _StepwiseRelease:
                 yield self.order[first:last]
 
     def first(self) -> _ReleaseState | None:
-        """Everything hidden that may be; None if waves leave too many cells where they are."""
-        known = self.hiding.problem.state == CellState.fixed
+        """Everything hidden that may be; None if too many cells cannot be moved."""
+        known = self.draft.problem.state == CellState.fixed
         sums = leaf_sums(self.leaves, known, self.effort)
-        made = [exact_waves(sums, self.aims, self._first_waves(sums))]
-        far = [self._far(made[0], True)]
+        made = [exact_joint_moves(sums, self.aims, self._first_joint_moves(sums))]
+        far = [self._reached(made[0], True)]
         missed = ~_some(far[0])
         if missed.any():
             start = self._rest(_ReleaseState(known=known, moved=made[0]), 1)
-            moved = waves(sums, self.aims, self._all(missed), start)
-            made.append(exact_waves(sums, self.aims, moved))
-            far.append(self._far(made[1], True))
+            moved = joint_moves(sums, self.aims, self._all(missed), start)
+            made.append(exact_joint_moves(sums, self.aims, moved))
+            far.append(self._reached(made[1], True))
             missed &= ~_some(far[1])
         self.required = ~missed
         if missed.sum() > _HOPELESS * len(self.aims):
@@ -329,14 +329,14 @@ class _StepwiseRelease:
         )
 
     def proven(self, state: _ReleaseState, watch: WorkTime) -> _ReleaseState | None:
-        """The same with exact waves; if need be, with fewer cells published."""
+        """The same with exact joint moves; if need be, with fewer cells published."""
         cells = np.flatnonzero(state.known & (self._rank >= 0)).astype(np.int64)
         return self._settled(state, cells, watch, exact=True)
 
     def _settled(
         self, state: _ReleaseState, cells: IntArray, watch: WorkTime, *, exact: bool
     ) -> _ReleaseState | None:
-        """Take cells back until waves reach every aim; None if they never do."""
+        """Take cells back until joint moves reach every aim; None if they never do."""
         known = state.known.copy()
         still = self.required.copy()
         made: list[FloatArray] = []
@@ -346,15 +346,15 @@ class _StepwiseRelease:
             if watch.over():
                 return None
             if back:
-                known[self._in_the_way(sums, known, cells, still, back)] = False
+                known[self._obstacles(sums, known, cells, still, back)] = False
                 sums = leaf_sums(self.leaves, known, self.effort)
             if turn:
-                moved = waves(sums, self.aims, self._all(still), self._rest(state, turn))
+                moved = joint_moves(sums, self.aims, self._all(still), self._rest(state, turn))
             else:
-                moved = state.moved[:, :WAVE_COLUMNS] if exact else self._first_waves(sums)
-            moved = exact_waves(sums, self.aims, moved) if exact else moved
+                moved = state.moved[:, :JOINT_MOVES] if exact else self._first_joint_moves(sums)
+            moved = exact_joint_moves(sums, self.aims, moved) if exact else moved
             made.append(moved)
-            far.append(self._far(moved, exact))
+            far.append(self._reached(moved, exact))
             still &= ~_some(far[-1])
             if not still.any():
                 return _ReleaseState(known=known, moved=_needed(made, far))
@@ -362,15 +362,15 @@ class _StepwiseRelease:
                 return None
         return None
 
-    def _first_waves(self, sums: LeafSums) -> FloatArray:
-        wished = self._draw.random((len(self.aims), WAVE_COLUMNS)) < _WISHED
+    def _first_joint_moves(self, sums: LeafSums) -> FloatArray:
+        wished = self._draw.random((len(self.aims), JOINT_MOVES)) < _WISHED
         room = self.aims.room[:, None]
-        start = self._draw.uniform(-0.9, 0.9, (len(room), WAVE_COLUMNS)) * room
-        return waves(sums, self.aims, wished, start)
+        start = self._draw.uniform(-0.9, 0.9, (len(room), JOINT_MOVES)) * room
+        return joint_moves(sums, self.aims, wished, start)
 
     def _rest(self, state: _ReleaseState, turn: int) -> FloatArray:
-        """Where to start for the aims that are left: waves from before, if there are more."""
-        first = WAVE_COLUMNS + (turn - 1) * BAND
+        """Where to start for the aims that are left: joint moves from before, if there are more."""
+        first = JOINT_MOVES + (turn - 1) * BAND
         if first < state.moved.shape[1]:
             return state.moved[:, first : first + BAND]
         room = self.aims.room[:, None]
@@ -380,14 +380,14 @@ class _StepwiseRelease:
     def _all(self, aims: BoolArray) -> BoolArray:
         return np.repeat(aims[:, None], BAND, axis=1)
 
-    def _far(self, moved: FloatArray, exact: bool) -> BoolArray:
-        """Which aims each wave reaches."""
+    def _reached(self, moved: FloatArray, exact: bool) -> BoolArray:
+        """Which aims each joint move reaches."""
         want = self.aims.want[:, None]
         least = want - 0.5 * TOLERANCE if exact else want * (1 + _MARGIN)
         reach: BoolArray = distances_reached(self.aims, moved) >= least
         return reach
 
-    def _in_the_way(
+    def _obstacles(
         self, sums: LeafSums, known: BoolArray, cells: IntArray, aims: BoolArray, number: int
     ) -> IntArray:
         """Published cells that hold some aims back, so many for each, the chosen ones first."""
@@ -396,30 +396,30 @@ class _StepwiseRelease:
         how = TakeBackLimits(number=number, near=number >= _ALL)
         return obstacle_cells(self.leaves, sums, self.aims, np.flatnonzero(aims), known, rank, how)
 
-    def hand_over(self, state: _ReleaseState) -> None:
-        """Hide what is not published, and store the waves and their mirror images as proofs."""
-        hiding = self.hiding
-        cells = hiding.unknowns.cells
-        hiding.hidden = hiding.must | ~state.known[cells]
-        room = np.minimum(-hiding.unknowns.low, hiding.unknowns.high)
+    def store_proofs(self, state: _ReleaseState) -> None:
+        """Hide what is not published, and store joint moves and their mirror images as proofs."""
+        draft = self.draft
+        cells = draft.unknowns.cells
+        draft.hidden = draft.must | ~state.known[cells]
+        room = np.minimum(-draft.unknowns.low, draft.unknowns.high)
         for column in state.moved.T:
             moved = self.leaves.moves(column)[cells]
-            moved[~hiding.hidden | (np.abs(moved) < _NO_MOVE)] = 0.0
+            moved[~draft.hidden | (np.abs(moved) < _NO_MOVE)] = 0.0
             far = np.abs(moved) > room
             moved *= np.min(room[far] / np.abs(moved[far]), initial=1.0)
             every = np.arange(len(cells))
-            hiding.take(every, moved)
-            hiding.take(every, -moved)
+            draft.take(every, moved)
+            draft.take(every, -moved)
 
 
 def _some(reach: BoolArray) -> BoolArray:
-    """Which aims some wave reaches."""
+    """Which aims some joint move reaches."""
     found: BoolArray = np.logical_or.reduce(reach, axis=1)
     return found
 
 
 def _needed(made: list[FloatArray], far: list[BoolArray]) -> FloatArray:
-    """The waves that are needed to reach all aims, those that reach most first."""
+    """The joint moves that are needed to reach all aims, those that reach most first."""
     moved, reach = np.hstack(made), np.hstack(far)
     missing = _some(reach)
     chosen: list[int] = []

@@ -336,14 +336,16 @@ def bounds_of(
     signed = bool((value < 0).any()) if knowledge.negative is None else knowledge.negative
     lower = asked.lower if signed else np.minimum(asked.lower, np.maximum(value, 0))
     low, high = knowledge.bounds(value, lower, asked.upper, asked.sliding)
-    told_low = _told(system, [demand.low for demand in demands], np.maximum)
-    told_high = _told(system, [demand.high for demand in demands], np.minimum)
+    told_low = _stated_bounds(system, [demand.low for demand in demands], np.maximum)
+    told_high = _stated_bounds(system, [demand.high for demand in demands], np.minimum)
     low = np.where(np.isfinite(told_low), told_low, low).astype(np.int64)
     high = np.where(np.isfinite(told_high), told_high, high).astype(np.int64)
     return low, high, lower
 
 
-def _told(system: CombinedCells, given: Sequence[FloatArray], tighter: np.ufunc) -> FloatArray:
+def _stated_bounds(
+    system: CombinedCells, given: Sequence[FloatArray], tighter: np.ufunc
+) -> FloatArray:
     """Bounds given by hand, the tightest of each cell; infinite where there are none."""
     loose = -np.inf if tighter is np.maximum else np.inf
     told = np.full(len(system.value), loose)

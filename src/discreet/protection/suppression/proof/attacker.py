@@ -239,13 +239,13 @@ def attack_intervals(
     high = np.where(hidden, problem.high, problem.value).astype(np.float64)
     wanted = cells & hidden
     known = unknowns_of(problem, hidden, wanted)
-    turn = bounds_by_circuits(known)
-    exact = known.cells[turn.exact & known.sensitive]
+    circuit_bounds = bounds_by_circuits(known)
+    exact = known.cells[circuit_bounds.exact & known.sensitive]
     at = np.searchsorted(known.cells, exact)
-    low[exact] = problem.value[exact] + turn.low[at]
-    high[exact] = problem.value[exact] + turn.high[at]
+    low[exact] = problem.value[exact] + circuit_bounds.low[at]
+    high[exact] = problem.value[exact] + circuit_bounds.high[at]
     wanted[exact] = False
-    for block in blocks_of(known, turn.label, wanted[known.cells]):
+    for block in blocks_of(known, circuit_bounds.label, wanted[known.cells]):
         if not len(block.relations):
             continue
         attacker = Attacker(block)

@@ -45,7 +45,7 @@ __all__ = [
 #: Random attacks in a row that prove nothing more before cells are attacked one by one.
 _PATIENCE = 4
 _SEED = 20
-#: With more hidden cells than these, waves do what circuits were too long for.
+#: With more hidden cells than these, joint moves do what circuits were too long for.
 _SWEPT = 5_000
 #: With more cells than these that hang together, patches come before all are moved at once.
 _PATCHED = 3_000
@@ -112,12 +112,12 @@ def certify(
     """
     unknowns = unknowns_of(problem, hidden, sensitive)
     marked = problem.primary if sensitive is None else np.flatnonzero(sensitive)
-    turn = bounds_by_circuits(unknowns)
-    reach, solved = _Reach(turn.low, turn.high), 0
-    if turn.label is None:
+    circuit_bounds = bounds_by_circuits(unknowns)
+    reach, solved = _Reach(circuit_bounds.low, circuit_bounds.high), 0
+    if circuit_bounds.label is None:
         solved = _sweep(problem, hidden, unknowns, reach)
-    wanted = unknowns.sensitive & ~turn.exact & ~unknowns.protected(reach.low, reach.high)
-    for block in blocks_of(unknowns, turn.label, wanted):
+    wanted = unknowns.sensitive & ~circuit_bounds.exact & ~unknowns.protected(reach.low, reach.high)
+    for block in blocks_of(unknowns, circuit_bounds.label, wanted):
         at = np.searchsorted(unknowns.cells, block.cells)
         start = _Reach(reach.low[at], reach.high[at])
         solved += _certify_block(problem, block, start)
@@ -137,13 +137,13 @@ def certify(
 def _sweep(
     problem: SuppressionProblem, hidden: BoolArray, unknowns: Unknowns, reach: _Reach
 ) -> int:
-    """See how far waves move cells, where there are many; gives the number of waves."""
+    """See how far joint moves move cells, where there are many; gives the number of joint moves."""
     sweep = bounds_by_projection(problem, hidden, unknowns) if len(unknowns) > _SWEPT else None
     if sweep is None:
         return 0
     reach.see(sweep.low)
     reach.see(sweep.high)
-    return sweep.waves
+    return sweep.joint_moves
 
 
 def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) -> int:
@@ -201,25 +201,25 @@ def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: _Reach) ->
         reach.see(attacker.ask(wish / np.abs(wish).max()))
 
 
-def certificate_from_proofs(hiding: DraftPattern) -> Certificate:
+def certificate_from_proofs(draft: DraftPattern) -> Certificate:
     """What the stored proofs show about the cells hidden now.
 
     Cells that they do not show to be protected count as unprotected, though they may
     well be: the certificate is on the safe side.
     """
-    problem, hidden = hiding.problem, hiding.mask()
+    problem, hidden = draft.problem, draft.mask()
     known = unknowns_of(problem, hidden)
     number = np.full(len(problem), -1, dtype=np.int64)
     number[known.cells] = np.arange(len(known))
-    needed = np.unique(hiding.proven[hiding.proven >= 0])
-    proofs = [hiding.proofs[int(at)] for at in needed]
-    moved = [Proof(cells=number[hiding.unknowns.cells[p.cells]], moved=p.moved) for p in proofs]
+    needed = np.unique(draft.proven[draft.proven >= 0])
+    proofs = [draft.proofs[int(at)] for at in needed]
+    moved = [Proof(cells=number[draft.unknowns.cells[p.cells]], moved=p.moved) for p in proofs]
     low, high = np.zeros(len(known)), np.zeros(len(known))
     for proof, fits in zip(moved, fitting_proofs(known, moved), strict=True):
         if fits:
             low[proof.cells] = np.minimum(low[proof.cells], proof.moved)
             high[proof.cells] = np.maximum(high[proof.cells], proof.moved)
-    return _verdicts(problem, known, low, high, hiding.solved)
+    return _verdicts(problem, known, low, high, draft.solved)
 
 
 def _verdicts(

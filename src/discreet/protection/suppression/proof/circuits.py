@@ -140,7 +140,7 @@ def _taken_off(
         for entry in range(first[cell], first[cell + 1]):
             left[row[entry]] = (left[row[entry]] + coef[entry]) % PRIME
             if mark[row[entry]] != number + 1:
-                behind, ahead = _visit(
+                behind, ahead = _search_from(
                     row[entry], number + 1, column_of, below_start, below_row, mark, stack, place,
                     passed, fresh, behind, ahead,
                 )  # fmt: skip
@@ -172,7 +172,7 @@ def _taken_off(
 
 
 @numba.njit(cache=True, nogil=True)
-def _visit(
+def _search_from(
     root: int, stamp: int, column_of: Any, below_start: Any, below_row: Any, mark: Any,
     stack: Any, place: Any, passed: Any, fresh: Any, behind: int, ahead: int,
 ) -> Any:  # fmt: skip
@@ -475,7 +475,7 @@ def _put_together(
         for side in (1.0, -1.0):
             if looked > _LOOKS:
                 return
-            looked += _turn_all(
+            looked += _apply_circuits(
                 numbers[some], circuits.shares[inside[some]], side, circuits.start,
                 circuits.cells, circuits.shares, *room, moved,
             )  # fmt: skip
@@ -500,7 +500,7 @@ def _steps(start: Any, cells: Any, shares: Any, down: Any, up: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _turn_all(
+def _apply_circuits(
     numbers: Any, own: Any, side: float, start: Any, cells: Any, shares: Any, down: Any, up: Any,
     moved: Any,
 ) -> int:  # fmt: skip
@@ -509,17 +509,19 @@ def _turn_all(
     looked = 0
     for _ in range(_PASSES):
         for i in range(numbers.size):
-            turn = side if own[i] > 0 else -side
-            gain[i] = abs(own[i]) * _step(numbers[i], turn, start, cells, shares, down, up, moved)
+            direction = side if own[i] > 0 else -side
+            gain[i] = abs(own[i]) * _step(
+                numbers[i], direction, start, cells, shares, down, up, moved
+            )
         farther = False
         for i in np.argsort(-gain, kind="mergesort"):
-            turn = side if own[i] > 0 else -side
-            step = _step(numbers[i], turn, start, cells, shares, down, up, moved)
+            direction = side if own[i] > 0 else -side
+            step = _step(numbers[i], direction, start, cells, shares, down, up, moved)
             looked += 2 * (start[numbers[i] + 1] - start[numbers[i]])
             if step > 0:
                 farther = True
                 for k in range(start[numbers[i]], start[numbers[i] + 1]):
-                    moved[cells[k]] += turn * step * shares[k]
+                    moved[cells[k]] += direction * step * shares[k]
         if not farther:
             break
     return looked
@@ -527,12 +529,19 @@ def _turn_all(
 
 @numba.njit(cache=True, nogil=True)
 def _step(
-    number: int, turn: float, start: Any, cells: Any, shares: Any, down: Any, up: Any, moved: Any
+    number: int,
+    direction: float,
+    start: Any,
+    cells: Any,
+    shares: Any,
+    down: Any,
+    up: Any,
+    moved: Any,
 ) -> float:
     """How far one more circuit can be turned to a side."""
     step = np.inf
     for k in range(start[number], start[number + 1]):
-        share = turn * shares[k]
+        share = direction * shares[k]
         cell = cells[k]
         room = up[cell] - moved[cell] if share > 0 else down[cell] + moved[cell]
         step = min(step, room / abs(share))

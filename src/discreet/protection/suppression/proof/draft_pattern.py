@@ -96,7 +96,7 @@ class DraftPattern:
         watched = known.sensitive
         return np.concatenate([np.where(watched, above, 0.0), np.where(watched, below, 0.0)])
 
-    def turn_down(self, cells: IntArray, reach_up: FloatArray) -> None:
+    def shift_downwards(self, cells: IntArray, reach_up: FloatArray) -> None:
         """Ask for less upwards and more downwards where a cell cannot go up so far."""
         known = self.unknowns
         above = np.maximum(known.upper[cells], np.minimum(self.target[cells], reach_up))
@@ -109,7 +109,7 @@ class DraftPattern:
         room = np.minimum(self.up[cells], self.down[cells])
         half = 0.5 * self.unknowns.sliding[cells]
         fits = half <= room
-        self.turn_down(cells[fits], half[fits])
+        self.shift_downwards(cells[fits], half[fits])
 
     @property
     def open(self) -> IntArray:

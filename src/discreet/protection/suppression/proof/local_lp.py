@@ -44,14 +44,14 @@ _PATIENCE, _WORTH = 2, 0.05
 _TELL = 256
 
 
-def relation_distances(hiding: DraftPattern) -> FloatArray:
+def relation_distances(draft: DraftPattern) -> FloatArray:
     """How far it is to each cell from others in a common relation."""
-    median = max(float(np.median(hiding.cost)), 1.0) if len(hiding) else 1.0
-    return np.where(hiding.hidden, _STEP_HIDDEN, 1.0 + _STEP_COST * hiding.cost / median)
+    median = max(float(np.median(draft.cost)), 1.0) if len(draft) else 1.0
+    return np.where(draft.hidden, _STEP_HIDDEN, 1.0 + _STEP_COST * draft.cost / median)
 
 
 def flow_for_task(
-    hiding: DraftPattern,
+    draft: DraftPattern,
     task: int,
     step: FloatArray,
     price: FloatArray,
@@ -63,7 +63,7 @@ def flow_for_task(
     Patches grow until one of them can do it.
 
     Args:
-        hiding: The cells and what is hidden.
+        draft: The cells and what is hidden.
         task: The task.
         step: How far it is to each cell; infinite for cells that must stay.
         price: Price per cell and unit; 0 where hidden.
@@ -73,14 +73,14 @@ def flow_for_task(
     Returns:
         None if the task cannot be done.
     """
-    cell, distance = hiding.distance(task)
-    room = hiding.up[cell] if distance > 0 else hiding.down[cell]
+    cell, distance = draft.distance(task)
+    room = draft.up[cell] if distance > 0 else draft.down[cell]
     if room < abs(distance):
         return None
     seed = np.array([cell], dtype=np.int64)
     while True:
-        patch = hiding.patches.around(seed, size, step, hiding.many_ways)
-        found = _flow_in(hiding, patch, cell, distance, price)
+        patch = draft.patches.around(seed, size, step, draft.many_ways)
+        found = _flow_in(draft, patch, cell, distance, price)
         if found is not None:
             return found
         if patch.whole or (largest is not None and size >= largest):
@@ -89,21 +89,21 @@ def flow_for_task(
 
 
 def _flow_in(
-    hiding: DraftPattern, patch: Patch, cell: int, distance: float, price: FloatArray
+    draft: DraftPattern, patch: Patch, cell: int, distance: float, price: FloatArray
 ) -> tuple[IntArray, FloatArray] | None:
     """The cheapest way in one patch."""
     cells = patch.cells
     at = int(np.searchsorted(cells, cell))
     if at == len(cells) or cells[at] != cell:
         return None
-    room = MoveLimits(down=hiding.down[cells], up=hiding.up[cells], price=price[cells])
-    hiding.solved += 1
+    room = MoveLimits(down=draft.down[cells], up=draft.up[cells], price=price[cells])
+    draft.solved += 1
     moved = least_flow(patch, room, at, distance)
     return None if moved is None else (cells, moved)
 
 
 def cover_tasks(
-    hiding: DraftPattern,
+    draft: DraftPattern,
     tasks: IntArray,
     over: Callable[[], bool],
     tell: Callable[[float], None] | None = None,
@@ -113,7 +113,7 @@ def cover_tasks(
     """Protect cells, task by task in the order given.
 
     Args:
-        hiding: What is hidden and proven; changed.
+        draft: What is hidden and proven; changed.
         tasks: The tasks.
         over: Whether to stop, asked before each task.
         tell: Is told now and then which share is done.
@@ -123,40 +123,40 @@ def cover_tasks(
     Returns:
         Tasks that cannot be done.
     """
-    step = relation_distances(hiding)
+    step = relation_distances(draft)
     if allowed is not None:
         step[~allowed] = np.inf
-    price = np.where(hiding.hidden, 0.0, np.maximum(hiding.cost, 1e-6))
-    price /= max(float(np.median(hiding.cost)), 1.0) if len(hiding) else 1.0
+    price = np.where(draft.hidden, 0.0, np.maximum(draft.cost, 1e-6))
+    price /= max(float(np.median(draft.cost)), 1.0) if len(draft) else 1.0
     if factor is not None:
         price *= factor
     failed = []
     for at, task in enumerate(tasks):
         if tell is not None and at % _TELL == 0:
             tell(at / len(tasks))
-        if hiding.proven[task] >= 0:
+        if draft.proven[task] >= 0:
             continue
         if over():
             break
-        found = flow_for_task(hiding, int(task), step, price)
+        found = flow_for_task(draft, int(task), step, price)
         if found is None:
             failed.append(int(task))
             continue
-        new, _ = hiding.take_all(*found)
+        new, _ = draft.take_all(*found)
         step[new], price[new] = _STEP_HIDDEN, 0.0
     return failed
 
 
-def prove_by_hidden_cells(hiding: DraftPattern, over: Callable[[], bool], seed: int = 0) -> None:
+def prove_by_hidden_cells(draft: DraftPattern, over: Callable[[], bool], seed: int = 0) -> None:
     """Prove open tasks with moves of cells that are hidden already.
 
     Around each cell in turn, hidden cells near by are moved, each to a side drawn at
     random among those it has tasks for, until nothing new is proven. What is not proven
     then may still be possible.
     """
-    step = np.where(hiding.hidden, 1.0, np.inf)
-    price = np.zeros(len(hiding))
-    _patch_by_patch(hiding, _PatchWork(step, price, hiding.within_hidden(), 1.0), over, seed)
+    step = np.where(draft.hidden, 1.0, np.inf)
+    price = np.zeros(len(draft))
+    _patch_by_patch(draft, _PatchWork(step, price, draft.within_hidden(), 1.0), over, seed)
 
 
 @dataclass
@@ -170,45 +170,45 @@ class _PatchWork:
 
 
 def _patch_by_patch(
-    hiding: DraftPattern, batch: _PatchWork, over: Callable[[], bool], seed: int
+    draft: DraftPattern, batch: _PatchWork, over: Callable[[], bool], seed: int
 ) -> None:
     draw = np.random.default_rng([seed, 1])
-    number = len(hiding)
+    number = len(draft)
     tried = np.zeros(number, dtype=np.bool_)
-    for task in hiding.open[batch.tasks[hiding.open]]:
+    for task in draft.open[batch.tasks[draft.open]]:
         cell = int(task) % number
-        if hiding.proven[task] >= 0 or tried[cell]:
+        if draft.proven[task] >= 0 or tried[cell]:
             continue
         if over():
             return
         seeds = np.array([cell], dtype=np.int64)
-        patch = hiding.patches.around(seeds, _PROOF_PATCH, batch.step)
+        patch = draft.patches.around(seeds, _PROOF_PATCH, batch.step)
         tried[patch.cells] = True
         tried[cell] = True
         if patch.cells.size:
-            _work_on(hiding, patch, batch, draw)
+            _work_on(draft, patch, batch, draw)
 
 
 def _work_on(
-    hiding: DraftPattern, patch: Patch, batch: _PatchWork, draw: np.random.Generator
+    draft: DraftPattern, patch: Patch, batch: _PatchWork, draw: np.random.Generator
 ) -> None:
-    cells, number = patch.cells, len(hiding)
-    down, up = hiding.down[cells], hiding.up[cells]
-    above, below = hiding.target[cells], hiding.target[cells + number]
+    cells, number = patch.cells, len(draft)
+    down, up = draft.down[cells], draft.up[cells]
+    above, below = draft.target[cells], draft.target[cells + number]
     idle = 0
     while idle < _PATIENCE:
-        rise = (hiding.proven[cells] < 0) & batch.tasks[cells]
-        fall = (hiding.proven[cells + number] < 0) & batch.tasks[cells + number]
+        rise = (draft.proven[cells] < 0) & batch.tasks[cells]
+        fall = (draft.proven[cells + number] < 0) & batch.tasks[cells + number]
         rise &= ~fall | (draw.random(cells.size) < 0.5)
         wish = np.where(rise, above, np.where(fall, -below, 0.0))
         if not wish.any():
             return
-        hiding.solved += 1
+        draft.solved += 1
         room = MoveLimits(down=down, up=up, price=batch.price[cells])
         moved = farthest_flow(patch, room, wish, batch.reward)
         done = 0
         if moved is not None:
-            new, fresh = hiding.take_all(cells, moved)
+            new, fresh = draft.take_all(cells, moved)
             batch.step[new], batch.price[new] = _STEP_HIDDEN, 0.0
             done = fresh.size
         idle = 0 if done > _WORTH * np.count_nonzero(wish) else idle + 1
@@ -229,25 +229,25 @@ def bounds_by_patches(
         low: How far each was seen to move down, at most 0.
         high: How far up.
     """
-    hiding = DraftPattern(problem, unknowns)
-    hiding.halve()
+    draft = DraftPattern(problem, unknowns)
+    draft.halve()
     safe = unknowns.protected(low, high)
-    hiding.target[np.concatenate([safe, safe])] = 0.0
+    draft.target[np.concatenate([safe, safe])] = 0.0
     reach = np.concatenate([high, -low])
-    hiding.target[reach >= hiding.target - 0.5 * TOLERANCE] = 0.0
-    prove_by_hidden_cells(hiding, _never)
-    step, price = np.ones(len(hiding)), np.zeros(len(hiding))
-    for task in hiding.open:
-        if hiding.proven[task] < 0:
-            found = flow_for_task(hiding, int(task), step, price, largest=_LARGEST)
+    draft.target[reach >= draft.target - 0.5 * TOLERANCE] = 0.0
+    prove_by_hidden_cells(draft, _never)
+    step, price = np.ones(len(draft)), np.zeros(len(draft))
+    for task in draft.open:
+        if draft.proven[task] < 0:
+            found = flow_for_task(draft, int(task), step, price, largest=_LARGEST)
             if found is not None:
-                hiding.take_all(*found)
+                draft.take_all(*found)
     low, high = low.copy(), high.copy()
-    for proof, fits in zip(hiding.proofs, fitting_proofs(unknowns, hiding.proofs), strict=True):
+    for proof, fits in zip(draft.proofs, fitting_proofs(unknowns, draft.proofs), strict=True):
         if fits:
             low[proof.cells] = np.minimum(low[proof.cells], proof.moved)
             high[proof.cells] = np.maximum(high[proof.cells], proof.moved)
-    return low, high, hiding.solved
+    return low, high, draft.solved
 
 
 def _never() -> bool:

@@ -1,7 +1,7 @@
 """Bounds by projection: deviations of leaves that keep every published sum. CONFIDENTIAL.
 
 In: the published sums of leaves, how far each leaf can move, and which cells are to be
-moved how far. Out: deviations (waves) that keep every sum and move many sensitive cells:
+moved how far. Out: deviations of all cells at once (joint moves) that keep every sum:
 each proves that all cells that it moves far enough are protected. Cells are pushed, leaves
 brought back to their bounds, and the whole is projected onto the published sums by
 conjugate gradients, in turn; results do not depend on the number of threads. Far cheaper
@@ -24,19 +24,19 @@ from discreet.protection.suppression.proof.leaves import Leaves, leaves_of
 
 __all__ = [
     "BAND",
-    "WAVE_COLUMNS",
+    "JOINT_MOVES",
     "LeafSums",
+    "MoveTargets",
     "ProjectionBounds",
     "ProjectionEffort",
-    "WaveTargets",
     "bounds_by_projection",
     "distances_reached",
-    "exact_waves",
+    "exact_joint_moves",
     "holding_weights",
+    "joint_moves",
     "leaf_sums",
+    "move_targets",
     "projected",
-    "wave_targets",
-    "waves",
 ]
 
 
@@ -85,7 +85,7 @@ def leaf_sums(leaves: Leaves, known: BoolArray, effort: ProjectionEffort) -> Lea
     start, at = leaves.remaining(cells, known, ways)
     told = np.diff(start) > 0
     start = np.concatenate([start[:-1][told], start[-1:]])
-    first, of = _turned(start, at, len(leaves))
+    first, of = _transposed(start, at, len(leaves))
     return LeafSums(
         cells=cells[told], start=start, at=at, first=first, of=of, way=ways[0], effort=effort
     )
@@ -138,7 +138,7 @@ def _all_projected(
 
 
 @numba.njit(cache=True, nogil=True)
-def _turned(start: Any, at: Any, leaves: int) -> Any:
+def _transposed(start: Any, at: Any, leaves: int) -> Any:
     first = np.zeros(leaves + 1, dtype=np.int64)
     for k in range(at.size):
         first[at[k] + 1] += 1
@@ -262,36 +262,36 @@ def _largest(rest: Any, weight: Any) -> Any:
     return out
 
 
-#: Waves that are made at once.
-WAVE_COLUMNS = 2 * BAND
+#: Joint moves that are made at once.
+JOINT_MOVES = 2 * BAND
 #: Cells are pushed a little farther than they must go; leaves stay a little within bounds.
 _FARTHER, _WITHIN = 1.2, 0.95
-#: So far is far enough before waves are made exact.
+#: So far is far enough before joint moves are made exact.
 _ENOUGH = 1.05
 #: Cells that moved less than this share are not pushed any more after some rounds.
 _STUCK, _TRIES = 0.05, 2
 _ROUNDS, _STEPS, _ROUGH = 10, 60, 1e-2
-#: How waves are brought within bounds: rounds, steps in each, what may be missing.
+#: How joint moves are brought within bounds: rounds, steps in each, what may be missing.
 _BOUND_ROUNDS, _BOUND_STEPS, _FINE = 8, 150, 1e-3
 #: How they are made exact.
 _EXACT_ROUNDS, _EXACT_STEPS, _EXACT = 5, 5_000, 1e-10
-#: Waves that miss a sum by more are no waves.
+#: Joint moves that miss a sum by more are no joint moves.
 _MISSED, _EXACTLY_MISSED = 1e-2, 1e-8
-#: These are units of counts; where waves are higher, this share of their height.
+#: These are units of counts; where joint moves are higher, this share of their height.
 _HEIGHT = 1e-3
-#: What is beyond a bound by a smaller share is brought back by making the wave smaller.
+#: What is beyond a bound by a smaller share is brought back by making the joint move smaller.
 _BEYOND = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class WaveTargets:
+class MoveTargets:
     """How far which cells are to be moved (confidential).
 
     Args:
         cells: The cells, numbers in the problem.
         start: Where the leaves of each begin in `at`.
         at: The leaves.
-        want: How far each is to be moved, up in one wave and down in its mirror image.
+        want: How far each is to be moved, up in one joint move and down in its mirror image.
         room: How far each leaf can move to either side.
     """
 
@@ -305,23 +305,25 @@ class WaveTargets:
         return len(self.cells)
 
 
-def wave_targets(leaves: Leaves, cells: IntArray, want: FloatArray) -> WaveTargets:
+def move_targets(leaves: Leaves, cells: IntArray, want: FloatArray) -> MoveTargets:
     """Aims for some cells of a problem."""
     start, at = leaves.under(cells)
-    return WaveTargets(
+    return MoveTargets(
         cells=cells, start=start, at=at, want=want, room=np.minimum(leaves.down, leaves.up)
     )
 
 
-def distances_reached(aims: WaveTargets, moved: FloatArray) -> FloatArray:
+def distances_reached(aims: MoveTargets, moved: FloatArray) -> FloatArray:
     """How far each aim is moved in each column."""
     out = np.empty((len(aims), moved.shape[1]))
     _gathered(aims.start, aims.at, moved, out)
     return np.abs(out)
 
 
-def waves(sums: LeafSums, aims: WaveTargets, wished: BoolArray, moved: FloatArray) -> FloatArray:
-    """Waves that do what is wished, as far as they can; nearly exact.
+def joint_moves(
+    sums: LeafSums, aims: MoveTargets, wished: BoolArray, moved: FloatArray
+) -> FloatArray:
+    """Joint moves that do what is wished, as far as they can; nearly exact.
 
     Args:
         sums: The sums that must stay.
@@ -342,10 +344,10 @@ def waves(sums: LeafSums, aims: WaveTargets, wished: BoolArray, moved: FloatArra
         if turn >= _TRIES and _settled(aims, any_wished, moved):
             break
     moved = _within(sums, aims.room, moved, (_BOUND_ROUNDS, _BOUND_STEPS, _FINE, _MISSED))
-    return moved * _stretch(aims.room, moved)
+    return moved * _largest_multiple(aims.room, moved)
 
 
-def _most(aims: WaveTargets) -> FloatArray:
+def _most(aims: MoveTargets) -> FloatArray:
     """How far leaves are moved: not to their bounds, unless they must."""
     most = _WITHIN * aims.room
     want = np.repeat(aims.want, np.diff(aims.start))
@@ -353,19 +355,19 @@ def _most(aims: WaveTargets) -> FloatArray:
     return most
 
 
-def _settled(aims: WaveTargets, wished: BoolArray, moved: FloatArray) -> bool:
-    """Whether some wave reaches each wished aim that moves at all, and none leaves its bounds."""
+def _settled(aims: MoveTargets, wished: BoolArray, moved: FloatArray) -> bool:
+    """Whether joint moves reach all wished aims that move at all, and none leaves its bounds."""
     far = distances_reached(aims, moved)[wished].max(axis=1)
     want = aims.want[wished]
     done = (far >= _ENOUGH * want) | (far < _STUCK * want)
     return bool(done.all()) and bool((np.abs(moved) <= aims.room[:, None]).all())
 
 
-def exact_waves(sums: LeafSums, aims: WaveTargets, moved: FloatArray) -> FloatArray:
-    """The same waves so exact that they are proofs; what cannot be made exact is 0."""
+def exact_joint_moves(sums: LeafSums, aims: MoveTargets, moved: FloatArray) -> FloatArray:
+    """The same joint moves so exact that they are proofs; what cannot be made exact is 0."""
     how = (_EXACT_ROUNDS, _EXACT_STEPS, _EXACT, _EXACTLY_MISSED)
     moved = _within(sums, aims.room, moved, how)
-    return moved * np.minimum(_stretch(aims.room, moved), 1.0)
+    return moved * np.minimum(_largest_multiple(aims.room, moved), 1.0)
 
 
 def _within(
@@ -394,12 +396,12 @@ def _within(
 
 
 def _unit(moved: FloatArray) -> float:
-    """What counts as one unit for waves of this height: they are proofs up to 1e-8 of it."""
+    """What counts as one unit for joint moves of this height: they are proofs up to 1e-8 of it."""
     return max(1.0, _HEIGHT * float(np.abs(moved).max(initial=0.0)))
 
 
-def _stretch(room: FloatArray, moved: FloatArray) -> FloatArray:
-    """What each wave can be multiplied with to reach a bound."""
+def _largest_multiple(room: FloatArray, moved: FloatArray) -> FloatArray:
+    """What each joint move can be multiplied with to reach a bound."""
     used = room > 0
     share = (np.abs(moved[used]) / room[used, None]).max(axis=0, initial=0.0)
     moves: FloatArray = np.where(share > _BEYOND, 1.0 / np.maximum(share, _BEYOND), 0.0)
@@ -438,9 +440,9 @@ def _push(
 
 
 _SEED = 21
-#: Which share of the cells each of the first waves is to move, and how often the rest is tried.
+#: Which share of the cells each first joint move is to move, and how often the rest is tried.
 _WISHED, _TURNS = 0.35, 6
-#: Smaller moves are none, in units; a wave that misses a relation by more proves nothing.
+#: Smaller moves are none, in units; a joint move that misses a relation by more proves nothing.
 _NO_MOVE, _PROOF_MISSED = 1e-9, 1e-6
 
 
@@ -451,18 +453,18 @@ class ProjectionBounds:
     Args:
         low: Down, at most 0.
         high: Up, at least 0.
-        waves: By how many waves.
+        joint_moves: By how many joint moves.
     """
 
     low: FloatArray
     high: FloatArray
-    waves: int
+    joint_moves: int
 
 
 def bounds_by_projection(
     problem: SuppressionProblem, hidden: BoolArray, unknowns: Unknowns
 ) -> ProjectionBounds | None:
-    """Move as many sensitive cells as waves can; None where totals are no sums of leaves.
+    """Move as many sensitive cells as joint moves can; None where totals are no sums of leaves.
 
     Args:
         problem: The problem.
@@ -473,20 +475,22 @@ def bounds_by_projection(
     watched = np.flatnonzero(unknowns.sensitive)
     if leaves is None or not len(leaves) or not watched.size:
         return None
-    sweep = ProjectionBounds(low=np.zeros(len(unknowns)), high=np.zeros(len(unknowns)), waves=0)
+    sweep = ProjectionBounds(
+        low=np.zeros(len(unknowns)), high=np.zeros(len(unknowns)), joint_moves=0
+    )
     levels = np.maximum(unknowns.lower, unknowns.upper)
-    aims = wave_targets(
+    aims = move_targets(
         leaves, unknowns.cells[watched], np.maximum(levels, 0.5 * unknowns.sliding)[watched]
     )
     sums = leaf_sums(leaves, ~hidden, ProjectionEffort())
     draw = np.random.default_rng(_SEED)
     still = np.ones(len(aims), dtype=np.bool_)
-    made, columns = 0, WAVE_COLUMNS
+    made, columns = 0, JOINT_MOVES
     wished = draw.random((len(aims), columns)) < _WISHED
     near = 0.9
     for _ in range(_TURNS):
         start = draw.uniform(-near, near, (len(leaves), columns)) * aims.room[:, None]
-        moved = exact_waves(sums, aims, waves(sums, aims, wished, start))
+        moved = exact_joint_moves(sums, aims, joint_moves(sums, aims, wished, start))
         far = distances_reached(aims, moved) >= aims.want[:, None] - TOLERANCE
         for column in moved.T:
             made += _see(problem, unknowns, leaves, column, sweep)
@@ -496,7 +500,7 @@ def bounds_by_projection(
             break
         columns, near = BAND, 0.1
         wished = np.repeat(still[:, None], columns, axis=1)
-    return ProjectionBounds(low=sweep.low, high=sweep.high, waves=made)
+    return ProjectionBounds(low=sweep.low, high=sweep.high, joint_moves=made)
 
 
 def _see(
@@ -506,7 +510,7 @@ def _see(
     column: FloatArray,
     sweep: ProjectionBounds,
 ) -> int:
-    """Note a wave and its mirror image if they fit all that is published."""
+    """Note a joint move and its mirror image if they fit all that is published."""
     moved = leaves.moves(column)[unknowns.cells]
     moved[np.abs(moved) < _NO_MOVE] = 0.0
     room = np.minimum(-unknowns.low, unknowns.high)

@@ -262,11 +262,11 @@ def with_singleton_sums(
     grown, added = guard_respondents(problem, respondents)
     if not len(added):
         return problem, 0
-    lost = _hopeless(grown, added)
+    lost = _never_protected(grown, added)
     return (_without(grown, lost), len(lost)) if len(lost) else (grown, 0)
 
 
-def _hopeless(problem: SuppressionProblem, added: IntArray) -> IntArray:
+def _never_protected(problem: SuppressionProblem, added: IntArray) -> IntArray:
     """Those of the sums that stay open even if every cell that may be hidden is hidden."""
     all_hidden: BoolArray = problem.state != CellState.fixed
     wanted = np.zeros(len(problem), dtype=np.bool_)
