@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any, Literal, get_args, get_type_hints
 
 __all__ = [
+    "SAFE",
     "CatalogueRow",
     "CommandTable",
     "check_policy_names",
@@ -123,11 +124,13 @@ class CommandTable:
         rows: The row of each, by its full name.
         shortest: Shortest forms, of those that may be shortened.
         also: Other words for commands.
+        forms: How the lines look that safe commands print.
     """
 
     rows: Mapping[str, CatalogueRow]
     shortest: Mapping[str, str]
     also: Mapping[str, str]
+    forms: Mapping[str, tuple[str, ...]]
 
 
 @cache
@@ -160,9 +163,11 @@ def _alike() -> list[tuple[CatalogueRow, list[str]]]:
     return list(found.values())
 
 
+#: What the names of safe commands start with.
+SAFE = "fdz"
 _ORIGINS = ("stata", "users", "rare")
 _CLASSES = {"reading": ReadingFacts, "flow": FlowFacts, "rewriting": RewritingFacts}
-_TOP = {*_ORIGINS, *_CLASSES, "also", "plain", "rows"}
+_TOP = {*_ORIGINS, *_CLASSES, "also", "forms", "plain", "rows"}
 
 
 def read_commands(document: Mapping[str, Any]) -> CommandTable:
@@ -198,7 +203,9 @@ def read_commands(document: Mapping[str, Any]) -> CommandTable:
     for part, known in classes.items():
         if unused := known.keys() - {name for of, name in used if of == part}:
             raise ValueError(f"classes of {part} without a command: {', '.join(sorted(unused))}")
-    return CommandTable(rows=rows, shortest=shortest, also=document["also"])
+    forms = {name: tuple(lines) for name, lines in document["forms"].items()}
+    _check_keys("forms", forms, {name for name in rows if name.startswith(SAFE)})
+    return CommandTable(rows=rows, shortest=shortest, also=document["also"], forms=forms)
 
 
 def _add(rows: dict[str, CatalogueRow], names: list[str], row: CatalogueRow) -> None:

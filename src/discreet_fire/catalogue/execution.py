@@ -129,6 +129,8 @@ class CommandShows:
 
     Args:
         statistic: The safe statistic in `discreet_fire.statistics`; empty if it has none.
+        called: How the statistic is called: by a function of the command "itself", or with the
+            "variables" that the command names.
         sample: Who looks at samples that leave few out: "checked" here, the "model" itself, or
             nobody, as only their number is "counted".
         universes: Whom a ledger is told it is about: all variables in "cells", "each" variable by
@@ -138,6 +140,7 @@ class CommandShows:
     """
 
     statistic: str
+    called: Literal["itself", "variables"]
     sample: Literal["checked", "model", "counted"]
     universes: Literal["none", "cells", "each", "groups", "pairs", "together", "model"]
     remote: bool

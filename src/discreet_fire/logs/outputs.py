@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-from discreet_fire.catalogue.commands import commands_where
+from discreet_fire.catalogue.commands import SAFE, commands_where
 from discreet_fire.logs.claims import HIDDEN, Claim, LogCut, Reader, Window, is_rule, numeric
 from discreet_fire.logs.estimates import read_model
 from discreet_fire.logs.frequencies import (
@@ -29,7 +29,7 @@ from discreet_fire.logs.frequencies import (
 )
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules, Message, Replacement
-from discreet_fire.logs.safe_outputs import SAFE, read_safe
+from discreet_fire.logs.safe_outputs import read_safe
 from discreet_fire.logs.statistics import (
     read_codebook,
     read_columns,

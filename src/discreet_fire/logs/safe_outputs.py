@@ -11,14 +11,12 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from discreet_fire.catalogue.commands import command_table
 from discreet_fire.logs.claims import NUMBER, Claim, LogCut, is_rule, numeric
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
-__all__ = ["SAFE", "read_safe"]
-
-#: What the names of safe commands start with.
-SAFE = "fdz"
+__all__ = ["read_safe"]
 
 _FIGURE = rf"\s{{1,40}}(?:{NUMBER.pattern}|\.|#)"
 _COUNT = r"\s{1,40}(?P<n>\d[\d,]{0,14}|\.|#)"
@@ -29,37 +27,9 @@ def _form(text: str) -> re.Pattern[str]:
     return re.compile(text.replace("<n>", _COUNT).replace("<f>", _FIGURE))
 
 
-_ONE_WAY = (
-    _form(r"\s{20,23}\|\s{6}Freq\.\s{5}Percent"),
-    _form(r".{20} \|<n><f>"),
-    _form(r".{20} \|(?P<counts>(?:\s{1,20}[\d,]{1,11}){1,60} \|\s{1,20}[\d,]{1,11})"),
-    _form(r".{20} \|.{11,700} \|\s{6}Total"),
-    _form(r"Totals of \w{1,32}"),
-)
 #: The forms of the lines of each command.
 _FORMS: dict[str, tuple[re.Pattern[str], ...]] = {
-    "fdzsummarize": (
-        _form(r"\s{4}Variable \|\s{8}Obs\s{8}Mean\s{4}Std\. Dev\."),
-        _form(r"[ \w~]{12} \|<n>(<f>(<f>)?)?"),
-        _form(r"\s{9,10}(?P<q>\d{1,2})% \|(?P<value><f>)"),
-    ),
-    "fdztabulate": _ONE_WAY,
-    "fdzxtsum": (
-        _form(r"Variable\s{9}\|\s{6}Mean\s{3}Std\. Dev\. \|\s{4}Observations"),
-        _form(r"[ \w~]{8} overall \|<f><f> \|\s{5}N =<n>"),
-        _form(r"\s{9}between \|<f> \|\s{5}n =<n>"),
-        _form(r"\s{9}within  \|<f> \|"),
-        _form(r"[ \w~]{16} \|\s{9}\.\s{11}\. \|"),
-    ),
-    "fdzxtdescribe": (
-        _form(r"entities:<n>"),
-        _form(r"\s{4}Freq\.\s{3}Percent \| Periods"),
-        _form(r"<n>\s{1,12}[\d.]{1,6} \| (?:\(other patterns\)|\d{1,6}(?: \d{1,6}){0,60})"),
-    ),
-    "fdzutest": (
-        _form(r"Extreme point:<f>"),
-        _form(r"Test for a U shape:\s{1,10}(?:p < 0\.\d\d|not significant)"),
-    ),
+    name: tuple(map(_form, forms)) for name, forms in command_table().forms.items()
 }
 
 

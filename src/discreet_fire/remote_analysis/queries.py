@@ -18,10 +18,9 @@ from typing import Any
 
 from discreet.errors import OutputCheckError
 from discreet.tabulation.filters import Filter, parse_filter
-from discreet_fire import statistics
 from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.statistics.models.design import Term, parse_terms
-from discreet_fire.statistics.results import SafeResult
+from discreet_fire.statistics.results import SafeResult, safe_statistic
 
 __all__ = ["COMMANDS", "RemoteQuery", "condition_text", "plain_value"]
 
@@ -122,7 +121,7 @@ def _text(form: _Form) -> str:
 #: The commands that can be asked for.
 COMMANDS: Mapping[str, Callable[..., SafeResult]] = MappingProxyType(
     {
-        name: getattr(statistics, row.shows.statistic)
+        name: safe_statistic(row.shows.statistic)
         for name, row in sorted(execution_rows().items())
         if row.shows.remote
     }

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from discreet_fire.catalogue.commands import command_table, commands_where
+from discreet_fire.catalogue.commands import SAFE, command_table, commands_where
 from discreet_fire.catalogue.policy import Action, CommandVerdict, Policy
 from discreet_fire.catalogue.verdicts import strictest
 from discreet_fire.findings import Severity
@@ -448,7 +448,7 @@ class Decider:
         name = found.group(1) if found else ""
         if name in _PROGRAM_WORDS or name not in self.programs:
             return
-        if name in self.safe_names or name.startswith("fdz"):
+        if name in self.safe_names or name.startswith(SAFE):
             what = f"the program {name} would replace a safe command"
             decision.note("program-name", Severity.ERROR, what, None, "choose another name")
         elif (rule := self.named.get(name)) is not None and rule.action is not Action.ALLOWED:

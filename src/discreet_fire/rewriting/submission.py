@@ -22,6 +22,7 @@ from typing import Any
 from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue.command_names import canonical
+from discreet_fire.catalogue.commands import SAFE
 from discreet_fire.catalogue.policy import Action, Policy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.stata_names import FigureFlow
@@ -152,7 +153,7 @@ def _programs(folder: Path) -> list[Path]:
 
 
 def _is_grave(path: Path) -> bool:
-    return path.name.startswith("fdz")
+    return path.name.startswith(SAFE)
 
 
 def _finding(path: Path) -> Finding:

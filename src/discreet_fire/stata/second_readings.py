@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from discreet_fire.catalogue.command_names import canonical, is_community, prefix_kind
-from discreet_fire.catalogue.commands import commands_where
+from discreet_fire.catalogue.commands import SAFE, commands_where
 from discreet_fire.stata.prefixes import Head, HeadReader
 from discreet_fire.stata.scanner import ScannedCommand
 from discreet_fire.stata.statements import DoStatement, Reading, Why, Word
@@ -43,8 +43,6 @@ _BACKSLASH = re.compile(r"\\")
 #: What may stand between a macro that is part of a condition and the command.
 _VALUE = re.compile(r"[\d.=<>!~&|+*/^()\s-]+")
 _MACROS_AT_MOST = 8
-#: How the names of safe commands begin.
-_SAFE = "fdz"
 
 #: Commands whose text may be run as a command later.
 DEFINERS = commands_where(lambda row: row.reading.text == "defines")
@@ -152,7 +150,7 @@ def _of_word(
         colons = _behind(piece.colons, command) or _behind(piece.deep_colons, command)
         if colons:
             yield from second(parser, colons[0] + 1, piece.end, Why.AFTER_COLON)
-    elif is_community(name) and not name.startswith(_SAFE):  # may be a prefix
+    elif is_community(name) and not name.startswith(SAFE):  # may be a prefix
         for colon in _behind(piece.colons, command)[:1]:
             yield from second(parser, colon + 1, piece.end, Why.AFTER_COLON)
     elif name in DEFINERS or name in TEXT_RUNNERS or name in LISTERS:

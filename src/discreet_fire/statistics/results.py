@@ -8,15 +8,16 @@ written as JSON or pickled.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 import polars as pl
 
-__all__ = ["Check", "CheckVerdict", "OutputEvidence", "SafeResult", "worst"]
+__all__ = ["Check", "CheckVerdict", "OutputEvidence", "SafeResult", "safe_statistic", "worst"]
 
 
 class CheckVerdict(StrEnum):
@@ -165,3 +166,16 @@ def worst(checks: Sequence[Check]) -> CheckVerdict:
 def _plain(value: Any) -> Any:
     """JSON has no NaN; what is not a number is null there."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def safe_statistic(name: str) -> Callable[..., SafeResult]:
+    """The safe statistic of a name, with its module before it where that is not exported.
+
+    >>> safe_statistic("codebook.codebook") is safe_statistic("codebook")
+    True
+    """
+    module, _, function = name.rpartition(".")
+    found: Callable[..., SafeResult] = getattr(
+        import_module(f"discreet_fire.statistics.{module}".rstrip(".")), function
+    )
+    return found

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from discreet_fire.catalogue.commands import SAFE
+from discreet_fire.catalogue.execution import facts_of
+from discreet_fire.catalogue.policy import Policy
 from discreet_fire.catalogue.verdicts import WordPattern
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoStatement, Kind
@@ -33,6 +36,23 @@ def commands(path: Path) -> list[DoStatement]:
 
 def test_every_safe_command_has_its_file() -> None:
     assert {path.stem for path in ADO} >= {f"fdz{name}" for name in COMMANDS.split()}
+
+
+def safe_commands() -> list[str]:
+    return sorted(Policy.default().safe_names - {"quietly"})
+
+
+@pytest.mark.parametrize("safe", safe_commands())
+def test_a_safe_command_takes_the_options_of_its_row(safe: str) -> None:
+    text = re.sub(r"///\s*\n", " ", (STATA / f"{safe}.ado").read_text())
+    facts = facts_of(safe.removeprefix(SAFE))
+    if facts is None or facts.takes.syntax == "language":
+        assert safe in ("fdzrun", "fdzestimate")
+        return
+    syntax = re.search(r"^    syntax .*?\[,(.*)\]", text, re.MULTILINE)
+    assert syntax is not None
+    taken = re.sub(r"\([^)]*\)", "", syntax[1]).lower().split()
+    assert "*" in taken or {option.name for option in facts.options} <= set(taken)
 
 
 @pytest.mark.parametrize("path", [*ADO, STATA / "certify.do"], ids=lambda path: path.name)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
-from discreet_fire.catalogue.commands import commands_where
+from discreet_fire.catalogue.commands import SAFE, commands_where
 from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.runners.builtin.data.dataset import grouped
 from discreet_fire.runners.builtin.disclosure.command_effects import (
@@ -333,9 +333,7 @@ class Interpreter:
         elif word in self.session.macros.programs and by is None:
             self.program(self.session.macros.programs[word], rest)
         else:
-            self.command(
-                word.removeprefix("fdz") if word.startswith("fdz") else word, rest, step, by
-            )
+            self.command(word.removeprefix(SAFE) if word.startswith(SAFE) else word, rest, step, by)
 
     def block(self, name: str, rest: str, step: Step) -> None:
         """Run a command that has a block."""

@@ -18,7 +18,6 @@ import polars as pl
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import DiscreetError
-from discreet_fire import statistics
 from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
 from discreet_fire.runners.builtin.disclosure.record_counts import failure
@@ -46,7 +45,7 @@ from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.protocol import StatisticShown
 from discreet_fire.statistics.layout import number_text
-from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
+from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, safe_statistic
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
@@ -402,9 +401,9 @@ def run_statistic(
     facts = facts_of(of or command)
     if facts is None or not facts.shows.statistic:
         raise UnsupportedError(f"a safe statistic for {command}")
-    statistic = getattr(statistics, facts.shows.statistic)
+    statistic = safe_statistic(facts.shows.statistic)
     try:
-        result: SafeResult = statistic(*arguments, limits=session.limits, **options)
+        result = statistic(*arguments, limits=session.limits, **options)
     except (DoError, UnsupportedError):
         raise
     except DiscreetError as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.runners.builtin.data.true_statistics import true_summary
 from discreet_fire.runners.builtin.disclosure.units import OWNER, cases, hidden_column
 from discreet_fire.runners.builtin.interpreter import numbers_of
@@ -184,12 +185,15 @@ def _centile(ordered: FloatArray, percent: float) -> float:
     return low + (place - below) * (high - low)
 
 
-@command("codebook")
-def codebook(session: Session, call: CommandCall) -> None:
-    """`codebook [varlist]`; ranges, distinct values and examples are withheld."""
+_OF_VARIABLES = [name for name, row in execution_rows().items() if row.shows.called == "variables"]
+
+
+@command(" ".join(_OF_VARIABLES))
+def of_variables(session: Session, call: CommandCall) -> None:
+    """Commands of which the catalogue says all: the statistic of the variables named, or all."""
     names = variables(session, call, every=True)
     chosen = choose(session, call, names, groups=[])
-    result = run_statistic(session, "codebook", chosen.frame, names, **chosen.options)
+    result = run_statistic(session, call.name, chosen.frame, names, **chosen.options)
     show(session, result, chosen, names)
 
 

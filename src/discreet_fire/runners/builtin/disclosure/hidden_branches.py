@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from discreet_fire.catalogue.command_names import canonical
+from discreet_fire.catalogue.commands import SAFE
 from discreet_fire.catalogue.execution import facts_of
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.state.trace import ROWS, counted_names
@@ -104,8 +105,8 @@ class _PossibleEffects:
             return
         word, name = one.command.text, one.command.canonical or one.command.text
         rest = text[one.command.end :].strip().removesuffix("{").strip()
-        if word.startswith("fdz"):
-            word = name = word.removeprefix("fdz")
+        if word.startswith(SAFE):
+            word = name = word.removeprefix(SAFE)
         if word == "run" or any(sign in word for sign in "`$"):
             self.anything()
         elif word in self.session.macros.programs:
