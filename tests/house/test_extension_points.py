@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,7 +20,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.commands import app
 from discreet.publication.examples import census_example
-from discreet.publication.formats import FORMATS, OutputFormat, format_of
+from discreet.publication.formats import FORMATS, OutputFormat, PageLimits, format_of
 from discreet.rules import Reason, known_rules
 from discreet.tabulation.engine import known_engines
 
@@ -59,15 +60,8 @@ LINES = OutputFormat(
     suffixes=("lines",),
     writer="line_files:write_file",
     workbook=None,
-    own_columns=(),
-    label_columns=False,
-    note_column=False,
-    reason_columns=False,
-    whole_grid=False,
-    most_cells=100,
-    most_rows=None,
-    most_columns=None,
-    headroom=0,
+    columns=None,
+    page=PageLimits(cells=100, rows=None, columns=None, headroom=0, whole_grid=False),
     dataflow=False,
 )
 
@@ -121,12 +115,19 @@ def test_a_format_without_a_row_is_unknown(programme: Path, tmp_path: Path) -> N
         dc.protect(programme, out=tmp_path / "release")
 
 
-@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(OutputFormat)])
-def test_a_forgotten_field_of_a_format_is_an_error(field: str) -> None:
-    row = {each.name: getattr(LINES, each.name) for each in dataclasses.fields(LINES)}
-    del row[field]
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        (row, field.name)
+        for row in (LINES, LINES.page, FORMATS["csv"].columns)
+        for field in dataclasses.fields(row)
+    ],
+)
+def test_a_forgotten_field_of_a_format_is_an_error(row: Any, field: str) -> None:
+    said = {each.name: getattr(row, each.name) for each in dataclasses.fields(row)}
+    del said[field]
     with pytest.raises(TypeError, match=field):
-        OutputFormat(**row)
+        type(row)(**said)
 
 
 # -- a rule: one module in rules/ ----------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +22,9 @@ __all__ = [
     "CELL_LIMIT",
     "FILE_COMPLETE_LIMIT",
     "FORMATS",
+    "CellColumns",
     "OutputFormat",
+    "PageLimits",
     "WriteOptions",
     "check_place",
     "check_protected",
@@ -56,6 +58,42 @@ class WriteOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CellColumns:
+    """The columns of a format with a line per cell, besides those of the variables.
+
+    Args:
+        own: Columns that are always there.
+        labels: Whether each variable may have a column of labels, too.
+        notes: Whether notes about cells stand in a column.
+        reasons: Whether what is said about hidden cells stands in columns.
+    """
+
+    own: tuple[str, ...]
+    labels: bool
+    notes: bool
+    reasons: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PageLimits:
+    """What a format holds that lays tables out.
+
+    Args:
+        cells: How many cells.
+        rows: How many rows of a sheet, headings included; None for any number.
+        columns: How many columns of a sheet, headings included; None for any number.
+        headroom: Rows to keep free for titles and headings.
+        whole_grid: Whether the complete grid is always written.
+    """
+
+    cells: int
+    rows: int | None
+    columns: int | None
+    headroom: int
+    whole_grid: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class OutputFormat:
     """What is known of a format. No field has a default: what is forgotten is an error.
 
@@ -64,15 +102,8 @@ class OutputFormat:
         suffixes: What names of files end with; new files get the first. Names as well.
         writer: "module:function" that writes one table: (table, path, `WriteOptions`).
         workbook: "module:function" that writes many tables to one file; None if it holds one.
-        own_columns: Columns besides those of the variables; none where variables are no columns.
-        label_columns: Whether each variable may have a column of labels, too.
-        note_column: Whether notes about cells stand in a column.
-        reason_columns: Whether what is said about hidden cells stands in columns.
-        whole_grid: Whether the complete grid is always written.
-        most_cells: How many cells it holds; None for any number.
-        most_rows: How many rows a sheet holds, headings included; None for any number.
-        most_columns: How many columns a sheet holds, headings included; None for any number.
-        headroom: Rows to keep free for titles and headings.
+        columns: Its columns; None where variables are no columns.
+        page: What it holds; None for tables of any size.
         dataflow: Whether a file names the dataflow of its table.
     """
 
@@ -80,159 +111,64 @@ class OutputFormat:
     suffixes: tuple[str, ...]
     writer: str
     workbook: str | None
-    own_columns: tuple[str, ...]
-    label_columns: bool
-    note_column: bool
-    reason_columns: bool
-    whole_grid: bool
-    most_cells: int | None
-    most_rows: int | None
-    most_columns: int | None
-    headroom: int
+    columns: CellColumns | None
+    page: PageLimits | None
     dataflow: bool
-
-    @property
-    def limited(self) -> bool:
-        """Whether there are tables that it cannot hold."""
-        limits = (self.most_cells, self.most_rows, self.most_columns)
-        return any(limit is not None for limit in limits)
 
 
 _WRITERS = "discreet.publication.writers"
+_SDMX = (
+    *("STRUCTURE", "STRUCTURE_ID", "ACTION", "DATAFLOW", "MEASURE", "OBS_VALUE", "OBS_STATUS"),
+    *("CONF_STATUS", "DECIMALS", "UNIT_MEASURE", "COMMENT_OBS"),
+)
+_LAID_OUT = PageLimits(cells=CELL_LIMIT, rows=None, columns=None, headroom=0, whole_grid=False)
+_SHEET = PageLimits(
+    cells=CELL_LIMIT, rows=1_048_576, columns=16_384, headroom=100, whole_grid=False
+)
 
+# fmt: off
 _ROWS = (
     OutputFormat(
-        name="csv",
-        suffixes=("csv",),
-        writer=f"{_WRITERS}.csv:write_file",
-        workbook=None,
-        own_columns=("value", "status", "symbol"),
-        label_columns=True,
-        note_column=True,
-        reason_columns=True,
-        whole_grid=False,
-        most_cells=None,
-        most_rows=None,
-        most_columns=None,
-        headroom=0,
-        dataflow=False,
-    ),
-    OutputFormat(
-        name="parquet",
-        suffixes=("parquet",),
-        writer=f"{_WRITERS}.parquet:write_file",
-        workbook=None,
-        own_columns=("value", "status"),
-        label_columns=False,
-        note_column=True,
-        reason_columns=True,
-        whole_grid=False,
-        most_cells=None,
-        most_rows=None,
-        most_columns=None,
-        headroom=0,
-        dataflow=False,
-    ),
-    OutputFormat(
-        name="json",
-        suffixes=("json",),
-        writer=f"{_WRITERS}.json:write_file",
-        workbook=None,
-        own_columns=("value", "status"),
-        label_columns=False,
-        note_column=False,
-        reason_columns=True,
-        whole_grid=False,
-        most_cells=None,
-        most_rows=None,
-        most_columns=None,
-        headroom=0,
-        dataflow=False,
-    ),
-    OutputFormat(
-        name="xlsx",
-        suffixes=("xlsx",),
-        writer=f"{_WRITERS}.xlsx:write_file",
-        workbook=f"{_WRITERS}.xlsx:write_many",
-        own_columns=(),
-        label_columns=False,
-        note_column=False,
-        reason_columns=False,
-        whole_grid=False,
-        most_cells=CELL_LIMIT,
-        most_rows=1_048_576,
-        most_columns=16_384,
-        headroom=100,
-        dataflow=False,
-    ),
-    OutputFormat(
-        name="html",
-        suffixes=("html", "htm"),
-        writer=f"{_WRITERS}.html:write_file",
-        workbook=None,
-        own_columns=(),
-        label_columns=False,
-        note_column=False,
-        reason_columns=False,
-        whole_grid=False,
-        most_cells=CELL_LIMIT,
-        most_rows=None,
-        most_columns=None,
-        headroom=0,
-        dataflow=False,
-    ),
-    OutputFormat(
-        name="px",
-        suffixes=("px",),
-        writer=f"{_WRITERS}.px:write_file",
-        workbook=None,
-        own_columns=(),
-        label_columns=False,
-        note_column=False,
-        reason_columns=False,
-        whole_grid=True,
-        most_cells=CELL_LIMIT,
-        most_rows=None,
-        most_columns=None,
-        headroom=0,
-        dataflow=False,
-    ),
-    OutputFormat(
-        name="json-stat",
-        suffixes=("jsonstat.json", "jsonstat"),
-        writer=f"{_WRITERS}.json_stat:write_file",
-        workbook=None,
-        own_columns=(),
-        label_columns=False,
-        note_column=False,
-        reason_columns=False,
-        whole_grid=False,
-        most_cells=None,
-        most_rows=None,
-        most_columns=None,
-        headroom=0,
-        dataflow=False,
-    ),
-    OutputFormat(
-        name="sdmx-csv",
-        suffixes=("sdmx.csv",),
-        writer=f"{_WRITERS}.sdmx_csv:write_file",
-        workbook=None,
-        own_columns=(
-            *("STRUCTURE", "STRUCTURE_ID", "ACTION", "DATAFLOW", "MEASURE", "OBS_VALUE"),
-            *("OBS_STATUS", "CONF_STATUS", "DECIMALS", "UNIT_MEASURE", "COMMENT_OBS"),
+        name="csv", suffixes=("csv",), writer=f"{_WRITERS}.csv:write_file", workbook=None,
+        columns=CellColumns(
+            own=("value", "status", "symbol"), labels=True, notes=True, reasons=True
         ),
-        label_columns=False,
-        note_column=False,
-        reason_columns=False,
-        whole_grid=False,
-        most_cells=None,
-        most_rows=None,
-        most_columns=None,
-        headroom=0,
-        dataflow=True,
+        page=None, dataflow=False,
+    ),
+    OutputFormat(
+        name="parquet", suffixes=("parquet",), writer=f"{_WRITERS}.parquet:write_file",
+        columns=CellColumns(own=("value", "status"), labels=False, notes=True, reasons=True),
+        workbook=None, page=None, dataflow=False,
+    ),
+    OutputFormat(
+        name="json", suffixes=("json",), writer=f"{_WRITERS}.json:write_file", workbook=None,
+        columns=CellColumns(own=("value", "status"), labels=False, notes=False, reasons=True),
+        page=None, dataflow=False,
+    ),
+    OutputFormat(
+        name="xlsx", suffixes=("xlsx",), writer=f"{_WRITERS}.xlsx:write_file",
+        workbook=f"{_WRITERS}.xlsx:write_many", columns=None, page=_SHEET, dataflow=False,
+    ),
+    OutputFormat(
+        name="html", suffixes=("html", "htm"), writer=f"{_WRITERS}.html:write_file",
+        workbook=None, columns=None, page=_LAID_OUT, dataflow=False,
+    ),
+    OutputFormat(
+        name="px", suffixes=("px",), writer=f"{_WRITERS}.px:write_file", workbook=None,
+        columns=None, page=replace(_LAID_OUT, whole_grid=True), dataflow=False,
+    ),
+    OutputFormat(
+        name="json-stat", suffixes=("jsonstat.json", "jsonstat"),
+        writer=f"{_WRITERS}.json_stat:write_file", workbook=None,
+        columns=None, page=None, dataflow=False,
+    ),
+    OutputFormat(
+        name="sdmx-csv", suffixes=("sdmx.csv",), writer=f"{_WRITERS}.sdmx_csv:write_file",
+        columns=CellColumns(own=_SDMX, labels=False, notes=False, reasons=False),
+        workbook=None, page=None, dataflow=True,
     ),
 )
+# fmt: on
 
 #: Formats that tables can be written in, by name.
 FORMATS = {row.name: row for row in _ROWS}
@@ -283,14 +219,16 @@ def check_shape(format: str, rows: int, columns: int, *, where: str = "") -> Non
         ...
     discreet.errors.PublicationError: [too-large] a sheet holds at most 1,048,576 rows; ...
     """
-    row = FORMATS[format]
+    page = FORMATS[format].page
+    if page is None:
+        return
     what = ""
-    if row.most_cells is not None and rows * columns > row.most_cells:
-        what = f"{format} holds at most {row.most_cells:,} cells; this table has {rows * columns:,}"
-    if row.most_columns is not None and columns > row.most_columns:
-        what = f"a sheet holds at most {row.most_columns:,} columns; this table has {columns:,}"
-    if row.most_rows is not None and rows > row.most_rows:
-        what = f"a sheet holds at most {row.most_rows:,} rows; this table has {rows:,}"
+    if rows * columns > page.cells:
+        what = f"{format} holds at most {page.cells:,} cells; this table has {rows * columns:,}"
+    if page.columns is not None and columns > page.columns:
+        what = f"a sheet holds at most {page.columns:,} columns; this table has {columns:,}"
+    if page.rows is not None and rows > page.rows:
+        what = f"a sheet holds at most {page.rows:,} rows; this table has {rows:,}"
     if what:
         raise PublicationError(what, code="too-large", where=where, hint=_HINT)
 

@@ -19,6 +19,7 @@ from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path
 from discreet.publication.formats import (
     FORMATS,
+    CellColumns,
     OutputFormat,
     WriteOptions,
     check_place,
@@ -111,17 +112,18 @@ def _check(table: ProtectedTable, form: OutputFormat, options: WriteOptions) -> 
     words(options.language)
     arrange(table, options.rows, options.columns)
     check_values(table)
-    _check_columns(table, form, labels=options.labels and form.label_columns)
+    columns = form.columns or CellColumns(own=(), labels=False, notes=False, reasons=False)
+    _check_columns(table, columns, labels=options.labels and columns.labels)
     _check_options(table, form, options)
 
 
-def _check_columns(table: ProtectedTable, form: OutputFormat, *, labels: bool) -> None:
+def _check_columns(table: ProtectedTable, columns: CellColumns, *, labels: bool) -> None:
     """Column names must differ: those of the variables, their labels and the figures."""
     names = [dimension.name for dimension in table.dimensions]
-    every = [*names, *form.own_columns]
-    if form.note_column and footnotes(table).remarks:
+    every = [*names, *columns.own]
+    if columns.notes and footnotes(table).remarks:
         every.append("note")
-    if form.reason_columns and table.withheld is not None:
+    if columns.reasons and table.withheld is not None:
         every += table.withheld.columns
     if labels:
         every += [f"{name}_label" for name in names]

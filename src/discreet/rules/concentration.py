@@ -59,10 +59,7 @@ class Dominance(Rule):
     ties: Ties = "safe"
 
     def __post_init__(self) -> None:
-        self.check(
-            whole("n", self.n, 1, MOST),
-            number("k", self.k, 0, 100),
-        )
+        self.check(whole("n", self.n, 1, MOST), number("k", self.k, 0, 100))
 
     @property
     def contributions(self) -> int:
@@ -103,10 +100,7 @@ class PPercent(Rule):
     ties: Ties = "safe"
 
     def __post_init__(self) -> None:
-        self.check(
-            number("p", self.p, 0, _INFINITE),
-            whole("n", self.n, 1, MOST - 1),
-        )
+        self.check(number("p", self.p, 0, _INFINITE), whole("n", self.n, 1, MOST - 1))
 
     @property
     def contributions(self) -> int:

@@ -89,7 +89,7 @@ def check_formats(programme: Programme, shelf: ReleaseState) -> None:
     problems: list[Problem] = []
     for name, entry in programme.tables.items():
         outline = shelf.outline(name)
-        limited = any(FORMATS[kind].limited for kind in _kinds(programme, name))
+        limited = any(FORMATS[kind].page is not None for kind in _kinds(programme, name))
         if not limited or outline.grid_size <= _ALWAYS_FITS:
             continue
         if entry.complete and outline.grid_size > CELL_LIMIT:
@@ -121,12 +121,14 @@ def _too_large(
     from discreet.publication import FORMATS, check_shape
 
     for kind in _kinds(programme, name):
-        row = FORMATS[kind]
-        shape = (grid, 1) if row.whole_grid else (rows, columns)
+        page = FORMATS[kind].page
+        if page is None:
+            continue
+        shape = (grid, 1) if page.whole_grid else (rows, columns)
         try:
             check_shape(kind, *shape, where=name)
             if shape[0] > shape[1]:
-                check_shape(kind, shape[0] + row.headroom, 1, where=name)
+                check_shape(kind, shape[0] + page.headroom, 1, where=name)
         except PublicationError as error:
             yield Problem(error.what, name, error.hint)
 
