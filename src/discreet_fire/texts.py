@@ -271,3 +271,12 @@ def uncollected() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, for lists of names.
+
+    >>> sorted(words("b a"))
+    ['a', 'b']
+    """
+    return frozenset(text.split())

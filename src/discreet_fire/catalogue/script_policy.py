@@ -28,7 +28,19 @@ ScriptLanguage = Literal["python", "r"]
 _KEYS = ("action", "safe", "reason", "role", "commands", "risks", "traits", "runs")
 #: What calls may do with values, and what is known of them besides; the policies say what each is.
 _RISKS = (
-    *("picks", "ends", "few", "place", "spreads", "labels", "turns", "frames", "runs", "code"),
+    *(
+        "picks",
+        "ends",
+        "few",
+        "place",
+        "spreads",
+        "labels",
+        "named",
+        "turns",
+        "frames",
+        "runs",
+        "code",
+    ),
     *("reads", "decides"),
 )
 _TRAITS = ("chooses", "schema", "around", "passes", "makes", "model", "term", "text")

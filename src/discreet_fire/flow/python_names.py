@@ -18,16 +18,19 @@ from collections.abc import Callable, Iterable, Iterator
 
 from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
 from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.flow.engine import ControlFlow, spread
 from discreet_fire.scripts.python_bindings import (
     HOLDERS,
     PythonBindings,
+    arguments_of,
     attribute_of,
     root_of,
     roots_of,
     text_of,
+    word_of,
 )
 
-__all__ = ["PythonFlows", "PythonNames", "failing", "spread"]
+__all__ = ["PythonFlows", "PythonNames", "failing"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -36,7 +39,7 @@ _TRIES = (ast.Try, ast.TryStar)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
-class PythonFlows:
+class PythonFlows(ControlFlow[ast.AST]):
     r"""The flow of control through one script.
 
     Args:
@@ -53,14 +56,9 @@ class PythonFlows:
     def __init__(
         self, tree: ast.Module, bindings: PythonBindings, acts: Callable[[str], bool]
     ) -> None:
+        super().__init__()
         self.bindings, self.acts = bindings, acts
-        #: Conditions under which a loop or function is left early.
-        self.jumps: dict[ast.AST, list[ast.AST]] = {}
-        #: Conditions, and what is changed under them.
-        self.under: list[tuple[ast.AST, set[str]]] = []
-        #: Names that are changed by functions that are handed over: how often is not known.
-        self.loose: set[str] = set()
-        self._find_jumps(tree, [])
+        self.find_jumps(tree)
         self._changed: dict[str, set[str]] = {}
         self._changed = self._changes()
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
@@ -71,36 +69,23 @@ class PythonFlows:
                 word = node.id if isinstance(node, ast.Name) else node.attr
                 if isinstance(node.ctx, ast.Load):
                     self.loose |= self._changed.get(word, set())
-        self._visit(tree, ())
+        self.find_changes(tree)
 
-    def _find_jumps(self, node: ast.AST, frames: list[tuple[str, ast.AST]]) -> None:
-        """Note what guards each `break`, `continue` and `return`."""
-        kind = ""
-        if isinstance(node, ast.Break | ast.Continue):
-            kind = "loop"
-        elif isinstance(node, ast.Return):
-            kind = "function"
-        elif isinstance(node, ast.Raise) and any(each == "try" for each, _ in frames):
-            # An error that is caught leaves a loop as `break` does.
-            kind = "loop"
-        if kind:
-            guards: list[ast.AST] = []
-            for each, what in reversed(frames):
-                if each == kind:
-                    self.jumps.setdefault(what, []).extend(guards)
-                    break
-                if each == "condition":
-                    guards.append(what)
-            return
-        for child, conditions in _children(node):
-            inner = frames
-            if isinstance(node, _LOOPS):
-                inner = [*inner, ("loop", node)]
-            elif isinstance(node, _FUNCTIONS):
-                inner = [*inner, ("function", node)]
-            elif isinstance(node, _TRIES):
-                inner = [*inner, ("try", node)]
-            self._find_jumps(child, [*inner, *(("condition", each) for each in conditions)])
+    def parts(self, node: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
+        """The parts of a node, each with the conditions under which it runs."""
+        return _children(node)
+
+    def leaves(self, node: ast.AST, within: set[str]) -> str:
+        """Whether a node leaves a loop or function; an error that is caught does so too."""
+        if isinstance(node, ast.Return):
+            return "function"
+        raised = isinstance(node, ast.Raise) and "try" in within
+        return "loop" if raised or isinstance(node, ast.Break | ast.Continue) else ""
+
+    def frame(self, node: ast.AST) -> str:
+        """Whether a node is a loop, a function or a `try`."""
+        kinds = (("loop", _LOOPS), ("function", _FUNCTIONS), ("try", _TRIES))
+        return next((name for name, kind in kinds if isinstance(node, kind)), "")
 
     def _changes(self) -> dict[str, set[str]]:
         """The names that each function of the script changes, also by others it calls."""
@@ -112,7 +97,8 @@ class PythonFlows:
         calls: dict[str, set[str]] = {}
         for node in own:
             changed.setdefault(node.name, set()).update(self._below(node))
-            calls.setdefault(node.name, set()).update(_called(node))
+            inside = (each for each in ast.walk(node) if isinstance(each, ast.Call))
+            calls.setdefault(node.name, set()).update(word_of(each.func) for each in inside)
         size = -1
         while size != (size := sum(map(len, changed.values()))):
             for name, others in calls.items():
@@ -121,9 +107,9 @@ class PythonFlows:
         return changed
 
     def _below(self, node: ast.AST) -> set[str]:
-        return {name for each in ast.walk(node) for name in self._changed_by(each)}
+        return {name for each in ast.walk(node) for name in self.changed_by(each)}
 
-    def _changed_by(self, node: ast.AST) -> Iterator[str]:
+    def changed_by(self, node: ast.AST) -> Iterator[str]:
         """The names that a node itself changes."""
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
@@ -134,29 +120,12 @@ class PythonFlows:
             yield node.name
         elif isinstance(node, ast.Call):
             attribute = attribute_of(node.func)
-            word = attribute[1] if attribute else getattr(node.func, "id", None)
+            word = word_of(node.func)
             if attribute and word and self.acts(word):
                 yield from roots_of(attribute[0])
             elif word == "next":
                 yield from (name for each in node.args for name in roots_of(each))
-            yield from self._changed.get(str(word), ())
-
-    def _visit(self, node: ast.AST, conditions: tuple[set[str], ...]) -> None:
-        for name in self._changed_by(node):
-            for each in conditions:
-                each.add(name)
-        if isinstance(node, _LEFT):
-            conditions = (*conditions, *self._sets(self.jumps.get(node, [])))
-        inner: tuple[set[str], ...] | None = None
-        for child, under in _children(node):
-            if under and inner is None:
-                inner = (*conditions, *self._sets(under))
-            self._visit(child, inner if under and inner is not None else conditions)
-
-    def _sets(self, conditions: list[ast.AST]) -> tuple[set[str], ...]:
-        made = [(each, set[str]()) for each in conditions]
-        self.under.extend(made)
-        return tuple(names for _, names in made)
+            yield from self._changed.get(word, ())
 
 
 def _children(node: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
@@ -194,17 +163,6 @@ def failing(node: ast.Try | ast.TryStar) -> Iterator[ast.expr]:
             if isinstance(each, ast.stmt):
                 inside = ast.iter_child_nodes(each)
                 yield from (part for part in inside if isinstance(part, ast.expr))
-
-
-def _called(node: ast.AST) -> set[str]:
-    """The names of what is called below a node."""
-    found = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Call):
-            attribute = attribute_of(each.func)
-            word = attribute[1] if attribute else getattr(each.func, "id", None)
-            found.add(str(word))
-    return found
 
 
 _BUILTINS = frozenset(dir(builtins))
@@ -255,7 +213,11 @@ class PythonNames:
         self._given = {name for name, value in self.bindings if value is None}
         self._alias()
         self.flows = PythonFlows(tree, self.made, self.acts)
-        spread(self, self.flows)
+        #: Names of objects that other names hold too, and of constants.
+        self._held: dict[str, set[str]] = defaultdict(set)
+        varied = {name for name, value in self.bindings if not isinstance(value, _CONSTANT)}
+        self._fixed = {name for name, _ in self.bindings} - varied - set(self.own)
+        spread(self.tainted, self._units(), self.clean, _mentioned, self._held)
 
     def resolved(self, node: ast.AST) -> frozenset[str]:
         """The full names that an expression may stand for; none if it is no plain name."""
@@ -305,10 +267,12 @@ class PythonNames:
         has loaded (``platform.subprocess``) as itself, and ``module.print`` as `print`.
         """
         rule = self.policy.rule(name)
-        if not rule.name.endswith(".*"):
+        if rule.known and not rule.name.endswith(".*"):
             return [rule]
         parts = name.split(".")
         found = [rule]
+        if not rule.known:
+            return found + self._of_modules(parts, 1)
         method = self.policy.rule(f".{parts[-1]}")
         if method.action is Action.REFUSED:
             found.append(method)
@@ -316,15 +280,59 @@ class PythonNames:
             # A method of a class of a large package: ``polars.DataFrame.serialize``.
             unknown = not method.known and not parts[-1].startswith(_MAKING)
             found += [method] if unknown else []
-        for place in range(rule.name.count("."), len(parts) - 1):
-            part = parts[place].strip("_")
-            if part in _MODULES and part != parts[0]:
-                found.append(self.policy.rule(".".join([part, *parts[place + 1 :]])))
+        found += self._of_modules(parts, rule.name.count("."))
         builtin = self.policy.rule(f"builtins.{parts[-1]}")
         shows = builtin.role == "shows" or builtin.name == "builtins.open"
         if not builtin.name.endswith("*") and (builtin.action is Action.REFUSED or shows):
             found.append(builtin)
         return found
+
+    def _of_modules(self, parts: list[str], first: int) -> list[ScriptRule]:
+        """The rules on modules that another one has loaded: ``typing.sys.modules``."""
+        found = []
+        for place in range(first, len(parts) - 1):
+            part = parts[place].strip("_")
+            if part in _MODULES and (place > 1 or part != parts[0]):
+                found.append(self.policy.rule(".".join([part, *parts[place + 1 :]])))
+        return found
+
+    def facts(self, function: ast.AST) -> list[ScriptRule]:
+        """The rules that state what a call may do with values; none for functions of the script."""
+        full = self.resolved(function)
+        attribute = attribute_of(function)
+        if full:
+            return [rule for name in sorted(full) for rule in self._facts_of(name)]
+        if attribute is None or attribute[1] is None:
+            return []
+        rule = self.policy.rule(f".{attribute[1]}")
+        return [rule] if rule.known or attribute[1] not in self.methods else []
+
+    def _facts_of(self, name: str) -> list[ScriptRule]:
+        """Where a rule on a whole module states nothing, a method of that name counts."""
+        rule = self.policy.rule(name)
+        method = self.policy.rule(f".{name.rpartition('.')[2]}")
+        if not rule.name.endswith(".*") or not method.known:
+            return [rule]
+        if rule.risks is not None:
+            return [rule, method, *self._of_modules(name.split("."), rule.name.count("."))]
+        return [method] if method.role in ("data", "clean") else [rule]
+
+    def may(self, function: ast.AST, *risks: str) -> bool:
+        """Whether a call may do one of these with values; where nothing is stated it may."""
+        return any(rule.may(*risks) for rule in self.facts(function))
+
+    def does(self, function: ast.AST, risk: str) -> bool:
+        """Whether a rule states that a call does this; where nothing is stated it is reviewed."""
+        return any(risk in (rule.risks or ()) for rule in self.facts(function))
+
+    def states(self, name: str, risk: str) -> bool:
+        """Whether a call of a name that a rule names may do this."""
+        rule = self.policy.rule(name)
+        return rule.known and rule.may(risk)
+
+    def has(self, name: str, trait: str) -> bool:
+        """Whether a rule states this of a name."""
+        return trait in self.policy.rule(name).traits
 
     def acts(self, method: str) -> bool:
         """Whether a method changes its object."""
@@ -369,7 +377,10 @@ class PythonNames:
                 return all(self._clean_name(name) for name in full)
             if isinstance(node.value, ast.Name) and node.value.id in self.functions:
                 return False
-            return self.clean(node.value) and not node.attr.startswith(("read", "open"))
+            hidden = node.attr.startswith(("read", "open")) or (
+                node.attr == "evidence" and not self.policy.rule(".evidence").known
+            )
+            return self.clean(node.value) and not hidden
         if isinstance(node, _PIECES):
             return all(self.clean(child) for child in ast.iter_child_nodes(node))
         return False
@@ -437,15 +448,71 @@ class PythonNames:
             name, value = pairs[todo.pop()]
             if value is None or not (found := self.resolved(value)):
                 continue
-            new = {
-                each
-                for each in found
-                if each.count(".") <= _MOST_PARTS and self.policy.rule(each).known
-            } - self.aliases.get(name, set())
+            short = {each for each in found if each.count(".") <= _MOST_PARTS}
+            new = {each for each in short if self.policy.rule(each).known}
+            new -= self.aliases.get(name, set())
             if new:
                 self.aliases.setdefault(name, set()).update(new)
                 count += len(new)
                 todo.extend(waiting.get(name, ()))
+
+    # ------------------------------------------------------------ what is tainted
+
+    def _units(self) -> list[tuple[ast.AST, Iterable[str]]]:
+        """Expressions with the names that hold data if the expression does."""
+        units: list[tuple[ast.AST, Iterable[str]]] = []
+        targets = self.bound - set(self.aliases)
+        for name, value in self.bindings:
+            if value is None:
+                self.tainted.add(name)
+                continue
+            units.append((value, {name}))
+            if isinstance(value, ast.Attribute) and self.acts(value.attr):
+                self.tainted |= self._fillable(roots_of(value) & targets)
+            if isinstance(value, HOLDERS):
+                self._held[name] |= self._fillable(_names(value))
+            elif isinstance(value, ast.Subscript) or _is_view(value):
+                self._held[name] |= self._fillable(roots_of(value))
+        units += [(each, changed & targets) for each, changed in self.flows.under]
+        self.tainted |= self.flows.loose & targets
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call):
+                self._fill(node, units)
+        return units
+
+    def _fillable(self, found: Iterable[str]) -> set[str]:
+        """Names of what something can be put into."""
+        return set(found) - self._fixed - self.functions
+
+    def _fill(self, call: ast.Call, units: list[tuple[ast.AST, Iterable[str]]]) -> None:
+        """A method with data makes its object data; own functions may fill what they get."""
+        arguments = arguments_of(call)
+        attribute = attribute_of(call.func)
+        targets: set[str] = set()
+        full = self.resolved(call.func)
+        if attribute is not None and not self.resolved(attribute[0]):
+            targets |= {each for each in roots_of(attribute[0]) if not self.aliases.get(each)}
+        if full and any(rule.role == "acts" for rule in self.rules(call.func)):
+            targets |= {name for each in arguments for name in roots_of(each)}
+        out = [each.value for each in call.keywords if each.arg == "out"]
+        targets |= {name for each in out for name in roots_of(each)}
+        if targets := self._fillable(targets & self.bound):
+            units.extend((each, targets) for each in arguments)
+            if out and attribute is not None:
+                units.append((attribute[0], targets))
+        plain = {each.id for each in arguments if isinstance(each, ast.Name)} & self.bound
+        if self.is_own(call.func) or not (full or attribute):
+            self.tainted |= self._fillable(plain)
+        if any(isinstance(each, ast.Lambda) or self._is_function(each) for each in arguments):
+            # A function that is handed over may fill what is handed over beside it.
+            self.tainted |= self._fillable(plain - set(self.aliases))
+        for each in arguments:
+            # A method that fills its object is handed over: ``map(found.append, df.x)``.
+            if isinstance(each, ast.Attribute) and self.acts(each.attr):
+                self.tainted |= self._fillable(roots_of(each) & self.bound)
+
+    def _is_function(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Name) and node.id in self.functions
 
 
 def _plain_template(node: ast.AST) -> bool:
@@ -458,117 +525,10 @@ _VIEWS = ("items", "values", "get", "setdefault", "pop")
 _CONSTANT = (ast.Constant, ast.JoinedStr)
 
 
-def spread(names: PythonNames, flows: PythonFlows) -> None:
-    """Add to the tainted names of a script until nothing is missing.
-
-    Args:
-        names: The names; those that hold data are added to `tainted`.
-        flows: What is changed under which conditions.
-    """
-    _Spreading(names, flows).run()
-
-
-class _Spreading:
-    def __init__(self, names: PythonNames, flows: PythonFlows) -> None:
-        self.names = names
-        self.waiting: list[str] = []
-        #: Expressions with the names that hold data if the expression does.
-        self.units: list[tuple[ast.AST, frozenset[str]]] = []
-        #: Names of objects that other names hold too.
-        self.held: dict[str, set[str]] = defaultdict(set)
-        pairs = names.bindings
-        self.fixed = {name for name, _ in pairs} - {
-            name for name, value in pairs if not isinstance(value, _CONSTANT)
-        }
-        self.fixed -= set(names.own)
-        for name, value in pairs:
-            if value is None:
-                self.taint([name])
-                continue
-            self.units.append((value, frozenset({name})))
-            if isinstance(value, ast.Attribute) and names.acts(value.attr):
-                self.taint(self.fillable(roots_of(value) & names.bound - set(names.aliases)))
-            if isinstance(value, HOLDERS):
-                self.held[name] |= self.fillable(_names(value))
-            elif isinstance(value, ast.Subscript) or self.is_view(value):
-                self.held[name] |= self.fillable(roots_of(value))
-        for condition, changed in flows.under:
-            targets = frozenset(changed & names.bound - set(names.aliases))
-            if targets:
-                self.units.append((condition, targets))
-        self.taint(flows.loose & names.bound - set(names.aliases))
-        for node in ast.walk(names.tree):
-            if isinstance(node, ast.Call):
-                self.call(node)
-
-    def fillable(self, found: Iterable[str]) -> set[str]:
-        """Names of what something can be put into."""
-        return set(found) - self.fixed - self.names.functions
-
-    def call(self, call: ast.Call) -> None:
-        """A method with data makes its object data; own functions may fill what they get."""
-        names = self.names
-        arguments = [*call.args, *(each.value for each in call.keywords)]
-        attribute = attribute_of(call.func)
-        targets: set[str] = set()
-        full = names.resolved(call.func)
-        if attribute is not None and not names.resolved(attribute[0]):
-            targets |= {each for each in roots_of(attribute[0]) if not names.aliases.get(each)}
-        if full and any(rule.role == "acts" for rule in names.rules(call.func)):
-            targets |= {name for each in arguments for name in roots_of(each)}
-        out = [each.value for each in call.keywords if each.arg == "out"]
-        targets |= {name for each in out for name in roots_of(each)}
-        targets = self.fillable(targets & names.bound)
-        if targets:
-            self.units.extend((each, frozenset(targets)) for each in arguments)
-        if targets and out and attribute is not None:
-            self.units.append((attribute[0], frozenset(targets)))
-        if names.is_own(call.func) or not (full or attribute):
-            plain = {each.id for each in arguments if isinstance(each, ast.Name)}
-            self.taint(self.fillable(plain & names.bound))
-        if any(self.is_function(each) for each in arguments):
-            # A function that is handed over may fill what is handed over beside it.
-            plain = {each.id for each in arguments if isinstance(each, ast.Name)}
-            self.taint(self.fillable(plain & names.bound - set(names.aliases)))
-        for each in arguments:
-            # A method that fills its object is handed over: ``map(found.append, df.x)``.
-            if isinstance(each, ast.Attribute) and names.acts(each.attr):
-                self.taint(self.fillable(roots_of(each) & names.bound))
-
-    def is_function(self, node: ast.AST) -> bool:
-        """Whether an expression is a function of the script."""
-        own = isinstance(node, ast.Name) and node.id in self.names.functions
-        return own or isinstance(node, ast.Lambda)
-
-    @staticmethod
-    def is_view(node: ast.AST) -> bool:
-        """Whether an expression hands out the parts of an object as they are."""
-        attribute = attribute_of(node.func) if isinstance(node, ast.Call) else None
-        return attribute is not None and attribute[1] in _VIEWS
-
-    def taint(self, found: Iterable[str]) -> None:
-        new = set(found) - self.names.tainted
-        self.names.tainted |= new
-        self.waiting.extend(sorted(new))
-
-    def run(self) -> None:
-        mentioned: dict[str, list[int]] = defaultdict(list)
-        done = [False] * len(self.units)
-        for place, (value, targets) in enumerate(self.units):
-            if not self.names.clean(value):
-                done[place] = True
-                self.taint(targets)
-                continue
-            for name in {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}:
-                mentioned[name].append(place)
-        while self.waiting:
-            name = self.waiting.pop()
-            self.taint(self.held.get(name, ()))
-            for place in mentioned.get(name, ()):
-                value, targets = self.units[place]
-                if not done[place] and not self.names.clean(value):
-                    done[place] = True
-                    self.taint(targets)
+def _is_view(node: ast.AST) -> bool:
+    """Whether an expression hands out the parts of an object as they are."""
+    attribute = attribute_of(node.func) if isinstance(node, ast.Call) else None
+    return attribute is not None and attribute[1] in _VIEWS
 
 
 def _names(node: ast.AST) -> set[str]:
@@ -578,3 +538,7 @@ def _names(node: ast.AST) -> set[str]:
     if isinstance(node, HOLDERS):
         return set[str]().union(*(_names(child) for child in ast.iter_child_nodes(node)))
     return set()
+
+
+def _mentioned(node: ast.AST) -> Iterator[str]:
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))

@@ -1,70 +1,26 @@
 """Single values of a Python script that are handed to many records, and labels made of data.
 
 In: what names stand for. Out: whether an expression picks single values, and whether a label
-derives from more than labels. A mean of a hundred copies of the largest value is the largest value.
+derives from more than labels.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
-from discreet_fire.flow.chains import grown, kept
+from discreet_fire.flow.engine import SingleValues
 from discreet_fire.flow.python_names import PythonNames
-from discreet_fire.scripts.python_bindings import attribute_of, root_of, text_of
+from discreet_fire.scripts.python_bindings import arguments_of, attribute_of, root_of, text_of
 
 __all__ = ["PythonPicks"]
 
-_PICKING = frozenset(
-    (
-        *("max", "min", "item", "idxmax", "idxmin", "argmax", "argmin", "nlargest", "nsmallest"),
-        *("first", "last", "nth", "top_k", "bottom_k", "cummax", "cummin", "squeeze", "pop"),
-    )
-)
-_FUNCTIONS = frozenset(
-    (
-        *("builtins.max", "builtins.min", "builtins.sorted", "builtins.next"),
-        *("numpy.max", "numpy.min", "numpy.amax", "numpy.amin", "numpy.nanmax", "numpy.nanmin"),
-        *("numpy.sort", "numpy.partition", "numpy.percentile", "numpy.quantile"),
-    )
-)
-#: Methods that take how many records they give, and the name of a function.
-_HEADS = frozenset(("head", "tail", "sample", "limit"))
-_NAMED = frozenset(("agg", "aggregate", "apply", "transform"))
 _SMALL = 10
-_PLACES = frozenset(("iloc", "loc", "iat", "at", "values"))
-_SPREADING = frozenset(
-    (
-        *("assign", "fillna", "replace", "mask", "where", "clip", "insert", "with_columns", "map"),
-        *("Series", "DataFrame", "full", "full_like", "repeat", "tile", "concat", "apply", "set"),
-        *("fill_null", "lit", "select", "transform", "update"),
-    )
-)
-_LABELS = frozenset(("columns", "name", "names", "index"))
-_LABELLING = frozenset(
-    ("rename", "set_axis", "add_prefix", "add_suffix", "alias", "to_frame", "rename_axis")
-)
-_SCHEMA = frozenset(("columns", "dtypes", "schema"))
-#: What makes names of columns out of values.
-_TURNING = frozenset(
-    (
-        *("transpose", "swapaxes", "pivot", "pivot_table", "crosstab", "unstack", "get_dummies"),
-        *("to_dummies", "dict"),
-    )
-)
-_FRAMES = frozenset(
-    ("DataFrame", "Series", "from_dict", "from_records", "concat", "assign", "with_columns")
-)
-_MASKS = frozenset(
-    (
-        *("isna", "isnull", "notna", "notnull", "isin", "between", "duplicated", "contains"),
-        *("startswith", "endswith", "eq", "ne", "gt", "ge", "lt", "le", "is_in", "is_null"),
-    )
-)
 _NAMING = frozenset(("name", "names", "columns", "keys", "schema", None))
 _QUANTILES = (0.01, 0.99)
 
 
-class PythonPicks:
+class PythonPicks(SingleValues[ast.AST]):
     r"""Judges what is put into columns and labels.
 
     Args:
@@ -79,153 +35,130 @@ class PythonPicks:
 
     def __init__(self, names: PythonNames) -> None:
         self.names = names
-        #: Names with what they are bound to, and functions with what they give back.
         pairs = [*names.made.direct]
         for name in sorted(names.functions):
             given = (n for n in ast.walk(names.own[name]) if isinstance(n, ast.Return))
             pairs += [(name, each.value) for each in given]
-        #: Names of names of columns, and of what chooses records.
-        self.schemas, self.masks = set(names.values), set(names.values)
-        kept(self.schemas, names.values, self._schema)
-        kept(self.masks, names.values, self._mask)
-        self.picked: set[str] = set()
-        grown(self.picked, pairs, self.picks)
-        #: Names of frames whose columns are called by values.
-        self.turned = {root for node in ast.walk(names.tree) if (root := self._names_column(node))}
-        grown(self.turned, pairs, self.turns)
+        super().__init__(names, pairs, ast.walk(names.tree))
 
-    def picks(self, node: ast.AST) -> bool:
-        """Whether an expression holds single values of data; comparisons with them do not.
+    def _kind(self, node: ast.AST) -> str:
+        kinds = {ast.Name: "name", ast.Subscript: "place", ast.Call: "call", ast.Attribute: "part"}
+        plain = isinstance(node, ast.Compare | ast.Lambda | ast.Constant)
+        return "plain" if plain else kinds.get(type(node), "other")
 
-        Args:
-            node: The expression.
-        """
-        if isinstance(node, ast.Compare | ast.Lambda | ast.Constant):
-            return False
-        if isinstance(node, ast.Name):
-            return node.id in self.picked
-        if isinstance(node, ast.Subscript):
-            return self._picks_place(node) or self.picks(node.value)
+    def _pieces(self, node: ast.AST) -> Sequence[ast.AST]:
         if isinstance(node, ast.Call):
-            return self._picks_call(node)
+            return [node.func, *arguments_of(node)]
         if isinstance(node, ast.Attribute):
-            return self.picks(node.value)
-        return any(map(self.picks, ast.iter_child_nodes(node)))
+            return [node.value]
+        if isinstance(node, ast.Subscript):
+            return [node.value, node.slice]
+        return list(ast.iter_child_nodes(node))
 
-    def _picks_place(self, node: ast.Subscript) -> bool:
-        """Whether it is one place of data: ``df.loc[17, "x"]``, ``df.x[17]``."""
-        word = getattr(node.value, "attr", "")
+    def _name_of(self, node: ast.AST) -> str:
+        return node.id if isinstance(node, ast.Name) else ""
+
+    def _picks_place(self, node: ast.AST) -> bool:
+        assert isinstance(node, ast.Subscript)
+        if self.picks(node.value):
+            return True
         place = _parts(node.slice)[0]
-        if word in _PLACES:
+        if self._is_place(node.value):
             single = isinstance(place, ast.Constant | ast.UnaryOp | ast.Name)
             return single and not self._mask(place) and not self.names.clean(node.value)
         inner = place.operand if isinstance(place, ast.UnaryOp) else place
         number = isinstance(inner, ast.Constant) and type(inner.value) is int
+        word = getattr(node.value, "attr", "")
         return number and word not in ("str", "shape") and not self._schema(node.value)
 
-    def _picks_call(self, node: ast.Call) -> bool:
-        arguments = [*node.args, *(each.value for each in node.keywords)]
-        if self.names.resolved(node.func) & _FUNCTIONS:
-            return not all(map(self.names.clean, arguments))
+    def _is_place(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Attribute) and self.names.states(f".{node.attr}", "place")
+
+    def _picks_call(self, node: ast.AST) -> bool:
+        assert isinstance(node, ast.Call)
+        arguments = arguments_of(node)
         attribute = attribute_of(node.func)
-        if attribute is not None and attribute[1] in _PICKING:
-            return not self.names.clean(attribute[0])
-        if attribute is not None and attribute[1] == "quantile":
-            return not all(map(_inner_quantile, arguments)) and not self.names.clean(attribute[0])
-        if attribute is not None and not self.names.clean(attribute[0]):
-            few = attribute[1] in _HEADS and any(map(_is_small, arguments))
-            named = attribute[1] in _NAMED and any(text_of(each) in _PICKING for each in arguments)
-            if few or named:
-                return True
-        inside = [attribute[0] if attribute is not None else node.func]
-        return any(map(self.picks, [*inside, *arguments]))
+        dirty = not all(map(self.names.clean, arguments))
+        if not self.names.resolved(node.func):
+            dirty = attribute is not None and not self.names.clean(attribute[0])
+        may = self.names.may
+        if dirty and (
+            may(node.func, "picks")
+            or (may(node.func, "ends") and not all(map(_inner_quantile, arguments)))
+            or (may(node.func, "few") and any(map(_is_small, arguments)))
+            or (may(node.func, "runs") and any(map(self._names_picking, arguments)))
+        ):
+            return True
+        inside = attribute[0] if attribute is not None else node.func
+        return any(map(self.picks, [inside, *arguments]))
 
-    def spreads(self, node: ast.AST) -> bool:
-        """Whether a statement or call puts single values into many records.
+    def _names_picking(self, node: ast.AST) -> bool:
+        """Whether a text or a name is that of a function that picks."""
+        text = text_of(node)
+        if text is not None:
+            return self.names.states(f".{text}", "picks")
+        return bool(self.names.resolved(node)) and self.names.may(node, "picks")
 
-        Args:
-            node: An assignment or a call.
-        """
+    def _part_that_gets(self, node: ast.AST) -> ast.AST | None:
+        targets: list[ast.expr] = []
         if isinstance(node, ast.Assign | ast.AugAssign):
-            targets: list[ast.expr] = [node.target] if isinstance(node, ast.AugAssign) else []
-            targets += node.targets if isinstance(node, ast.Assign) else []
-            parts = any(isinstance(each, ast.Attribute | ast.Subscript) for each in targets)
-            return parts and self._of_data(targets) and self.picks(node.value)
-        if isinstance(node, ast.Call):
-            attribute = attribute_of(node.func)
-            word = attribute[1] if attribute else getattr(node.func, "id", "")
-            arguments = [*node.args, *(each.value for each in node.keywords)]
-            return word in _SPREADING and any(map(self.picks, arguments))
-        return False
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(each, ast.Attribute | ast.Subscript) for each in targets):
+                return node.value if self._of_data(targets) else None
+        return None
 
     def _of_data(self, targets: list[ast.expr]) -> bool:
         """Whether targets are parts of names that hold data from elsewhere too."""
         return any(root_of(each) in self.names.tainted for each in targets)
 
-    # ------------------------------------------------------------ labels
-
-    def labels(self, node: ast.AST) -> bool:
-        """Whether a statement or call makes labels of data.
-
-        Args:
-            node: An assignment or a call.
-        """
+    def _label_from(self, node: ast.AST) -> list[ast.expr]:
         if isinstance(node, ast.Assign):
             parts = [each for each in node.targets if isinstance(each, ast.Attribute)]
-            labels = any(each.attr in _LABELS for each in parts) and self._of_data(node.targets)
-            return labels and not self._schema(node.value)
-        if isinstance(node, ast.Call):
-            attribute = attribute_of(node.func)
-            if attribute is None or attribute[1] not in _LABELLING:
-                return False
-            arguments = [*node.args, *(each.value for each in node.keywords)]
-            return not all(map(self._schema, arguments))
-        return False
+            labels = any(map(self._is_label, parts)) and self._of_data(node.targets)
+            return [node.value] if labels else []
+        if isinstance(node, ast.Call) and attribute_of(node.func) is not None:
+            return arguments_of(node) if self.names.does(node.func, "labels") else []
+        return []
+
+    def _is_label(self, node: ast.Attribute) -> bool:
+        """Whether labels may be assigned so; objects of the script have parts of any name."""
+        own = root_of(node) in {*self.names.made.selves, *self.names.own}
+        rule = self.names.policy.rule(f".{node.attr}")
+        return rule.may("named") and (rule.known or not own)
+
+    def _turns_part(self, node: ast.AST) -> bool:
+        inner = node
+        while isinstance(inner, ast.Attribute) and inner.attr == "T":
+            inner = inner.value
+        if inner is not node:
+            return not self.names.clean(inner)
+        return self._is_place(node) and self.turns(self._pieces(node)[0])
+
+    def _turns_call(self, node: ast.AST) -> bool:
+        assert isinstance(node, ast.Call)
+        attribute = attribute_of(node.func)
+        full = self.names.resolved(node.func)
+        inside = [*([attribute[0]] if attribute is not None and not full else []), *node.args]
+        values = [each.value for each in node.keywords]
+        if self.names.may(node.func, "turns"):
+            given = [*inside, *([] if full == {"builtins.dict"} else values)]
+            return not all(map(self.names.clean, given))
+        named = [each.value for each in node.keywords if each.arg in _NAMING]
+        if self.names.may(node.func, "frames") and not all(map(self._schema, named)):
+            return True
+        if isinstance(node.func, ast.Name):
+            inside.append(node.func)
+        return any(map(self.turns, [*inside, *values]))
 
     def turns(self, node: ast.AST) -> bool:
-        """Whether an expression may be a frame whose columns are called by values.
-
-        Args:
-            node: The expression.
-        """
-        if isinstance(node, ast.Compare | ast.Lambda | ast.Constant):
-            return False
-        if isinstance(node, ast.Name):
-            return node.id in self.turned
-        if isinstance(node, ast.Attribute):
-            inner: ast.expr = node
-            while isinstance(inner, ast.Attribute) and inner.attr == "T":
-                inner = inner.value
-            if inner is not node:
-                return not self.names.clean(inner)
-            return node.attr in _PLACES and self.turns(node.value)
-        if isinstance(node, ast.Subscript):
-            return not self.names.clean(node.slice) and self.turns(node.value)
+        """Whether an expression may be a frame whose columns are called by values."""
         if isinstance(node, ast.Dict | ast.DictComp):
             keys = [node.key] if isinstance(node, ast.DictComp) else node.keys
             if not all(each is None or self._schema(each) for each in keys):
                 return True
-        if isinstance(node, ast.Call):
-            return self._turns_call(node)
-        return any(map(self.turns, ast.iter_child_nodes(node)))
-
-    def _turns_call(self, node: ast.Call) -> bool:
-        attribute = attribute_of(node.func)
-        word = attribute[1] if attribute else getattr(node.func, "id", "")
-        full = self.names.resolved(node.func)
-        inside = [*([attribute[0]] if attribute is not None and not full else []), *node.args]
-        if word in _TURNING and not any(name.startswith("numpy.") for name in full):
-            given = [*inside, *(each.value for each in node.keywords if word != "dict")]
-            return not all(map(self.names.clean, given))
-        named = [each.value for each in node.keywords if each.arg in _NAMING]
-        if word in _FRAMES and not all(map(self._schema, named)):
-            return True
-        if isinstance(node.func, ast.Name):
-            inside.append(node.func)
-        return any(map(self.turns, [*inside, *(each.value for each in node.keywords)]))
+        return super().turns(node)
 
     def _names_column(self, node: ast.AST) -> str | None:
-        """The name of what gets a column that is called by a value: ``df[str(df.x.max())] = 1``."""
         places: list[ast.expr] = []
         target: ast.expr | None = None
         if isinstance(node, ast.Assign):
@@ -248,23 +181,21 @@ class PythonPicks:
         if isinstance(node, ast.UnaryOp):
             return self._mask(node.operand)
         attribute = attribute_of(node.func) if isinstance(node, ast.Call) else None
-        return isinstance(node, ast.Compare) or (attribute is not None and attribute[1] in _MASKS)
+        chooses = attribute is not None and self.names.has(f".{attribute[1]}", "chooses")
+        return isinstance(node, ast.Compare) or chooses
 
-    def _schema(self, node: ast.AST) -> bool:
-        """Whether an expression is made of names of columns only, and of constants."""
-        if self.names.clean(node) or isinstance(node, ast.Lambda):
+    def _schema_of(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Lambda):
             return True
-        if isinstance(node, ast.Name):
-            return node.id in self.schemas
         if isinstance(node, ast.Attribute):
             inner: ast.expr = node
             while isinstance(inner, ast.Attribute):
-                if inner.attr in _SCHEMA:
+                if self.names.has(f".{inner.attr}", "schema"):
                     return True
                 inner = inner.value
             return self._schema(inner)
         if isinstance(node, ast.Call):
-            inside = [*node.args, *(each.value for each in node.keywords)]
+            inside = arguments_of(node)
             full = self.names.resolved(node.func)
             if any(not name.startswith("builtins.") for name in full):
                 return False

@@ -8,11 +8,13 @@ Scopes are not told apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
 from discreet_fire.catalogue.verdicts import Action
+from discreet_fire.flow.engine import ControlFlow, spread
 from discreet_fire.scripts.r_syntax import RNode
+from discreet_fire.texts import words
 
 __all__ = [
     "ASSIGNS",
@@ -22,105 +24,69 @@ __all__ = [
     "RNames",
     "arguments",
     "assigned",
-    "conditions_of",
     "is_assignment",
     "root_of",
+    "sides",
 ]
 
 ASSIGNS = ("<-", "<<-", "=", ":=", "->", "->>")
 _OUTWARD = ("<<-", "->>")
-#: Functions whose first argument decides which of the others run.
-_DECIDING = frozenset(
-    (
-        *("switch", "ifelse", "if_else", "tryCatch", "try", "withCallingHandlers"),
-        *("sapply", "lapply", "vapply", "Map", "mapply", "Reduce", "Filter", "apply", "tapply"),
-        *("map", "walk", "with", "within", "by", "aggregate", "purrr::walk", "purrr::map"),
-    )
-)
 
 
-class RFlows:
+class RFlows(ControlFlow[RNode]):
     r"""The flow of control through one script.
 
     Args:
         tree: Its top-level expressions.
+        decides: Whether the first argument of a function decides which of the others run.
 
     >>> from discreet_fire.scripts.r_syntax import parse_r
-    >>> [sorted(names) for _, names in RFlows(parse_r("for (v in d) n <- n + 1")).under]
+    >>> flows = RFlows(parse_r("for (v in d) n <- n + 1"), {"switch"}.__contains__)
+    >>> [sorted(names) for _, names in flows.under]
     [['n']]
     """
 
-    def __init__(self, tree: list[RNode]) -> None:
-        #: Conditions under which a loop or function is left early, by the id of its node.
-        self.jumps: dict[int, list[RNode]] = {}
-        #: Conditions, and what is changed under them.
-        self.under: list[tuple[RNode, set[str]]] = []
-        #: What functions change outside of themselves: how often they run is not known.
-        self.loose: set[str] = set()
+    def __init__(self, tree: list[RNode], decides: Callable[[str], bool]) -> None:
+        super().__init__()
+        self.decides = decides
         for top in tree:
-            self._find_jumps(top, ())
+            self.find_jumps(top)
         for top in tree:
-            self._visit(top, (), inside=False)
+            self.find_changes(top)
+        functions = (each for top in tree for each in top.walk() if each.kind == "function")
+        for node in (each for function in functions for each in function.walk()):
+            if node.kind == "binary" and node.value in _OUTWARD:
+                self.loose.update(name for name, _ in assigned(node))
 
-    def _find_jumps(self, node: RNode, frames: tuple[tuple[str, RNode], ...]) -> None:
-        """Note what guards each `break`, `next` and `return`."""
-        kind = ""
+    def parts(self, node: RNode) -> Iterator[tuple[RNode, list[RNode]]]:
+        """The parts of a node, each with the conditions under which it runs."""
+        conditions: list[RNode] = []
+        first = node.parts[0] if node.parts else node
+        if node.kind in ("if", "while", "for") or (
+            node.kind == "binary" and node.value in ("&&", "||")
+        ):
+            conditions = [first]
+        elif node.kind == "call" and len(node.parts) > 1 and self.decides(_word(first)):
+            conditions, first = [node.parts[1]], node.parts[1]
+        for child in node.parts:
+            yield child, [] if child is first else conditions
+
+    def leaves(self, node: RNode, within: set[str]) -> str:
+        """Whether a node leaves a loop or function."""
         if node.kind == "name" and node.value in ("break", "next"):
-            kind = "loop"
-        elif node.kind == "call" and node.parts[0].value in ("return", "stop", "invokeRestart"):
-            kind = "function"
-        if kind:
-            guards: list[RNode] = []
-            for each, what in reversed(frames):
-                if each == kind:
-                    self.jumps.setdefault(id(what), []).extend(guards)
-                    break
-                if each == "condition":
-                    guards.append(what)
-        inner = frames
-        if node.kind in ("for", "while", "repeat"):
-            inner = (*inner, ("loop", node))
-        elif node.kind == "function":
-            inner = (*inner, ("function", node))
-        for child, conditions in conditions_of(node):
-            self._find_jumps(child, (*inner, *(("condition", each) for each in conditions)))
+            return "loop"
+        function = node.kind == "call" and node.parts[0].value
+        return "function" if function in ("return", "stop", "invokeRestart") else ""
 
-    def _visit(self, node: RNode, names: tuple[set[str], ...], *, inside: bool) -> None:
-        found = assigned(node)
-        for each in names:
-            each.update(name for name, _ in found)
-        if inside and node.kind == "binary" and node.value in _OUTWARD:
-            self.loose.update(name for name, _ in found)
-        names = (*names, *self._sets(self.jumps.get(id(node), [])))
-        inner: tuple[set[str], ...] | None = None
-        for child, conditions in conditions_of(node):
-            if conditions and inner is None:
-                inner = (*names, *self._sets(conditions))
-            under = inner if conditions and inner is not None else names
-            self._visit(child, under, inside=inside or node.kind == "function")
+    def frame(self, node: RNode) -> str:
+        """Whether a node is a loop or a function."""
+        if node.kind == "function":
+            return "function"
+        return "loop" if node.kind in ("for", "while", "repeat") else ""
 
-    def _sets(self, conditions: list[RNode]) -> tuple[set[str], ...]:
-        made = [(each, set[str]()) for each in conditions]
-        self.under.extend(made)
-        return tuple(names for _, names in made)
-
-
-def conditions_of(node: RNode) -> Iterator[tuple[RNode, list[RNode]]]:
-    """The parts of a node, each with the conditions under which it runs.
-
-    Args:
-        node: The node.
-    """
-    conditions: list[RNode] = []
-    first = node.parts[0] if node.parts else node
-    if node.kind in ("if", "while", "for") or (
-        node.kind == "binary" and node.value in ("&&", "||")
-    ):
-        conditions = [first]
-    elif node.kind == "call" and len(node.parts) > 1 and _word(first) in _DECIDING:
-        conditions, first = [node.parts[1]], node.parts[1]
-    for child in node.parts:
-        yield child, [] if child is first else conditions
+    def changed_by(self, node: RNode) -> Iterator[str]:
+        """The names that a node itself changes."""
+        return (name for name, _ in assigned(node))
 
 
 def _word(function: RNode) -> str:
@@ -138,6 +104,12 @@ def is_assignment(node: RNode) -> bool:
     return node.kind == "binary" and node.value in ASSIGNS
 
 
+def sides(node: RNode) -> tuple[RNode, RNode]:
+    """Target and value of an assignment."""
+    left, right = node.parts
+    return (right, left) if node.value[0] == "-" else (left, right)
+
+
 def assigned(node: RNode) -> list[tuple[str, RNode | None]]:
     """The names that a node itself changes, with what is put into them; None if not known.
 
@@ -145,7 +117,7 @@ def assigned(node: RNode) -> list[tuple[str, RNode | None]]:
         node: The node.
     """
     if is_assignment(node):
-        target, value = node.parts if node.value[0] != "-" else reversed(node.parts)
+        target, value = sides(node)
         # `!!name := value` names a column by what `name` holds, which stays as it is.
         name = root_of(target) if target.kind != "unary" else ""
         # Where something is put tells as much as what: ``flags[max(d$x)] <- 1``.
@@ -190,63 +162,23 @@ def root_of(node: RNode) -> str:
     return node.value
 
 
-_CONSTANTS = frozenset(
-    (
-        "TRUE",
-        "FALSE",
-        "NULL",
-        "NA",
-        "NA_integer_",
-        "NA_real_",
-        "NA_character_",
-        "Inf",
-        "NaN",
-        "pi",
-        "T",
-        "F",
-        "letters",
-        "LETTERS",
-        "month.name",
-        "month.abb",
-        "version",
-        "R.version.string",
-    )
+_CONSTANTS = words(
+    "TRUE FALSE NULL NA NA_integer_ NA_real_ NA_character_ Inf NaN pi T F letters LETTERS "
+    "month.name month.abb version R.version.string"
 )
 _FOLLOWED = ("name", "string", "paren", "block", "if", "binary")
 _CLEAN_KINDS = ("binary", "unary", "paren", "index", "missing", "if", "block")
 _PIPES = ("|>", "%>%", "%T>%", "%<>%", "%$%")
-_MODELS = frozenset({"lm", "glm"})
 #: What the syntax itself calls; giving one of them a meaning changes all that is read here.
-SYNTAX = frozenset(
-    (
-        *("(", "{", "[", "[[", "$", "@", "if", "for", "while", "repeat", "function", "<-", "<<-"),
-        *(
-            "=",
-            ":=",
-            "::",
-            ":::",
-            "!",
-            "~",
-            "-",
-            "+",
-            "*",
-            "/",
-            "^",
-            "==",
-            "!=",
-            "<",
-            ">",
-            "<=",
-            ">=",
-        ),
-        *("&", "&&", "|", "||", ":", "%%", "%/%", "%in%", "%*%", "?", "|>", "[<-", "[[<-", "$<-"),
-        *("invisible", "stop", "source", "file.path", "Sys.getenv", "return", "break", "next"),
-    )
+SYNTAX = words(
+    "( { [ [[ $ @ if for while repeat function <- <<- = := :: ::: ! ~ - + * / ^ == != < > <= >= "
+    "& && | || : %% %/% %in% %*% ? |> [<- [[<- $<- "
+    "invisible stop source file.path Sys.getenv return break next"
 )
 #: Operators in signs of per cent that are known to compute or to pipe.
-OPERATORS = frozenset(
-    ("%>%", "%in%", "%%", "%/%", "%o%", "%*%", "%x%", "%<>%", "%T>%", "%$%", "%||%", "%like%")
-)
+OPERATORS = words("%>% %in% %% %/% %o% %*% %x% %<>% %T>% %$% %||% %like%")
+#: What takes texts of objects.
+_TEXTS = words("as.character format toString length")
 _GROUPS = frozenset(("Ops", "Math", "Summary", "Complex", "Arith", "Compare", "Logic"))
 
 
@@ -272,7 +204,7 @@ class RNames:
         self.direct: list[tuple[str, RNode | None]] = []
         #: Assignments.
         self.changes: list[RNode] = []
-        self.flows = RFlows(tree)
+        self.flows = RFlows(tree, self._decides)
         for top in tree:
             for node in top.walk():
                 self._bind(node)
@@ -282,7 +214,15 @@ class RNames:
         self.dispatched: set[str] = set()
         #: Methods, which run without being called by name.
         self.own_methods = {name for name in self.functions if self._generic(name)}
-        self._spread()
+        units: list[tuple[RNode, Iterable[str]]] = [
+            (value, {name}) for name, value in self.bindings if value is not None
+        ]
+        self.tainted |= {name for name, value in self.bindings if value is None}
+        self.tainted |= self.flows.loose
+        spread(self.tainted, [*units, *self.flows.under], self.clean, _mentioned, {})
+
+    def _decides(self, name: str) -> bool:
+        return self.policy.rule(name).may("decides")
 
     def _bind(self, node: RNode) -> None:
         for name, value in assigned(node):
@@ -291,7 +231,7 @@ class RNames:
             whole = not is_assignment(node)
             if is_assignment(node):
                 self.changes.append(node)
-                target = node.parts[1 if node.value[0] == "-" else 0]
+                target, _ = sides(node)
                 whole = target.kind in ("name", "string")
                 if whole and value is not None and value.kind == "function":
                     self.functions.add(name)
@@ -304,7 +244,8 @@ class RNames:
         if self.policy.rule(name).known:
             return False
         found = {".".join(parts[:place]) for place in range(1, len(parts))}
-        inner = {each for each in found if each in SYNTAX | _GROUPS or self.policy.rule(each).known}
+        own = SYNTAX | _GROUPS | _TEXTS
+        inner = {each for each in found if each in own or self.policy.rule(each).known}
         self.dispatched |= inner
         return bool(inner)
 
@@ -333,32 +274,6 @@ class RNames:
             return set[str]().union(*(self._functions_in(each) for each in value.parts[1:]))
         return self.called(value)
 
-    def _spread(self) -> None:
-        """Find all names that may hold data."""
-        units = [(value, {name}) for name, value in self.bindings if value is not None]
-        units += self.flows.under
-        waiting = [name for name, value in self.bindings if value is None]
-        waiting += sorted(self.flows.loose)
-        mentioned: dict[str, list[int]] = {}
-        done = [False] * len(units)
-        for place, (value, targets) in enumerate(units):
-            if not self.clean(value):
-                done[place] = True
-                waiting.extend(targets)
-                continue
-            for name in {each.value for each in value.walk() if each.kind == "name"}:
-                mentioned.setdefault(name, []).append(place)
-        while waiting:
-            name = waiting.pop()
-            if name in self.tainted:
-                continue
-            self.tainted.add(name)
-            for place in mentioned.get(name, ()):
-                value, targets = units[place]
-                if not done[place] and not self.clean(value):
-                    done[place] = True
-                    waiting.extend(targets)
-
     def called(self, function: RNode) -> set[str]:
         """Names of the functions that an expression may be."""
         if function.kind in ("name", "string"):
@@ -378,6 +293,18 @@ class RNames:
     def rules(self, function: RNode) -> list[ScriptRule]:
         """The rules on what an expression may be as a function."""
         return [self.policy.rule(name) for name in sorted(self.called(function))]
+
+    def may(self, function: RNode, *risks: str) -> bool:
+        """Whether a call may do one of these with values; where nothing is stated it may."""
+        return any(rule.may(*risks) for rule in self.rules(function))
+
+    def does(self, function: RNode, risk: str) -> bool:
+        """Whether a rule states that a call does this."""
+        return any(risk in (rule.risks or ()) for rule in self.rules(function))
+
+    def has(self, function: RNode, trait: str) -> bool:
+        """Whether a rule states this of a function."""
+        return any(trait in rule.traits for rule in self.rules(function))
 
     def is_own(self, function: RNode) -> bool:
         """Whether it is a function of this script."""
@@ -421,7 +348,7 @@ class RNames:
             if node.kind == "call":
                 names = self.called(node.parts[0])
                 # `paste` and `cat` take texts of objects by these.
-                names |= {"as.character", "format", "toString", "length"}
+                names |= _TEXTS
             return bool(names & self.dispatched)
         return False
 
@@ -433,11 +360,15 @@ class RNames:
             self._models[node.value] = all(
                 value is not None
                 and value.kind == "call"
-                and bool(found := self.called(value.parts[0]))
-                and found <= _MODELS
+                and bool(rules := self.rules(value.parts[0]))
+                and all("model" in rule.traits for rule in rules)
                 for value in self.values[node.value]
             )
         return self._models[node.value]
+
+
+def _mentioned(node: RNode) -> Iterator[str]:
+    return (each.value for each in node.walk() if each.kind == "name")
 
 
 def arguments(node: RNode) -> Iterator[tuple[str | None, RNode]]:

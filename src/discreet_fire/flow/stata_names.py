@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from discreet_fire.catalogue.commands import command_table, commands_where
 from discreet_fire.catalogue.policy import Policy
+from discreet_fire.flow.engine import CLEAN, DOUBT, Held
 from discreet_fire.flow.stata_outputs import (
     ShownStatement,
     StatementJudge,
@@ -24,11 +25,8 @@ from discreet_fire.flow.stata_outputs import (
     named,
 )
 from discreet_fire.flow.stata_values import (
-    CLEAN,
     CONDITION,
-    DOUBT,
     GIVEN_BY_OPTION,
-    Held,
     HeldNames,
     StatementParts,
     Taints,

@@ -14,12 +14,9 @@ from dataclasses import dataclass, replace
 
 from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, Held
 from discreet_fire.flow.stata_values import (
-    BAD,
-    CLEAN,
     CONDITION,
-    DOUBT,
-    Held,
     StatementParts,
     Taints,
     among,

@@ -11,18 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from discreet_fire.catalogue.commands import command_table
 from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, Held
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind, Why
 
 __all__ = [
-    "CLEAN",
     "CONDITION",
     "GIVEN_BY_OPTION",
     "UNTOUCHED",
-    "Held",
     "HeldNames",
     "StatementParts",
     "Taints",
@@ -71,25 +70,6 @@ _QUOTED = re.compile(r"\"[^\"]*\"?")
 _BLANK = re.compile(r"\S")
 
 
-class Held(NamedTuple):
-    """What a piece of a command holds: how bad it is, and what it is."""
-
-    rank: int
-    what: str = ""
-
-    @property
-    def action(self) -> Action:
-        """What becomes of a command that shows it."""
-        return (Action.ALLOWED, Action.REVIEW, Action.REFUSED)[self.rank]
-
-    def at_most(self, rank: int) -> Held:
-        """The same, but not worse than `rank`."""
-        return self if self.rank <= rank else Held(rank, self.what)
-
-
-CLEAN = Held(0)
-DOUBT = 1
-BAD = 2
 #: What options put into macros and matrices.
 _OPTION_GIVES = {
     "nothing": CLEAN,

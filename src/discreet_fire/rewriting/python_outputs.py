@@ -7,17 +7,22 @@ it depends on data whether something is shown, and how often.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import builtins
+from collections.abc import Sequence
 
 from discreet_fire.catalogue.script_policy import ScriptRule
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.python_names import failing
-from discreet_fire.flow.python_single_values import PythonPicks
 from discreet_fire.rewriting.do_files import newline_of
 from discreet_fire.rewriting.python_replacements import PythonTexts
-from discreet_fire.scripts.python_bindings import attribute_of, roots_of
+from discreet_fire.scripts.python_bindings import (
+    arguments_of,
+    attribute_of,
+    root_of,
+    roots_of,
+    word_of,
+)
 
 __all__ = ["PythonControl", "PythonWalker"]
 
@@ -32,25 +37,16 @@ class PythonControl(PythonTexts):
 
     def prepare(self) -> None:
         """Find the functions of the script that show something, also by others they call."""
-        self.picks = PythonPicks(self.names)
-        self.spreads: list[ast.AST] = []
-        self.named: list[ast.AST] = []
         self.shows_figures = False
         shows: set[str] = set()
         calls: dict[str, set[str]] = {}
-        for node in ast.walk(self.tree):
-            if not isinstance(node, _FUNCTIONS):
-                continue
+        for node in (each for each in ast.walk(self.tree) if isinstance(each, _FUNCTIONS)):
             for each in ast.walk(node):
                 if isinstance(each, ast.Call):
-                    calls.setdefault(node.name, set()).add(_word(each.func))
-                    rules = self.names.rules(each.func)
-                    if any(rule.role == "shows" for rule in rules):
+                    calls.setdefault(node.name, set()).add(word_of(each.func))
+                    if any(rule.role == "shows" for rule in self.names.rules(each.func)):
                         shows.add(node.name)
-        size = -1
-        while size != (size := len(shows)):
-            shows |= {name for name, inside in calls.items() if inside & shows}
-        self.speaking = shows
+        self.find_speaking(calls, shows)
 
     def judge_speaking(self, node: ast.Call) -> None:
         """A function of the script that shows something, called as often as data say.
@@ -58,7 +54,7 @@ class PythonControl(PythonTexts):
         Args:
             node: The call.
         """
-        word = _word(node.func)
+        word = word_of(node.func)
         if word in self.speaking and self.names.is_own(node.func):
             self.branching(node, word)
 
@@ -80,86 +76,51 @@ class PythonControl(PythonTexts):
         if any(map(self.picks.picks, node.args)):
             self.spreads.append(node)
 
-    def judge_columns(self, node: ast.Assign | ast.AugAssign | ast.Call) -> None:
-        """Single values that become a column, and labels that are made of data.
+    def judge_call_columns(self, node: ast.Call) -> None:
+        """As columns; what a safe form shows must not be made of single values.
 
         Args:
-            node: An assignment or a call.
+            node: A call.
         """
-        if self.picks.spreads(node):
-            self.spreads.append(node)
-        if self.picks.labels(node):
-            self.review(node, "label", "a label derives from data, and safe functions show labels")
-        if isinstance(node, ast.Call) and (attribute := attribute_of(node.func)) is not None:
-            wrapped = any(r.action is Action.WRAPPED for r in self.names.rules(node.func))
-            if wrapped and self.picks.picks(attribute[0]):
+        self.judge_columns(node, node)
+        attribute = attribute_of(node.func)
+        if attribute is not None and any(
+            rule.action is Action.WRAPPED for rule in self.names.rules(node.func)
+        ):
+            if self.picks.picks(attribute[0]):
                 self.spreads.append(node)
-            if wrapped and any(map(self.picks.turns, [attribute[0], *node.args])):
+            if any(map(self.picks.turns, [attribute[0], *node.args])):
                 self.named.append(node)
 
-    def judge_spreads(self) -> None:
-        """Note single values that are handed to many records, and names, if they are shown."""
-        if self.shows_figures or any(edit.rule == "command" for edit in self.notes.edits):
-            for node in self.spreads:
-                what = "a single value is handed to many records; a safe figure could show it"
-                self.review(node, "single", what)
-        shown = [(each.start, each.end) for each in self.notes.edits if each.rule == "command"]
-        for node in self.named:
-            start, end = self.spans.of(node)
-            if any(first <= start and end <= last for first, last in shown):
-                what = "columns are called by values of data, and safe functions show their names"
-                self.review(node, "label", what)
-
-    def branching(self, node: ast.AST, name: str) -> None:
-        """Review what is shown under a condition on data.
-
-        Args:
-            node: What is shown.
-            name: How it is called.
-        """
-        if self.deciding:
-            self.review(node, "branch", f"{name}: whether or how often it runs depends on data")
-
-    @contextmanager
-    def under(self, *conditions: ast.AST | None) -> Iterator[None]:
-        """Visit something that runs under conditions.
-
-        Args:
-            conditions: What decides; parts that are None do not.
-        """
-        depends = any(each is not None and not self.names.clean(each) for each in conditions)
-        self.deciding += depends
-        yield
-        self.deciding -= depends
+    def generic_visit(self, node: ast.AST) -> None:
+        """The parts of a node, each under the conditions that it runs under."""
+        jumps = self.names.flows.jumps.get(id(node), [])
+        for child, conditions in self.names.flows.parts(node):
+            if jumps or conditions:
+                with self.under(*jumps, *conditions):
+                    self.visit(child)
+            else:
+                self.visit(child)
 
     def _all(self, nodes: Sequence[ast.AST]) -> None:
         for each in nodes:
             self.visit(each)
 
-    def visit_If(self, node: ast.If) -> None:
-        """What runs only under a condition tells that it holds."""
-        self.visit(node.test)
-        with self.under(node.test):
-            self._all([*node.body, *node.orelse])
-
-    def visit_While(self, node: ast.While) -> None:
-        """As a condition; where it is left early counts too."""
-        with self.under(*self.names.flows.jumps.get(node, ())):
-            self.visit(node.test)
-            with self.under(node.test):
-                self._all([*node.body, *node.orelse])
-
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
-        """How often it runs tells how many there are."""
+        """What it names is assigned to."""
         self.judge_target(node, node.target)
-        self._all([node.target, node.iter])
-        with self.under(node.iter, *self.names.flows.jumps.get(node, ())):
-            self._all([*node.body, *node.orelse])
+        self.generic_visit(node)
 
     visit_AsyncFor = visit_For
 
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        """As a loop."""
+        if self.statement is not None:
+            self.judge_target(self.statement, node.target)
+        self.generic_visit(node)
+
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
-        """What it names is assigned to."""
+        """As a loop."""
         for each in node.items:
             if each.optional_vars is not None:
                 self.judge_target(node, each.optional_vars)
@@ -167,83 +128,38 @@ class PythonControl(PythonTexts):
 
     visit_AsyncWith = visit_With
 
-    def visit_Match(self, node: ast.Match) -> None:
-        """As a chain of conditions."""
-        self.visit(node.subject)
-        for case in node.cases:
-            self.in_pattern = True
-            self.visit(case.pattern)
-            self.in_pattern = False
-            with self.under(node.subject, case.guard):
-                if case.guard is not None:
-                    self.visit(case.guard)
-                self._all(case.body)
-
-    def visit_IfExp(self, node: ast.IfExp) -> None:
-        """As a condition."""
-        self.visit(node.test)
-        with self.under(node.test):
-            self._all([node.body, node.orelse])
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        """``a and b`` runs b only if a holds."""
-        self.visit(node.values[0])
-        with self.under(*node.values[:-1]):
-            self._all(node.values[1:])
-
-    def visit_ListComp(
-        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
-    ) -> None:
-        """As a loop."""
-        conditions: list[ast.AST] = []
-        for each in node.generators:
-            if self.statement is not None:
-                self.judge_target(self.statement, each.target)
-            self._all([each.target, each.iter])
-            conditions += [each.iter, *each.ifs]
-            with self.under(*conditions):
-                self._all(each.ifs)
-        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        with self.under(*conditions):
-            self._all(parts)
-
-    visit_SetComp = visit_ListComp
-    visit_GeneratorExp = visit_ListComp
-    visit_DictComp = visit_ListComp
+    def visit_match_case(self, node: ast.match_case) -> None:
+        """What is matched is assigned to."""
+        self.in_pattern = True
+        self.visit(node.pattern)
+        self.in_pattern = False
+        with self.under(node.guard):
+            self._all([*([node.guard] if node.guard else []), *node.body])
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         """How often it runs is not known."""
         self._all([*node.args.defaults, *(each for each in node.args.kw_defaults if each)])
-        self.deciding += 1
-        self.visit(node.body)
-        self.deciding -= 1
+        with self.under(loose=True):
+            self.visit(node.body)
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         """Once something in its body may fail by data, all that follows is in question."""
         depends = False
         for each in node.body:
-            self.deciding += depends
-            self.visit(each)
-            self.deciding -= depends
+            with self.under(loose=depends):
+                self.visit(each)
             one = ast.Try(body=[each], handlers=[], orelse=[], finalbody=[])
             depends = depends or not all(map(self.names.clean, failing(one)))
-        self.deciding += depends
-        self._all(node.orelse)
-        self.deciding -= depends
+        with self.under(loose=depends):
+            self._all(node.orelse)
         self._all([*node.handlers, *node.finalbody])
 
     visit_TryStar = visit_Try
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         """That an error occurred may tell of the data."""
-        self.deciding += 1
-        self.generic_visit(node)
-        self.deciding -= 1
-
-
-def _word(function: ast.AST) -> str:
-    attribute = attribute_of(function)
-    return str(attribute[1] if attribute else getattr(function, "id", ""))
+        with self.under(loose=True):
+            self.generic_visit(node)
 
 
 _RUNTIME = "import discreet_fire.scripts.runtime as fdz_safe"
@@ -276,7 +192,8 @@ class PythonWalker(PythonControl):
             if value is not None and any(map(self._is_path, ast.walk(value)))
         }
         self.visit(self.tree)
-        self.judge_spreads()
+        safe = any(edit.rule == "command" for edit in self.notes.edits)
+        self.judge_shown(shown=self.shows_figures or safe)
         if any("fdz_safe" in edit.after for edit in self.notes.edits):
             self._insert_import()
 
@@ -369,13 +286,13 @@ class PythonWalker(PythonControl):
         """Modules and the environment must stay as they are."""
         for target in node.targets:
             self.judge_target(node, target, node.value)
-        self.judge_columns(node)
+        self.judge_columns(node, node)
         self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         """As an assignment."""
         self.judge_target(node, node.target)
-        self.judge_columns(node)
+        self.judge_columns(node, node)
         self.generic_visit(node)
 
     def visit_Delete(self, node: ast.Delete) -> None:
@@ -397,15 +314,13 @@ class PythonWalker(PythonControl):
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """The body is read as code that any data may reach."""
         self.functions += 1
-        left = self.names.flows.jumps.get(node, [])
         special = node.name.startswith("__") and node.name.endswith("__")
         if special and node.name not in _OPEN_WORDS | {"__call__", "__enter__", "__exit__"}:
             self.review(node, "special", f"{node.name} runs without being called by name")
         for each in node.decorator_list:
             if not self.names.resolved(each) and not self.names.is_own(each):
                 self.review(each, "decorator", "a decorator that no rule knows")
-        with self.under(*left):
-            self.generic_visit(node)
+        self.generic_visit(node)
         self.functions -= 1
 
     visit_AsyncFunctionDef = visit_FunctionDef
@@ -422,7 +337,7 @@ class PythonWalker(PythonControl):
         worst = max(rules, key=lambda rule: rule.action.rank, default=None)
         self.judge_texts(node)
         self.judge_speaking(node)
-        self.judge_columns(node)
+        self.judge_call_columns(node)
         if self.names.is_safe(node):
             worst = None
             self.judge_safe(node)
@@ -436,6 +351,7 @@ class PythonWalker(PythonControl):
             self.refuse(node, "getattr", "getattr", what)
         elif worst is not None:
             self._judge_call(node, rules, worst)
+            self._judge_rest(node, worst)
         if attribute is not None:
             self.visit(attribute[0])
         elif not isinstance(node.func, ast.Name):
@@ -443,6 +359,18 @@ class PythonWalker(PythonControl):
         self._judge_word(node.func)
         for each in (*node.args, *node.keywords):
             self.visit(each)
+
+    def _judge_rest(self, node: ast.Call, worst: ScriptRule) -> None:
+        """What no rule names, and what no rule states, beside rules on its parts."""
+        if self.names.is_own(node.func):
+            return
+        for each in self._unknown(node.func) if worst.known else ():
+            self.review(node, "call", f"no rule for {each}; it may show anything")
+        attribute = attribute_of(node.func)
+        given = arguments_of(node)
+        if attribute is not None and not self.names.resolved(node.func):
+            given.append(attribute[0])
+        self.judge_unstated(node, self.names.facts(node.func), given)
 
     def _judge_getattr(self, node: ast.Call) -> None:
         found = attribute_of(node)
@@ -458,10 +386,12 @@ class PythonWalker(PythonControl):
 
     def _judge_call(self, node: ast.Call, rules: list[ScriptRule], worst: ScriptRule) -> None:
         name = worst.name
-        arguments = [*node.args, *(each.value for each in node.keywords)]
+        arguments = arguments_of(node)
         if worst.action is Action.REFUSED:
             self.refuse(node, "call", name, worst.reason)
-        elif any(rule.name in ("builtins.open", ".open") for rule in rules):
+        elif any(rule.name in ("builtins.open", ".open") for rule in rules) or (
+            word_of(node.func) == "open" and worst.known
+        ):
             self._judge_open(node, rules)
         elif self._renames_file(node):
             self.refuse(node, "call", name, "renames or replaces a file, or may")
@@ -482,11 +412,9 @@ class PythonWalker(PythonControl):
 
     def _judge_reading(self, node: ast.Call) -> None:
         """A place that derives from data tells it to whoever serves the place."""
-        attribute = attribute_of(node.func)
-        name = (attribute[1] if attribute else getattr(node.func, "id", "")) or ""
-        arguments = [*node.args, *(each.value for each in node.keywords)]
-        reads = name.startswith(("read_", "scan_", "load", "genfromtxt", "fromfile", "open"))
-        if reads and not all(map(self.names.clean, arguments)):
+        given = [each for each in arguments_of(node) if not self.names.clean(each)]
+        if given and self.names.does(node.func, "reads"):
+            name = word_of(node.func)
             self.review(node, "place", f"{name}: the place it reads derives from data, or may")
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
@@ -593,6 +521,9 @@ class PythonWalker(PythonControl):
         if isinstance(node, ast.Name) and node.id in self.speaking:
             self.review(node, "value", "hands over a function that shows")
         for rule in rules:
+            whole = id(node) not in self.plain
+            if (whole and rule.name in self._unknown(node)) or _is_odd_builtin(rule, full):
+                self.review(node, "value", f"hands over what no rule names: {min(full)}")
             harmless = rule.name == "builtins.*" or not rule.known
             shows = rule.role == "shows" or rule.name == ".info"
             if rule.action is Action.REFUSED and not harmless:
@@ -602,11 +533,28 @@ class PythonWalker(PythonControl):
             elif shows:
                 self.review(node, "value", f"{rule.name}: may hand over a function that shows")
 
+    def _unknown(self, node: ast.AST) -> list[str]:
+        """What of a module an expression is, without any rule on it or on a part of it."""
+        full = self.names.resolved(node) if root_of(node) in self.names.aliases else ()
+        rules = self.names.policy
+        return [
+            name
+            for name in sorted(full)
+            if not (rules.rule(name).known or rules.rule(f"{name}.*").known or self._some(name))
+        ]
+
     def _judge_word(self, node: ast.AST) -> None:
         word = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
         inside = word.startswith("__") and word.endswith("__") and word not in _OPEN_WORDS
         if inside:
             self.refuse(node, "dunder", word, "reaches the inside of Python")
+
+
+def _is_odd_builtin(rule: ScriptRule, full: frozenset[str]) -> bool:
+    """Whether it is a builtin that no rule names, and no class of errors."""
+    found = getattr(builtins, min(full, default="").rpartition(".")[2], None)
+    error = isinstance(found, type) and issubclass(found, BaseException)
+    return rule.name == "builtins.*" and callable(found) and not error
 
 
 def _parts_of_more(tree: ast.AST) -> set[int]:

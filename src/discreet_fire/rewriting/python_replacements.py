@@ -11,23 +11,23 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.python_names import PythonNames
+from discreet_fire.flow.python_single_values import PythonPicks
 from discreet_fire.rewriting.do_files import Language
 from discreet_fire.rewriting.script_changes import (
-    SCRIPT_WORDING,
     PythonSpans,
+    ScriptJudge,
     ScriptNotes,
     comment_words,
 )
-from discreet_fire.scripts.python_bindings import attribute_of, text_of
+from discreet_fire.scripts.python_bindings import attribute_of, text_of, word_of
+from discreet_fire.texts import words
 
 __all__ = ["PythonNotes", "PythonTexts", "PythonWrapper"]
-
-_AROUND = frozenset(("builtins.round", "builtins.str", "builtins.float"))
 
 
 class PythonWrapper:
@@ -38,19 +38,22 @@ class PythonWrapper:
         names: What its names stand for.
         notes: Where edits go.
         spans: Places of nodes.
+        wrap: Notes an edit.
     """
 
     def __init__(
-        self, tree: ast.Module, names: PythonNames, notes: ScriptNotes, spans: PythonSpans
+        self,
+        tree: ast.Module,
+        names: PythonNames,
+        notes: ScriptNotes,
+        spans: PythonSpans,
+        wrap: Callable[[tuple[int, int], str, str], None],
     ) -> None:
-        self.names, self.notes, self.spans = names, notes, spans
+        self.names, self.notes, self.spans, self.wrap = names, notes, spans, wrap
         inside = (n for n in ast.walk(tree) if isinstance(n, ast.JoinedStr))
         self._in_texts = {id(part) for text in inside for part in ast.walk(text)}
         loads = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
         self._loads = Counter(n.id for n in loads if isinstance(n.ctx, ast.Load))
-        self._values: dict[str, list[ast.AST | None]] = {}
-        for name, value in names.bindings:
-            self._values.setdefault(name, []).append(value)
         self._simple = {
             node.targets[0].id: node.value
             for node in ast.walk(tree)
@@ -108,7 +111,8 @@ class PythonWrapper:
     def _inner(self, node: ast.Call) -> ast.expr | None:
         """What `round` and `str` are put around."""
         full = self.names.resolved(node.func)
-        plain = bool(full) and full <= _AROUND and bool(node.args) and not node.keywords
+        around = bool(full) and all(self.names.has(name, "around") for name in full)
+        plain = around and bool(node.args) and not node.keywords
         if not plain or not all(map(self.names.clean, node.args[1:])):
             return None
         return node.args[0]
@@ -144,7 +148,7 @@ class PythonWrapper:
     def _held(self, node: ast.Name) -> ast.expr | None:
         """What a name holds, if it is bound once and used nowhere but here."""
         value = self._simple.get(node.id)
-        once = len(self._values.get(node.id, ())) == 1 and self._loads[node.id] == 1
+        once = len(self.names.values.get(node.id, ())) == 1 and self._loads[node.id] == 1
         if value is None or not once or isinstance(value, ast.Name):
             return None
         return value if self.wrapped(value) is not None else None
@@ -157,16 +161,13 @@ class PythonWrapper:
             assert held is not None
             target, text = held, self.wrapped(held) or ""
         name = text.partition("fdz_safe.")[2].partition("(")[0]
-        span = self.spans.of(target)
-        reason = "a safe function runs instead"
-        self.notes.find("wrapped", Severity.INFO, f"{name}: {reason}", span)
-        self.notes.replace(span, text, "command", name, Action.WRAPPED, reason)
+        self.wrap(self.spans.of(target), text, name)
 
 
 _SAFE = "discreet_fire.statistics"
 
 
-class PythonNotes(ast.NodeVisitor):
+class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
     """A visitor that notes.
 
     Args:
@@ -186,12 +187,11 @@ class PythonNotes(ast.NodeVisitor):
         language: Language,
         autoshow: bool,
     ) -> None:
-        self.tree, self.names, self.notes = tree, names, notes
-        self.wording = SCRIPT_WORDING[language]
+        super().__init__(names, PythonPicks(names), notes, language)
+        self.tree, self.names = tree, names
         self.autoshow = autoshow
         self.spans = PythonSpans(notes.text, notes.lines)
-        self.wrapper = PythonWrapper(tree, names, notes, self.spans)
-        self.deciding = 0
+        self.wrapper = PythonWrapper(tree, names, notes, self.spans, self.wrap)
         self.statement: ast.stmt | None = None
         self.functions = 0
         self.in_pattern = False
@@ -199,8 +199,16 @@ class PythonNotes(ast.NodeVisitor):
         self.taken: set[tuple[int, int]] = set()
         #: Statements of the bodies of classes.
         self.in_classes: set[int] = set()
-        #: Functions of the script that show something.
-        self.speaking: set[str] = set()
+
+    def numbers(self, node: ast.AST) -> bool:
+        """Whether an expression is made of numbers only."""
+        plain = (ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Tuple, ast.List, ast.Load)
+        inside = (each for each in ast.walk(node) if not isinstance(each, plain))
+        return all(isinstance(x, ast.Constant) and not isinstance(x.value, str) for x in inside)
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where a node starts and ends in the text."""
+        return self.spans.of(node)
 
     def visit_Import(self, node: ast.Import) -> None:
         """Modules by their names."""
@@ -234,7 +242,9 @@ class PythonNotes(ast.NodeVisitor):
                 self.refuse(node, "import", module, what)
             elif rule.action is Action.REFUSED:
                 self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
-        elif rule.action is Action.REFUSED and module != "builtins":
+        elif rule.action is Action.REFUSED and (
+            module != "builtins" or id(node) in self.in_classes
+        ):
             self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
         elif not rule.known and not self._some(module):
             hint = "give its source to review, or add a rule for it"
@@ -278,10 +288,6 @@ class PythonNotes(ast.NodeVisitor):
 
     # ------------------------------------------------------------ what is noted
 
-    def review(self, node: ast.AST, rule: str, what: str) -> None:
-        """Note what an officer looks at."""
-        self.notes.find(rule, Severity.REVIEW, what, self.spans.of(node))
-
     def withhold(self, node: ast.AST, rule: str, what: str, kind: str = "") -> None:
         """Put a text without figures in place of a message."""
         span = self.spans.of(node)
@@ -313,18 +319,11 @@ class PythonNotes(ast.NodeVisitor):
         self.notes.replace(span, after, rule, name, Action.REFUSED, what)
 
 
-#: Methods that take the name of a function, or a function.
-_NAMED = frozenset(("apply", "agg", "aggregate", "transform", "pivot_table", "crosstab", "pipe"))
-_CODE = frozenset(("query", "eval"))
-_FORMULAS = ("statsmodels.formula.", "patsy.", "linearmodels.", "formulaic.")
 #: Functions of formulas and of queries that compute and show nothing.
-_PLAIN = frozenset(
-    (
-        *("C", "I", "Q", "bs", "cr", "cc", "te", "log", "log10", "log1p", "exp", "expm1", "sqrt"),
-        *("center", "scale", "standardize", "Treatment", "Sum", "Poly", "Diff", "Helmert", "abs"),
-        *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "and", "or"),
-        *("not", "in", "floor", "ceil", "pow", "min", "max"),
-    )
+_PLAIN = words(
+    "C I Q bs cr cc te log log10 log1p exp expm1 sqrt center scale standardize Treatment Sum Poly "
+    "Diff Helmert abs sin cos tan arcsin arccos arctan sinh cosh tanh and or not in floor ceil pow "
+    "min max"
 )
 _CALLED = re.compile(r"([@\w.]+)\s*\(")
 _HIDDEN = re.compile(r"[\])]\s*\(|__")
@@ -343,35 +342,27 @@ class PythonTexts(PythonNotes):
         Args:
             node: The call.
         """
-        attribute = attribute_of(node.func)
-        word = attribute[1] if attribute else getattr(node.func, "id", None)
-        full = self.names.resolved(node.func)
-        if attribute is not None and word in _CODE:
-            for each in self._arguments(node, ("expr",)):
+        if self.names.does(node.func, "code"):
+            for each in self._arguments(node, ("expr", "formula", "formula_like")):
                 self._judge_code(node, each)
-        elif word == "from_formula" or any(name.startswith(_FORMULAS) for name in full):
-            for each in self._arguments(node, ("formula", "formula_like")):
-                self._judge_code(node, each)
-        elif word in _NAMED and (attribute is not None or full):
-            for each in self._arguments(
-                node, ("func", "aggfunc"), named=word in ("agg", "aggregate")
-            ):
+        if self.names.does(node.func, "runs"):
+            for each in self._arguments(node, ("func", "aggfunc")):
                 self._judge_named(node, each)
 
     @staticmethod
-    def _arguments(
-        node: ast.Call, keys: tuple[str, ...], *, named: bool = False
-    ) -> Iterator[ast.expr]:
+    def _arguments(node: ast.Call, keys: tuple[str, ...]) -> Iterator[ast.expr]:
         """The argument that counts: the first, or one by its name."""
-        word = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        word = word_of(node.func)
         if node.args and word not in ("pivot_table", "crosstab"):
             yield node.args[0]
         for each in node.keywords:
             if each.arg is None or each.arg in keys:
                 yield each.value
-            elif named and isinstance(each.value, ast.Tuple) and len(each.value.elts) == 2:
+            elif word not in ("agg", "aggregate"):
+                continue
+            elif isinstance(each.value, ast.Tuple) and len(each.value.elts) == 2:
                 yield each.value.elts[1]
-            elif named and isinstance(each.value, ast.Constant) and each.arg != "axis":
+            elif isinstance(each.value, ast.Constant) and each.arg != "axis":
                 yield each.value
 
     def _readable(self, node: ast.AST, depth: int = 0) -> Iterator[ast.AST | None]:
@@ -417,7 +408,12 @@ class PythonTexts(PythonNotes):
 
     def _is_function(self, node: ast.AST) -> bool:
         """Whether an expression is a function that is judged where it stands."""
-        if isinstance(node, ast.Lambda | ast.Name | ast.Attribute):
+        if isinstance(node, ast.Attribute):
+            full = self.names.resolved(node)
+            rules = self.names.rules(node)
+            known = bool(rules) and all(rule.known for rule in rules)
+            return known or node.attr in self.names.methods or not (full or self.names.clean(node))
+        if isinstance(node, ast.Lambda | ast.Name):
             return True
         if isinstance(node, ast.Call):
             full = self.names.resolved(node.func)

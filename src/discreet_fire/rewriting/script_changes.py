@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import ast
 import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
+from discreet_fire.catalogue.script_policy import ScriptRule
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Finding, Severity
-from discreet_fire.rewriting.do_files import Edit, Rewriting
+from discreet_fire.flow.engine import Names, SingleValues
+from discreet_fire.rewriting.do_files import Edit, Language, Rewriting
 from discreet_fire.texts import Lines
 
-__all__ = ["SCRIPT_WORDING", "PythonSpans", "ScriptNotes", "comment_words"]
+__all__ = ["PythonSpans", "ScriptJudge", "ScriptNotes", "comment_words"]
 
 #: What is written in place of code that may not run.
-SCRIPT_WORDING = {
+_WORDING = {
     "en": "FDZ: not permitted in remote execution",
     "de": "FDZ: in der Datenfernverarbeitung nicht erlaubt",
 }
@@ -166,3 +172,111 @@ class PythonSpans:
                 if isinstance(each, ast.JoinedStr) and id(each) not in self._texts:
                     self._texts |= {id(part): each for part in ast.walk(each)}
         return self._texts.get(id(node), node)
+
+
+_Node = TypeVar("_Node")
+
+
+class ScriptJudge(ABC, Generic[_Node]):
+    """Judges one script of any language.
+
+    Args:
+        names: What its names stand for.
+        picks: What it puts into columns and labels.
+        notes: Where edits and findings go.
+        language: Of the wording.
+    """
+
+    def __init__(
+        self,
+        names: Names[_Node],
+        picks: SingleValues[_Node],
+        notes: ScriptNotes,
+        language: Language,
+    ) -> None:
+        self._names, self.picks, self.notes = names, picks, notes
+        self.wording = _WORDING[language]
+        #: How many conditions around a place depend on data.
+        self.deciding = 0
+        #: Single values that are handed to many records, and frames named by values.
+        self.spreads: list[_Node] = []
+        self.named: list[_Node] = []
+        #: Functions of the script that show something.
+        self.speaking: set[str] = set()
+
+    @abstractmethod
+    def span(self, node: _Node) -> tuple[int, int]:
+        """Where a node starts and ends in the text."""
+
+    @abstractmethod
+    def numbers(self, node: _Node) -> bool:
+        """Whether an expression is made of numbers only."""
+
+    def find_speaking(self, calls: Mapping[str, set[str]], shows: set[str]) -> None:
+        """Find the functions that show something, also by others they call.
+
+        Args:
+            calls: What each function of the script calls.
+            shows: Those that show something themselves.
+        """
+        size = -1
+        while size != (size := len(shows)):
+            shows |= {name for name, inside in calls.items() if inside & shows}
+        self.speaking = shows
+
+    def review(self, node: _Node, rule: str, what: str) -> None:
+        """Note what an officer looks at."""
+        self.notes.find(rule, Severity.REVIEW, what, self.span(node))
+
+    def branching(self, node: _Node, name: str) -> None:
+        """Review what is shown under a condition on data."""
+        if self.deciding:
+            self.review(node, "branch", f"{name}: whether or how often it runs depends on data")
+
+    @contextmanager
+    def under(self, *conditions: _Node | None, loose: bool = False) -> Iterator[None]:
+        """Visit something that runs under conditions, or nobody knows how often."""
+        depends = any(each is not None and not self._names.clean(each) for each in conditions)
+        self.deciding += depends or loose
+        yield
+        self.deciding -= depends or loose
+
+    def judge_unstated(
+        self, node: _Node, rules: Sequence[ScriptRule], given: Sequence[_Node]
+    ) -> None:
+        """A call of which no rule states what it does, unless it gets numbers only."""
+        unstated = [rule for rule in rules if rule.known and rule.risks is None]
+        open_ = [rule for rule in unstated if rule.action.rank < Action.REVIEW.rank]
+        if open_ and not all(map(self.numbers, given)):
+            what = f"no rule states what it does with values ({open_[0].name})"
+            self.review(node, "call", what)
+
+    def judge_columns(self, node: _Node, place: _Node) -> None:
+        """Single values that become a column, and labels that are made of data.
+
+        Args:
+            node: An assignment or a call.
+            place: The whole expression.
+        """
+        if self.picks.spreads(node):
+            self.spreads.append(place)
+        if self.picks.labels(node):
+            self.review(place, "label", "a label derives from data, and safe functions show labels")
+
+    def judge_shown(self, *, shown: bool) -> None:
+        """Review what was noted, if any figure is shown, or the frame itself."""
+        for node in self.spreads if shown else ():
+            what = "a single value is handed to many records; a safe figure could show it"
+            self.review(node, "single", what)
+        places = [(each.start, each.end) for each in self.notes.edits if each.rule == "command"]
+        for node in self.named:
+            start, end = self.span(node)
+            if any(first <= start and end <= last for first, last in places):
+                what = "columns are called by values of data, and safe functions show their names"
+                self.review(node, "label", what)
+
+    def wrap(self, span: tuple[int, int], text: str, name: str) -> None:
+        """Put a safe call in place of an expression."""
+        reason = "a safe function runs instead"
+        self.notes.find("wrapped", Severity.INFO, f"{name}: {reason}", span)
+        self.notes.replace(span, text, "command", name, Action.WRAPPED, reason)

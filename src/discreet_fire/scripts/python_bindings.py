@@ -9,7 +9,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-__all__ = ["HOLDERS", "PythonBindings", "attribute_of", "root_of", "roots_of", "text_of"]
+__all__ = [
+    "HOLDERS",
+    "PythonBindings",
+    "arguments_of",
+    "attribute_of",
+    "root_of",
+    "roots_of",
+    "text_of",
+    "word_of",
+]
 
 HOLDERS = (ast.Name, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.IfExp, ast.Starred, ast.BoolOp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -33,6 +42,8 @@ class PythonBindings:
         self.direct: list[tuple[str, ast.AST | None]] = []
         self.own: dict[str, ast.AST] = {}
         self.methods: set[str] = set()
+        #: Names of the objects of own classes within their methods.
+        self.selves: set[str] = set()
         for node in ast.walk(tree):
             self._bind(node)
         self.functions = {name for name, node in self.own.items() if isinstance(node, _FUNCTIONS)}
@@ -65,6 +76,7 @@ class PythonBindings:
         self.own[node.name] = node
         inside = [each for each in node.body if isinstance(each, _FUNCTIONS)]
         self.methods |= {each.name for each in inside}
+        self.selves |= {each.args.args[0].arg for each in inside if each.args.args}
         self.pairs.extend((node.name, base) for base in node.bases)
         if node.keywords:
             # What its metaclass gives is not known.
@@ -127,6 +139,21 @@ def attribute_of(node: ast.AST) -> tuple[ast.expr, str | None] | None:
         name = text_of(node.args[1])  # type: ignore[attr-defined]
         return node.args[0], name  # type: ignore[attr-defined]
     return None
+
+
+def word_of(function: ast.AST) -> str:
+    """The last word of the name of a function; empty if it has none.
+
+    >>> word_of(ast.parse("a.b", mode="eval").body)
+    'b'
+    """
+    attribute = attribute_of(function)
+    return str((attribute[1] if attribute else getattr(function, "id", "")) or "")
+
+
+def arguments_of(call: ast.Call) -> list[ast.expr]:
+    """What a call is given, by place or by name."""
+    return [*call.args, *(each.value for each in call.keywords)]
 
 
 def text_of(node: ast.AST) -> str | None:

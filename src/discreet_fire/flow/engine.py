@@ -1,0 +1,348 @@
+"""Where values go, for programs of any language.
+
+In: from a front end, what names are bound to, what an expression mentions, and what is changed
+under which conditions. Out: the names that hold something of interest, found round by round until
+nothing changes, and the levels of what they hold. Nothing is run.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from discreet_fire.catalogue.verdicts import Action
+
+__all__ = [
+    "BAD",
+    "CLEAN",
+    "DOUBT",
+    "ControlFlow",
+    "Held",
+    "Names",
+    "SingleValues",
+    "grown",
+    "kept",
+    "spread",
+]
+
+_Node = TypeVar("_Node")
+
+
+class Held(NamedTuple):
+    """What a piece of a program holds: how bad it is, and what it is."""
+
+    rank: int
+    what: str = ""
+
+    @property
+    def action(self) -> Action:
+        """What becomes of a command that shows it."""
+        return (Action.ALLOWED, Action.REVIEW, Action.REFUSED)[self.rank]
+
+    def at_most(self, rank: int) -> Held:
+        """The same, but not worse than `rank`."""
+        return self if self.rank <= rank else Held(rank, self.what)
+
+
+CLEAN = Held(0)
+DOUBT = 1
+BAD = 2
+
+
+def grown(
+    found: set[str], pairs: Iterable[tuple[str, _Node | None]], holds: Callable[[_Node], bool]
+) -> None:
+    """Add the names that are bound to what holds something.
+
+    Chains run either way, so each round turns round.
+
+    Args:
+        found: The names; more are added.
+        pairs: Names with what they are bound to.
+        holds: Whether an expression holds it, by the names found so far.
+
+    >>> found = set()
+    >>> grown(found, [("a", "b"), ("b", "max"), ("c", "d")], lambda x: x == "max" or x in found)
+    >>> sorted(found)
+    ['a', 'b']
+    """
+    ordered, size = list(pairs), -1
+    while size != (size := len(found)):
+        ordered.reverse()
+        for name, value in ordered:
+            if name not in found and value is not None and holds(value):
+                found.add(name)
+
+
+def kept(
+    found: set[str],
+    values: Mapping[str, Sequence[_Node | None]],
+    holds: Callable[[_Node], bool],
+) -> None:
+    """Leave the names that are bound to nothing but what holds something.
+
+    Args:
+        found: The names; some are taken out.
+        values: What each name is bound to.
+        holds: Whether an expression holds it, by the names left so far.
+
+    >>> found = {"a", "b", "c"}
+    >>> kept(found, {"a": ["b"], "b": ["1"], "c": ["a", "x"]}, lambda x: x == "1" or x in found)
+    >>> sorted(found)
+    ['a', 'b']
+    """
+    ordered, size = list(values.items()), -1
+    while size != (size := len(found)):
+        ordered.reverse()
+        for name, bound in ordered:
+            if name in found and not all(each is not None and holds(each) for each in bound):
+                found.remove(name)
+
+
+def spread(
+    found: set[str],
+    units: Sequence[tuple[_Node, Iterable[str]]],
+    clean: Callable[[_Node], bool],
+    mentioned: Callable[[_Node], Iterable[str]],
+    held: Mapping[str, Iterable[str]],
+) -> None:
+    """Add the names that get what is not clean, and those of objects that such names hold.
+
+    Args:
+        found: The names to begin with; more are added.
+        units: Expressions with the names that get what they hold.
+        clean: Whether an expression holds nothing, by the names found so far.
+        mentioned: The names in an expression; it is looked at again when one of them is found.
+        held: Names of objects that a name holds too.
+
+    >>> found = {"d"}
+    >>> spread(found, [("b", "c"), ("d", "b")], lambda x: x not in found, set, {"c": ["e"]})
+    >>> sorted(found)
+    ['b', 'c', 'd', 'e']
+    """
+    waiting = sorted(found)
+    places: dict[str, list[int]] = defaultdict(list)
+    done = [False] * len(units)
+
+    def look(place: int) -> None:
+        value, targets = units[place]
+        if not done[place] and not clean(value):
+            done[place] = True
+            add(targets)
+
+    def add(names: Iterable[str]) -> None:
+        new = set(names) - found
+        found.update(new)
+        waiting.extend(sorted(new))
+
+    for place, (value, _) in enumerate(units):
+        look(place)
+        for name in () if done[place] else set(mentioned(value)):
+            places[name].append(place)
+    while waiting:
+        name = waiting.pop()
+        add(held.get(name, ()))
+        for place in places.get(name, ()):
+            look(place)
+
+
+class ControlFlow(ABC, Generic[_Node]):
+    """The flow of control through one script: what is changed only if a condition holds.
+
+    What is changed as often as a loop runs counts as well: ``for v in df.x: n += 1`` counts the
+    records, and reads none.
+    """
+
+    def __init__(self) -> None:
+        #: Conditions under which a loop or function is left early, by the id of its node.
+        self.jumps: dict[int, list[_Node]] = {}
+        #: Conditions, and what is changed under them.
+        self.under: list[tuple[_Node, set[str]]] = []
+        #: Names that are changed by functions of which it is not known how often they run.
+        self.loose: set[str] = set()
+
+    @abstractmethod
+    def parts(self, node: _Node) -> Iterator[tuple[_Node, list[_Node]]]:
+        """The parts of a node, each with the conditions under which it runs."""
+
+    @abstractmethod
+    def leaves(self, node: _Node, within: set[str]) -> str:
+        """Whether a node leaves a `loop` or a `function`."""
+
+    @abstractmethod
+    def frame(self, node: _Node) -> str:
+        """Whether a node is a `loop`, a `function` or a `try`."""
+
+    @abstractmethod
+    def changed_by(self, node: _Node) -> Iterable[str]:
+        """The names that a node itself changes."""
+
+    def find_jumps(self, node: _Node, frames: tuple[tuple[str, _Node], ...] = ()) -> None:
+        """Note what guards each exit of a loop or function."""
+        kind = self.leaves(node, {each for each, _ in frames})
+        guards: list[_Node] = []
+        for each, what in reversed(frames) if kind else ():
+            if each == kind:
+                self.jumps.setdefault(id(what), []).extend(guards)
+                break
+            if each == "condition":
+                guards.append(what)
+        if own := self.frame(node):
+            frames = (*frames, (own, node))
+        for child, conditions in self.parts(node):
+            self.find_jumps(child, (*frames, *(("condition", each) for each in conditions)))
+
+    def find_changes(self, node: _Node, names: tuple[set[str], ...] = ()) -> None:
+        """Note what is changed under conditions."""
+        found = set(self.changed_by(node)) if names else ()
+        for each in names:
+            each.update(found)
+        names = (*names, *self._sets(self.jumps.get(id(node), [])))
+        inner: tuple[set[str], ...] | None = None
+        for child, conditions in self.parts(node):
+            if conditions and inner is None:
+                inner = (*names, *self._sets(conditions))
+            self.find_changes(child, inner if conditions and inner is not None else names)
+
+    def _sets(self, conditions: list[_Node]) -> tuple[set[str], ...]:
+        made = [(each, set[str]()) for each in conditions]
+        self.under.extend(made)
+        return tuple(names for _, names in made)
+
+
+class Names(Protocol[_Node]):
+    """What the names of a script stand for."""
+
+    @property
+    def values(self) -> Mapping[str, list[_Node | None]]:
+        """What each name is bound to."""
+
+    def clean(self, node: _Node) -> bool:
+        """Whether an expression tells nothing of the data."""
+
+    def may(self, function: _Node, *risks: str) -> bool:
+        """Whether a call of a function may do one of these with values."""
+
+
+class SingleValues(ABC, Generic[_Node]):
+    """Judges single values that are put into columns and labels that are made of data.
+
+    A mean of a hundred copies of the largest value is the largest value.
+
+    Args:
+        names: What names stand for.
+        pairs: Names with what they are bound to, and functions with what they give back.
+        nodes: What may call columns by values.
+    """
+
+    def __init__(
+        self,
+        names: Names[_Node],
+        pairs: Sequence[tuple[str, _Node | None]],
+        nodes: Iterable[_Node],
+    ) -> None:
+        self._names = names
+        #: Names of names of columns, and of what chooses records.
+        self.schemas, self.masks = set(names.values), set(names.values)
+        kept(self.schemas, names.values, self._schema)
+        kept(self.masks, names.values, self._mask)
+        self.picked: set[str] = set()
+        grown(self.picked, pairs, self.picks)
+        #: Names of frames whose columns are called by values.
+        self.turned = {name for node in nodes if (name := self._names_column(node))}
+        grown(self.turned, pairs, self.turns)
+
+    @abstractmethod
+    def _kind(self, node: _Node) -> str:
+        """What it is: name, plain (tells no single value), part, place, call, set or other."""
+
+    @abstractmethod
+    def _pieces(self, node: _Node) -> Sequence[_Node]:
+        """What it is made of: of a call the function first; of a place or part its object."""
+
+    @abstractmethod
+    def _name_of(self, node: _Node) -> str:
+        """The name that a node is."""
+
+    @abstractmethod
+    def _names_column(self, node: _Node) -> str | None:
+        """The name of what gets a column that is called by a value: ``d[[max(d$x)]] <- 1``."""
+
+    @abstractmethod
+    def _picks_place(self, node: _Node) -> bool:
+        """Whether it is one place of data: ``df.x[17]``."""
+
+    @abstractmethod
+    def _picks_call(self, node: _Node) -> bool:
+        """Whether a call gives single values, or is made of them."""
+
+    @abstractmethod
+    def _turns_part(self, node: _Node) -> bool:
+        """Whether a part of an object is a frame whose columns are called by values."""
+
+    @abstractmethod
+    def _turns_call(self, node: _Node) -> bool:
+        """Whether a call gives a frame whose columns are called by values."""
+
+    @abstractmethod
+    def _part_that_gets(self, node: _Node) -> _Node | None:
+        """What an assignment puts into a part of an object that holds data."""
+
+    @abstractmethod
+    def _label_from(self, node: _Node) -> Iterable[_Node]:
+        """What an assignment or call makes labels of."""
+
+    @abstractmethod
+    def _mask(self, node: _Node) -> bool:
+        """Whether an expression chooses records, as a comparison does."""
+
+    @abstractmethod
+    def _schema_of(self, node: _Node) -> bool:
+        """Whether an expression that is no name is made of names of columns."""
+
+    def picks(self, node: _Node) -> bool:
+        """Whether an expression holds single values of data; comparisons with them do not."""
+        kind = self._kind(node)
+        if kind == "name":
+            return self._name_of(node) in self.picked
+        if kind == "place":
+            return self._picks_place(node)
+        if kind == "call":
+            return self._picks_call(node)
+        return kind != "plain" and any(map(self.picks, self._pieces(node)))
+
+    def turns(self, node: _Node) -> bool:
+        """Whether an expression may be a frame whose columns are called by values."""
+        kind = self._kind(node)
+        if kind == "name":
+            return self._name_of(node) in self.turned
+        if kind == "place":
+            pieces = self._pieces(node)
+            return not self._names.clean(pieces[-1]) and self.turns(pieces[0])
+        if kind == "part":
+            return self._turns_part(node)
+        if kind == "call":
+            return self._turns_call(node)
+        return kind != "plain" and any(map(self.turns, self._pieces(node)))
+
+    def spreads(self, node: _Node) -> bool:
+        """Whether an assignment or call puts single values into many records."""
+        if self._kind(node) == "call":
+            function, *given = self._pieces(node)
+            return self._names.may(function, "spreads") and any(map(self.picks, given))
+        value = self._part_that_gets(node)
+        return value is not None and self.picks(value)
+
+    def labels(self, node: _Node) -> bool:
+        """Whether an assignment or call makes labels of data."""
+        return not all(map(self._schema, self._label_from(node)))
+
+    def _schema(self, node: _Node) -> bool:
+        """Whether an expression is made of names of columns only, and of constants."""
+        if self._names.clean(node):
+            return True
+        if self._kind(node) == "name":
+            return self._name_of(node) in self.schemas
+        return self._schema_of(node)
