@@ -24,6 +24,7 @@ from discreet_fire.scripts.python_bindings import (
     PythonBindings,
     arguments_of,
     attribute_of,
+    present_name,
     root_of,
     roots_of,
     text_of,
@@ -221,6 +222,9 @@ class PythonNames:
 
     def resolved(self, node: ast.AST) -> frozenset[str]:
         """The full names that an expression may stand for; none if it is no plain name."""
+        return frozenset(map(present_name, self._resolved(node)))
+
+    def _resolved(self, node: ast.AST) -> frozenset[str]:
         if isinstance(node, ast.Name):
             found = set(self.aliases.get(node.id, ()))
             if node.id == "__builtins__":

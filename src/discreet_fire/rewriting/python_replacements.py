@@ -24,7 +24,7 @@ from discreet_fire.rewriting.script_changes import (
     ScriptNotes,
     comment_words,
 )
-from discreet_fire.scripts.python_bindings import attribute_of, text_of, word_of
+from discreet_fire.scripts.python_bindings import attribute_of, present_name, text_of, word_of
 from discreet_fire.texts import words
 
 __all__ = ["PythonNotes", "PythonTexts", "PythonWrapper"]
@@ -228,6 +228,11 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
                 self._judge_module(node, module, each.name)
 
     def _judge_module(self, node: ast.stmt, module: str, name: str = "") -> None:
+        whole = present_name(f"{module}.{name}".rstrip("."))
+        if name:
+            module, _, name = whole.rpartition(".")
+        else:
+            module = whole
         rules = self.names.of_name(f"{module}.{name}") if name else []
         rules.append(self.names.policy.rule(f"{module}.{name or '*'}"))
         inner = self.names.policy.rule(f"{name.strip('_')}.*")

@@ -9,11 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from discreet.former_names import FORMER
+
 __all__ = [
     "HOLDERS",
     "PythonBindings",
     "arguments_of",
     "attribute_of",
+    "present_name",
     "root_of",
     "roots_of",
     "text_of",
@@ -124,6 +127,20 @@ class PythonBindings:
             for name in roots_of(target):
                 self.pairs.append((name, value))
                 self.pairs.extend((name, each) for each in _places(target))
+
+
+def present_name(name: str) -> str:
+    """The full name of today for one of the release before this one, and any other as it is.
+
+    >>> present_name("discreet.output_checking.safe.summarize")
+    'discreet_fire.statistics.summarize'
+    """
+    parts = name.split(".") if name.startswith("discreet.") else []
+    for length in range(len(parts), 1, -1):
+        homes = FORMER.get(".".join(parts[:length]), ())
+        if len(homes) == 1:
+            return ".".join([homes[0], *parts[length:]])
+    return name
 
 
 def attribute_of(node: ast.AST) -> tuple[ast.expr, str | None] | None:
