@@ -67,10 +67,9 @@ def with_missing_totals(
     source = np.flatnonzero(inner)
     for at, dimension in enumerate(dimensions):
         parts, source = _with_ancestors(parts, source, at, dimension)
-    places, first, group = np.unique(
-        np.stack(parts), axis=1, return_index=True, return_inverse=True
-    )
-    cells = [place.astype(np.int32) for place in places]
+    places, _ = CellIndex.of(dimensions).joined(parts)
+    _, first, group = np.unique(places, return_index=True, return_inverse=True)
+    cells = [part[first].astype(np.int32) for part in parts]
     summed = _summed(numbers, metadata, source, group.reshape(-1), len(first))
     place, given = _matched(dimensions, index, cells)
     if len(place) < len(index[0]):

@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray, find_sorted
 from discreet.errors import PerturbationError, Problem
 from discreet.files import write_text
 from discreet.keygrid import KeyGrid
@@ -176,8 +176,8 @@ class MagnitudePerturbationTable(SecretTable):
         for column, where in ((wanted, "size_class"), (keys, "cell_key")):
             if column.size and column.dtype.kind not in "iu":
                 raise PerturbationError("whole numbers are needed", code="lookup", where=where)
-        rows = np.searchsorted(known, wanted)
-        missing = int((known[np.minimum(rows, len(known) - 1)] != wanted).sum())
+        rows = find_sorted(known, wanted)
+        missing = int(np.count_nonzero(rows < 0))
         if missing:
             raise PerturbationError(
                 f"{missing:,} {'cell is' if missing == 1 else 'cells are'} in size classes "
@@ -187,7 +187,7 @@ class MagnitudePerturbationTable(SecretTable):
                 hint="take each value to the class of its row first",
             )
         keys = keys.astype(np.int64, copy=False)
-        return look_up(part.content, rows.astype(np.int64), keys, KeyGrid.of(grid))
+        return look_up(part.content, rows, keys, KeyGrid.of(grid))
 
     # -- what the methodologist asks for explicitly ----------------------------
 

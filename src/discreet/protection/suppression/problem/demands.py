@@ -9,7 +9,7 @@ contradictions are refused by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -153,17 +153,7 @@ class Demands:
             hidden = hidden_in(earlier.table, hidden)
         hidden = _mask(hidden, earlier.table)
         own = cls.of(earlier.primary, earlier.table, units)
-        return cls(
-            sensitive=own.sensitive & hidden,
-            fixed=~hidden,
-            secondary=hidden,
-            lower=own.lower,
-            upper=own.upper,
-            sliding=own.sliding,
-            cost=own.cost,
-            low=own.low,
-            high=own.high,
-        )
+        return replace(own, sensitive=own.sensitive & hidden, fixed=~hidden, secondary=hidden)
 
     def __repr__(self) -> str:
         return f"<Demands (confidential) on {len(self.sensitive):,} cells>"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.arrays import FloatArray, IntArray, TextArray
+from discreet.arrays import CellIndex, FloatArray, IntArray, TextArray
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.scope import ByGroups
 from discreet_fire.runners.builtin.language.values import MISSING, WHOLE, text_width, with_nulls
@@ -380,7 +380,7 @@ def keys_of(master: DataSet, using: DataSet, names: Sequence[str]) -> tuple[Any,
     Raises:
         DoError: A variable is missing in one, or is text in one and numeric in the other.
     """
-    codes = np.zeros(master.rows + using.rows, dtype=np.int64)
+    codes: list[Any] = []
     for name in names:
         if name not in using.variables:
             raise DoError(f"variable {name} not found in using data", code=111)
@@ -390,10 +390,11 @@ def keys_of(master: DataSet, using: DataSet, names: Sequence[str]) -> tuple[Any,
         values = np.concatenate([one.values, other.values])
         if one.is_text:
             values = np.array([text.encode() for text in values], dtype=object)
-        found = np.unique(values, return_inverse=True)[1]
-        codes = codes * (int(found.max(initial=0)) + 1) + found
-        codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
-    return codes[: master.rows], codes[master.rows :]
+        codes.append(np.unique(values, return_inverse=True)[1])
+    grid = CellIndex(tuple(int(part.max(initial=0)) + 1 for part in codes))
+    numbers, _ = grid.joined(codes, master.rows + using.rows)
+    keys = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+    return keys[: master.rows], keys[master.rows :]
 
 
 def combined(
