@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.arrays import FloatArray, IntArray
 from discreet.cli.commands import app
-from discreet.errors import DiscreetError, ProgrammeError, PublicationError
+from discreet.errors import DiscreetError, Problem, ProgrammeError, PublicationError
 from discreet.protection import protocol
 from discreet.protection.protocol import (
     COUNT,
@@ -38,6 +38,7 @@ from discreet.protection.protocol import (
     Protection,
     ReleaseContext,
     ReleasedOutcome,
+    SharedParameters,
 )
 from discreet.publication import FORMATS
 from discreet.release import audit_release, check_release, protect
@@ -85,7 +86,9 @@ class Thousands(Protection[ProgrammeView, InputsView]):
                 place = ("tables", name, "weight")
                 yield place, programme.problem(place, "thousands are not weighted")
 
-    def warnings(self, programme: ProgrammeView, tables: Sequence[str]) -> Iterable[str]:
+    def warnings(
+        self, programme: ProgrammeView, tables: Sequence[str], opened: Any
+    ) -> Iterable[str]:
         """A base that hides nothing."""
         if tables and programme.settings(self.name).base == 1:
             yield "thousands with base = 1 hide nothing"
@@ -106,9 +109,15 @@ class Thousands(Protection[ProgrammeView, InputsView]):
         """All at once."""
         return [tuple(tables)] if tables else []
 
-    def opened(self, programme: ProgrammeView, tables: Sequence[str]) -> str:
+    def opened(
+        self, programme: ProgrammeView, tables: Sequence[str], problems: list[Problem]
+    ) -> str:
         """Something to be found again."""
         return "opened"
+
+    def shared(self, opened: Any) -> SharedParameters | None:
+        """Nothing."""
+        return None
 
     def needs(self, inputs: InputsView, table: str) -> Mapping[str, Mapping[str, int]]:
         """The records of the table."""

@@ -72,7 +72,7 @@ def pack(
 ) -> None:
     """Put the parameters of a programme into one encrypted, signed file."""
     from discreet.release import packages
-    from discreet.release.run.parameters import (
+    from discreet.release.methods.noise.parameters import (
         noise_warnings,
         read_parameters,
         warnings_about_parameters,

@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError, Problem
 if TYPE_CHECKING:
     from discreet.arrays import BoolArray, FloatArray, IntArray
     from discreet.keygrid import KeyGrid
+    from discreet.microdata import Secret
     from discreet.tables import Note, ProtectedTable, Table
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Protection",
     "ReleaseContext",
     "ReleasedOutcome",
+    "SharedParameters",
     "TableView",
     "clash",
     "protection",
@@ -125,6 +127,23 @@ class NamedColumn(NamedTuple):
     place: Place
     column: str
     numeric: bool
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SharedParameters:
+    """What the parameters of a method settle for a whole release. SECRET.
+
+    Args:
+        grid: The key grid; None for that of the programme.
+        secret: The secret of the record keys; None for those of the programme.
+        parts: The thresholds of table parts; None for none.
+        official: Which figures are published as they are; empty for none.
+    """
+
+    grid: KeyGrid | None
+    secret: Secret | None
+    parts: Any
+    official: str
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -277,7 +296,7 @@ class Protection(Protocol[ProgrammeT, InputsT]):
         """What is wrong with its sections and its tables; nothing here has seen data."""
 
     @abstractmethod
-    def warnings(self, programme: ProgrammeT, tables: Sequence[str]) -> Iterable[str]:
+    def warnings(self, programme: ProgrammeT, tables: Sequence[str], opened: Any) -> Iterable[str]:
         """What should be put right although it is not an error."""
 
     @abstractmethod
@@ -297,8 +316,15 @@ class Protection(Protocol[ProgrammeT, InputsT]):
         """The tables in groups: those that must be protected together stand together."""
 
     @abstractmethod
-    def opened(self, programme: ProgrammeT, tables: Sequence[str]) -> Any:
-        """What it reads before anything is counted; errors become problems of the programme."""
+    def opened(self, programme: ProgrammeT, tables: Sequence[str], problems: list[Problem]) -> Any:
+        """What it reads before anything is counted.
+
+        What is wrong is added to the problems known so far, or is an error.
+        """
+
+    @abstractmethod
+    def shared(self, opened: Any) -> SharedParameters | None:
+        """What it has opened settles for the whole release; None for nothing."""
 
     # -- what is counted, and what determines a table --------------------------------
 

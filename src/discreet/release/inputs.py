@@ -14,16 +14,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.classifications import Classification
+from discreet.protection.protocol import SharedParameters
 from discreet.release.programme.file import Programme, key_line
-from discreet.release.programme.schema import PartsEntry
 from discreet.release.programme.variables import total_codes
 from discreet.release.state.memory import EarlierTable, ReleaseKey
 
 if TYPE_CHECKING:
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
-    from discreet.protection.noise import MagnitudeNoise
-    from discreet.release.packages import Parameters
 
 __all__ = ["Inputs"]
 
@@ -38,7 +36,7 @@ class Inputs:
     Args:
         programme: The programme.
         records: Per source, its records, as narwhals wraps them.
-        noise_parameters: What determines noise; None where no table needs it.
+        shared: What parameters of a method settle for all tables.
         secrets: Per source, the secret of its record keys, if any are made on the way.
         trees: The classifications that need no data.
         opened: Per method of protection, what it has opened.
@@ -48,7 +46,7 @@ class Inputs:
 
     programme: Programme
     records: Mapping[str, Any]
-    noise_parameters: Parameters | None
+    shared: SharedParameters
     secrets: Mapping[str, Secret]
     trees: Mapping[str, Classification]
     opened: Mapping[str, Any]
@@ -56,42 +54,24 @@ class Inputs:
     warnings: tuple[str, ...] = ()
 
     @property
-    def parameters(self) -> Parameters:
-        """Everything that determines noise, for tables that are protected by it."""
-        assert self.noise_parameters is not None
-        return self.noise_parameters
-
-    @property
     def grid(self) -> KeyGrid:
         """The key grid."""
-        held = self.noise_parameters
-        return self.programme.keys.grid if held is None else held.grid
-
-    @cached_property
-    def noise(self) -> Mapping[str, MagnitudeNoise]:
-        """The noise of each value column."""
-        found = self.parameters.magnitudes
-        return {column: magnitude.noise() for column, magnitude in found.items()}
+        return self.shared.grid or self.programme.keys.grid
 
     def thresholds(self, table: str) -> dict[str, Any] | None:
         """The thresholds for the parts of a table; None where parts stay."""
-        return self.programme.thresholds(table, self._shared_parts)
+        return self.programme.thresholds(table, self.shared.parts)
 
     def held_against_all(self, table: str) -> bool:
         """Whether rules for parts look at all records besides those a filter passes."""
-        return self.programme.held_against_all(table, self._shared_parts)
-
-    @property
-    def _shared_parts(self) -> PartsEntry | None:
-        """The thresholds that a package gives to all tables."""
-        return None if self.noise_parameters is None else self.noise_parameters.parts
+        return self.programme.held_against_all(table, self.shared.parts)
 
     def official(self, table: str) -> str:
         """The rule for official figures that holds for a table, as it is stated."""
         stated = self.programme.tables[table].official
         if stated is None and self.programme.document.parameters is not None:
             main = self.programme.source_of(table).main
-            stated = self.parameters.official if main else None
+            stated = self.shared.official if main else None
         return (stated or "").strip()
 
     @cached_property

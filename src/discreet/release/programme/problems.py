@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from discreet.errors import DiscreetError, Problem
 from discreet.release.programme.file import Programme, nearest
@@ -18,14 +20,19 @@ from discreet.release.programme.toml_lines import KeyPath
 
 __all__ = [
     "Found",
+    "Opener",
     "file_problems",
     "filter_parsed",
     "is_reported",
     "named_twice",
+    "not_yet_known",
+    "present",
     "problem_at",
     "problems_of",
     "warnings_about",
 ]
+
+_Thing = TypeVar("_Thing")
 
 Found = Iterator[tuple[KeyPath, Problem]]
 
@@ -90,6 +97,36 @@ def filter_parsed(
             problem_at(programme, path, f"{problem.what}: {text}", problem.hint)
             for problem in error.problems
         ]
+
+
+def not_yet_known(known: list[Problem], found: list[Problem]) -> list[Problem]:
+    """Problems at places where none was known yet: one mistake is reported once."""
+    places = {problem.where for problem in known}
+    return [problem for problem in found if problem.where not in places]
+
+
+@dataclass
+class Opener:
+    """Opens one thing after another and collects what is wrong with each."""
+
+    programme: Programme
+    problems: list[Problem]
+
+    def attempt(self, path: KeyPath, read: Callable[[Programme], _Thing | None]) -> _Thing | None:
+        """What `read` gives; None, and problems at the key, if it fails."""
+        try:
+            return read(self.programme)
+        except DiscreetError as error:
+            self.problems += not_yet_known(self.problems, problems_of(error, self.programme, path))
+            return None
+
+
+def present(programme: Programme, name: str | None) -> Path | None:
+    """A named file, unless it is missing (which the checks have reported)."""
+    if name is None:
+        return None
+    path = programme.file(name)
+    return path if path.is_file() else None
 
 
 _READABLE = stat.S_IRGRP | stat.S_IROTH

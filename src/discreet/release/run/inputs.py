@@ -12,20 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.protection.protocol import Protection, protections
+from discreet.errors import Problem, ProgrammeError
+from discreet.protection.protocol import Protection, SharedParameters, protections
 from discreet.release.inputs import Inputs
-from discreet.release.programme.checks import check_programme, needed_sections
+from discreet.release.programme.checks import check_programme
 from discreet.release.programme.file import Programme, RecordSource, load, raise_problems
+from discreet.release.programme.problems import Opener, not_yet_known, present
 from discreet.release.programme.variables import check_codes, check_columns, fixed_classifications
-from discreet.release.run.parameters import (
-    Opener,
-    noise_warnings,
-    not_yet_known,
-    open_parameters_of,
-    parameter_warnings,
-    present,
-    unused_noise,
-)
 from discreet.release.state.memory import EarlierTable, contradictions, read_release
 
 if TYPE_CHECKING:
@@ -73,11 +66,13 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
     problems += not_yet_known(problems, more)
     problems += check_codes(programme, trees)
     opener = Opener(programme, problems)
-    document = programme.document
-    wanted = bool(document.perturbation or document.parameters) or (
-        "perturbation" in needed_sections(programme) and bool(programme.tables)
-    )
-    parameters = open_parameters_of(opener) if wanted else None
+    opened = {
+        method.name: opener.attempt(
+            ("protection", method.name), partial(_opened_by, method, problems)
+        )
+        for method in protections()
+    }
+    shared = _shared_parameters(opened)
     secrets = {
         name: opener.attempt(source.secret_place, partial(_read_secret, source))
         for name, source in programme.sources.items()
@@ -86,41 +81,48 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
         name: opener.attempt(source.place, partial(_read_records, source))
         for name, source in programme.sources.items()
     }
-    opened = {
-        method.name: opener.attempt(("protection", method.name), partial(_opened_by, method))
-        for method in programme.methods
-    }
     earlier = _read_earlier(opener)
     schemas = {n: frame.collect_schema() for n, frame in records.items() if frame is not None}
     problems += not_yet_known(problems, check_columns(programme, schemas))
     raise_problems(str(path), problems)
-    assert parameters is not None or not wanted
     return Inputs(
         programme=programme,
         records=records,
-        noise_parameters=parameters,
-        secrets=_shared_secret(programme, secrets, parameters.secret if parameters else None),
+        shared=shared,
+        secrets=_shared_secret(programme, secrets, shared.secret),
         trees=trees,
         opened=opened,
         earlier=earlier,
-        warnings=(
-            *parameter_warnings(programme),
-            *(noise_warnings(parameters) if parameters is not None else ()),
-            *unused_noise(programme),
-            *(
-                text
-                for method in protections()
-                for text in method.warnings(programme, programme.protected[method.name])
-            ),
+        warnings=tuple(
+            text
+            for method in protections()
+            for text in method.warnings(
+                programme, programme.protected[method.name], opened[method.name]
+            )
         ),
     )
 
 
-def _opened_by(method: Protection[Programme, Any], programme: Programme) -> Any:
+def _shared_parameters(opened: Mapping[str, Any]) -> SharedParameters:
+    """What the one method that settles something for the whole release says."""
+    found = [
+        shared
+        for method in protections()
+        if (shared := method.shared(opened[method.name])) is not None
+    ]
+    if len(found) > 1:
+        what = "two methods settle the parameters of the release"
+        raise ProgrammeError(what, code="protection", where="protection")
+    return found[0] if found else SharedParameters(grid=None, secret=None, parts=None, official="")
+
+
+def _opened_by(
+    method: Protection[Programme, Any], problems: list[Problem], programme: Programme
+) -> Any:
     """What a method reads before anything is counted."""
     if method.settings is not None and method.name not in programme.own_settings:
         return None  # what is wrong with its section is reported
-    return method.opened(programme, programme.protected[method.name])
+    return method.opened(programme, programme.protected[method.name], problems)
 
 
 def _read_earlier(opener: Opener) -> tuple[EarlierTable, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import Problem
 from discreet.protection.protocol import (
     COUNT,
     AuditVerdict,
@@ -21,11 +22,19 @@ from discreet.protection.protocol import (
     ProtectedGroup,
     Protection,
     ReleaseContext,
+    SharedParameters,
 )
 from discreet.release.inputs import Inputs
-from discreet.release.methods.noise.tables import NoiseTables
+from discreet.release.methods.noise.parameters import (
+    OpenedNoise,
+    noise_warnings,
+    open_parameters_of,
+    parameter_warnings,
+    unused_noise,
+)
+from discreet.release.methods.noise.tables import NoiseTables, opened_noise
 from discreet.release.programme.file import Programme
-from discreet.release.programme.problems import problem_at
+from discreet.release.programme.problems import Opener, problem_at
 from discreet.release.programme.universes import all_of, figure_filter
 from discreet.release.programme.variables import used_variables
 
@@ -66,9 +75,13 @@ class NoiseProtection(Protection[Programme, Inputs]):
                 place = programme.setting(name, "weight")
                 yield problem_at(programme, place, what, 'use zeros = "keep"')
 
-    def warnings(self, programme: Programme, tables: Sequence[str]) -> Iterable[str]:
-        """None: the parameters of a release have warnings of their own."""
-        return ()
+    def warnings(
+        self, programme: Programme, tables: Sequence[str], opened: OpenedNoise | None
+    ) -> Iterable[str]:
+        """Files that others can read, tables of the wrong form, noise without use."""
+        yield from parameter_warnings(programme)
+        yield from noise_warnings(opened.parameters) if opened is not None else ()
+        yield from unused_noise(programme)
 
     def tells(self, programme: Programme, table: str) -> Sequence[str]:
         """What its figures tell, those that are not printed included.
@@ -95,8 +108,25 @@ class NoiseProtection(Protection[Programme, Inputs]):
         """Each table alone: cells with equal keys get equal noise wherever they stand."""
         return [(name,) for name in tables]
 
-    def opened(self, programme: Programme, tables: Sequence[str]) -> None:
-        """Nothing: perturbation tables are parameters of the release."""
+    def opened(
+        self, programme: Programme, tables: Sequence[str], problems: list[Problem]
+    ) -> OpenedNoise | None:
+        """Its parameters, also where the programme has them for no table."""
+        document = programme.document
+        if not (tables or document.perturbation or document.parameters):
+            return None
+        parameters = open_parameters_of(Opener(programme, problems))
+        assert parameters is not None or problems
+        return None if parameters is None else OpenedNoise(parameters)
+
+    def shared(self, opened: OpenedNoise | None) -> SharedParameters | None:
+        """Key grid, secret, thresholds and exemptions, which a package hands on."""
+        if opened is None:
+            return None
+        held = opened.parameters
+        return SharedParameters(
+            grid=held.grid, secret=held.secret, parts=held.parts, official=held.official or ""
+        )
 
     def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
         """One count per filter."""
@@ -108,7 +138,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
                 named |= {described.of} if described.of else set()
         if not entry.figures:
             columns[all_of(entry.where)] = set()
-        magnitudes = inputs.parameters.magnitudes
+        magnitudes = opened_noise(inputs).parameters.magnitudes
         return {
             where: {column: magnitudes[column].contributions for column in named}
             for where, named in columns.items()
@@ -117,10 +147,9 @@ class NoiseProtection(Protection[Programme, Inputs]):
     def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """Per table, its figures, thresholds and exemptions, and digests of the parameters."""
         programme = inputs.programme
+        secret = opened_noise(inputs).parameters
         keys = {name: inputs.release_keys[programme.source_of(name).name] for name in tables}
-        digests = {
-            key: inputs.parameters.digests(key.value) for key in dict.fromkeys(keys.values())
-        }
+        digests = {key: secret.digests(key.value) for key in dict.fromkeys(keys.values())}
         return {name: self._determined(inputs, name, digests[keys[name]]) for name in tables}
 
     def _determined(self, inputs: Inputs, name: str, parameters: Mapping[str, str]) -> Determinants:
@@ -150,7 +179,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
         """The standard deviation of the noise that counts can get."""
         from discreet.protection.noise.intervals import count_deviations
 
-        return count_deviations(inputs.parameters.perturbation_table.content, counts)
+        return count_deviations(opened_noise(inputs).parameters.perturbation_table.content, counts)
 
     def statement(self, inputs: Inputs, table: str) -> tuple[Note, ...]:
         """Nothing: its tables say that they need not add up."""

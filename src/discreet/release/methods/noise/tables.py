@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import TableError
 from discreet.protection.protocol import AssessedTable, Counts, ReleasedOutcome
 from discreet.release.inputs import Inputs
+from discreet.release.methods.noise.parameters import OpenedNoise
 from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.universes import all_of, figure_filter
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
     from discreet.protection.noise import Ingredient
     from discreet.tables import ProtectedTable, Table
 
-__all__ = ["NoiseTables"]
+__all__ = ["NoiseTables", "opened_noise"]
+
+
+def opened_noise(inputs: Inputs) -> OpenedNoise:
+    """What determines the noise of a release. SECRET."""
+    opened = inputs.opened["noise"]
+    assert isinstance(opened, OpenedNoise)
+    return opened
 
 
 class NoiseTables:
@@ -39,6 +47,8 @@ class NoiseTables:
         self.inputs = inputs
         self.programme = inputs.programme
         self.digests = digests
+        self.opened = opened_noise(inputs)
+        self.parameters = self.opened.parameters
 
     def made(self, name: str, counts: Counts) -> ReleasedOutcome:
         """The protected table of a name, of what was counted for it."""
@@ -58,7 +68,7 @@ class NoiseTables:
 
     def _found(self, counts: Iterable[Table]) -> frozenset[str]:
         """Variables of which codes are listed because they occur."""
-        if self.inputs.parameters.rules.found_codes != "list":
+        if self.parameters.rules.found_codes != "list":
             return frozenset()
         return frozenset(
             dimension.name
@@ -75,10 +85,10 @@ class NoiseTables:
         """A table of counts without key figures."""
         from discreet.protection.noise import perturb
 
-        table, rules = counts[all_of(entry.where)], self.inputs.parameters.rules
+        table, rules = counts[all_of(entry.where)], self.parameters.rules
         protected = perturb(
             table,
-            self.inputs.parameters.perturbation_table,
+            self.parameters.perturbation_table,
             zeros=rules.zeros,
             decimals=rules.decimals,
             found_codes=rules.found_codes,
@@ -101,8 +111,8 @@ class NoiseTables:
             protected = derive(
                 ingredients,
                 self._key_figures(entry),
-                bracket_above=self.inputs.parameters.figures.bracket_above,
-                found_codes=self.inputs.parameters.rules.found_codes,
+                bracket_above=self.parameters.figures.bracket_above,
+                found_codes=self.parameters.rules.found_codes,
                 name=name,
             )
         except TableError as error:
@@ -138,7 +148,7 @@ class NoiseTables:
         )
 
         described = self.programme.tables[name].figures[figure]
-        parameters = self.inputs.parameters
+        parameters = self.parameters
         options = self._shared_options(name)
         if described.of is None:
             counts = {"zeros": parameters.rules.zeros, "decimals": parameters.rules.decimals}
@@ -147,7 +157,7 @@ class NoiseTables:
         magnitude = parameters.magnitudes[described.of]
         return make(
             table,
-            self.inputs.noise[described.of],
+            self.opened.magnitudes[described.of],
             described.of,
             publish=magnitude.entry.publish,
             sensitive=magnitude.sensitive(table, described.of),
@@ -167,7 +177,7 @@ class NoiseTables:
         described = entry.figures[figure]
         limit = described.bracket_above
         if limit is None and described.of is not None:
-            limit = self.inputs.parameters.magnitudes[described.of].entry.bracket_above
+            limit = self.parameters.magnitudes[described.of].entry.bracket_above
         assert described.kind is not None
         return KeyFigure(
             name=figure,
@@ -189,7 +199,7 @@ class NoiseTables:
         """What holds for counts and magnitudes alike."""
         text = self.inputs.official(name)
         return {
-            "suppress_below": self.inputs.parameters.rules.suppress_below,
+            "suppress_below": self.parameters.rules.suppress_below,
             "official": official_rule(self.programme, name, self.inputs.totals, text),
             "totals": self.inputs.totals,
             "digests": self.digests[name],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.errors import Problem
 from discreet.files import write_text
 from discreet.protection.protocol import (
     COUNT,
@@ -82,7 +83,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         """Everything about [suppression], [rules.*] and the tables with hidden cells."""
         return check_suppression(programme, tables)
 
-    def warnings(self, programme: Programme, tables: Sequence[str]) -> Iterable[str]:
+    def warnings(self, programme: Programme, tables: Sequence[str], opened: None) -> Iterable[str]:
         """Files that others can read, sections without effect, filters that differ."""
         return suppression_warnings(programme, tables)
 
@@ -113,8 +114,11 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         """Tables that may share cells."""
         return linked_tables(programme, tables)
 
-    def opened(self, programme: Programme, tables: Sequence[str]) -> None:
+    def opened(self, programme: Programme, tables: Sequence[str], problems: list[Problem]) -> None:
         """Nothing: marks are read where they are used."""
+
+    def shared(self, opened: None) -> None:
+        """Nothing."""
 
     def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:
         """The records of the table, and those of who asked for protection."""

@@ -1,4 +1,4 @@
-"""The parameters of a release: from the files a programme names, or from a package.
+"""The parameters of noise: from the files a programme names, or from a package.
 
 In: a programme, or a TOML file with less than one whose parameters are to be packed, and
 through it perturbation tables and, if asked for, the secret of the record keys. Out:
@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError, PerturbationError, Problem
+from discreet.errors import PerturbationError, Problem
 from discreet.release.programme.file import Programme, load, nearest, raise_problems
 from discreet.release.programme.parameter_checks import (
     check_figures,
     check_parameters,
     check_thresholds,
 )
-from discreet.release.programme.problems import is_reported, problems_of, warnings_about
+from discreet.release.programme.problems import Opener, is_reported, present, warnings_about
 from discreet.release.programme.toml_lines import KeyPath, dotted
 
 if TYPE_CHECKING:
@@ -37,48 +36,33 @@ if TYPE_CHECKING:
     from discreet.release.packages import Parameters
 
 __all__ = [
-    "Opener",
+    "OpenedNoise",
     "noise_warnings",
-    "not_yet_known",
     "open_parameters_of",
     "parameter_warnings",
-    "present",
     "read_parameters",
     "unused_noise",
     "warnings_about_parameters",
 ]
 
-_Thing = TypeVar("_Thing")
 
+@dataclass(frozen=True, repr=False)
+class OpenedNoise:
+    """Everything that determines noise, opened. SECRET.
 
-def not_yet_known(known: list[Problem], found: list[Problem]) -> list[Problem]:
-    """Problems at places where none was known yet: one mistake is reported once."""
-    places = {problem.where for problem in known}
-    return [problem for problem in found if problem.where not in places]
+    Args:
+        parameters: Perturbation tables, strengths and thresholds.
+    """
 
+    parameters: Parameters
 
-@dataclass
-class Opener:
-    """Opens one thing after another and collects what is wrong with each."""
+    @cached_property
+    def magnitudes(self) -> Mapping[str, MagnitudeNoise]:
+        """The noise of each value column."""
+        return {name: each.noise() for name, each in self.parameters.magnitudes.items()}
 
-    programme: Programme
-    problems: list[Problem]
-
-    def attempt(self, path: KeyPath, read: Callable[[Programme], _Thing | None]) -> _Thing | None:
-        """What `read` gives; None, and problems at the key, if it fails."""
-        try:
-            return read(self.programme)
-        except DiscreetError as error:
-            self.problems += not_yet_known(self.problems, problems_of(error, self.programme, path))
-            return None
-
-
-def present(programme: Programme, name: str | None) -> Path | None:
-    """A named file, unless it is missing (which the checks have reported)."""
-    if name is None:
-        return None
-    path = programme.file(name)
-    return path if path.is_file() else None
+    def __repr__(self) -> str:
+        return "<OpenedNoise: secret>"
 
 
 def open_parameters_of(opener: Opener) -> Parameters | None:
