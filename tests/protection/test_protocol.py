@@ -41,7 +41,7 @@ from discreet.protection.protocol import (
     SharedParameters,
 )
 from discreet.publication import FORMATS
-from discreet.release import audit_release, check_release, protect
+from discreet.release import audit_release, check_release, open_inputs, protect
 from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table
 
 RELEASE = Path(dc.__file__).parent / "release"
@@ -403,6 +403,32 @@ def test_a_method_that_needs_cell_keys_gets_them_or_nothing_is_made(
     protect(edited(("[defaults]", '[keys]\ncolumn = "record_key"\n\n[defaults]')), tmp_path / "out")
     assert all(table.cell_key is not None for table in seen)
     assert len(seen) == 2
+
+
+def test_one_method_settles_what_holds_for_the_whole_release(
+    facts: Callable[..., None], edited: Callable[..., Path]
+) -> None:
+    shared = SharedParameters(grid=dc.KeyGrid.of(256), secret=None, parts=None, official="")
+    facts(shared=lambda opened: shared)
+    path = edited()
+    assert open_inputs(path).grid.size == 256
+    path.write_text(path.read_text("utf-8") + NOISE.partition("[tables")[0], encoding="utf-8")
+    with pytest.raises(ProgrammeError, match="two methods settle the parameters"):
+        check_release(path)
+
+
+def test_what_a_method_cannot_open_is_a_mistake_of_the_programme(
+    facts: Callable[..., None], edited: Callable[..., Path]
+) -> None:
+    def damaged(programme: ProgrammeView, tables: object, problems: list[Problem]) -> None:
+        problems.append(programme.problem(("tables", "sexes"), "no such file of thousands"))
+        raise DiscreetError("the file of thousands is damaged", code="file", where="base")
+
+    facts(opened=damaged)
+    found = mistakes(edited(('title = "Sexes"', "weight = 3")))
+    assert "protection.thousands: base: the file of thousands is damaged" in found
+    assert "tables.sexes: no such file of thousands" in found
+    assert "tables.sexes.weight: must be a text" in found
 
 
 def mistakes(path: Path) -> str:
