@@ -8,8 +8,8 @@ record stood there as many times as its weight says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -281,19 +281,11 @@ def holding_evidence(records: CellEvidence, holdings: Table, column: str | None)
 
 def _aligned(contributions: Contributions, place: IntArray) -> Contributions:
     """The contributions of other cells, in the order of these."""
-    weights = contributions.top_weight
-    return Contributions(
-        column=contributions.column,
-        top=contributions.top[place],
-        top_weight=None if weights is None else weights[place],
-        count=contributions.count[place],
-        nonzero=contributions.nonzero[place],
-        total=contributions.total[place],
-        plain=contributions.plain[place],
-        absolute=contributions.absolute[place],
-        low=contributions.low[place],
-        high=contributions.high[place],
-    )
+    parts = {each.name: getattr(contributions, each.name) for each in fields(contributions)}
+    moved: dict[str, Any] = {
+        name: part[place] for name, part in parts.items() if isinstance(part, np.ndarray)
+    }
+    return replace(contributions, **moved)
 
 
 def _counts(table: Table, contributions: Contributions | None) -> dict[str, FloatArray]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.rules.evidence import CellEvidence, RuleJudgement
+from discreet.tabulation.measures import LARGEST_K
 
 __all__ = [
     "MOST",
@@ -39,7 +40,7 @@ Per = Literal["record", "holding"]
 Ties = Literal["safe", "sensitive"]
 
 #: At most so many contributions are looked at.
-MOST = 16
+MOST = LARGEST_K
 
 
 def is_number(value: Any) -> bool:

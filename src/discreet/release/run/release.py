@@ -67,7 +67,8 @@ def check_grids(
     problems: list[Problem] = []
     for name in names:
         entry = programme.tables[name]
-        if not entry.complete:
+        kinds = [kind for kind in _kinds(programme, name) if entry.complete or _whole(kind)]
+        if not kinds:
             continue
         of_source = spanning[programme.source_of(name).name]
         sizes = [_size(of_source[variable]) for variable in entry.by or []]
@@ -77,7 +78,7 @@ def check_grids(
         rows, columns = 1, sizes[-1] if len(sizes) > 1 else 1
         for size in sizes[:-1] or sizes:
             rows *= size
-        problems += _too_large(programme, name, rows, columns, grid=rows * columns)
+        problems += _too_large(name, kinds, rows, columns, grid=rows * columns)
     _raise(problems)
 
 
@@ -89,15 +90,15 @@ def check_formats(programme: Programme, shelf: ReleaseState) -> None:
     problems: list[Problem] = []
     for name, entry in programme.tables.items():
         outline = shelf.outline(name)
-        limited = any(FORMATS[kind].page is not None for kind in _kinds(programme, name))
-        if not limited or outline.grid_size <= _ALWAYS_FITS:
+        kinds = [kind for kind in _kinds(programme, name) if FORMATS[kind].page is not None]
+        if not kinds or outline.grid_size <= _ALWAYS_FITS:
             continue
         if entry.complete and outline.grid_size > CELL_LIMIT:
             rows, columns = outline.grid_size, 1
         else:
             table = shelf.table(name)
             rows, columns = lay_out(table, complete=entry.complete).shape
-        problems += _too_large(programme, name, rows, columns, grid=outline.grid_size)
+        problems += _too_large(name, kinds, rows, columns, grid=outline.grid_size)
     _raise(problems)
 
 
@@ -115,16 +116,24 @@ def _kinds(programme: Programme, name: str) -> list[str]:
     return list(dict.fromkeys([*(programme.tables[name].formats or []), *also]))
 
 
+def _whole(kind: str) -> bool:
+    """Whether a format always holds the complete grid."""
+    from discreet.publication import FORMATS
+
+    page = FORMATS[kind].page
+    return page is not None and page.whole_grid
+
+
 def _too_large(
-    programme: Programme, name: str, rows: int, columns: int, *, grid: int
+    name: str, kinds: Sequence[str], rows: int, columns: int, *, grid: int
 ) -> Iterator[Problem]:
     from discreet.publication import FORMATS, check_shape
 
-    for kind in _kinds(programme, name):
+    for kind in kinds:
         page = FORMATS[kind].page
         if page is None:
             continue
-        shape = (grid, 1) if page.whole_grid else (rows, columns)
+        shape = (grid, 1) if _whole(kind) else (rows, columns)
         try:
             check_shape(kind, *shape, where=name)
             if shape[0] > shape[1]:
