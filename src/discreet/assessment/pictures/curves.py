@@ -425,8 +425,6 @@ def _line(name: Any, frame: Any, column: str) -> CurveLine:
 
 
 def _half(lines: Sequence[CurveLine], title: str, text: Mapping[str, str]) -> dict[str, Any]:
-    found = places(lines)
-    named = found[:: 1 + len(found) // 13]
-    across = CurveAxis(text["max_noise"], {"domain": [found[0] - 0.3, found[-1] + 0.3]}, named, "d")
+    across = CurveAxis(text["max_noise"], {"domain": _domain(lines)}, _whole(lines), "d")
     upward = CurveAxis(title, {"domain": [0, max(heights(lines)) * 1.1 or 1]})
     return curves(lines, across, upward, legend=text["largest"], width=_TRADE_OFF_WIDTH)
