@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from discreet_fire.catalogue.execution import CommandOption
-from discreet_fire.runners.builtin.commands.egen import EGEN_OPTIONS, FUNCTIONS, NO_GROUPS
+from discreet_fire.catalogue.functions import function_table, statistic_facts
+from discreet_fire.runners.builtin.commands.egen import FUNCTIONS
 from discreet_fire.runners.builtin.data.true_statistics import STATISTICS
 from discreet_fire.runners.builtin.language.date_functions import DATES
-from discreet_fire.runners.builtin.language.expressions import DRAWN
 from discreet_fire.runners.builtin.language.functions import CHANCES, function_names
 from discreet_fire.runners.builtin.language.text_functions import TEXTS
 from discreet_fire.runners.builtin.macro_expansion import EXTENDED
@@ -79,7 +79,7 @@ def markdown() -> str:
 def _functions() -> dict[str, Iterable[str]]:
     """Names of functions by where they are used."""
     special = {*TEXTS, *DATES, *CHANCES}
-    draws = {name for name in function_names() if name in DRAWN}
+    draws = function_table().drawing
     return {
         "numbers and conditions": set(function_names()) - special - draws,
         "texts": TEXTS,
@@ -96,7 +96,8 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _egen_options(name: str) -> str:
-    options = sorted({*EGEN_OPTIONS.get(name, ()), *(() if name in NO_GROUPS else ("by()",))})
+    facts = statistic_facts(name)
+    options = sorted({*facts.options.split(), *(("by()",) if facts.groups else ())})
     return ", ".join(f"`{option}`" for option in options)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray
+from discreet_fire.catalogue.functions import statistic_facts
 from discreet_fire.runners.builtin.data.dataset import (
     DataSet,
     DataVariable,
@@ -97,7 +98,7 @@ def collapse(session: Session, call: CommandCall) -> None:
     code = np.full(data.rows, -1, dtype=np.int64)
     for number, rows in enumerate(groups.rows):
         code[rows] = number
-    if any(target.statistic in _ENDS for target in targets):
+    if any(statistic_facts(target.statistic).ordered for target in targets):
         session.trace.ordered()
     for target in targets:
         result.variables[target.name] = _made(session, target, groups, mask, weights, kind)

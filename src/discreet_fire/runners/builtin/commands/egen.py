@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
+from discreet_fire.catalogue.functions import check_function_names, function_table, statistic_facts
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable, missing_values
-from discreet_fire.runners.builtin.data.true_statistics import percentile
+from discreet_fire.runners.builtin.data.true_statistics import STATISTICS, percentile
 from discreet_fire.runners.builtin.disclosure.dependence import (
-    COPYING,
     altered,
     depends_on_few_units,
     rests_on_one_unit,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = ["EGEN_OPTIONS", "FUNCTIONS", "GROUP_FUNCTIONS", "NO_GROUPS", "ROW_FUNCTIONS"]
+__all__ = ["FUNCTIONS", "GROUP_FUNCTIONS", "ROW_FUNCTIONS"]
 
 #: What a function gives: numbers, or a whole variable, and the default storage type.
 EgenResult = tuple[Any, str]
@@ -543,6 +543,9 @@ ROW_FUNCTIONS: dict[str, Callable[[EgenInput], EgenResult]] = {
 
 _HEAD = re.compile(r"(?:(?P<type>byte|int|long|float|double|str\d*)\s+)?(?P<name>\S+)\Z")
 FUNCTIONS = {**GROUP_FUNCTIONS, **ROW_FUNCTIONS}
+check_function_names(
+    function_table().statistics, {*FUNCTIONS, *STATISTICS, "first", "last", "percent"}
+)
 _CALLED = re.compile(r"(?P<function>\w+)\s*\((?P<inside>.*)\)\s*\Z", re.DOTALL)
 
 
@@ -561,7 +564,7 @@ def egen(session: Session, call: CommandCall) -> None:
     mask = selected(session, call)
     group, groups = _groups(session, call)
     work = EgenInput(session, called["inside"].strip(), mask, group, groups, call, name)
-    if called["function"] in ("seq", "tag") or call.has("unique"):
+    if statistic_facts(called["function"]).ordered or call.has("unique"):
         session.trace.ordered()
     result, default = function(work)
     session.trace.touch(work.use.few or work.use.rest)
@@ -580,27 +583,15 @@ def egen(session: Session, call: CommandCall) -> None:
     missing_made(session, variable.values >= MISSING)
 
 
-#: Options of each function, where it has any.
-EGEN_OPTIONS = {
-    "anycount": {"values"}, "anymatch": {"values"}, "anyvalue": {"values"}, "concat": {"punct"},
-    "cut": {"at", "group", "icodes", "label"}, "group": {"missing", "label"}, "tag": {"missing"},
-    "mode": {"minmode", "maxmode"}, "pc": {"prop"}, "pctile": {"p"}, "rowpctile": {"p"},
-    "rank": {"field", "track", "unique"}, "rownonmiss": {"strok"}, "rowtotal": {"missing"},
-    "seq": {"from", "to", "block"}, "std": {"mean", "std", "sd"}, "total": {"missing"},
-    "sum": {"missing"},
-}  # fmt: skip
-#: Functions that look at one observation, or make groups of their own.
-NO_GROUPS = frozenset(ROW_FUNCTIONS) | {"cut", "group", "tag"}
-
-
 def _check_options(function: str, call: CommandCall) -> None:
     """Stop at an option that the function does not have."""
     if function == "concat" and "p" in call.options:
         call.options["punct"] = call.options.pop("p")
+    facts = statistic_facts(function)
     for option in call.options:
-        if option != "by" and option not in EGEN_OPTIONS.get(function, ()):
+        if option != "by" and option not in facts.options.split():
             raise UnsupportedError(f"option {option} of egen {function}()")
-    if function in NO_GROUPS and (call.by or call.has("by")):
+    if not facts.groups and (call.by or call.has("by")):
         raise DoError(f"egen {function}() may not be combined with by", code=190)
     if len(call.options.keys() & {"field", "track", "unique"}) > 1:
         raise DoError("give one of field, track and unique", code=198)
@@ -635,7 +626,7 @@ def _row_function_depends_on_few(work: EgenInput, function: Any, result: Any) ->
 
 def _copies_one_value(function: str, work: EgenInput) -> bool:
     """Whether a function of `egen` gives one's value to the records of several others."""
-    if function not in COPYING:
+    if statistic_facts(function).copies == "nothing":
         return False
     group = np.where(work.mask, work.group, -1)
     return rests_on_one_unit(work.session, function, group, work.values)

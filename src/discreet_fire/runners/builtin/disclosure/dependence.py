@@ -10,13 +10,13 @@ the same value into many records: minimum cases and dominance would not see that
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet_fire.catalogue.functions import statistic_facts
 from discreet_fire.runners.builtin.disclosure.units import few, owners
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import evaluate, whole_column
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.session import Session
 
 __all__ = [
-    "COPYING",
     "altered",
     "copied_to_many",
     "depends_on_few_units",
@@ -99,17 +98,6 @@ def altered(values: Any) -> Iterator[Any]:
         yield np.where(known, alter(np.where(known, values, 0.0)), values)
 
 
-#: Functions of `egen` that give a value of one observation, or of two.
-_SINGLE = frozenset(
-    ["min", "max", "median", "iqr", "mad", "mode", "pctile", "first", "last", "firstnm", "lastnm"]
-)
-_PERCENTILE = re.compile(r"p\d+\Z")
-#: Functions whose value one large contribution can make up.
-_ADDED = frozenset(["mean", "total", "sum", "rawsum", "sd", "std", "pc", "mdev", "skew", "kurt"])
-#: Functions of `egen` of which either may be so.
-COPYING = _SINGLE | _ADDED
-
-
 def _owners(session: Session) -> Any:
     """Whom each observation is about; each another where that is not known."""
     codes = owners(session)
@@ -146,18 +134,17 @@ def rests_on_one_unit(
         group: The group of each observation; -1 for none.
         values: Gives what each observation adds.
     """
-    who = _owners(session)
+    copies = statistic_facts(statistic).copies
     inside = group >= 0
-    if not inside.any():
+    if copies == "nothing" or not inside.any():
         return False
+    who = _owners(session)
     pairs = np.unique(np.column_stack([group, who])[inside], axis=0)
     many = np.bincount(pairs[:, 0]) >= session.limits.minimum
     if not many.any():
         return False
-    if statistic in _SINGLE or _PERCENTILE.match(statistic):
+    if copies == "one":
         return True
-    if statistic not in _ADDED:
-        return False
     chosen = inside & many[np.where(inside, group, 0)]
     return dominated(session, values(), np.where(chosen, group, -1))
 

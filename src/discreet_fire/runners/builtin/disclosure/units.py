@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from discreet_fire.catalogue.functions import function_table
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
 from discreet_fire.runners.builtin.language.expressions import (
     Binary,
@@ -59,7 +60,8 @@ OWNER, RECORD = "entity", "record"
 _LOOKS = (200, 20_000, 2**62)
 #: So many conditions of one run may take away what a few have.
 _TRIMS = 3
-_ASKING = frozenset(("inlist", "inrange", "regexm", "ustrregexm", "strmatch", "strpos", "strrpos"))
+_TABLE = function_table()
+_NOT_ASKING = _TABLE.drawing | _TABLE.naming | _TABLE.plain
 _COMPARED = frozenset(("==", "!=", "<", ">", "<=", ">="))
 
 
@@ -227,7 +229,7 @@ def asks_by_function(expression: str) -> bool:
 
 def _asks(node: ExpressionNode) -> bool:
     if isinstance(node, Function):
-        return node.name in _ASKING
+        return node.name not in _NOT_ASKING
     if isinstance(node, Unary):
         return _asks(node.inner)
     if isinstance(node, Binary):

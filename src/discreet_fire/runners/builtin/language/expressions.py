@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, TextArray
+from discreet_fire.catalogue.functions import function_table
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.functions import function_of
 from discreet_fire.runners.builtin.language.scope import Scope, Value
 from discreet_fire.runners.builtin.language.values import MISSING, code_of, is_text, tidy
 
 __all__ = [
-    "DRAWN",
     "Binary",
     "ExpressionNode",
     "Function",
@@ -128,7 +128,7 @@ _DEEPEST = 200
 #: Functions whose argument is a date as it is written.
 _DATES = frozenset(("td", "tm", "tq", "tw", "th"))
 #: Functions whose arguments are names, not values.
-_NAMED = _DATES | {"r", "e", "c", "s", "scalar", "matrix"}
+_NAMED = _DATES | function_table().naming
 
 
 @dataclass(frozen=True, slots=True)
@@ -536,7 +536,7 @@ def _called(node: Function, scope: Scope) -> Value:
         if scope.names.column(node.name) is not None:
             raise DoError(f"{node.name} is no function", code=133)
         raise UnsupportedError(f"function {node.name}()")
-    if node.name in DRAWN:
+    if node.name in _DRAWN:
         if id(node) not in scope.drawn:
             arguments = [_value(argument, scope) for argument in node.arguments]
             scope.drawn[id(node)] = function(scope, node.text, arguments)
@@ -546,10 +546,7 @@ def _called(node: Function, scope: Scope) -> Value:
 
 
 #: Functions whose draws are the same however often an expression is looked at.
-DRAWN = frozenset(
-    ("runiform", "uniform", "rnormal", "runiformint", "rbinomial", "rpoisson", "rchi2", "rt",
-     "rgamma", "rbeta", "rexponential")
-)  # fmt: skip
+_DRAWN = function_table().drawing
 
 
 def _indexed(node: Index, scope: Scope) -> Value:

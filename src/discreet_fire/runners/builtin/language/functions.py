@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet_fire.catalogue.functions import check_function_names, function_table
 from discreet_fire.runners.builtin.language.date_functions import DATES
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.scope import Scope, Value
@@ -462,3 +463,5 @@ _FUNCTIONS: dict[str, FunctionOf] = {
     **TEXTS,
     **DATES,
 }
+_LISTED = function_table()
+check_function_names(_LISTED.asking | _LISTED.drawing | _LISTED.plain, _FUNCTIONS)
