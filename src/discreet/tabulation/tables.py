@@ -60,6 +60,7 @@ def tabulate(
     Returns:
         The table, confidential.
 
+    >>> import polars as pl
     >>> people = pl.DataFrame({"sex": ["m", "w", "m"], "key": [0.25, 0.5, 0.9]})
     >>> tabulate(people, by=["sex"], record_key="key")
     <Table table (confidential): sex, 3 cells>
@@ -92,6 +93,7 @@ def tabulate_many(
         key_grid: As for `tabulate`.
         progress: Called with the numbers of tables done and to do.
 
+    >>> import polars as pl
     >>> people = pl.DataFrame({"sex": ["m", "w", "m"], "age": [1, 2, 1]})
     >>> tabulate_many(people, [Query(by=["sex"], name="a"), Query(by=["age"], name="b")])
     [<Table a (confidential): sex, 3 cells>, <Table b (confidential): age, 3 cells>]
