@@ -98,6 +98,9 @@ class ShownOutput:
 class RedactedError(OutputCheckError):
     """A stop that single values of the data decide about: its place would tell them."""
 
+    #: Errors of runners that are so stand for this one.
+    redacted = True
+
     def __init__(self) -> None:
         super().__init__(
             "the program stopped where single values of the data decide; nothing of it is shown",
@@ -157,7 +160,8 @@ class RunResult:
             checked: Whether all that the log shows is among the outputs.
             error: What stopped the run; None if it came to its end.
         """
-        if isinstance(error, RedactedError):
+        if getattr(error, "redacted", False):
+            error = error if isinstance(error, RedactedError) else RedactedError()
             lines, outputs = (), ()
         stop = [] if error is None else ["", f"*** {'; '.join(_error_texts(error))}"]
         log = "\n".join([*_head(program, data), *lines, *stop, _RULE]) + "\n"
@@ -286,7 +290,7 @@ def _check_result(
     head = "".join(f"{line}\n" for line in _head(program, data))
     if not result.log.startswith(head):
         raise _broken(runner, "the head of the log does not name the program and the data")
-    if isinstance(result.error, RedactedError):
+    if getattr(result.error, "redacted", False):
         redacted = RunResult.of(
             program, data, lines=(), outputs=(), checked=result.checked, error=result.error
         )

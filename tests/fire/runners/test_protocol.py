@@ -96,6 +96,10 @@ class AlteredRunner(ToyRunner):
             return replace(result, log=result.log.replace(". * data d.csv\n", ""))
         if self.change == "stop":
             return replace(result, error=RedactedError())
+        if self.change == "redacted":
+            error = OutputCheckError("the wage is 1420", code="do-file")
+            error.redacted = True
+            return replace(result, error=error)
         raise ValueError(f"the largest wage is {pl.read_csv(given['data'][0])['wage'].max()}")
 
 
@@ -188,7 +192,7 @@ def test_outputs_that_nobody_checked_are_no_pass(folder: Path) -> None:
     assert replace(result, error=RedactedError()).verdict.value == "review"
 
 
-@pytest.mark.parametrize("change", ["digest", "data", "stop"])
+@pytest.mark.parametrize("change", ["digest", "data", "stop", "redacted"])
 def test_results_that_break_a_rule_are_not_shown(folder: Path, change: str) -> None:
     with pytest.raises(OutputCheckError) as found:
         run(AlteredRunner(change=change), folder / "a.toy", folder / "d.csv")

@@ -35,7 +35,7 @@ from discreet_fire.runners.builtin.language.macros import expanded
 from discreet_fire.runners.builtin.language.steps import Step, steps_of
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.macro_expansion import macros_of, words_of
-from discreet_fire.runners.builtin.names import macro_text, one_value, settle_results
+from discreet_fire.runners.builtin.names import macro_text, one_number, one_value, settle_results
 from discreet_fire.runners.builtin.registry import Command, find, layout_notes, settle_options
 from discreet_fire.runners.builtin.samples import keep_entity
 from discreet_fire.runners.builtin.state.parts import ProgramFrame
@@ -278,10 +278,7 @@ class Interpreter:
     def branch(self, condition: str, run: Callable[[], object], inside: _Inside) -> None:
         """`if`: run something where an expression holds."""
         session = self.session
-        value = one_value(session, condition)
-        if isinstance(value, str):
-            raise DoError("type mismatch", code=109)
-        held = value != 0
+        held = one_number(session, condition) != 0
         self.taken[-1] = held
         self.doubted[-1] = session.trace.touched
         self.followed(run, inside, held=held)
@@ -540,12 +537,7 @@ def for_values(interpreter: Interpreter, text: str, body: Sequence[Step]) -> Non
     parts = steps.groups() if steps else re.split(r"/|:", span)
     if len(parts) not in (2, 3):
         raise DoError("invalid syntax of forvalues", code=198)
-    values = []
-    for part in parts:
-        value = one_value(session, part)
-        if isinstance(value, str):
-            raise DoError("type mismatch", code=109)
-        values.append(value)
+    values = [one_number(session, part) for part in parts]
     first, step, last = values if steps else (values[0], 1.0, values[1])
     items = [macro_text(number) for number in _counted_steps(first, step, last)]
     _over(interpreter, found["name"], items, body)
@@ -594,10 +586,7 @@ def while_loop(interpreter: Interpreter, condition: str, body: Sequence[Step]) -
         session.log.line = line
         interpreter.tick(line)
         session.trace.fresh()
-        value = one_value(session, expanded(condition, macros_of(session)))
-        if isinstance(value, str):
-            raise DoError("type mismatch", code=109)
-        return value != 0
+        return one_number(session, expanded(condition, macros_of(session))) != 0
 
     def turns() -> None:
         while _turn(interpreter, body) and holding():

@@ -198,7 +198,7 @@ def _label(session: Session, rest: str) -> str:
         name = session.data.named(name.strip("() ")).value_label
     texts = session.data.value_labels.get(name, {})
     if name in session.trace.labels:
-        session.trace.touched = True
+        session.trace.touch()
     try:
         return texts.get(float(found[2]), found[2])
     except ValueError:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SessionNames",
     "macro_text",
+    "one_number",
     "one_value",
     "refuse_unsupported_result",
     "scope_of",
@@ -172,7 +173,7 @@ class SessionNames:
             refuse_unsupported_result(self.session, kind, name)
             return None
         if not found.safe:
-            self.session.trace.touched = True
+            self.session.trace.touch()
         return found.value
 
     def _system(self, name: str) -> float | str | None:
@@ -237,13 +238,13 @@ class SessionNames:
         self.use.rest |= few(self.session, ~chosen)
         if np.ndim(gaps) and (chosen.all() or not chosen.any()) and near(self.session, gaps):
             self.use.few = True
-        trace.few |= self.use.few
+        trace.note_few(self.use.few)
 
     def referred(self, rows: Any, inside: Any) -> None:
         """Note from which observations values are taken: one for many is a single value."""
         self.ordered()
         if self.session.data.rows and copied_to_many(self.session, rows, inside):
-            self.session.trace.touched = True
+            self.session.trace.touch()
 
     def added(self, values: Any, groups: ByGroups | None) -> None:
         """Note what a running sum adds up: one may make up nearly all of it."""
@@ -257,7 +258,7 @@ class SessionNames:
         flags = bool(np.isin(column, (0.0, 1.0)).all())
         parts = [whole] if flags else [whole, first]
         if any(dominated(self.session, column, one) for one in parts):
-            self.session.trace.touched = True
+            self.session.trace.touch()
 
     def shifted(self, operators: str, name: str) -> Any:
         """A variable under time-series operators: `L.x`, `D.x`, `L2.D.x`."""
@@ -355,6 +356,14 @@ def one_value(session: Session, expression: str) -> float | str:
     if not len(value):
         return "" if is_text(value) else 2.0**1023
     return str(value[0]) if is_text(value) else float(value[0])
+
+
+def one_number(session: Session, expression: str) -> float:
+    """One number; an error if the expression is a text."""
+    value = one_value(session, expression)
+    if isinstance(value, str):
+        raise DoError("type mismatch", code=109)
+    return value
 
 
 def macro_text(value: float | str) -> str:

@@ -64,9 +64,8 @@ class _BuiltinRunner:
         if data:
             _load(session, data[0])
         error = _run_steps(source, session, seconds)
-        redacted = getattr(error, "redacted", False) or session.trace.branches
-        if error is not None and redacted and not isinstance(error, RedactedError):
-            error = RedactedError()
+        if session.trace.branches and error is not None:
+            error = error if isinstance(error, RedactedError) else RedactedError()
         outputs = session.log.outputs
         return RunResult.of(source, data, lines=lines, outputs=outputs, checked=True, error=error)
 

@@ -37,9 +37,8 @@ from discreet_fire.runners.builtin.disclosure.units import (
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import (
     evaluate,
-    is_text,
+    number_column,
     truth,
-    whole_column,
 )
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.names import scope_of
@@ -66,6 +65,7 @@ __all__ = [
     "run_statistic",
     "selected",
     "show",
+    "show_statistic",
     "weights_of",
 ]
 
@@ -88,18 +88,18 @@ def selected(session: Session, call: CommandCall, scope: Scope | None = None) ->
         held = truth(call.condition, scope)
         use = scope.names.use
         use.few |= depends_on_few_units(session, call.condition, scope, held, held=True)
-        session.trace.few |= use.few
+        session.trace.note_few(use.few)
         mask &= held
         if session.trace.few or _close(session, held):
-            session.trace.plain &= plain(session, call.condition)
+            session.trace.note_plain(plain(session, call.condition))
         if not session.trace.plain and (held.all() or not held.any()):
             use.few |= asks_by_function(call.condition)
-            session.trace.few |= use.few
+            session.trace.note_few(use.few)
     if call.rows is not None:
         if call.groups is not None:
             raise DoError("in may not be combined with by", code=190)
         first, last = _range(call.rows, rows)
-        session.trace.plain = False
+        session.trace.note_plain(False)
         session.trace.ordered()
         inside = np.zeros(rows, dtype=np.bool_)
         inside[first - 1 : last] = True
@@ -153,9 +153,7 @@ def weights_of(
     scope = scope_of(session)
     value = evaluate(call.weight.expression, scope)
     session.trace.touch(depends_on_few_units(session, call.weight.expression, scope, value, mask))
-    if is_text(value):
-        raise DoError("weights must be numeric", code=109)
-    weight = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)
+    weight = number_column(value, session.data.rows, "weights must be numeric")
     chosen = weight[mask & (weight < MISSING)]
     if kind != "iweight" and chosen.size and chosen.min() < 0:
         wrong = mask & (weight < 0)
@@ -453,6 +451,34 @@ def show(
     session.show(result)
     _tell_whom(session, result, chosen, names)
     return result
+
+
+def show_statistic(
+    session: Session,
+    command: str,
+    chosen: ChosenRecords,
+    names: Sequence[str],
+    *arguments: Any,
+    of: str = "",
+    **options: Any,
+) -> SafeResult | None:
+    """Run the safe statistic of a command on chosen records, and show it.
+
+    Args:
+        session: The session.
+        command: The command, as it is called in what is withheld.
+        chosen: The records.
+        names: The variables that it is about.
+        arguments: Arguments of the statistic after the records.
+        of: The command whose statistic it is, if another.
+        options: More arguments.
+
+    Returns:
+        The result, of which stored results may then be shown, too; None if it is withheld.
+    """
+    options = {**options, **chosen.options}
+    result = run_statistic(session, command, chosen.frame, *arguments, of=of, **options)
+    return show(session, result, chosen, names)
 
 
 def counted(chosen: ChosenRecords) -> BoolArray:

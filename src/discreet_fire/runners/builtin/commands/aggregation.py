@@ -28,7 +28,10 @@ from discreet_fire.runners.builtin.disclosure.units import number_microdata
 from discreet_fire.runners.builtin.interpreter import numbers_of
 from discreet_fire.runners.builtin.language.calls import required
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.language.expressions import evaluate, is_text, whole_column
+from discreet_fire.runners.builtin.language.expressions import (
+    evaluate,
+    number_column,
+)
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
     WHOLE,
@@ -277,9 +280,7 @@ def _known(session: Session, call: CommandCall, expression: str) -> tuple[Any, A
     mask = selected(session, call)
     weights = weights_of(session, call, mask, default="aweight")
     value = evaluate(expression, scope_of(session))
-    if is_text(value):
-        raise DoError("type mismatch", code=109)
-    values = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)
+    values = number_column(value, session.data.rows)
     return values, mask & (values < MISSING), weights
 
 

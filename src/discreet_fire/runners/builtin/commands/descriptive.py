@@ -33,6 +33,7 @@ from discreet_fire.runners.builtin.samples import (
     run_statistic,
     selected,
     show,
+    show_statistic,
 )
 from discreet_fire.statistics.layout import closed
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
@@ -72,18 +73,11 @@ def summarize(session: Session, call: CommandCall) -> None:
     by = list(call.by)
     chosen = choose(session, call, [*names, *by], groups=by, default="aweight")
     detail = call.has("detail")
-    result = None
+    shown, about = None, [*names, *by]
     if not call.has("meanonly"):
-        result = run_statistic(
-            session,
-            "summarize",
-            chosen.frame,
-            names,
-            by=by or None,
-            detail=detail,
-            **chosen.options,
+        shown = show_statistic(
+            session, "summarize", chosen, about, names, by=by or None, detail=detail
         )
-    shown = show(session, result, chosen, [*names, *by])
     _store_summary(session, call, names[-1], chosen, shown)
 
 
@@ -116,17 +110,16 @@ def tabstat(session: Session, call: CommandCall) -> None:
         raise DoError("too many variables in by()", code=103)
     words = (call.argument("statistics") or call.argument("stats") or "mean").split()
     chosen = choose(session, call, [*names, *by], groups=by, default="aweight")
-    result = run_statistic(
+    shown = show_statistic(
         session,
         "tabstat",
-        chosen.frame,
+        chosen,
+        [*names, *by],
         names,
         statistics=[_STATISTICS.get(word, word) for word in words],
         by=by[0] if by else None,
         missing=call.has("missing"),
-        **chosen.options,
     )
-    shown = show(session, result, chosen, [*names, *by])
     if shown is not None:
         session.store("r", {}, safe=shown)
 
@@ -161,10 +154,7 @@ def centile(session: Session, call: CommandCall) -> None:
     wanted = numbers_of(call.argument("centile") or "50")
     chosen = choose(session, call, names)
     level = call.number("level", 95.0)
-    result = run_statistic(
-        session, "centile", chosen.frame, names, centiles=wanted, level=level, **chosen.options
-    )
-    shown = show(session, result, chosen, names)
+    shown = show_statistic(session, "centile", chosen, names, names, centiles=wanted, level=level)
     if shown is not None and not call.has("cci"):
         session.write("(intervals are conservative, as with the option cci)")
     values = true_values(session, names[-1], chosen)
@@ -193,8 +183,7 @@ def of_variables(session: Session, call: CommandCall) -> None:
     """Commands of which the catalogue says all: the statistic of the variables named, or all."""
     names = variables(session, call, every=True)
     chosen = choose(session, call, names, groups=[])
-    result = run_statistic(session, call.name, chosen.frame, names, **chosen.options)
-    show(session, result, chosen, names)
+    show_statistic(session, call.name, chosen, names, names)
 
 
 @command("count")
@@ -241,8 +230,7 @@ def _count_groups(session: Session, call: CommandCall) -> None:
     """`by …: count`: the groups together, so that one does not give another away."""
     by = list(call.by)
     chosen = choose(session, call, by, groups=by)
-    result = run_statistic(session, "count", chosen.frame, by, of="table", **chosen.options)
-    show(session, result, chosen, by)
+    show_statistic(session, "count", chosen, by, by, of="table")
     session.store("r", {"N": float(selected(session, call).sum())})
 
 
@@ -264,8 +252,7 @@ def levelsof(session: Session, call: CommandCall) -> None:
         texts = found if call.has("clean") else [f'`"{text}"\'' for text in found]
     else:
         texts = [macro_text(float(one)) for one in np.unique(values)]
-    result = run_statistic(session, "levelsof", chosen.frame, name, **chosen.options)
-    shown = show(session, result, chosen, names)
+    shown = show_statistic(session, "levelsof", chosen, names, name)
     full = shown is not None and shown.verdict == "pass"
     session.store("r", {"levels": sign.join(texts), "r": float(len(texts))})
     target = call.argument("local")
@@ -334,15 +321,9 @@ def correlate(session: Session, call: CommandCall) -> None:
     """`correlate varlist [, covariance]`."""
     names = numeric(session, variables(session, call, every=True))
     chosen = choose(session, call, names)
-    result = run_statistic(
-        session,
-        "correlate",
-        chosen.frame,
-        names,
-        covariance=call.has("covariance"),
-        **chosen.options,
-    )
-    _stored_correlation(session, names, chosen, result, covariance=call.has("covariance"))
+    covariance = call.has("covariance")
+    shown = show_statistic(session, "correlate", chosen, names, names, covariance=covariance)
+    _store_correlation(session, names, chosen, shown, covariance=covariance)
 
 
 @command("pwcorr")
@@ -350,21 +331,18 @@ def pwcorr(session: Session, call: CommandCall) -> None:
     """`pwcorr varlist [, obs]`."""
     names = numeric(session, variables(session, call, every=True))
     chosen = choose(session, call, names)
-    result = run_statistic(
-        session, "pwcorr", chosen.frame, names, obs=call.has("obs"), **chosen.options
-    )
-    _stored_correlation(session, names, chosen, result)
+    shown = show_statistic(session, "pwcorr", chosen, names, names, obs=call.has("obs"))
+    _store_correlation(session, names, chosen, shown, covariance=False)
 
 
-def _stored_correlation(
+def _store_correlation(
     session: Session,
     names: Sequence[str],
     chosen: ChosenRecords,
-    result: SafeResult | None,
+    shown: SafeResult | None,
     *,
-    covariance: bool = False,
+    covariance: bool,
 ) -> None:
-    shown = show(session, result, chosen, names)
     columns = [true_values(session, name, chosen) for name in names[:2]]
     known = (columns[0] < MISSING) & (columns[1] < MISSING)
     true = {"N": float(known.sum())}
@@ -389,7 +367,4 @@ def histogram(session: Session, call: CommandCall) -> None:
     chosen = choose(session, call, names)
     width = call.number("width", 0.0) if call.has("width") else None
     start = call.number("start", 0.0) if call.has("start") else None
-    result = run_statistic(
-        session, call.name, chosen.frame, names[0], width=width, start=start, **chosen.options
-    )
-    show(session, result, chosen, names)
+    show_statistic(session, call.name, chosen, names, names[0], width=width, start=start)

@@ -27,7 +27,12 @@ from discreet_fire.runners.builtin.disclosure.units import few
 from discreet_fire.runners.builtin.interpreter import numbers_of
 from discreet_fire.runners.builtin.language.calls import required
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.language.expressions import evaluate, is_text, whole_column
+from discreet_fire.runners.builtin.language.expressions import (
+    evaluate,
+    is_text,
+    number_column,
+    whole_column,
+)
 from discreet_fire.runners.builtin.language.scope import ExpressionUse, Scope
 from discreet_fire.runners.builtin.language.values import MISSING, limited, shown_default, tidy
 from discreet_fire.runners.builtin.names import macro_text, scope_of
@@ -85,10 +90,7 @@ class EgenInput:
         value = evaluate(expression or self.inside, scope)
         text = expression or self.inside
         self.session.trace.touch(depends_on_few_units(self.session, text, scope, value, self.mask))
-        if is_text(value):
-            raise DoError("type mismatch", code=109)
-        column = np.asarray(whole_column(value, self.session.data.rows), dtype=np.float64)
-        return np.where(self.mask, column, MISSING)
+        return np.where(self.mask, number_column(value, self.session.data.rows), MISSING)
 
     def number(self, option: str, default: float) -> float:
         """The number in an option's brackets."""
@@ -98,7 +100,7 @@ class EgenInput:
         """The variables in brackets; the trace learns of those that may not be shown."""
         names = self.session.data.listed(self.inside)
         if self.session.trace.variables.intersection(names):
-            self.session.trace.touched = True
+            self.session.trace.touch()
         return names
 
     def columns(self) -> list[FloatArray]:

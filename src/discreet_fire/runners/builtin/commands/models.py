@@ -539,7 +539,7 @@ def matrix(session: Session, call: CommandCall) -> None:
         session.results.matrices[name] = values[None, :] if stored[1] == "b" else covariance
     elif value in session.results.matrices:
         session.results.matrices[name] = session.results.matrices[value]
-        session.trace.touched |= value in session.trace.matrices
+        session.trace.touch(value in session.trace.matrices)
     elif value.startswith("(") and value.endswith(")"):
         session.results.matrices[name] = _literal(session, value[1:-1])
     else:

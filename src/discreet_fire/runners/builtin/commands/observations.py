@@ -28,9 +28,8 @@ from discreet_fire.runners.builtin.language.calls import required, split_outside
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import (
     evaluate,
-    is_text,
+    number_column,
     number_of,
-    whole_column,
 )
 from discreet_fire.runners.builtin.language.functions import part_of
 from discreet_fire.runners.builtin.language.values import MISSING, is_format, smallest_type
@@ -282,9 +281,7 @@ def expand(session: Session, call: CommandCall) -> None:
         session.data.check_new(name)
     mask = selected(session, call)
     value = evaluate(call.expression or call.head, scope_of(session))
-    if is_text(value):
-        raise DoError("type mismatch", code=109)
-    number = np.asarray(whole_column(value, session.data.rows), dtype=np.float64)
+    number = number_column(value, session.data.rows)
     number = np.where((number < MISSING) & (number >= 1) & mask, np.trunc(number), 1.0)
     session.trace.touch(session.trace.few or few_differ(session, number, number >= 1))
     check_room(float(number.sum()), len(session.data.variables))

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,17 +25,14 @@ from discreet_fire.runners.builtin.samples import (
     ChosenRecords,
     choose,
     numeric,
-    run_statistic,
     selected,
-    show,
+    show_statistic,
 )
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
     from discreet_fire.runners.builtin.state.session import Session
 
-_PAIRED = "Missing noLabel Row COlumn CEll CHi2"
-_LAYOUT = "noFREQ nokey SORT PLOT"
 _STATISTIC = re.compile(r"\bstat(?:i|is|ist|isti|istic)?\s*\(([^()]*)\)")
 _FREQUENCY = frozenset(("freq", "frequency", "count"))
 
@@ -65,17 +62,8 @@ def _tabulated(session: Session, call: CommandCall, names: Sequence[str]) -> Non
         raise DoError("row, column, cell and chi2 are for two variables", code=198)
     if call.weight is not None and call.weight.kind == "aweight":
         chosen = _to_number(session, chosen, names, missing=missing)
-    result = run_statistic(
-        session,
-        "tabulate",
-        chosen.frame,
-        *names,
-        missing=missing,
-        percent=percent,
-        chi2=call.has("chi2"),
-        **chosen.options,
-    )
-    shown = show(session, result, chosen, names)
+    more: dict[str, Any] = {"missing": missing, "percent": percent, "chi2": call.has("chi2")}
+    shown = show_statistic(session, "tabulate", chosen, names, *names, **more)
     session.store("r", _counts(session, chosen, names, missing=missing), safe=shown)
 
 
@@ -117,16 +105,8 @@ def _by_groups(session: Session, call: CommandCall, names: Sequence[str]) -> Non
         raise UnsupportedError("by with tabulate of so many variables, or with weights")
     session.note(f"(by {' '.join(call.by)}: one table for all groups)")
     chosen = choose(session, call, wanted, groups=wanted)
-    result = run_statistic(
-        session,
-        "tabulate",
-        chosen.frame,
-        wanted,
-        of="table",
-        missing=call.has("missing"),
-        **chosen.options,
-    )
-    show(session, result, chosen, wanted)
+    missing = call.has("missing")
+    show_statistic(session, "tabulate", chosen, wanted, wanted, of="table", missing=missing)
 
 
 def _summarized(session: Session, call: CommandCall, names: Sequence[str]) -> None:
@@ -143,18 +123,17 @@ def _shown_table(
     session: Session, call: CommandCall, by: Sequence[str], of: Sequence[str], words: Sequence[str]
 ) -> None:
     chosen = choose(session, call, [*by, *of], groups=by, default="fweight")
-    result = run_statistic(
+    show_statistic(
         session,
         call.name,
-        chosen.frame,
+        chosen,
+        [*by, *of],
         list(by),
         list(of) or None,
         of="table",
         statistics=list(words) or "n",
         missing=call.has("missing"),
-        **chosen.options,
     )
-    show(session, result, chosen, [*by, *of])
 
 
 def _dummies(session: Session, call: CommandCall, names: Sequence[str]) -> None:

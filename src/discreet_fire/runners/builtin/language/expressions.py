@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -372,9 +372,7 @@ def evaluate(expression: str | ExpressionNode, scope: Scope) -> Value:
 def truth(expression: str | ExpressionNode, scope: Scope) -> BoolArray:
     """For which observations an expression holds: it is not 0; missing counts as true."""
     value = evaluate(expression, scope)
-    if is_text(value):
-        raise DoError("type mismatch", code=109)
-    held = np.asarray(value) != 0
+    held = np.asarray(numeric(value)) != 0
     return np.broadcast_to(held, (scope.rows,)).copy() if held.ndim == 0 else held
 
 
@@ -386,6 +384,18 @@ def number_of(expression: str, scope: Scope) -> float:
     if isinstance(value, np.ndarray):
         return float(value[0]) if value.size else MISSING
     return float(value)
+
+
+def numeric(value: Value, otherwise: str = "type mismatch") -> float | FloatArray:
+    """The same value; an error if it is a text."""
+    if is_text(value):
+        raise DoError(otherwise, code=109)
+    return cast("float | FloatArray", value)
+
+
+def number_column(value: Value, rows: int, otherwise: str = "type mismatch") -> FloatArray:
+    """A number for each observation; an error if the value is a text."""
+    return np.asarray(whole_column(numeric(value, otherwise), rows), dtype=np.float64)
 
 
 def whole_column(value: Value, rows: int) -> FloatArray | TextArray:
@@ -558,10 +568,8 @@ def _indexed(node: Index, scope: Scope) -> Value:
         element: Value = scope.names.element(node.name, node.text, at)
         return element
     wanted = _value(node.at[0], scope)
-    if is_text(wanted):
-        raise DoError("type mismatch", code=109)
     first, end = scope.bounds()
-    row = np.trunc(np.asarray(wanted, dtype=np.float64))
+    row = np.trunc(np.asarray(numeric(wanted), dtype=np.float64))
     inside = (row >= 1) & (row <= end - first)
     at = np.where(inside, row - 1, 0).astype(np.int64) + first
     if not scope.rows:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import field, fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from discreet_fire.runners import builtin
 from discreet_fire.runners.builtin.state import parts
 from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.limits import SafeLimits
@@ -50,3 +52,19 @@ def test_no_part_shows_what_it_holds(session: Session) -> None:
     session.results.scalars["secret"] = 1234.5
     assert all("1234" not in repr(part) and "secret" not in repr(part) for part in session.parts)
     assert all(one.metadata.keys() == {"copy"} for part in session.parts for one in fields(part))
+
+
+def test_no_command_takes_back_what_the_trace_knows() -> None:
+    """Flags of the trace are set by its own methods, which never take one back."""
+    root = Path(builtin.__path__[0])
+    found = [
+        f"{path.name}:{node.lineno} {ast.unparse(target)}"
+        for path in sorted(root.rglob("*.py"))
+        if path.parent.name != "state"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Assign | ast.AugAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for flag in ("touched", "few", "plain", "code", "branches", "doubts", "quiet")
+        if ast.unparse(target).endswith((f"trace.{flag}", f"log.{flag}"))
+    ]
+    assert not found
