@@ -1,7 +1,9 @@
-"""The methods of protection that programmes can ask for, in the order of releases.
+"""The methods of protection that programmes can ask for: one row for each.
 
-In: the protocol of `discreet.protection.protocol`. Out: its rows: what noise and suppression
-answer, with the sections that programmes have for them.
+In: the protocol of `discreet.protection.protocol`. Out: its rows, in the order of reports. What
+noise and suppression answer needs sections, rules and parameters of a programme, and stands
+here; a method that asks only what every method may ask stands in its folder of
+`discreet.protection`, and has its row here.
 """
 
 from discreet.protection.protocol import register
