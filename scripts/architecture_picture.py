@@ -27,7 +27,9 @@ PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 SIDES = {
     "confidential": {
         "discreet": ("microdata", "tabulation", "rules", "protection", "argus", "pretabular"),
-        "discreet_fire": ("statistics", "runners", "logs", "ledger", "queue", "remote_analysis"),
+        "discreet_fire": (
+            "statistics", "runners", "logs", "ledger", "queue", "remote_analysis", "append_only",
+        ),
     },
     "public": {"discreet": ("publication", "derived"), "discreet_fire": ()},
     "both": {
@@ -37,7 +39,7 @@ SIDES = {
     "neither": {
         "discreet": ("classifications", "keygrid", "files", "arrays", "errors"),
         "discreet_fire": (
-            "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "findings",
+            "rewriting", "flow", "scripts", "stata", "catalogue", "texts", "persons", "findings",
         ),
     },
 }  # fmt: skip
