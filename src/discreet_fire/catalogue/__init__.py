@@ -1,5 +1,6 @@
-"""What is known of each command: its names, and what the policy says of it.
+"""What is known of each command, in data: one row for each, in which no fact may be left out.
 
-In: the TOML files of this folder, and a centre's own. Out: full names, verdicts. Nothing here is
-confidential.
+In: the TOML files of this folder, and a centre's own policy. Out: names (`command_names`), what
+reading needs to know (`commands`), verdicts (`policy`), what running changes and shows
+(`execution`), what functions tell (`functions`). Nothing here is confidential.
 """

@@ -14,6 +14,7 @@ from discreet_fire.catalogue.command_names import canonical
 from discreet_fire.catalogue.commands import check_policy_names, command_table, read_commands
 from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.catalogue.policy import Policy
+from discreet_fire.logs.rules import CleaningRules
 
 DOCUMENT: dict[str, Any] = tomllib.loads(
     files("discreet_fire.catalogue").joinpath("commands.toml").read_text("utf-8")
@@ -111,3 +112,8 @@ def test_what_is_run_is_known() -> None:
 
     assert execution_rows().keys() - {"note"} <= command_table().rows.keys()
     assert canonical("note") == "notes"
+
+
+def test_what_logs_withhold_is_known() -> None:
+    names = {canonical(name) or name for name in CleaningRules.default().withheld}
+    assert names <= command_table().rows.keys()

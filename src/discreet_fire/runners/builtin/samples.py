@@ -252,10 +252,11 @@ _MOST = 20_000_000
 _WITHHELD = frozenset(("group", "table-size", "edges", "entity"))
 _CODES = {"not-numeric": 109, "column-type": 109, "no-observations": 2000, "weights": 402}
 _CODES |= {"factor-values": 452, "missing-column": 111}
-#: Errors of safe commands that one value may cause.
-_OF_VALUES = frozenset(
-    ("value", "column-values", "factor-values", "factor-level", "weights", "records")
-)
+#: Errors of safe commands that the program alone causes; any other may tell of one value.
+_OF_PROGRAM = frozenset(
+    ("centile", "column-type", "columns", "correlate", "limits", "missing-column", "model",
+     "no-observations", "not-numeric", "statistic", "table", "tabulate", "terms", "xtdescribe")
+)  # fmt: skip
 
 
 def keep_entity(session: Session) -> None:
@@ -413,7 +414,7 @@ def run_statistic(
             session.withhold(command, "minimum", "it is about too few cases")
             return None
         stopped = DoError(error.what, code=_CODES.get(error.code, 198))
-        stopped.redacted = error.code in _OF_VALUES
+        stopped.redacted = error.code not in _OF_PROGRAM
         raise stopped from None
     return result
 
