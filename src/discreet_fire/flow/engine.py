@@ -24,10 +24,12 @@ __all__ = [
     "SingleValues",
     "grown",
     "kept",
+    "settled",
     "spread",
 ]
 
 _Node = TypeVar("_Node")
+_Item = TypeVar("_Item")
 
 
 class Held(NamedTuple):
@@ -51,12 +53,40 @@ DOUBT = 1
 BAD = 2
 
 
+def settled(
+    items: Iterable[_Item], look: Callable[[_Item], None], size: Callable[[], int], most: int = -1
+) -> bool:
+    """Look at items until nothing new turns up; whether that came to an end.
+
+    Chains run either way, so each round turns round.
+
+    Args:
+        items: What is looked at.
+        look: Notes what one of them tells.
+        size: How much is noted.
+        most: So many rounds at most; as many as it takes if negative.
+
+    >>> found = {"a"}
+    >>> settled(["cb", "ba"], lambda x: found.update(x[0] * (x[1] in found)), lambda: len(found))
+    True
+    >>> sorted(found)
+    ['a', 'b', 'c']
+    """
+    ordered, before = list(items), -1
+    while before != (before := size()):
+        if most == 0:
+            return False
+        most -= 1
+        for each in ordered:
+            look(each)
+        ordered.reverse()
+    return True
+
+
 def grown(
     found: set[str], pairs: Iterable[tuple[str, _Node | None]], holds: Callable[[_Node], bool]
 ) -> None:
     """Add the names that are bound to what holds something.
-
-    Chains run either way, so each round turns round.
 
     Args:
         found: The names; more are added.
@@ -68,12 +98,13 @@ def grown(
     >>> sorted(found)
     ['a', 'b']
     """
-    ordered, size = list(pairs), -1
-    while size != (size := len(found)):
-        ordered.reverse()
-        for name, value in ordered:
-            if name not in found and value is not None and holds(value):
-                found.add(name)
+
+    def look(pair: tuple[str, _Node | None]) -> None:
+        name, value = pair
+        if name not in found and value is not None and holds(value):
+            found.add(name)
+
+    settled(reversed(list(pairs)), look, lambda: len(found))
 
 
 def kept(
@@ -93,12 +124,13 @@ def kept(
     >>> sorted(found)
     ['a', 'b']
     """
-    ordered, size = list(values.items()), -1
-    while size != (size := len(found)):
-        ordered.reverse()
-        for name, bound in ordered:
-            if name in found and not all(each is not None and holds(each) for each in bound):
-                found.remove(name)
+
+    def look(name: str) -> None:
+        bound = values[name]
+        if name in found and not all(each is not None and holds(each) for each in bound):
+            found.remove(name)
+
+    settled(reversed(list(values)), look, lambda: len(found))
 
 
 def spread(

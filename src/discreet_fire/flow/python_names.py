@@ -154,11 +154,7 @@ def _children(node: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
 
 
 def failing(node: ast.Try | ast.TryStar) -> Iterator[ast.expr]:
-    """The expressions that decide whether the body of a `try` fails.
-
-    Args:
-        node: The statement.
-    """
+    """The expressions that decide whether the body of a `try` fails."""
     for statement in node.body:
         for each in ast.walk(statement):
             if isinstance(each, ast.stmt):

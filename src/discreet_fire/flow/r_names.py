@@ -96,11 +96,7 @@ def _word(function: RNode) -> str:
 
 
 def is_assignment(node: RNode) -> bool:
-    """Whether a node assigns.
-
-    Args:
-        node: The node.
-    """
+    """Whether a node assigns."""
     return node.kind == "binary" and node.value in ASSIGNS
 
 
@@ -111,11 +107,7 @@ def sides(node: RNode) -> tuple[RNode, RNode]:
 
 
 def assigned(node: RNode) -> list[tuple[str, RNode | None]]:
-    """The names that a node itself changes, with what is put into them; None if not known.
-
-    Args:
-        node: The node.
-    """
+    """The names that a node itself changes, with what is put into them; None if not known."""
     if is_assignment(node):
         target, value = sides(node)
         # `!!name := value` names a column by what `name` holds, which stays as it is.
@@ -145,11 +137,7 @@ def _places(node: RNode) -> list[RNode]:
 
 
 def root_of(node: RNode) -> str:
-    """The name that an assignment changes: ``x`` in ``names(x)[1]$a <- …``.
-
-    Args:
-        node: What is assigned to.
-    """
+    """The name that an assignment changes: ``x`` in ``names(x)[1]$a <- …``."""
     while node.kind not in ("name", "string"):
         if node.kind == "call":
             if len(node.parts) < 2:

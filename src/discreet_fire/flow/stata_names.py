@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from discreet_fire.catalogue.commands import command_table, commands_where
 from discreet_fire.catalogue.policy import Policy
-from discreet_fire.flow.engine import CLEAN, DOUBT, Held
+from discreet_fire.flow.engine import CLEAN, DOUBT, Held, settled
 from discreet_fire.flow.stata_outputs import (
     ShownStatement,
     StatementJudge,
@@ -65,9 +65,6 @@ def known_names(parts: Iterable[StatementParts]) -> Mapping[str, frozenset[str]]
     No words stand for names made up by Stata. A macro that another command merely mentions
     is not among them; in a file that gives texts to macros whose names are macros, or that
     includes another, none is.
-
-    Args:
-        parts: The statements.
     """
     held: dict[str, set[str]] = {}
     through: list[tuple[str, str]] = []
@@ -160,13 +157,9 @@ class FigureFlow:
         Passes go forwards and backwards in turn, so that a chain of names in any order of
         lines takes few of them.
         """
-        size = -1
-        for number in range(_MOST_ROUNDS):
-            if size == (size := self.taints.size() + len(self.names)):
-                return
-            for part in self.givers if number % 2 == 0 else reversed(self.givers):
-                self._learn(part)
-        self.settled = size == self.taints.size() + len(self.names)
+        self.settled = settled(
+            self.givers, self._learn, lambda: self.taints.size() + len(self.names), _MOST_ROUNDS
+        )
 
     def _learn(self, part: StatementParts) -> None:
         """Note what one statement gives to a name."""

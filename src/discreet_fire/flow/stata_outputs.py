@@ -172,12 +172,7 @@ def displayed(
 
 
 def listed(part: StatementParts, known: set[str]) -> Held:
-    """Matrices that are listed: made here, or results of models.
-
-    Args:
-        part: The statement.
-        known: Names that the program gives to matrices.
-    """
+    """Matrices that are listed: made here, or results of models."""
     words = re.split(r"[,\[]", part.outside)[0].split()
     name = words[-1] if words else ""
     head = re.split("[`$]", name, maxsplit=1)[0]

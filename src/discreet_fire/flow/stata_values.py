@@ -299,11 +299,6 @@ _NAME = re.compile(r"(?<![`$\w])(?<!\$\{)([A-Za-z_]\w*)([`$]?)")
 def among(word: str, names: Iterable[str], *, begun: bool = False) -> bool:
     """Whether a word is one of the names; names that hold macros are known by their beginning.
 
-    Args:
-        word: A name, or the beginning of one.
-        names: Names as a program gives them: ``mean`i'``.
-        begun: Whether the word is only a beginning.
-
     >>> among("mean2", ["mean`i'"]), among("me", ["mean"]), among("me", ["mean"], begun=True)
     (True, False, True)
     >>> among("age_mean", ["`v'_mean"]), among("age", ["`v'"])

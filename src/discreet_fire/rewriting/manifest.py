@@ -44,17 +44,7 @@ def manifest(
     policy: ProgramRules,
     language: Language,
 ) -> dict[str, Any]:
-    """The manifest of one file.
-
-    Args:
-        source: The original.
-        output: The bytes of the rewritten file.
-        name: Its name.
-        head: The header that was put before the program.
-        rewriting: What was done.
-        policy: The rules it was done by.
-        language: Of the words.
-    """
+    """The manifest of one file."""
     moved = len(head)
     edits = []
     for edit in rewriting.edits:
@@ -106,12 +96,7 @@ def manifest_text(document: Mapping[str, Any]) -> str:
 
 
 def read_manifest(text: str, place: str) -> dict[str, Any]:
-    """A manifest from its JSON text.
-
-    Args:
-        text: The content of the file.
-        place: Its name, for messages.
-    """
+    """A manifest from its JSON text."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -128,10 +113,6 @@ def restored(document: Mapping[str, Any], output: bytes) -> bytes:
     """The original's bytes, from a manifest and the rewritten file.
 
     Both digests are checked: a file that was changed since is an error.
-
-    Args:
-        document: The manifest.
-        output: The bytes of the rewritten file.
     """
     place = str(document["output"].get("name", ""))
     if hashlib.sha256(output).hexdigest() != document["output"].get("sha256"):

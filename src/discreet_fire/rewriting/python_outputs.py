@@ -49,21 +49,13 @@ class PythonControl(PythonTexts):
         self.find_speaking(calls, shows)
 
     def judge_speaking(self, node: ast.Call) -> None:
-        """A function of the script that shows something, called as often as data say.
-
-        Args:
-            node: The call.
-        """
+        """A function of the script that shows something, called as often as data say."""
         word = word_of(node.func)
         if word in self.speaking and self.names.is_own(node.func):
             self.branching(node, word)
 
     def judge_safe(self, node: ast.Call) -> None:
-        """Safe functions keep to the rules of the centre; names they get are constants.
-
-        Args:
-            node: The call of a safe function.
-        """
+        """Safe functions keep to the rules of the centre; names they get are constants."""
         self.shows_figures = True
         if any(each.arg in (None, "limits") for each in node.keywords):
             what = "the rules are those of the centre, and options are written out"
@@ -77,11 +69,7 @@ class PythonControl(PythonTexts):
             self.spreads.append(node)
 
     def judge_call_columns(self, node: ast.Call) -> None:
-        """As columns; what a safe form shows must not be made of single values.
-
-        Args:
-            node: A call.
-        """
+        """As columns; what a safe form shows must not be made of single values."""
         self.judge_columns(node, node)
         attribute = attribute_of(node.func)
         if attribute is not None and any(

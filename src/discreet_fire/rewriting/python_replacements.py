@@ -263,13 +263,7 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
     # ------------------------------------------------------------ targets
 
     def judge_target(self, node: ast.stmt, target: ast.AST, value: ast.AST | None = None) -> None:
-        """Modules and the environment must stay as they are, but for their settings.
-
-        Args:
-            node: The statement.
-            target: What is assigned to.
-            value: What is assigned, if it is written out.
-        """
+        """Modules and the environment must stay as they are, but for their settings."""
         if isinstance(target, ast.Tuple | ast.List):
             for each in target.elts:
                 self.judge_target(node, each)
@@ -342,11 +336,7 @@ class PythonTexts(PythonNotes):
     """Judges texts that are run."""
 
     def judge_texts(self, node: ast.Call) -> None:
-        """Judge the texts that a call runs, if it runs any.
-
-        Args:
-            node: The call.
-        """
+        """Judge the texts that a call runs, if it runs any."""
         if self.names.does(node.func, "code"):
             for each in self._arguments(node, ("expr", "formula", "formula_like")):
                 self._judge_code(node, each)

@@ -79,11 +79,7 @@ class RWalker(ScriptJudge[RNode]):
         return all(each.kind in ("number", "unary", "binary", "paren") for each in node.walk())
 
     def run(self, tree: list[RNode]) -> None:
-        """Note all that is to be said and changed.
-
-        Args:
-            tree: The top-level expressions.
-        """
+        """Note all that is to be said and changed."""
         self._judge_names(tree)
         for node in tree:
             self._visit(node, WHOLE)

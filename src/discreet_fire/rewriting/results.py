@@ -132,11 +132,7 @@ class ResultPlace:
         return text.startswith(MARK)
 
     def problems(self, *, overwrite: bool) -> list[Problem]:
-        """What is in the way of a result.
-
-        Args:
-            overwrite: Whether what others made may be replaced.
-        """
+        """What is in the way of a result."""
         check_writable(self.output.parent)
         hint = "remove or rename it"
         for path in (self.output, self.document):
@@ -157,15 +153,7 @@ class ResultPlace:
         policy: ProgramRules,
         language: Language,
     ) -> RewrittenFile:
-        """Write a result with its manifest; none for a program that may not run at all.
-
-        Args:
-            source: The original.
-            head: The lines before the program.
-            rewriting: What was done.
-            policy: The rules it was done by.
-            language: Of the words.
-        """
+        """Write a result with its manifest; none for a program that may not run at all."""
         findings = (*source.findings, *rewriting.findings)
         output, changed = None, True
         if any(finding.severity is Severity.ERROR for finding in findings):
@@ -234,9 +222,6 @@ def original_of(path: Path) -> Path:
     """The original of a result, and any other file as it is.
 
     A result is never taken for what it says it is: its original is rewritten again.
-
-    Args:
-        path: A program.
     """
     if not path.stem.endswith(SUFFIX):
         return path
@@ -249,11 +234,7 @@ def original_of(path: Path) -> Path:
 
 
 def taken_error(problems: Sequence[Problem]) -> OutputCheckError:
-    """The error on files that cannot be taken.
-
-    Args:
-        problems: What is wrong with them.
-    """
+    """The error on files that cannot be taken."""
     what = f"{len(problems)} files cannot be taken"
     return OutputCheckError.of(problems, what, code="output-check")
 

@@ -213,12 +213,7 @@ class ScriptJudge(ABC, Generic[_Node]):
         """Whether an expression is made of numbers only."""
 
     def find_speaking(self, calls: Mapping[str, set[str]], shows: set[str]) -> None:
-        """Find the functions that show something, also by others they call.
-
-        Args:
-            calls: What each function of the script calls.
-            shows: Those that show something themselves.
-        """
+        """Find the functions that show something, also by others they call."""
         size = -1
         while size != (size := len(shows)):
             shows |= {name for name, inside in calls.items() if inside & shows}
@@ -252,12 +247,7 @@ class ScriptJudge(ABC, Generic[_Node]):
             self.review(node, "call", what)
 
     def judge_columns(self, node: _Node, place: _Node) -> None:
-        """Single values that become a column, and labels that are made of data.
-
-        Args:
-            node: An assignment or a call.
-            place: The whole expression.
-        """
+        """Single values that become a column, and labels that are made of data."""
         if self.picks.spreads(node):
             self.spreads.append(place)
         if self.picks.labels(node):

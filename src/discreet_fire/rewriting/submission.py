@@ -82,15 +82,7 @@ _WORDS = {
 def header(
     name: str, rewriting: Rewriting, policy: Policy, *, language: Language, newline: str
 ) -> str:
-    """The lines that go before a rewritten program.
-
-    Args:
-        name: Name of the original file.
-        rewriting: What was done.
-        policy: The rules it was done by.
-        language: Of the words.
-        newline: The line end of the program.
-    """
+    """The lines that go before a rewritten program."""
     words = _WORDS[language]
     wrapped: Counter[str] = Counter()
     refused: Counter[str] = Counter()

@@ -53,10 +53,6 @@ def is_script(path: Path) -> bool:
 def chunks_of(text: str, name: str) -> tuple[str, list[tuple[int, int]]]:
     r"""The language of a document and the places of its code.
 
-    Args:
-        text: The document.
-        name: Its name, for messages.
-
     >>> chunks_of("Text\n```{r}\nx <- 1\n```\n", "a.Rmd")
     ('r', [(12, 19)])
     """
@@ -91,10 +87,6 @@ def chunks_of(text: str, name: str) -> tuple[str, list[tuple[int, int]]]:
 
 def code_of(text: str, parts: Sequence[tuple[int, int]] | None) -> str:
     r"""The text with blanks for all that is no code; every line stays where it is.
-
-    Args:
-        text: A script or a document.
-        parts: Where the code is; everywhere if None.
 
     >>> code_of("ab\ncd", [(3, 4)])
     '  \nc '

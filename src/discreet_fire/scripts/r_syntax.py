@@ -70,9 +70,6 @@ class RToken:
 def unescaped(text: str) -> str:
     r"""The content of a string, with its escapes read as R reads them.
 
-    Args:
-        text: What stands between the quotes.
-
     >>> unescaped(r"\x70r\u{69}nt\t\"")
     'print\t"'
     """

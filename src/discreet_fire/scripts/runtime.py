@@ -46,9 +46,6 @@ def refused(name: str = "this", *_: Any, **__: Any) -> NoReturn:
 def describe(thing: Any, *_: Any, **__: Any) -> SafeResult:
     """Number, mean and deviation, for ``describe()``.
 
-    Args:
-        thing: A frame or a column.
-
     >>> import pandas as pd
     >>> result = describe(pd.DataFrame({"x": [float(v) for v in range(40)]}))
     >>> result.stored["N"], "max" in result.stored
@@ -62,11 +59,7 @@ def describe(thing: Any, *_: Any, **__: Any) -> SafeResult:
 
 
 def info(thing: Any, *_: Any, **__: Any) -> SafeResult:
-    """The variables with their types, for ``info()``.
-
-    Args:
-        thing: A frame.
-    """
+    """The variables with their types, for ``info()``."""
     frame = _frame(thing)
     return statistics.codebook(frame, frame.columns)
 
@@ -112,13 +105,7 @@ def crosstab(index: Any, columns: Any, *rest: Any, **options: Any) -> SafeResult
 
 
 def corr(thing: Any, *rest: Any, **options: Any) -> SafeResult:
-    """Correlations, for ``corr()``.
-
-    Args:
-        thing: A frame, or a column.
-        rest: For a column: the other column.
-        options: Nothing but ``numeric_only`` is possible.
-    """
+    """Correlations, for ``corr()``."""
     if set(options) - {"numeric_only"} or len(rest) > 1:
         refused("corr with these options")
     if rest:
@@ -153,12 +140,6 @@ def histogram(thing: Any, *rest: Any, **options: Any) -> SafeResult:
 def statistic(thing: Any, which: str, *rest: Any, **options: Any) -> SafeResult:
     """One statistic of columns, by groups if the original had them.
 
-    Args:
-        thing: A frame, a column, or what ``groupby`` gave.
-        which: mean, std, var, sum or count.
-        rest: Nothing else is possible.
-        options: Nothing but ``numeric_only`` is possible.
-
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"g": ["a", "b"] * 20, "x": [float(v) for v in range(40)]})
     >>> "19" in statistic(frame.groupby("g")["x"], "mean").shown
@@ -181,9 +162,6 @@ def summary(fitted: Any, *_: Any, **__: Any) -> SafeResult:
     """The table of coefficients, for ``summary()`` of a model of statsmodels.
 
     The model is fitted again by the safe command, from the same matrices.
-
-    Args:
-        fitted: Result of least squares, logit or probit.
     """
     model = getattr(fitted, "model", None)
     kind = type(model).__name__
