@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Action, Policy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.stata_names import FigureFlow
@@ -165,7 +166,7 @@ def milder_behind(findings: Iterable[Finding], end: int) -> Iterator[Finding]:
 Language = Literal["en", "de"]
 
 _CHAINED = re.compile(r"[ \t]*;[ \t]*(?=[^\s;])")
-_CONDITIONS = ("if", "else", "while")
+_CONDITIONS = commands_where(lambda row: row.reading.prefix == "condition")
 
 
 class Edit(NamedTuple):
