@@ -13,7 +13,9 @@ import pytest
 from discreet_fire import statistics
 from discreet_fire.catalogue.command_names import canonical
 from discreet_fire.catalogue.execution import execution_rows, facts_of, read_rows
+from discreet_fire.runners.builtin.disclosure.hidden_branches import _PossibleEffects
 from discreet_fire.runners.builtin.registry import command, commands
+from tests.helpers.run_data import Run
 
 DOCUMENT: dict[str, Any] = tomllib.loads(
     files("discreet_fire.catalogue").joinpath("execution.toml").read_text("utf-8")
@@ -105,3 +107,12 @@ def test_what_counts_records_by_values_is_said_to(name: str) -> None:
     facts = facts_of(name)
     assert facts is not None
     assert facts.reads.counts
+
+
+def test_a_command_without_a_row_may_change_anything_where_values_decide() -> None:
+    done = Run("summarize x", {"x": [1.0, 2.0, 3.0]})
+    trace = done.session.trace
+    _PossibleEffects(done.session).command("nosuchcommand", "x")
+    assert trace.whole >= {"macros", "scalars", "return", "r()", "e()", "shape"}
+    assert "x" in trace.variables
+    assert trace.code
