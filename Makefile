@@ -30,7 +30,7 @@ endef
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help demo test test-more test-all check bench docs picture lock format clean distclean
+.PHONY: help demo test test-more test-all check bench bench-smoke mutate docs picture lock format clean distclean
 .PHONY: check-lint check-types check-imports check-sizes check-docs
 
 help: ## list what make can do
@@ -47,7 +47,7 @@ test-more: $(VENV)/.stamp-test ## run only the tests that `make test` leaves out
 	@$(call tell-spark)
 	$(PYTEST) -m "exhaustive$(NO_SPARK)" $(ARGS)
 
-test-all: test test-more ## run every test: also kills at every call, long searches, large instances
+test-all: test test-more bench-smoke ## run every test: also kills at every call, long searches, benchmarks
 
 check: check-lint check-types check-imports check-sizes check-docs ## style, types, layers, sizes, documentation
 
@@ -75,8 +75,14 @@ docs: check-docs ## build the documentation in build/site/
 picture: $(VENV)/.stamp-venv ## draw the picture of the architecture anew from the code
 	$(BIN)/python scripts/architecture_picture.py
 
-bench: $(VENV)/.stamp-bench ## measure speed and memory
+bench: $(VENV)/.stamp-bench ## measure speed and memory (ARGS=--smoke: every task, small)
 	$(BIN)/python bench/run.py $(ARGS)
+
+bench-smoke: $(VENV)/.stamp-bench
+	$(BIN)/python bench/run.py --smoke
+
+mutate: $(VENV)/.stamp-dev ## change the code in small ways and see whether a test notices
+	$(BIN)/python scripts/mutate.py $(ARGS)
 
 lock: $(VENV)/.stamp-venv ## pin the newest versions that fit together
 	$(BIN)/python scripts/lock.py constraints.txt

@@ -1,28 +1,21 @@
-"""The side of acro in ``output_checking_acro.py``; runs in an environment that has it.
-
-In: a file of columns, a small table with unsafe cells, rounds. Out: a line of JSON with the
-seconds of each command, plain and checked, and what acro says of each cell of the table.
-"""
+"""The commands of acro and what they are built on; runs in an environment that has them."""
 
 from __future__ import annotations
 
-import json
+import io
 import logging
 import os
-import sys
-import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from acro import ACRO
+from acro_data import DUMMIES, NUMBERS, Verdicts, records, unsafe_table
 
 logging.disable(logging.CRITICAL)
 warnings.filterwarnings("ignore")
@@ -30,17 +23,15 @@ warnings.filterwarnings("ignore")
 Job = tuple[Callable[[], object], Callable[[], object]]
 
 
-def frame_of(path: str) -> pd.DataFrame:
-    """Columns of a file of arrays."""
-    with np.load(path) as columns:
-        return pd.DataFrame({name: columns[name] for name in columns.files})
+NAMES = NUMBERS + DUMMIES
+FORMULA = "y ~ " + " + ".join(NUMBERS + [f"C({name})" for name in DUMMIES])
 
 
-def jobs(data: pd.DataFrame, formula: str, names: list[str]) -> dict[str, Job]:
+def jobs(data: pd.DataFrame, formula: str = FORMULA) -> dict[str, Job]:
     """Each command of acro with what pandas or statsmodels have in its place."""
     session = ACRO(suppress=True)
     region, size, income, y, two = (data[x] for x in ("region", "size", "income", "y", "two"))
-    x = sm.add_constant(data[names])
+    x = sm.add_constant(data[NAMES])
     binary = formula.replace("y ~", "two ~")
     by = {"index": ["region"], "columns": ["size"], "values": ["income"], "aggfunc": ["mean"]}
     means = {"values": income, "aggfunc": "mean"}
@@ -76,30 +67,43 @@ def jobs(data: pd.DataFrame, formula: str, names: list[str]) -> dict[str, Job]:
     }
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """Seconds of the processor: others may be at work on the machine."""
-    start = time.process_time()
-    run()
-    return time.process_time() - start
+def task(name: str, side: int) -> Callable[[Path, int], Callable[[], object]]:
+    """One command, plain or checked; acro writes into the folder it runs in."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        run = jobs(pd.DataFrame(records(rows)))[name][side]
+        os.chdir(folder)
+
+        def quietly() -> object:
+            with redirect_stdout(io.StringIO()):
+                return run()
+
+        return quietly
+
+    return set_up
 
 
-def verdicts(data: pd.DataFrame) -> dict[str, dict[str, str]]:
-    """What acro says of each cell, and which cells its tables leave out."""
-    found: dict[str, dict[str, str]] = {}
-    commands: dict[str, dict[str, Any]] = {
-        "counts": {},
-        "means": {"values": data["x"], "aggfunc": "mean"},
-    }
-    for name, options in commands.items():
+def verdicts(name: str) -> Callable[[Path, int], Callable[[], Verdicts]]:
+    """What acro says of each cell of a small table, and which cells it leaves out."""
+
+    def run() -> Verdicts:
+        data = pd.DataFrame(unsafe_table())
+        options: dict[str, Any] = {"values": data["x"], "aggfunc": "mean"}
         session = ACRO(suppress=True)
-        shown = session.crosstab(data["row"], data["column"], margins=True, **options)
+        with redirect_stdout(io.StringIO()):
+            shown = session.crosstab(
+                data["row"], data["column"], margins=True, **options if name == "means" else {}
+            )
         said = session.results.get_index(0).outcome
-        found[name] = {
-            f"{row} {column}": "withheld" if missing(shown, row, column) else cell.strip("; ")
-            for row in said.index
-            for column, cell in said.loc[row].items()
-        }
-    return found
+        return Verdicts(
+            {
+                f"{row} {column}": "withheld" if missing(shown, row, column) else cell.strip("; ")
+                for row in said.index
+                for column, cell in said.loc[row].items()
+            }
+        )
+
+    return lambda folder, rows: run
 
 
 def missing(shown: pd.DataFrame, row: str, column: str) -> bool:
@@ -108,19 +112,13 @@ def missing(shown: pd.DataFrame, row: str, column: str) -> bool:
     return not there or bool(pd.isna(shown.loc[row, column]))
 
 
-def main() -> None:
-    """Measure, and print one line."""
-    large, small, rounds, formula, names = sys.argv[1:6]
-    data, table = frame_of(large), frame_of(small)
-    os.chdir(tempfile.mkdtemp())  # acro writes into the folder it runs in
-    times: dict[str, list[tuple[float, float]]] = {}
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
-        for name, (plain, checked) in jobs(data, formula, names.split()).items():
-            plain(), checked()
-            times[name] = [(seconds(plain), seconds(checked)) for _ in range(int(rounds))]
-        found = {"times": times, "verdicts": verdicts(table)}
-    print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main()
+COMMANDS = (
+    *("crosstab", "crosstab of means", "pivot_table", "hist"),
+    *("ols", "olsr", "logit", "logitr", "probit", "probitr"),
+)
+TASKS = {
+    f"{tool} {name}": task(name, side)
+    for name in COMMANDS
+    for side, tool in enumerate(("plain", "acro"))
+}
+TASKS |= {f"verdicts on {name}": verdicts(name) for name in ("counts", "means")}

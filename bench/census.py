@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from discreet.tables import Figure, ProtectedTable, Table
 
 TABLES = 600
+#: With so few persons, the first tables will do.
+_FEW_PERSONS, _FEW_TABLES = 10_000, 12
 _ADULTS = "age >= 18"
 
 #: What tables are made of besides the region, with the number of codes.
@@ -110,7 +112,7 @@ def combinations() -> Iterator[tuple[str, ...]]:
     yield from sorted(every, key=lambda chosen: math.prod(_SIZES[name] for name in chosen))
 
 
-def tables() -> list[dict[str, Any]]:
+def tables(persons: int) -> list[dict[str, Any]]:
     """What the programme asks for: `by`, `where`, `figures` and `formats` of each table."""
     plain = [
         {"by": ["region", *chosen], "where": where}
@@ -122,7 +124,9 @@ def tables() -> list[dict[str, Any]]:
         for number in range(4)
         for chosen in itertools.combinations(_RENTS, number)
     ]
+    few = persons < _FEW_PERSONS
     every = [*plain[: TABLES - len(rents[:24])], *rents[:24]]
+    every = [*every[: _FEW_TABLES - 2], *every[-2:]] if few else every
     for at, table in enumerate(every):
         more = [] if at % 4 else [_MORE_FORMATS[at // 4 % len(_MORE_FORMATS)]]
         table["formats"] = ["csv", *more]
@@ -150,7 +154,7 @@ def write_census_programme(folder: Path, persons: int) -> Path:
     lines += [f"[variables.{name}]\ncodes = {codes}\n" for name, codes in _CODES.items()]
     for name, (column, bounds) in _INTERVALS.items():
         lines += [f'[variables.{name}]\ncolumn = "{column}"\nintervals = {bounds}\n']
-    for at, table in enumerate(tables()):
+    for at, table in enumerate(tables(persons)):
         lines += [f"[tables.T{at + 1:03}]", f"by = {table['by']}", f"formats = {table['formats']}"]
         lines += [f'where = "{table["where"]}"'] if table["where"] else []
         lines += [f"[tables.T{at + 1:03}.figures]{_FIGURES}"] if "figures" in table else []
@@ -214,7 +218,7 @@ def resumed(place: Path, persons: int) -> Callable[[], object]:
     programme, out = write_census_programme(folder, persons), folder / "release-resumed"
 
     def interrupt(done: int, steps: int, what: str) -> None:
-        if done == TABLES // 2:
+        if done == len(tables(persons)) // 2:
             raise KeyboardInterrupt
 
     shutil.rmtree(out, ignore_errors=True)
@@ -224,7 +228,8 @@ def resumed(place: Path, persons: int) -> Callable[[], object]:
 
 
 def _shown(done: int, steps: int, what: str) -> None:
-    print(f"\r{done:5} of {steps} steps", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print(f"\r{done:5} of {steps} steps", end="", file=sys.stderr, flush=True)
 
 
 def unprotected(place: Path, persons: int) -> Callable[[], object]:
@@ -236,7 +241,7 @@ def unprotected(place: Path, persons: int) -> Callable[[], object]:
     def run() -> None:
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
-        for name, formats, table in _counted(folder):
+        for name, formats, table in _counted(folder, persons):
             for kind in formats:
                 write(table, out / f"{name}{suffix_of(kind)}", format=kind)
 
@@ -245,11 +250,11 @@ def unprotected(place: Path, persons: int) -> Callable[[], object]:
     return run
 
 
-def _counted(folder: Path) -> Iterator[tuple[str, list[str], ProtectedTable]]:
+def _counted(folder: Path, persons: int) -> Iterator[tuple[str, list[str], ProtectedTable]]:
     """Name, formats and true figures of each table, as they come."""
     from discreet.tabulation import Query, iterate_tables
 
-    trees, every = _spanning(folder), tables()
+    trees, every = _spanning(folder), tables(persons)
     queries, of = [], []
     for number, table in enumerate(every):
         by = [trees.get(name, name) for name in table["by"]]
@@ -330,3 +335,10 @@ def _table(
         name=name,
         figures=figures,
     )
+
+
+TASKS = {
+    "programme, protected": protected,
+    "programme, unprotected": unprotected,
+    "programme, taken up half way": resumed,
+}

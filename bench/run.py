@@ -1,185 +1,240 @@
-"""Measure discreet beside others, in one run: ``make bench``.
+"""Measure discreet beside others: ``make bench ARGS="GROUP … --quick"``.
 
-Every task runs in a process of its own (once to warm up, then timed), tasks
-that are compared take turns, and what is reported is the median and the ratio.
-``make bench ARGS="--quick"`` leaves out the long ones; ``--rows-parquet N`` sets
-the size of the largest. ``--suppression`` measures cell suppression only, each task for at
-most ``--limit`` seconds; ``--large`` adds a sparse table of a million cells and the audit of
-one of 59,292 cells; ``--audits`` measures that audit only. Output checking is measured by files
-of its own, which the last lines name.
+What is compared with what stands in `comparisons.py`, the tasks in a module per group. A task
+sets itself up, then gives what is timed; before that it runs once to warm up. Tasks that are
+compared take turns, each in a process of its own, or in one process where they take
+milliseconds. Printed are medians, and the ratio to the first task, round by round.
+
+``--smoke`` runs every task once, small, to see that it runs; ``--quick`` leaves out long ones;
+``--large`` adds those of many minutes; a task may take ``--limit`` seconds. What needs another
+interpreter (``--acro PYTHON``) or data that are not there is left out, and said.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-from suppression_side import growth, large_audit, side_by_side
-from tasks import TASKS
+from comparisons import COMPARISONS, Comparison
 
-MILLION = 1_000_000
-OUTPUT_CHECKING = """
-Output checking, in one run each:
-  python bench/output_checking.py                          safe commands beside polars
-  python bench/output_checking_rewriting.py                a megabyte of do-files
-  python bench/output_checking_models.py                   models beside statsmodels
-  python bench/output_checking_acro.py --acro PYTHON       beside acro, in its environment
-  python bench/output_queue.py                             the review queue"""
+Result = dict[str, Any]
+#: Engines of others, which crash beside ours in one process or live in another environment.
+APART = ("pytauargus", "acro_side")
 
 
-def measure(name: str, folder: Path, rows: int, repeats: int) -> dict[str, Any]:
-    """Time one task in this process; what it gives may have more figures to tell."""
-    run = TASKS[name](folder, rows)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    if repeats > 1:
-        run()
-    times, found = [], None
-    before_run = time.process_time()
-    for _ in range(repeats):
-        start = time.perf_counter()
-        found = run()
-        times.append(time.perf_counter() - start)
-    cpu = (time.process_time() - before_run) / repeats
+# -- one process ----------------------------------------------------------------------
+
+
+def measure(
+    tasks: Sequence[str], folder: Path, size: int, rounds: int, *, warm: bool
+) -> list[Result]:
+    """Time tasks in turns in this process; what they give may have more to tell (`told`)."""
+    import resource
+
+    runs, results = [], []
+    for task in tasks:
+        module, name = task.split(": ")
+        runs.append(importlib.import_module(module).TASKS[name](folder, size))
+        results.append({"seconds": [], "cpu": []})
+    if warm:
+        for run in runs:
+            run()
+    for _ in range(rounds):
+        for run, result in zip(runs, results, strict=True):
+            wall, cpu = time.perf_counter(), time.process_time()
+            found = run()
+            result["cpu"].append(time.process_time() - cpu)
+            result["seconds"].append(time.perf_counter() - wall)
+            result["found"] = found
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    told = found.figures() if hasattr(found, "figures") else {}
-    return {**told, "seconds": statistics.median(times), "cpu": cpu, "peak": peak, "before": before}
+    for result in results:
+        told = getattr(result.pop("found"), "told", dict)
+        result.update(told(), peak=peak)
+    return results
 
 
-def command_for(name: str, folder: Path, rows: int, repeats: int) -> list[str]:
-    """How to run one task by itself."""
-    command = [sys.executable, __file__, "--task", name, "--folder", str(folder)]
-    return [*command, "--rows", str(rows), "--repeats", str(repeats)]
-
-
-def within(name: str, folder: Path, rows: int, limit: float) -> dict[str, Any]:
-    """Run one task once, in a fresh process; what it says if it fails or takes too long."""
-    command = command_for(name, folder, rows, 1)
+def apart(
+    comparison: Comparison, tasks: Sequence[str], options: argparse.Namespace
+) -> list[Result]:
+    """The same in a fresh process; where it fails or takes too long, what it says."""
+    python = options.acro if comparison.needs == "acro" and "acro_side" in tasks[0] else None
+    command = [python or sys.executable, __file__, "--folder", str(options.folder)]
+    command += [f"--task={task}" for task in tasks]
+    command += ["--size", str(options.size), "--rounds", str(comparison.rounds_together)]
+    command += ["--warm"] if comparison.warm else []
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=options.limit
+        )
     except subprocess.TimeoutExpired:
-        return {"failed": f"not within {limit:,.0f} seconds"}
+        return [{"failed": f"not within {options.limit:,.0f} seconds"} for _ in tasks]
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
-        return {"failed": said[-1]}
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+        return [{"failed": said[-1]} for _ in tasks]
+    results: list[Result] = json.loads(done.stdout.splitlines()[-1])
+    return results
 
 
-def in_process(name: str, folder: Path, rows: int, repeats: int) -> dict[str, Any]:
-    """Time one task in a fresh process."""
-    command = command_for(name, folder, rows, repeats)
-    # What a task has to say of its progress is shown.
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{name} failed")
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+# -- comparisons ------------------------------------------------------------------------
 
 
-def suppression(folder: Path, *, quick: bool, large: bool, limit: float) -> None:
-    """Cell suppression: beside others, and at size."""
-    side_by_side(within, folder, quick=quick, limit=limit)
-    sizes = [10_000] if quick else [10_000, 100_000]
-    growth(within, folder, [*sizes, MILLION] if large else sizes, 3_600)
-    if large:
-        large_audit(within, folder, max(limit, 1_800))
+def missing(needs: str, options: argparse.Namespace) -> str:
+    """Why a comparison cannot be made; nothing if it can."""
+    from suppression import reference
+
+    if needs == "acro":
+        return "" if options.acro else "name an interpreter that has acro with --acro"
+    if needs == "reference" and reference() is None:
+        return "there is no reference data"
+    if needs not in ("", "reference") and importlib.util.find_spec(needs) is None:
+        return f"there is no {needs}"
+    return ""
 
 
-def compare(
-    title: str,
-    names: Sequence[str],
-    folder: Path,
-    rows: int,
-    repeats: int,
-    rounds: int,
-    unit: str = "rows",
+def compare(comparison: Comparison, options: argparse.Namespace) -> None:
+    """Measure and print one comparison of one size."""
+    results: dict[str, list[Result]] = {task: [] for task in comparison.tasks}
+    for _ in range(1 if comparison.together else comparison.rounds):
+        if comparison.together:
+            found = apart(comparison, comparison.tasks, options)
+            for task, result in zip(comparison.tasks, found, strict=True):
+                results[task].append(result)
+            continue
+        for task in comparison.tasks:
+            if not any("failed" in earlier for earlier in results[task]):
+                results[task] += apart(comparison, [task], options)
+    print(f"\n{comparison.title}, {options.size:,} {comparison.unit}", flush=True)
+    columns = ("seconds", "CPU s", "peak MB", "× time", "× CPU", *comparison.told)
+    print(f"  {'':34}" + "".join(f"{word:>12}" for word in columns))
+    first = _times(results[comparison.tasks[0]])
+    for task, listed in results.items():
+        _print_row(task.split(": ")[1], listed, first, comparison.told)
+
+
+def _times(results: Sequence[Result]) -> list[tuple[float, float]]:
+    """Seconds and processor seconds of each round."""
+    if any("failed" in result for result in results):
+        return []
+    pairs = [zip(result["seconds"], result["cpu"], strict=True) for result in results]
+    return [pair for one in pairs for pair in one]
+
+
+def _print_row(
+    name: str, results: Sequence[Result], first: Sequence[tuple[float, float]], told: Sequence[str]
 ) -> None:
-    """Print tasks side by side; the ratio is first task over this one, round by round."""
-    results: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-    for _ in range(rounds):
-        for name in names:
-            results[name].append(in_process(name, folder, rows, repeats))
-    print(f"\n{title}, {rows:,} {unit}", flush=True)
-    print(f"  {'':32} {'seconds':>9} {unit + '/s':>14} {'peak MB':>9}  {names[0]} takes")
-    first = results[names[0]]
-    for name in names:
-        seconds = statistics.median(result["seconds"] for result in results[name])
-        peak = max(result["peak"] for result in results[name])
-        ratio = statistics.median(
-            one["seconds"] / two["seconds"] for one, two in zip(first, results[name], strict=True)
-        )
-        shown = "" if name == names[0] else f"{ratio:.2f} × its time"
-        print(f"  {name:32} {seconds:9.3f} {rows / seconds:14,.0f} {peak:9,.0f}  {shown}")
+    times, last = _times(results), results[-1]
+    if not times:
+        print(f"  {name:34}   {last.get('failed', '')[:90]}", flush=True)
+        return
+    seconds, cpu = (statistics.median(column) for column in zip(*times, strict=True))
+    row = [f"{seconds:.3f}", f"{cpu:.3f}", f"{last['peak']:,.0f}"]
+    for clock in (0, 1):
+        ratios = [
+            mine[clock] / others[clock]
+            for mine, others in zip(times, first, strict=False)
+            if others[clock]
+        ]
+        row.append(f"{statistics.median(ratios):.2f}" if ratios else "")
+    row += [_text(last.get(word)) for word in told]
+    print(f"  {name:34}" + "".join(f"{text:>12}" for text in row), flush=True)
 
 
-def main() -> None:
-    """Run all comparisons, or one task for the parent process."""
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else f"{value:,.0f}"
+
+
+def chosen(options: argparse.Namespace) -> Iterator[Comparison]:
+    """The comparisons that are asked for and can be made; others are told."""
+    for comparison in COMPARISONS:
+        if options.groups and comparison.group not in options.groups:
+            continue
+        if options.smoke and not comparison.smoke:
+            continue
+        if comparison.large and not (options.large or options.smoke):
+            continue
+        why = missing(comparison.needs, options)
+        if why and os.environ.get("CI") and comparison.needs != "acro":
+            raise SystemExit(f"{comparison.title} cannot be measured: {why}")
+        if why:
+            print(f"\n{comparison.title}: left out, {why}", flush=True)
+            continue
+        yield comparison
+
+
+def run_all(options: argparse.Namespace) -> None:
+    """Every comparison that is asked for."""
+    for comparison in chosen(options):
+        for size in comparison.sizes[:1] if options.quick else comparison.sizes:
+            options.size = size
+            compare(comparison, options)
+
+
+def smoke(options: argparse.Namespace) -> bool:
+    """Run each task once, all in this process but for those of others; whether all ran."""
+    failed = 0
+    for comparison in chosen(options):
+        for task in comparison.tasks:
+            begin = time.monotonic()
+            options.size = comparison.smoke
+            try:
+                if any(word in task for word in APART):
+                    (found,) = apart(comparison, [task], options)
+                else:
+                    (found,) = measure([task], options.folder, comparison.smoke, 1, warm=False)
+                lost = [word for word in comparison.told if word not in found]
+                said = found.get("failed") or (f"nothing of {', '.join(lost)}" if lost else "")
+            except Exception as error:
+                said = f"{type(error).__name__}: {error}"
+            failed += bool(said)
+            print(f"  {time.monotonic() - begin:5.1f} s  {task}  {said}", flush=True)
+    print(f"{failed} tasks failed" if failed else "every task ran")
+    return not failed
+
+
+def main() -> int:
+    """Run the comparisons, or some tasks for the parent process."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--task")
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--rows", type=int, default=MILLION)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--rows-parquet", type=int, default=83 * MILLION)
-    parser.add_argument("--suppression", action="store_true")
-    parser.add_argument("--limit", type=float, default=120)
-    parser.add_argument("--large", action="store_true")
-    parser.add_argument("--audits", action="store_true")
+    groups = sorted({comparison.group for comparison in COMPARISONS})
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(groups))
+    for flag in ("--smoke", "--quick", "--large"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--limit", type=float, default=3_600)
+    parser.add_argument("--acro", help="interpreter of an environment that has acro")
+    for hidden, kind in (("--folder", Path), ("--size", int), ("--rounds", int)):
+        parser.add_argument(hidden, type=kind, help=argparse.SUPPRESS)
+    parser.add_argument("--task", action="append", help=argparse.SUPPRESS)
+    parser.add_argument("--warm", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.task:
-        print(json.dumps(measure(options.task, options.folder, options.rows, options.repeats)))
-        return
+        found = measure(
+            options.task, options.folder, options.size, options.rounds, warm=options.warm
+        )
+        print(json.dumps(found))
+        return 0
+    unknown = set(options.groups) - set(groups)
+    if unknown:
+        parser.error(f"no such group: {', '.join(sorted(unknown))}")
     print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}")
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as name:
-        folder = Path(name)
-        if options.audits:
-            large_audit(within, folder, options.limit)
-            return
-        suppression(folder, quick=options.quick, large=options.large, limit=options.limit)
-        if options.suppression:
-            return
-        for rows in [MILLION] if options.quick else [MILLION, 10 * MILLION]:
-            for kind in ("integer", "category", "string"):
-                names = [f"discreet {kind}", f"polars {kind}"]
-                if kind != "category":
-                    names.append(f"cell-key-perturbation {kind}")
-                title = "400 × 18 × 2: all margins perturbed, beside inner cells only"
-                compare(title, names, folder, rows, 3, 3)
-        for engine in ("frame", "polars file", "duckdb file"):
-            names = [f"{engine}, sums and top 2", f"{engine}, sums"]
-            for rows in [MILLION] if options.quick else [MILLION, 10 * MILLION]:
-                compare(
-                    "400 × 18 × 2: largest contributions beside sums", names, folder, rows, 3, 3
-                )
-        compare("Noise of many cells", ["lookup"], folder, 10 * MILLION, 3, 1)
-        for kind in ("integer", "string"):
-            compare("Record keys", [f"keys {kind}"], folder, 2 * MILLION, 3, 1)
-        for size in (20, 100):
-            compare(
-                "Design of a perturbation table", ["design"], folder, size, 5, 1, "maximum noise"
-            )
-        names = ["ten tables, one pass", "ten tables, ten passes"]
-        compare("Two-way tables of five variables", names, folder, 2 * MILLION, 3, 3)
-        rows = MILLION // 10 if options.quick else MILLION
-        names = ["programme, protected", "programme, unprotected", "programme, taken up half way"]
-        title = "600 tables, region by up to three more variables, with all margins"
-        compare(title, names, folder, rows, 1, 1, "persons")
-        rows = 5 * MILLION if options.quick else options.rows_parquet
-        names = ["discreet parquet", "polars parquet"]
-        compare("11,000 regions on three levels × 18 × 2, from Parquet", names, folder, rows, 1, 1)
-    print(OUTPUT_CHECKING)
+        options.folder = Path(name)
+        if options.smoke:
+            return 0 if smoke(options) else 1
+        run_all(options)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,128 +1,284 @@
-"""Suppression at size: sparse frequency tables of any number of occupied cells.
+"""Cell suppression beside the public engine of τ-ARGUS: same tables, same rule, same cells.
 
-``python bench/suppression.py 10000 100000 1000000`` measures `fast` at these sizes: a
-geography of three levels (3,000 leaves) × 10 × 2 × 75 × 10, cells of fewer than three
-records sensitive. Prints seconds, peak memory, cost, what is published by the number of
-variables crossed, and what the audit says.
+Tables of a published file of business records, made by that engine under the p% rule and
+written as problems. Each method gets the same file; only the search is timed. What comes out
+is judged by an attacker written apart (tests/helpers/attacker_apart.py) and by our audit.
 """
 
 from __future__ import annotations
 
-import argparse
+import gzip
 import json
-import resource
-import time
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
+from comparisons import OURS
 
-import discreet as dc
-from discreet.protection.suppression.methods.fast import protect_fast
-from discreet.protection.suppression.problem.linked_tables import build_problem
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
 
-LEAVES, STATES, DISTRICTS = 3_000, 10, 100
-SIZES = {"age": 10, "sex": 2, "job": 75, "school": 10}
-MINIMUM = 3
+Task = Callable[[Path, int], Callable[[], object]]
+
+#: Spanning variables of each table, by their names in the file.
+SPANS = {
+    "SizeReg": ("Size", "Region"),
+    "YearSizeReg": ("Year", "Size", "Region"),
+    "SizeInd": ("Size", "IndustryCode"),
+    "RegInd": ("Region", "IndustryCode"),
+    "SizeRegInd": ("Size", "Region", "IndustryCode"),
+}
+THEIRS = {"modular": "MOD", "optimal": "OPT"}
+#: What is audited: the table, and which method made its pattern.
+AUDITED = {"SizeReg": "modular", "RegInd": "modular", "SizeRegInd": "hypercube"}
+
+METADATA = """Year 1 2 99
+  <RECODEABLE>
+IndustryCode 4 5 99999
+  <RECODEABLE>
+  <HIERARCHICAL>
+  <HIERCODELIST> "industry.hrc"
+  <HIERLEADSTRING> "@"
+Size 9 2 99
+  <RECODEABLE>
+Region 12 2 99
+  <RECODEABLE>
+  <HIERARCHICAL>
+  <HIERCODELIST> "region2.hrc"
+  <HIERLEADSTRING> "@"
+Var2 28 10 9999999999
+  <NUMERIC>
+  <DECIMALS> 2
+"""
+BATCH = """<OPENMICRODATA> "records.asc"
+<OPENMETADATA> "records.rda"
+<SPECIFYTABLE> {spanning}|"Var2"|"Var2"|"Var2"
+<SAFETYRULE> P(10,1)
+<READMICRODATA>
+"""
 
 
-def geography() -> dc.Classification:
-    """3,000 communities in 100 districts in 10 states."""
-    codes, parents = ["T"], [-1]
-    for state in range(STATES):
-        codes.append(f"{state}")
-        parents.append(0)
-        above = len(codes) - 1
-        for district in range(DISTRICTS // STATES):
-            codes.append(f"{state}{district}")
-            parents.append(above)
-            place = len(codes) - 1
-            for leaf in range(LEAVES // DISTRICTS):
-                codes.append(f"{state}{district}{leaf:02d}")
-                parents.append(place)
-    return dc.Classification(name="region", codes=tuple(codes), parents=tuple(parents))
+def reference() -> Path | None:
+    """Where the published records are: DISCREET_REFERENCE, or beside the repository."""
+    named = os.environ.get("DISCREET_REFERENCE")
+    folder = Path(named).resolve() if named else ROOT.parent / "shared" / "reference"
+    return folder / "argus" if (folder / "argus").is_dir() else None
 
 
-def records(number: int, seed: int = 1) -> pl.DataFrame:
-    """Skewed records: big and small places, jobs that go with schooling."""
-    draw = np.random.default_rng(seed)
-    leaves = np.array(geography().leaves)
-    size = 1.0 / np.arange(1, LEAVES + 1) ** 0.6
-    place = draw.permutation(LEAVES)[draw.choice(LEAVES, number, p=size / size.sum())]
-    school = draw.integers(0, SIZES["school"], number)
-    spread = np.minimum(draw.exponential(8.0, number).astype(np.int64), SIZES["job"] - 1)
-    return pl.DataFrame(
-        {
-            "region": leaves[place],
-            "age": draw.integers(0, SIZES["age"], number),
-            "sex": draw.integers(0, SIZES["sex"], number),
-            "job": (school * 7 + spread) % SIZES["job"],
-            "school": school,
+# -- tables ---------------------------------------------------------------------
+
+
+def _files(folder: Path) -> Path:
+    """The records and their metadata, as the engine reads them."""
+    from tests.helpers.business_tables import industries, records
+
+    source, place = reference(), folder / "argus"
+    if source is None:
+        raise SystemExit("no reference data: set DISCREET_REFERENCE to their folder")
+    if (place / "records.rda").exists():
+        return place
+    place.mkdir(exist_ok=True)
+    (place / "records.asc").write_bytes(gzip.decompress((source / "tau_testW.asc.gz").read_bytes()))
+    (place / "region2.hrc").write_bytes((source / "region2.hrc").read_bytes())
+    tree = industries({row["Ind"] for row in records(source)})
+    lines = _tree_lines(tree, "Total", "")
+    (place / "industry.hrc").write_text("\n".join(lines) + "\n")
+    (place / "records.rda").write_text(METADATA)
+    return place
+
+
+def _tree_lines(tree: dict[str, str | None], above: str, lead: str) -> list[str]:
+    lines = []
+    for code in sorted(code for code, parent in tree.items() if parent == above):
+        lines += [lead + code, *_tree_lines(tree, code, lead + "@")]
+    return lines
+
+
+def _engine(folder: Path, name: str) -> Any:
+    """The other engine with one table, its sensitive cells marked."""
+    from pytauargus.engine import Engine
+
+    place = _files(folder.resolve())
+    spanning = "".join(f'"{variable}"' for variable in SPANS[name])
+    batch = place / f"{name}.arb"
+    batch.write_text(BATCH.format(spanning=spanning))
+    # It leaves files where it is started, and crashed beside those of another run.
+    os.chdir(place)
+    engine = Engine()
+    engine.run_batch(batch)
+    return engine
+
+
+def _written(engine: Any, path: Path) -> Path:
+    """The table as it stands, as a problem in a file."""
+    low, high = engine._table_cell_bounds(0)
+    if not engine._tau.write_jj_format(0, str(path), low, high, False, False, False):
+        raise SystemExit("the other engine did not write the table")
+    return path
+
+
+def problem_file(folder: Path, name: str) -> Path:
+    """The problem of a table, made by the other engine once."""
+    path = folder / f"{name}.jj"
+    return path if path.exists() else _written(_engine(folder, name), path)
+
+
+def pattern_file(folder: Path, name: str) -> Path:
+    """The same with the pattern that is audited, by one of our methods."""
+    from discreet.argus import read_jj, write_jj
+    from discreet.protection.suppression import find_pattern
+
+    path = folder / f"{name}-hidden.jj"
+    if not path.exists():
+        problem = read_jj(problem_file(folder, name))
+        pattern = find_pattern(problem, AUDITED[name])  # type: ignore[arg-type]
+        write_jj(problem.with_hidden(pattern.hidden), path)
+    return path
+
+
+# -- judging ----------------------------------------------------------------------
+
+
+class Judged:
+    """A pattern, to be judged when the clock has stopped."""
+
+    def __init__(self, path: Path, hidden: Sequence[int], bound: int | None = None) -> None:
+        self.path, self.hidden, self.bound = path, hidden, bound
+
+    def told(self) -> dict[str, Any]:
+        """Cost, secondaries and open cells, by the attacker apart and by our audit."""
+        from discreet.argus import read_jj
+        from discreet.protection.suppression.proof.certificate import certify
+        from tests.helpers.attacker_apart import Listed
+
+        listed, problem = Listed.read(self.path), read_jj(self.path)
+        mask = np.zeros(len(problem), dtype=np.bool_)
+        mask[list(self.hidden)] = True
+        return {
+            "cells": len(problem),
+            "sensitive": len(problem.primary),
+            "secondaries": len(self.hidden) - len(problem.primary),
+            "cost": listed.cost_of(self.hidden),
+            "bound": self.bound,
+            "open outside": len(listed.open_cells(self.hidden)),
+            "open inside": len(certify(problem, mask).unprotected),
         }
-    )
 
 
-def sparse_problem(cells: int, seed: int = 1) -> SuppressionProblem:
-    """A frequency table with about so many occupied cells, margins included."""
-    return crossed_problem(cells, seed)[0]
+def ours(name: str, method: Any) -> Task:
+    """Find a pattern with one of our methods."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        from discreet.argus import read_jj
+        from discreet.protection.suppression import find_pattern
+
+        path = problem_file(folder, name)
+        find_pattern(read_jj(problem_file(folder, "SizeReg")), method)  # loads compiled code
+        problem = read_jj(path)
+
+        def run() -> Judged:
+            pattern = find_pattern(problem, method)
+            return Judged(path, np.flatnonzero(pattern.hidden).tolist(), pattern.bound)
+
+        return run
+
+    return set_up
 
 
-def crossed_problem(cells: int, seed: int = 1) -> tuple[SuppressionProblem, npt.NDArray[np.int64]]:
-    """A frequency table with about so many occupied cells, margins included.
+def theirs(name: str, method: str) -> Task:
+    """Find a pattern with the other engine."""
 
-    Returns:
-        The problem, and how many variables are crossed in each of its cells; of cells that
-        equal each other the fewest.
-    """
-    table = dc.tabulate(records(max(60, cells // 4), seed), by=[geography(), *SIZES])
-    sensitive = (table.count > 0) & (table.count < MINIMUM)
-    problem, members = build_problem((table, sensitive), title="sparse")
-    roots = [np.array(each.parents) < 0 for each in table.dimensions]
-    crossed = sum(~root[index] for root, index in zip(roots, table.index, strict=True))
-    cell = members.cells[0]
-    fewest = np.full(len(problem), len(roots), dtype=np.int64)
-    np.minimum.at(fewest, cell[cell >= 0], np.asarray(crossed)[cell >= 0])
-    return problem, fewest
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        from pytauargus.batch import Suppress
+
+        path, engine = problem_file(folder, name), _engine(folder, name)
+
+        class Written:
+            def told(self) -> dict[str, Any]:
+                done = _written(engine, folder / f"{name}-{method}-theirs.jj")
+                # Two builds of one solver in a process crash: another process judges.
+                command = [sys.executable, str(Path(__file__).resolve()), str(path), str(done)]
+                said = subprocess.run(command, capture_output=True, text=True, check=True)
+                figures: dict[str, Any] = json.loads(said.stdout)
+                return figures
+
+        def run() -> Written:
+            engine.suppress(Suppress(kind=THEIRS[method], tab_no=1))
+            return Written()
+
+        return run
+
+    return set_up
 
 
-def shown_by_part(
-    problem: SuppressionProblem, hidden: npt.NDArray[np.bool_], crossed: npt.NDArray[np.int64]
-) -> dict[str, str]:
-    """Per number of variables crossed: cells published, of those that are not sensitive."""
-    free = problem.state == CellState.free
-    return {
-        f"{number} variables": f"{int((own & ~hidden).sum()):,} of {int(own.sum()):,}"
-        for number in np.unique(crossed)
-        for own in [free & (crossed == number)]
-    }
+def our_audit(name: str) -> Task:
+    """Prove for each sensitive cell that it is protected, or refute it."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        from discreet.argus import read_jj
+        from discreet.protection.suppression.proof.certificate import certify
+
+        problem = read_jj(pattern_file(folder, name))
+        small = read_jj(problem_file(folder, "SizeReg"))
+        certify(small, small.hidden)  # loads compiled code
+
+        def run() -> Verdict:
+            found = certify(problem, problem.hidden)
+            return Verdict(int(problem.hidden.sum()), len(found.unprotected))
+
+        return run
+
+    return set_up
+
+
+def their_audit(name: str) -> Task:
+    """Work out the interval of each hidden cell with the other engine."""
+
+    def set_up(folder: Path, rows: int) -> Callable[[], object]:
+        from pytauargus._tauargus import audit_jj
+
+        path = str(pattern_file(folder.resolve(), name))
+        os.chdir(folder)  # it leaves files where it is started
+
+        def run() -> Verdict:
+            rows = audit_jj(path)
+            return Verdict(len(rows), sum(bool(row["unsafe"]) for row in rows))
+
+        return run
+
+    return set_up
+
+
+class Verdict:
+    """What an audit found."""
+
+    def __init__(self, hidden: int, open_cells: int) -> None:
+        self.hidden, self.open_cells = hidden, open_cells
+
+    def told(self) -> dict[str, Any]:
+        """For the parent process."""
+        return {"hidden": self.hidden, "open": self.open_cells}
+
+
+TASKS: dict[str, Task] = {
+    **{f"discreet {method} {name}": ours(name, method) for name in SPANS for method in OURS},
+    **{f"pytauargus {method} {name}": theirs(name, method) for name in SPANS for method in THEIRS},
+    **{f"discreet audit {name}": our_audit(name) for name in AUDITED},
+    **{f"pytauargus audit {name}": their_audit(name) for name in AUDITED},
+}
 
 
 def main() -> None:
-    """Measure each size."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cells", type=int, nargs="+")
-    for cells in parser.parse_args().cells:
-        problem, crossed = crossed_problem(cells)
-        begin, busy = time.perf_counter(), time.process_time()
-        pattern = protect_fast(problem, progress=lambda line: print(line, flush=True))
-        print(
-            json.dumps(
-                {
-                    "cells": len(problem),
-                    "sensitive": len(problem.primary),
-                    "secondaries": pattern.secondaries,
-                    "cost": pattern.cost,
-                    "cost_of_all": int(problem.cost[problem.state == CellState.free].sum()),
-                    "published": shown_by_part(problem, pattern.hidden, crossed),
-                    "unprotected": len(pattern.certificate.unprotected),
-                    "seconds": round(time.perf_counter() - begin, 1),
-                    "cpu_seconds": round(time.process_time() - busy, 1),
-                    "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-                }
-            ),
-            flush=True,
-        )
+    """Judge the pattern of a second file by the problem of a first one."""
+    from tests.helpers.attacker_apart import Listed
+
+    path, done = map(Path, sys.argv[1:])
+    hidden = [at for at, mark in enumerate(Listed.read(done).marks) if mark in "um"]
+    print(json.dumps(Judged(path, hidden).told()))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,7 @@ def patterns(out: Path) -> None:
     parents |= {f"S{i}": "S" for i in range(4)}
     region = dc.Classification.from_parents("region", parents)
     leaves = [code for code in parents if len(code) > 1]
-    rules = {
+    rules: dict[int, Callable[[], list[Any]]] = {
         0: lambda: [dc.rules.MinimumFrequency(3)],
         1: lambda: [dc.rules.PPercent(10)],
         2: lambda: [dc.rules.Dominance(n=2, k=85), dc.rules.MinimumFrequency(2)],

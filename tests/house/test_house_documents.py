@@ -134,7 +134,7 @@ def test_make_offers_what_the_documents_name() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     assert targets >= {
-        "demo", "test", "test-all", "check", "bench", "docs", "lock", "format", "clean",
+        "demo", "test", "test-all", "check", "bench", "mutate", "docs", "lock", "format", "clean",
     }  # fmt: skip
     for document in (README, ROOT / "CONTRIBUTING.md"):
         named = set(re.findall(r"\bmake ([a-z-]+)\b`", document.read_text("utf-8")))

@@ -1,17 +1,15 @@
-"""Measure the ledger of released tables: ``python bench/output_queue.py``.
+"""The ledger of released tables: new universes against all released ones.
 
 Universes are intervals of a population of 200,000 units, so that their sketches are sums of
-prefixes: cheap to make, and the same as of sets. What is reported is CPU seconds of new
-universes against all released ones, and the bytes that each needs. The first comparison
-also puts the marks of all released ones in order.
+prefixes: cheap to make, and the same as of sets. The first comparison also puts the marks of
+all released ones in order.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -64,15 +62,16 @@ def shelf_of(digests: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> Rel
     )
 
 
-def measured(
-    title: str, new: Sequence[LedgerUniverse], shelf: ReleasedUniverses, *, unions: bool = False
-) -> None:
-    """Compare and print."""
-    fresh = replace(shelf, marks=MarkIndex(flat=shelf.marks.flat, ends=shelf.marks.ends))
-    before = time.process_time()
-    found = conflicts_with(new, fresh, size=SIZE, unions=unions)
-    spent = time.process_time() - before
-    print(f"{title}: {spent:.3f} s against {len(shelf):,} tables, {len(found)} found")
+class Found:
+    """How many conflicts there are, and what a universe needs."""
+
+    def __init__(self, conflicts: int, universe: LedgerUniverse) -> None:
+        self.conflicts, self.universe = conflicts, universe
+
+    def told(self) -> dict[str, int]:
+        """For the parent process."""
+        one = self.universe
+        return {"found": self.conflicts, "bytes": one.sums.nbytes, "marks": one.marks.nbytes}
 
 
 def cells(number: int, left_out: int) -> list[LedgerUniverse]:
@@ -83,31 +82,33 @@ def cells(number: int, left_out: int) -> list[LedgerUniverse]:
     return universes_of(frame, unit="unit", by=["area"], key=key, size=SIZE, table="cells")
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", type=int, default=10_000)
-    tables = parser.parse_args().tables
-    rng = np.random.default_rng(7)
-    digests = rng.integers(0, 2**64 - 1, PEOPLE, dtype=np.uint64)
-    counts = rng.integers(1_000, 100_000, tables)
-    starts = rng.integers(0, PEOPLE - counts)
-    shelf = shelf_of(digests, starts, counts)
-    units = digests[starts[0] + 3 : starts[0] + counts[0]]
-    before = time.process_time()
-    sketch, marks = sums_of(units, SIZE), marks_of(units)
-    print(f"sketch of {len(units):,} digests: {time.process_time() - before:.3f} s")
-    new = LedgerUniverse(table="new", count=len(units), sums=sketch, marks=marks)
-    even = replace(shelf, counts=np.full(tables, 50_000))
-    measured("differences", [new], shelf)
-    measured("differences, all tables of one size", [replace(new, count=50_000)], even)
-    measured("differences and unions", [new], shelf, unions=True)
-    before = time.process_time()
-    first, second = cells(tables, 0), cells(tables, 5)
-    print(f"two tables of {tables:,} cells: {time.process_time() - before:.3f} s")
-    measured("one table with all its cells", second, ReleasedUniverses.of(first))
-    print(f"{sketch.nbytes} bytes for each table, and up to {marks.nbytes} of marks")
+def task(kind: str) -> Callable[[Path, int], Callable[[], Found]]:
+    """Compare one universe with released tables, or all cells of a table with those of another."""
+
+    def set_up(folder: Path, tables: int) -> Callable[[], Found]:
+        if kind == "all cells":
+            new, shelf = cells(tables, 5), ReleasedUniverses.of(cells(tables, 0))
+        else:
+            rng = np.random.default_rng(7)
+            digests = rng.integers(0, 2**64 - 1, PEOPLE, dtype=np.uint64)
+            counts = rng.integers(1_000, 100_000, tables)
+            starts = rng.integers(0, PEOPLE - counts)
+            shelf = shelf_of(digests, starts, counts)
+            units = digests[starts[0] + 3 : starts[0] + counts[0]]
+            one = LedgerUniverse(
+                table="new", count=len(units), sums=sums_of(units, SIZE), marks=marks_of(units)
+            )
+            if kind == "differences, one size":
+                one, shelf = (
+                    replace(one, count=50_000),
+                    replace(shelf, counts=np.full(tables, 50_000)),
+                )
+            new = [one]
+        unions = kind == "differences and unions"
+        return lambda: Found(len(conflicts_with(new, shelf, size=SIZE, unions=unions)), new[0])
+
+    return set_up
 
 
-if __name__ == "__main__":
-    main()
+KINDS = ("differences", "differences, one size", "differences and unions", "all cells")
+TASKS = {kind: task(kind) for kind in KINDS}

@@ -1,14 +1,12 @@
-"""What is measured: each task sets itself up, then gives the function to time."""
+"""Tables, noise, keys and designs: each task sets itself up, then gives what is timed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-import census
 import numpy as np
 import polars as pl
-from suppression_tasks import SUPPRESSION_TASKS
 
 BY = ["region", "age", "sex"]
 SIZES = {"region": 400, "age": 18, "sex": 2}
@@ -240,11 +238,7 @@ TASKS: dict[str, Task] = {
         for engine in ("frame", "polars file", "duckdb file")
         for what, largest in (("sums and top 2", 2), ("sums", 0))
     },
-    "programme, protected": census.protected,
-    "programme, unprotected": census.unprotected,
-    "programme, taken up half way": census.resumed,
     "design": design,
     "discreet parquet": from_parquet,
     "polars parquet": scan_parquet,
-    **SUPPRESSION_TASKS,
 }

@@ -1,0 +1,310 @@
+"""What is compared with what. Tasks are named by their module and their name there.
+
+Loaded by interpreters that have nothing but the standard library too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Tasks side by side.
+
+    Args:
+        group: What to ask for on the command line.
+        title: What is done.
+        tasks: What is measured, as "module: name"; ratios are to the first.
+        sizes: How large; with --quick the first only.
+        smoke: How large to see whether it runs; 0 if it cannot be made small.
+        unit: What is counted by the size.
+        rounds: How often tasks take turns.
+        repeats: How often a task runs in each of its processes.
+        together: Tasks take turns in one process.
+        warm: Each task runs once before it is timed.
+        told: What results tell of themselves.
+        needs: A package, "reference" for the published data, or "acro".
+        large: Takes many minutes.
+    """
+
+    group: str
+    title: str
+    tasks: tuple[str, ...]
+    sizes: tuple[int, ...]
+    smoke: int
+    unit: str = "rows"
+    rounds: int = 3
+    repeats: int = 3
+    together: bool = False
+    warm: bool = True
+    told: tuple[str, ...] = ()
+    needs: str = ""
+    large: bool = False
+
+    @property
+    def rounds_together(self) -> int:
+        """How often each task runs in a process."""
+        return self.rounds if self.together else self.repeats
+
+
+def _tabulation() -> Iterator[Comparison]:
+    cells = "400 × 18 × 2: "
+    sizes, smoke = (MILLION, 10 * MILLION), 5_000
+    for kind in ("integer", "category", "string"):
+        tasks = (f"tabulation: discreet {kind}", f"tabulation: polars {kind}")
+        title = f"{cells}all margins perturbed, beside inner cells only"
+        yield Comparison(group="tabulation", title=title, tasks=tasks, sizes=sizes, smoke=smoke)
+        if kind != "category":
+            yield Comparison(
+                group="tabulation",
+                title=f"{cells}beside the package of another office (inner cells only)",
+                tasks=(tasks[0], f"tabulation: cell-key-perturbation {kind}"),
+                sizes=sizes,
+                smoke=smoke,
+                needs="cell_key_perturbation",
+            )
+    for engine in ("frame", "polars file", "duckdb file"):
+        yield Comparison(
+            group="tabulation",
+            title=f"{cells}largest contributions beside sums",
+            tasks=(f"tabulation: {engine}, sums and top 2", f"tabulation: {engine}, sums"),
+            sizes=sizes,
+            smoke=smoke,
+        )
+    yield Comparison(
+        group="tabulation",
+        title="Two-way tables of five variables",
+        tasks=("tabulation: ten tables, one pass", "tabulation: ten tables, ten passes"),
+        sizes=(2 * MILLION,),
+        smoke=smoke,
+    )
+    yield Comparison(
+        group="tabulation",
+        title="11,000 regions on three levels × 18 × 2, from Parquet",
+        tasks=("tabulation: discreet parquet", "tabulation: polars parquet"),
+        sizes=(5 * MILLION, 83 * MILLION),
+        smoke=smoke,
+        rounds=1,
+        repeats=1,
+        warm=False,
+    )
+    yield Comparison(
+        group="programme",
+        title="600 tables, region by up to three more variables, with all margins",
+        tasks=(
+            "census: programme, protected",
+            "census: programme, unprotected",
+            "census: programme, taken up half way",
+        ),
+        sizes=(MILLION // 10, MILLION),
+        smoke=300,
+        unit="persons",
+        rounds=1,
+        repeats=1,
+        warm=False,
+    )
+
+
+def _noise() -> Iterator[Comparison]:
+    for task, size, small in (
+        ("lookup", 10 * MILLION, 1_000),
+        ("keys integer", 2 * MILLION, 1_000),
+        ("keys string", 2 * MILLION, 1_000),
+    ):
+        yield Comparison(
+            group="noise", title=task.capitalize(), tasks=(f"tabulation: {task}",),
+            sizes=(size,), smoke=small, rounds=1,
+        )  # fmt: skip
+    yield Comparison(
+        group="noise", title="Design of a perturbation table", tasks=("tabulation: design",),
+        sizes=(20, 100), smoke=5, unit="maximum noise", rounds=1, repeats=5,
+    )  # fmt: skip
+
+
+#: Methods of suppression, ours and those of the public engine of τ-ARGUS.
+OURS = ("fast", "auto", "optimal", "modular", "hypercube")
+#: Its hypercube method asks for an external program.
+THEIRS = ("modular", "optimal")
+
+
+def _suppression() -> Iterator[Comparison]:
+    # The size of a table of the reference data is given by its name.
+    for name, cells in (
+        ("SizeReg", 162),
+        ("YearSizeReg", 1_134),
+        ("SizeInd", 3_294),
+        ("RegInd", 6_588),
+    ):
+        ours = tuple(f"suppression: discreet {method} {name}" for method in OURS)
+        theirs = tuple(f"suppression: pytauargus {method} {name}" for method in THEIRS)
+        yield Comparison(
+            group="suppression",
+            title=f"Suppression of {name}, rule P(10)",
+            tasks=ours + theirs,
+            sizes=(cells,),
+            smoke=cells if name == "SizeReg" else 0,
+            unit="cells",
+            rounds=1,
+            repeats=1,
+            warm=False,
+            told=("secondaries", "cost", "bound", "open outside", "open inside"),
+            needs="pytauargus",
+            large=name in ("SizeInd", "RegInd"),
+        )
+    for name, cells in (("SizeReg", 162), ("RegInd", 12_798), ("SizeRegInd", 59_292)):
+        yield Comparison(
+            group="audit",
+            title=f"Audit of {name}",
+            tasks=(f"suppression: discreet audit {name}", f"suppression: pytauargus audit {name}"),
+            sizes=(cells,),
+            smoke=cells if name == "SizeReg" else 0,
+            unit="cells",
+            rounds=1,
+            repeats=1,
+            warm=False,
+            told=("hidden", "open"),
+            needs="pytauargus",
+            large=name == "SizeRegInd",
+        )
+    for size, large in ((10_000, False), (100_000, False), (MILLION, True)):
+        yield Comparison(
+            group="suppression",
+            title="Suppression at size: sparse frequency tables in five variables, method fast",
+            tasks=("sparse: fast",),
+            sizes=(size,),
+            smoke=500 if size == 10_000 else 0,
+            unit="occupied cells, about",
+            rounds=1,
+            repeats=1,
+            warm=False,
+            told=("cells", "sensitive", "secondaries", "cost", "cost of all", "open inside"),
+            large=large,
+        )
+
+
+#: Statistics that safe commands and polars both make, and models of statsmodels.
+STATISTICS = (
+    "summarize",
+    "summarize, entities",
+    "summarize, weights",
+    "summarize detail",
+    "summarize detail, entities",
+    "tabulate numbers",
+    "tabulate numbers, entities",
+    "tabulate texts",
+    "tabulate texts, entities",
+    "tabulate texts, weights",
+    "tabulate two-way",
+    "tabulate two-way, entities",
+    "tabstat numbers",
+    "tabstat numbers, entities",
+    "tabstat texts",
+    "tabstat texts, entities",
+    "tabstat texts, text entities",
+    "tabstat texts, weights",
+    "tabstat quartiles",
+    "tabstat quartiles, entities",
+)
+MODELS = (
+    "regress",
+    "regress, factor variables",
+    "regress, robust",
+    "regress, clustered",
+    "regress, robust, one variable",
+    "regress, three rows of each person",
+    "regress, analytic weights",
+    "regress, sampling weights",
+    "logit",
+    "probit",
+)
+ACRO = (
+    *("crosstab", "crosstab of means", "pivot_table", "hist"),
+    *("ols", "olsr", "logit", "logitr", "probit", "probitr"),
+)
+
+
+def _output_checking() -> Iterator[Comparison]:
+    for name in STATISTICS:
+        yield Comparison(
+            group="safe-commands",
+            title=name,
+            tasks=(f"safe_commands: polars {name}", f"safe_commands: discreet {name}"),
+            sizes=(MILLION,),
+            smoke=2_000,
+            rounds=15,
+            together=True,
+        )
+    for name in MODELS:
+        yield Comparison(
+            group="models",
+            title=name,
+            tasks=(f"models: statsmodels {name}", f"models: discreet {name}"),
+            sizes=(MILLION,),
+            smoke=2_000,
+            rounds=5,
+            together=True,
+            needs="statsmodels",
+        )
+    for name in ("a program", "all programs", "a program, new names", "all programs, new names"):
+        yield Comparison(
+            group="rewriting",
+            title="Rewriting do-files",
+            tasks=(f"rewriting: {name}",),
+            sizes=(MILLION,),
+            smoke=20_000,
+            unit="characters",
+            rounds=1,
+            repeats=5,
+            told=("lines", "edits"),
+        )
+    for task in ("differences", "differences, one size", "differences and unions", "all cells"):
+        yield Comparison(
+            group="ledger",
+            title="Universes against all released ones",
+            tasks=(f"ledger: {task}",),
+            sizes=(10_000,),
+            smoke=100,
+            unit="tables",
+            rounds=1,
+            repeats=1,
+            warm=False,
+            told=("found", "bytes", "marks"),
+        )
+
+
+def _acro() -> Iterator[Comparison]:
+    for name in ACRO:
+        sides = (
+            f"acro_side: plain {name}",
+            f"acro_side: acro {name}",
+            f"beside_acro: discreet {name}",
+        )
+        yield Comparison(
+            group="acro", title=name, tasks=sides, sizes=(MILLION,), smoke=2_000, needs="acro"
+        )
+    for name in ("counts", "means"):
+        yield Comparison(
+            group="acro",
+            title=f"Verdicts on a table of {name} with cells that break a rule",
+            tasks=(f"beside_acro: verdicts on {name}", f"acro_side: verdicts on {name}"),
+            sizes=(1,),
+            smoke=1,
+            unit="table",
+            rounds=1,
+            repeats=1,
+            told=("few", "one", "two", "alike", "but one", "others"),
+            needs="acro",
+        )
+
+
+COMPARISONS = (
+    *_tabulation(),
+    *_noise(),
+    *_suppression(),
+    *_output_checking(),
+    *_acro(),
+)
