@@ -113,6 +113,7 @@ def test_a_command_without_a_row_may_change_anything_where_values_decide() -> No
     done = Run("summarize x", {"x": [1.0, 2.0, 3.0]})
     trace = done.session.trace
     _PossibleEffects(done.session).command("nosuchcommand", "x")
-    assert trace.whole >= {"macros", "scalars", "return", "r()", "e()", "shape"}
+    assert trace.whole >= {"macros", "scalars", "r()", "e()", "shape"}
+    assert done.session.macros.frame.doubted
     assert "x" in trace.variables
     assert trace.code
