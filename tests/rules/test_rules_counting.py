@@ -155,3 +155,12 @@ def test_primaries_as_a_frame_and_their_reasons_in_words() -> None:
     ]
     assert rules.Reason.minimum_frequency.text("de") == "Mindestfallzahl"
     assert {rules.Reason(at).text() for at in range(len(rules.Reason))} != {""}
+
+
+@pytest.mark.parametrize(("rest", "found"), [(10**9 - 1, True), (10**9, False)])
+def test_the_last_unit_decides_on_large_amounts(rest: int, found: bool) -> None:
+    """What counts as a tie is as narrow as the arithmetic allows."""
+    frame = pl.DataFrame({"firm": ["A", "B"], "turnover": [10.0**9, float(rest)]})
+    table = dc.tabulate(frame, by=[], values=["turnover"], contributions=2)
+    primary = dc.primary(table, [dc.rules.Dominance(n=1, k=50)], value="turnover")
+    assert primary.sensitive.tolist() == [found]

@@ -8,12 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import blocks_of, unknowns_of
 from discreet.protection.suppression.proof import circuits as circuits_module
 from discreet.protection.suppression.proof import circuits as elimination_module
 from discreet.protection.suppression.proof.attacker import Attacker
-from discreet.protection.suppression.proof.certificate import Certificate, certify
+from discreet.protection.suppression.proof.certificate import Certificate, certified, certify
 from discreet.protection.suppression.proof.circuits import (
     bounds_by_circuits,
     circuits_of,
@@ -256,3 +257,16 @@ def test_only_deviations_that_fit_are_seen() -> None:
     step = bounds_by_circuits(known).high[cells].max() * 1e-3
     assert fit.see(ends, cells, step * shares).all()
     np.testing.assert_allclose(np.maximum(high[cells], -low[cells]), np.abs(step * shares))
+
+
+def test_no_certificate_for_a_pattern_that_shows_secrets_or_hides_what_is_published() -> None:
+    problem, hidden = cube(0)
+    at = int(np.flatnonzero(problem.state == CellState.primary)[0])
+    shown = hidden.copy()
+    shown[at] = False
+    fixed = problem.state.copy()
+    fixed[np.flatnonzero(problem.state == CellState.free)[0]] = CellState.fixed
+    too_much = np.ones(len(problem), dtype=np.bool_)
+    for case, pattern in ((problem, shown), (replace(problem, state=fixed), too_much)):
+        with pytest.raises(SuppressionError, match="hides published cells or shows cells"):
+            certified(case, pattern, "by hand")
