@@ -176,7 +176,7 @@ def _suppression() -> Iterator[Comparison]:
             title="Suppression at size: sparse frequency tables in five variables, method fast",
             tasks=("sparse: fast",),
             sizes=(size,),
-            smoke=500 if size == 10_000 else 0,
+            smoke=100 if size == 10_000 else 0,
             unit="occupied cells, about",
             rounds=1,
             repeats=1,

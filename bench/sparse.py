@@ -88,7 +88,8 @@ class Hidden:
 def fast(folder: Path, cells: int) -> Callable[[], Hidden]:
     """`fast` on a table of about so many occupied cells."""
     problem = sparse_problem(cells)
-    protect_fast(sparse_problem(min(cells, 1_000)))  # loads compiled code
+    if cells > 1_000:
+        protect_fast(sparse_problem(1_000))  # loads compiled code
     return lambda: Hidden(problem, protect_fast(problem))
 
 
