@@ -20,8 +20,6 @@ from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.files import write_text
 from discreet.rules import Mark, Marks
 
-__all__ = ["read_hst", "write_hst"]
-
 _STATUS = {"s": "safe", "u": "unsafe", "p": "protected", "m": "secondary", "ml": "secondary"}
 _NUMBERS = {"c": ("cost",), "w": ("cost",), "pl": ("lower", "upper"), "ab": ("low", "high")}
 _LETTERS = {"safe": "s", "unsafe": "u", "protected": "p", "secondary": "m"}

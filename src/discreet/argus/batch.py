@@ -25,16 +25,6 @@ from discreet.errors import Problem, SuppressionError
 from discreet.protection.suppression.problem.parameters import Cost
 from discreet.rules import PQ, Dominance, MinimumFrequency, PPercent, Rule, ZeroUnsafe
 
-__all__ = [
-    "Batch",
-    "BatchApriori",
-    "BatchMethod",
-    "BatchOutput",
-    "BatchRule",
-    "BatchTable",
-    "read_batch",
-]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BatchRule:

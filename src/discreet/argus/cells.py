@@ -34,15 +34,6 @@ from discreet.tables import Contributions, Dimension, Table
 from discreet.tables.dimension import parts_of
 from discreet.tables.table import sort_cells
 
-__all__ = [
-    "EMPTY_STATUS",
-    "SECONDARY_STATUS",
-    "CellFile",
-    "read_tab",
-    "with_missing_totals",
-    "write_tab",
-]
-
 
 def with_missing_totals(
     dimensions: Sequence[Dimension],

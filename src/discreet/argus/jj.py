@@ -26,8 +26,6 @@ from discreet.protection.suppression.problem.system import (
     SuppressionProblem,
 )
 
-__all__ = ["read_jj", "repaired_problem", "write_differences", "write_jj"]
-
 _STATES = {
     "s": CellState.free,
     "u": CellState.primary,

@@ -30,8 +30,6 @@ from discreet.files import write_text
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ArgusMetadata", "ArgusVariable", "read_rda", "read_records", "write_rda"]
-
 Form = Literal["fixed", "free", "table"]
 
 #: Properties that say what a variable is for, with the role they stand for.

@@ -42,8 +42,6 @@ from discreet.rules import Primary, primary
 from discreet.tables import ProtectedTable, Table
 from discreet.tabulation import tabulate
 
-__all__ = ["FileResult", "audit_file", "run_batch", "suppress_file"]
-
 #: Contributions that rules may look at.
 _CONTRIBUTIONS = 5
 _WRITTEN = ("csv", "pivot", "codes", "jj")

@@ -15,16 +15,6 @@ from pathlib import Path
 from discreet.classifications.text_files import read_text
 from discreet.errors import ClassificationError, Problem, SuppressionError, raise_all
 
-__all__ = [
-    "ArgusText",
-    "open_text",
-    "parsed_number",
-    "refuse_lines",
-    "split_fields",
-    "tokens",
-    "without_comment",
-]
-
 _TOKEN = re.compile(r'"([^"]*)"|([|(),])|([^\s"|(),]+)')
 _QUOTED = re.compile(r'"[^"]*"')
 _COMMENT = re.compile(r"//|\\\\")

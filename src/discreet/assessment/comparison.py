@@ -20,8 +20,6 @@ from discreet.protection.noise import PerturbationTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Comparison", "compare"]
-
 _NoiseUnits = list[tuple[int, int]]
 Moments = tuple[Fraction, Fraction]
 

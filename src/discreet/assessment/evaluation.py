@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.text import Text
 
-__all__ = ["describe", "draw", "evaluate", "never_published"]
-
 
 def evaluate(ptable: PerturbationTable) -> pl.DataFrame:
     """Figures of each row. SECRET.

@@ -20,8 +20,6 @@ from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise import PerturbationTable
 from discreet.tables import Table
 
-__all__ = ["NoiseChances", "distribution", "exact_sum"]
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NoiseChances:

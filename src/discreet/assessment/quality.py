@@ -24,8 +24,6 @@ from discreet.tables import CellStatus, ProtectedTable, Table
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Quality", "actual_quality", "expected_quality"]
-
 _CHUNK = 1 << 16
 
 

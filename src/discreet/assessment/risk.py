@@ -27,8 +27,6 @@ from discreet.protection.noise import PerturbationTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Attack", "Beliefs", "DisclosureRisk", "Knows", "disclosure_risk", "small_values"]
-
 Singles = npt.NDArray[np.float32]
 
 

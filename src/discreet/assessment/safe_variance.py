@@ -22,8 +22,6 @@ from discreet.protection.noise import PerturbationTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["large_risk", "trade_off"]
-
 _PARTS = (2, 3)
 _FINEST = Decimal("0.0001")
 

@@ -10,8 +10,6 @@ from typing import Literal, cast
 
 from discreet.errors import PerturbationError
 
-__all__ = ["Language", "check_language", "listed", "number", "percent"]
-
 Language = Literal["en", "de"]
 
 _JOINT: Mapping[str, str] = {"en": " and ", "de": " und "}

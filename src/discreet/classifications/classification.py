@@ -14,9 +14,7 @@ from typing import Any, Self, Unpack
 
 from discreet.classifications import formats, levels, parents
 from discreet.classifications.parents import flat_tree
-from discreet.classifications.tree import MISSING, TOTAL, CodeTree, Details, Labels
-
-__all__ = ["MISSING", "TOTAL", "Classification", "Labels", "flat"]
+from discreet.classifications.tree import TOTAL, CodeTree, Details
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

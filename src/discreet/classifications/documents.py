@@ -26,18 +26,6 @@ from discreet.classifications.text_files import TextFile, file_error
 from discreet.classifications.tree import MISSING, TOTAL, CodeTree, raise_problems
 from discreet.errors import ClassificationError, Problem
 
-__all__ = [
-    "csv_text",
-    "json_text",
-    "label_columns",
-    "languages_of",
-    "read_csv",
-    "read_json",
-    "read_toml",
-    "toml_text",
-    "tree_rows",
-]
-
 _LEVELS = ("level", "name")
 _LINKS = ("child", "parent")
 

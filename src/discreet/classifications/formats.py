@@ -14,8 +14,6 @@ from discreet.classifications.text_files import file_error, read_text, save_text
 from discreet.classifications.tree import TOTAL, CodeTree
 from discreet.errors import ClassificationError
 
-__all__ = ["READABLE", "WRITABLE", "read_tree", "write_tree"]
-
 READABLE = (".hrc", ".json", ".toml", ".csv")
 WRITABLE = (*READABLE, ".cdl")
 

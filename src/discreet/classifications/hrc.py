@@ -15,8 +15,6 @@ from discreet.classifications.text_files import TextFile, file_error
 from discreet.classifications.tree import CodeTree, raise_problems
 from discreet.errors import Problem
 
-__all__ = ["cdl_text", "hrc_text", "nested_links", "read_cdl", "read_hrc"]
-
 LEAD = "@"
 
 #: Other lead characters that are recognised when a file has no ``@``.

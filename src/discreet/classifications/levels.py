@@ -19,8 +19,6 @@ from discreet.classifications.parents import CodeLink, text_rows, tree_from_link
 from discreet.classifications.tree import CodeTree, check_bounds, natural_order, raise_problems
 from discreet.errors import ClassificationError, Problem
 
-__all__ = ["Interval", "tree_from_intervals", "tree_from_levels", "tree_from_prefixes"]
-
 Codes = TypeVar("Codes", bound=tuple[str | None, ...])
 
 

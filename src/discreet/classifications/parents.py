@@ -17,18 +17,6 @@ from discreet.errors import ClassificationError, Problem
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "LABEL_PREFIX",
-    "CodeLink",
-    "CodeRow",
-    "column_names",
-    "flat_tree",
-    "text_rows",
-    "tree_from_links",
-    "tree_from_parents",
-    "tree_from_rows",
-]
-
 
 def column_names(frame: Any, name: str) -> list[str]:
     """The names of a frame's columns."""

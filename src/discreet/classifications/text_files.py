@@ -15,8 +15,6 @@ from pathlib import Path
 from discreet.errors import ClassificationError
 from discreet.files import write_text
 
-__all__ = ["TextFile", "file_error", "read_text", "save_text", "suffix_of"]
-
 _UTF16 = "a text in UTF-16"
 
 #: First bytes of files that are no text, with what they are.

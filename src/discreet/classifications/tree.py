@@ -23,22 +23,6 @@ import numpy.typing as npt
 
 from discreet.errors import ClassificationError, Problem
 
-__all__ = [
-    "MISSING",
-    "TOTAL",
-    "CodeTree",
-    "Details",
-    "Labels",
-    "check_bounds",
-    "check_codes",
-    "check_missing",
-    "check_texts",
-    "check_tree",
-    "natural_order",
-    "raise_problems",
-    "suggestion",
-]
-
 _WHOLE = re.compile(r"-?[0-9]{1,4000}")
 
 

@@ -28,8 +28,6 @@ from discreet.cli.program import (
     warn,
 )
 
-__all__ = ["app"]
-
 app = group("Statistical disclosure control for official statistics.", kind=CommandGroup)
 app.add_typer(keys.app, name="keys")
 app.add_typer(params.app, name="params")

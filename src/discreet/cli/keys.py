@@ -9,8 +9,6 @@ import typer
 
 from discreet.cli.program import Grid, Json, command, group, names, secret_from, show
 
-__all__ = ["app"]
-
 app = group("Record keys: make them, hand them on. All files here are confidential.")
 
 SecretFile = Annotated[Path | None, typer.Option(help="File of the secret, mode 0600.")]

@@ -9,8 +9,6 @@ import typer
 
 from discreet.cli.program import Json, command, group, show, warn
 
-__all__ = ["app"]
-
 app = group("Packages of parameters: what determines protected results, in one sealed file.")
 
 Package = Annotated[Path, typer.Argument(help="The package, NAME.dcparams.")]

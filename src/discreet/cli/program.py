@@ -27,33 +27,6 @@ if TYPE_CHECKING:
     from discreet.classifications import Classification
     from discreet.microdata import Secret
 
-__all__ = [
-    "FAILURE",
-    "INTERRUPTED",
-    "USAGE_ERROR",
-    "WRONG_INPUT",
-    "By",
-    "CommandGroup",
-    "Decimals",
-    "FoundCodes",
-    "Grid",
-    "Json",
-    "Report",
-    "Totals",
-    "Trees",
-    "command",
-    "group",
-    "guarded",
-    "names",
-    "pairs",
-    "progress_bar",
-    "secret_from",
-    "show",
-    "show_usage_error",
-    "trees_from",
-    "warn",
-]
-
 FAILURE = 1
 WRONG_INPUT = 2
 INTERRUPTED = 130

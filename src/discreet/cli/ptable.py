@@ -17,8 +17,6 @@ from discreet.cli.program import Json, command, group, names, secret_from, show,
 if TYPE_CHECKING:
     from discreet.protection.noise import PerturbationTable
 
-__all__ = ["app", "register"]
-
 app = group("Perturbation tables: check, convert, show. They are secret.")
 
 File = Annotated[Path, typer.Argument(help="The perturbation table.")]

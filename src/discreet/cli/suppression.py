@@ -23,8 +23,6 @@ from discreet.files import check_writable
 if TYPE_CHECKING:
     from discreet.tables import ProtectedTable
 
-__all__ = ["register"]
-
 Metadata = Annotated[
     Path | None, typer.Option(help="The .rda file that describes a file of cells.")
 ]

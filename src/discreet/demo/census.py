@@ -36,18 +36,6 @@ from discreet.protection.noise import (
 )
 from discreet.protection.noise.design import preset
 
-__all__ = [
-    "PROGRAMME",
-    "Census",
-    "CensusFiles",
-    "Progress",
-    "example_magnitude_table",
-    "example_perturbation_table",
-    "generate",
-    "map_of",
-    "write_census",
-]
-
 #: Called with the number of persons done and of all persons.
 Progress = Callable[[int, int], None]
 
@@ -259,8 +247,6 @@ def _frame(table: pa.Table, lists: CodeLists) -> pl.DataFrame:
     }
     return frame.cast(short).rechunk()  # type: ignore[arg-type]
 
-
-__all__ += ["write_programme"]
 
 #: File name of the programme.
 PROGRAMME = "programme.toml"

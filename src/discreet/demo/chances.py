@@ -17,8 +17,6 @@ from discreet.arrays import AnyArray, FloatArray
 from discreet.demo.classifications import NATIONALITY, OCCUPATION
 from discreet.demo.draws import AGES, Outcomes, curve, skewed, threshold
 
-__all__ = ["NO_OCCUPATION", "DrawChances", "chances"]
-
 #: What is drawn for persons who do not work; becomes a missing value.
 NO_OCCUPATION = 127
 

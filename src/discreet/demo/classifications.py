@@ -10,29 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from discreet.classifications import MISSING, Classification
-from discreet.classifications.classification import TOTAL
+from discreet.classifications.tree import TOTAL
 from discreet.demo.geography import Geography
-
-__all__ = [
-    "AGE5_BOUNDS",
-    "AREA_BOUNDS",
-    "BUILDING_TYPE",
-    "CONSTRUCTION",
-    "CONTINENTS",
-    "EDUCATION",
-    "EDUCATION_GROUPS",
-    "HOUSEHOLD_TYPE",
-    "LEGAL_AGE_BOUNDS",
-    "MARITAL_STATUS",
-    "NATIONALITY",
-    "OCCUPATION",
-    "OCCUPATION_GROUPS",
-    "SEX",
-    "TENURE",
-    "Code",
-    "classifications_of",
-    "codes_of",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +359,7 @@ def _occupation() -> Classification:
 
 
 def state_of(place: Geography) -> Classification:
+    """The states of the invented country."""
     entries = zip(place.states, place.state_names, strict=True)
     return _flat("state", tuple(Code(code, name, name) for code, name in entries))
 

@@ -29,8 +29,6 @@ from discreet.microdata import Secret
 if TYPE_CHECKING:
     from discreet.release import ReleasedTable, ReleaseSummary
 
-__all__ = ["Demonstration", "HiddenFirms", "MadeElsewhere", "audited", "hand_on", "hide", "run"]
-
 #: The tables that are made once more.
 _TABLES = ("rents", "buildings", "large_buildings")
 _VARIABLES = ("region", "state", "area_class", "building_type", "construction")

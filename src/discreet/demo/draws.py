@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from discreet.arrays import AnyArray, IntArray
 
-__all__ = ["AGES", "Outcomes", "Stream", "apportion", "curve", "skewed", "threshold"]
-
 DrawArray = npt.NDArray[np.uint16]
 
 #: Ages run from 0 to 105.

@@ -22,8 +22,6 @@ from discreet.demo.draws import Outcomes, Stream, skewed
 from discreet.demo.geography import Geography
 from discreet.files import atomic_path, check_writable, write_text
 
-__all__ = ["BRANCH", "SECTIONS", "firms_of", "write_firms"]
-
 SECTIONS = (
     Code("M", "manufacturing", "Verarbeitendes Gewerbe"),
     Code("E", "energy and water", "Energie und Wasser"),

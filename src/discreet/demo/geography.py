@@ -18,17 +18,6 @@ from discreet.arrays import IntArray
 from discreet.demo.draws import Stream, apportion
 from discreet.errors import MicrodataError
 
-__all__ = [
-    "CITY",
-    "LEAST_PERSONS",
-    "MOST_PERSONS",
-    "TOWN",
-    "VILLAGE",
-    "Geography",
-    "SettlementBlock",
-    "place_names",
-]
-
 _FIRST = """
     Ald Bel Bor Bra Cal Cor Dal Der Dro Eld Far Fen Gal Gor Hal Har Hol Ill Jor Kal Kel Kor Lam
     Lor Lun Mar Mel Mor Nal Nor Oll Orm Pel Por Quil Ras Rov Sal Ser Sol Tal Tar Tor Ul Val Ver

@@ -33,21 +33,6 @@ from discreet.demo.classifications import (
 from discreet.demo.draws import Stream
 from discreet.demo.geography import Geography, SettlementBlock
 
-__all__ = [
-    "NO_RENT",
-    "UNITS",
-    "Buildings",
-    "CodeLists",
-    "Dwellings",
-    "Households",
-    "Persons",
-    "block_records",
-    "build",
-    "fill_households",
-    "furnish",
-    "make_households",
-]
-
 SINGLE, COUPLE, FAMILY, LONE_PARENT, SHARED = range(len(HOUSEHOLD_TYPE))
 _STATUS = {code: at for at, code in enumerate(codes_of(MARITAL_STATUS))}
 _UNMARRIED = 255

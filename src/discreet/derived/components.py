@@ -23,18 +23,6 @@ from discreet.tables import CellStatus, Dimension, ProtectedTable
 from discreet.tables.dimension import within
 from discreet.tables.ingredient import Ingredient
 
-__all__ = [
-    "CellPlaces",
-    "Component",
-    "IngredientCells",
-    "common_dimensions",
-    "components",
-    "find",
-    "joined",
-    "positions",
-    "spread",
-]
-
 Spanning = tuple[Dimension, ...]
 
 _MOST_PROBLEMS = 10

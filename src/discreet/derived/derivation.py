@@ -45,16 +45,6 @@ from discreet.tables.figures import FIGURE, by_language
 from discreet.tables.ingredient import Ingredient
 from discreet.tables.protected import listed_codes
 
-__all__ = [
-    "BRACKETS",
-    "cell_notes",
-    "check_arguments",
-    "check_codes",
-    "derive",
-    "notes",
-    "provenance",
-]
-
 _MOST_PROBLEMS = 10
 
 

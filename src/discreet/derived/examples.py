@@ -8,8 +8,6 @@ from discreet.classifications import Classification
 from discreet.tables import Dimension, ProtectedTable, Provenance
 from discreet.tables.ingredient import Ingredient
 
-__all__ = ["people"]
-
 _SEX = Dimension(classifications=(Classification.flat("sex", ["m", "w"]),))
 _PLACES = (np.arange(3, dtype=np.int32),)
 _VALUE = np.array([8, 6, 3])

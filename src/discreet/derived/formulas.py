@@ -19,9 +19,6 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.derived.components import IngredientCells
 from discreet.tables.figures import FigureKind
 
-__all__ = ["FigureValues", "combined", "rounded", "shown"]
-
-
 #: Kinds that say nothing where what they are measured against is negative.
 _ABOVE_ZERO = frozenset({"share", "per_thousand", "change", "index"})
 

@@ -15,8 +15,6 @@ from typing import Any, get_args
 from discreet.errors import Problem, TableError
 from discreet.tables.figures import FigureKind
 
-__all__ = ["MOST_DECIMALS", "KeyFigure"]
-
 MOST_DECIMALS = 15
 
 #: What each kind is made of: one ingredient as it is, or two.

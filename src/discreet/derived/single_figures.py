@@ -15,8 +15,6 @@ from discreet.tables import ProtectedTable
 from discreet.tables.figures import FigureKind
 from discreet.tables.ingredient import Ingredient
 
-__all__ = ["balance", "index_figure", "mean", "per_thousand", "rate_of_change", "ratio", "share"]
-
 _OF_FIGURES = frozenset({"factor", "decimals", "unit"})
 
 

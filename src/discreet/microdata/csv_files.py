@@ -20,8 +20,6 @@ import polars as pl
 
 from discreet.errors import MicrodataError, Problem
 
-__all__ = ["scan_csv"]
-
 _SEPARATORS = (",", ";", "\t")
 _QUOTED = r'"[^"]*"'
 _FLOAT = r"^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$"

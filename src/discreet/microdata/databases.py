@@ -13,8 +13,6 @@ import duckdb
 from discreet.errors import MicrodataError
 from discreet.microdata.frames import quoted
 
-__all__ = ["open_database", "relation"]
-
 
 def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     """Open a database file for reading only."""

@@ -22,8 +22,6 @@ from discreet.errors import MicrodataError
 from discreet.microdata.csv_files import scan_csv
 from discreet.microdata.frames import NarwhalsFrame, open_frame
 
-__all__ = ["FORMATS", "check_content", "format_of", "read_microdata", "read_statistical"]
-
 _SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",

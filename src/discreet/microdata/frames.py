@@ -18,19 +18,6 @@ from discreet.errors import DiscreetError, MicrodataError, Problem
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = [
-    "NarwhalsFrame",
-    "RowFunction",
-    "eager_columns",
-    "like",
-    "name_list",
-    "open_frame",
-    "require_columns",
-    "require_new",
-    "with_computed",
-    "with_values",
-]
-
 NarwhalsFrame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 
 #: Values of one new column from the columns it depends on, row by row.

@@ -18,8 +18,6 @@ import polars as pl
 from discreet.errors import MicrodataError, Problem, raise_all
 from discreet.microdata.frames import NarwhalsFrame, eager_columns, require_columns
 
-__all__ = ["check_identifiers", "identifier_texts"]
-
 _UNIQUE_HINT = "every record needs an identifier of its own"
 
 

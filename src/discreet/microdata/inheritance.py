@@ -29,8 +29,6 @@ from discreet.microdata.identifiers import check_identifiers
 from discreet.microdata.record_keys import with_record_keys
 from discreet.microdata.secret import Secret
 
-__all__ = ["inherit_record_keys"]
-
 _HIGH, _LOW, _PARTS = "discreet_high", "discreet_low", "discreet_parts"
 _UNIT = "discreet_unit_"
 

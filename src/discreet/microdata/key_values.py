@@ -26,9 +26,6 @@ from discreet.microdata.secret import Secret
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DIGITS", "KeyFunction", "check_digits", "on_grid"]
-
-
 _CONSTRUCTION = "discreet record keys, version 1"
 _BLOCK = 16
 _LENGTH_BYTES = 4

@@ -34,8 +34,6 @@ from discreet.microdata.identifiers import check_identifiers, identifier_texts
 from discreet.microdata.key_values import KeyFunction, check_digits, cipher_key, on_grid
 from discreet.microdata.secret import Secret
 
-__all__ = ["add_keys_to_file", "import_record_keys", "with_record_keys"]
-
 _ENGINES = ("is_polars", "is_pandas", "is_pyarrow", "is_duckdb", "is_pyspark")
 
 

@@ -17,8 +17,6 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from discreet.errors import RecordKeyError
 from discreet.files import read_private, write_private
 
-__all__ = ["MINIMUM_BYTES", "Secret"]
-
 #: Shorter secrets could be found by trial.
 MINIMUM_BYTES = 16
 

@@ -18,8 +18,6 @@ from discreet.microdata.frames import RowFunction
 from discreet.microdata.identifiers import identifier_texts
 from discreet.microdata.key_values import KeyFunction, on_grid
 
-__all__ = ["with_grid_keys", "with_keys"]
-
 # Keys are never negative: the workers return these in place of keys that cannot be.
 _FAULTS = {
     "key-off-grid": (-1, "a key off the grid"),

@@ -24,32 +24,6 @@ if TYPE_CHECKING:
     from discreet.microdata import Secret
     from discreet.tables import Note, ProtectedTable, Table
 
-__all__ = [
-    "COUNT",
-    "DEFAULT",
-    "OWN_REPORTS",
-    "AssessedTable",
-    "AuditVerdict",
-    "Counts",
-    "Determinants",
-    "InputsView",
-    "NamedColumn",
-    "Place",
-    "Placed",
-    "ProgrammeView",
-    "ProtectedGroup",
-    "Protection",
-    "ReleaseContext",
-    "ReleasedOutcome",
-    "SharedParameters",
-    "TableView",
-    "clash",
-    "protection",
-    "protections",
-    "register",
-    "withdraw",
-]
-
 #: In what a table tells: the number of records.
 COUNT = "count"
 

@@ -20,18 +20,6 @@ from discreet.errors import PublicationError
 from discreet.publication.formats import FILE_COMPLETE_LIMIT
 from discreet.tables import CellStatus, ProtectedTable
 
-__all__ = [
-    "CHUNK",
-    "ListedCells",
-    "cell_chunks",
-    "decimals_of",
-    "distinct_figures",
-    "flat_keys",
-    "has_number",
-    "is_complete",
-    "stored_cells",
-]
-
 #: Number of cells written at a time.
 CHUNK = 1_000_000
 

@@ -18,16 +18,6 @@ from discreet.publication.words import figure_text, labels_of, words
 from discreet.tables import Dimension, ProtectedTable
 from discreet.tables.figures import Figure
 
-__all__ = [
-    "check_texts",
-    "describe",
-    "describe_figure",
-    "describe_variable",
-    "provenance_lines",
-    "universe",
-]
-
-
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _LONGEST = 32_767
 

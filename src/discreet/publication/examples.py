@@ -10,8 +10,6 @@ import numpy as np
 from discreet.classifications import Classification
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Provenance
 
-__all__ = ["census_example"]
-
 _FIGURES = (
     (371, 47, 56, 71, 86, 109),
     (175, 20, 31, 32, 40, 50),

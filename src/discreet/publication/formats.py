@@ -18,22 +18,6 @@ from discreet.errors import PublicationError
 from discreet.files import check_writable
 from discreet.tables import ProtectedTable
 
-__all__ = [
-    "CELL_LIMIT",
-    "FILE_COMPLETE_LIMIT",
-    "FORMATS",
-    "CellColumns",
-    "OutputFormat",
-    "PageLimits",
-    "WriteOptions",
-    "check_place",
-    "check_protected",
-    "check_shape",
-    "format_of",
-    "place_of",
-    "suffix_of",
-]
-
 #: Pages and workbooks hold at most this many cells.
 CELL_LIMIT = 5_000_000
 

@@ -25,21 +25,6 @@ from discreet.publication.words import figure_line, is_figure, labels_at, levels
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
 from discreet.tables.figures import FIGURE
 
-__all__ = [
-    "BodyRows",
-    "FootnoteMarks",
-    "Footnotes",
-    "Heading",
-    "PageLayout",
-    "Remark",
-    "arrange",
-    "footnotes",
-    "headings",
-    "lay_out",
-    "mark",
-    "whole_notes",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class BodyRows:

@@ -20,22 +20,6 @@ from discreet.publication.cells import ValueArray, distinct_figures
 from discreet.publication.words import words
 from discreet.tables import CellStatus, ProtectedTable
 
-__all__ = [
-    "INAPPLICABLE",
-    "LIMITED",
-    "OFFICIAL",
-    "SUPPRESSED",
-    "ZERO",
-    "Sign",
-    "check_values",
-    "exact_text",
-    "figure_texts",
-    "legend",
-    "number_text",
-    "symbol",
-    "symbols",
-]
-
 ZERO = "–"
 SUPPRESSED = "."
 OFFICIAL = "*"

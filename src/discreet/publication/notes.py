@@ -24,16 +24,6 @@ from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
 from discreet.tables.dimension import Parts
 from discreet.tables.figures import Figure
 
-__all__ = [
-    "FIGURES",
-    "SUPPRESSED_PARTS",
-    "non_additivity",
-    "part_names",
-    "printed_notes",
-    "suppressed_parts_note",
-    "unlisted_text",
-]
-
 #: Kind of the note that names the suppressed parts.
 SUPPRESSED_PARTS = "suppressed-parts"
 

@@ -26,8 +26,6 @@ from discreet.publication.words import Words, figure_line, title_in, words
 from discreet.publication.writers import html as page
 from discreet.tables import Dimension, ProtectedTable
 
-__all__ = ["write_report"]
-
 #: Tables up to this size are shown whole.
 _WHOLE = 600
 #: More codes than this of one variable are not shown in a part of a table.

@@ -33,8 +33,6 @@ from discreet.publication.words import title_in, words
 from discreet.tables import ProtectedTable
 from discreet.tables.figures import FIGURE
 
-__all__ = ["write", "write_workbook"]
-
 _STRUCTURE = re.compile(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*)*:[\w@$-]+\(\d+(\.\d+)*\)", re.ASCII)
 
 

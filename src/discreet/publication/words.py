@@ -18,19 +18,6 @@ from discreet.errors import PublicationError
 from discreet.tables import Dimension, ProtectedTable
 from discreet.tables.figures import Figure
 
-__all__ = [
-    "LANGUAGES",
-    "Words",
-    "figure_line",
-    "figure_text",
-    "is_figure",
-    "labels_at",
-    "labels_of",
-    "levels_at",
-    "title_in",
-    "words",
-]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Words:

@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
 
-__all__ = [
-    "Converted",
-    "convert_perturbation_table",
-    "inherit_keys_in_file",
-    "tabulate_file",
-    "write_confidential",
-]
-
 
 def write_confidential(frame: Any, path: str | os.PathLike[str]) -> Path:
     """Write a frame as Parquet or CSV, readable by its owner only.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
 
-__all__ = ["Inputs"]
-
 #: Digests are published if the keys of the records hold so many unknown bits.
 _ENOUGH_BITS = 256
 

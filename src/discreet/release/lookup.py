@@ -20,8 +20,6 @@ from discreet.tables import ProtectedTable, Table
 if TYPE_CHECKING:
     from discreet.protection.noise import PerturbationTable
 
-__all__ = ["protect_cells", "protect_cells_to_file"]
-
 
 class LookupOptions(TypedDict, total=False):
     """What `discreet.perturb` can be told about the noise and what is published."""

@@ -17,9 +17,6 @@ from discreet.arrays import BoolArray, CellIndex, IntArray, find_sorted
 from discreet.errors import Problem, SuppressionError, shortened
 from discreet.tables import Dimension, Table
 
-__all__ = ["CellLookup", "places_in"]
-
-
 _SHOWN = 20
 
 

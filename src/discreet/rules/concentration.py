@@ -15,20 +15,9 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.errors import SuppressionError
 from discreet.rules.cell_lookup import places_in
-from discreet.rules.protocol import (
-    MOST,
-    CellEvidence,
-    Per,
-    Reason,
-    Rule,
-    RuleJudgement,
-    Ties,
-    number,
-    whole,
-)
+from discreet.rules.evidence import CellEvidence, RuleJudgement
+from discreet.rules.protocol import MOST, Per, Reason, Rule, Ties, number, whole
 from discreet.tables import Table
-
-__all__ = ["PQ", "Dominance", "PPercent", "Request"]
 
 _INFINITE = float("inf")
 

@@ -12,18 +12,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import BoolArray
-from discreet.rules.protocol import (
-    CellEvidence,
-    Per,
-    Reason,
-    Rule,
-    RuleJudgement,
-    choice,
-    number,
-    whole,
-)
-
-__all__ = ["MarginalRule", "MinimumFrequency", "MissingSafe", "ZeroUnsafe"]
+from discreet.rules.evidence import CellEvidence, RuleJudgement
+from discreet.rules.protocol import Per, Reason, Rule, choice, number, whole
 
 _OF = ("records", "values", "nonzero", "weights")
 _INFINITE = float("inf")

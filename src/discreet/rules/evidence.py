@@ -19,9 +19,6 @@ from discreet.errors import SuppressionError
 from discreet.rules.cell_lookup import CellLookup, places_in
 from discreet.tables import Contributions, Table
 
-__all__ = ["CellEvidence", "RuleJudgement", "Style", "holding_evidence", "record_evidence"]
-
-
 #: How protection levels are asked for.
 Style = Literal["symmetric", "upper", "sliding"]
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from discreet.tables.table import Spanning
 
-__all__ = ["count_holdings"]
-
 
 def count_holdings(
     frame: Any,

@@ -21,8 +21,6 @@ from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.rules.cell_lookup import CellLookup
 from discreet.rules.protocol import is_number
 
-__all__ = ["Mark", "MarkedCells", "Marks", "Status", "mark_cells", "raise_marks"]
-
 #: What a mark can make of a cell.
 Status = Literal["unsafe", "safe", "protected", "secondary"]
 STATUSES = ("unsafe", "safe", "protected", "secondary")

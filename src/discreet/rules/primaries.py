@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from discreet.tables import Table
 
-__all__ = ["CellVerdict", "Primary", "primary"]
-
 
 class CellVerdict(IntEnum):
     """What rules and marks say about a cell; numbers as in suppression problems."""

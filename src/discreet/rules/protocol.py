@@ -17,22 +17,6 @@ from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.rules.evidence import CellEvidence, RuleJudgement
 from discreet.tabulation.measures import LARGEST_K
 
-__all__ = [
-    "MOST",
-    "CellEvidence",
-    "Per",
-    "Reason",
-    "Rule",
-    "RuleJudgement",
-    "Ties",
-    "choice",
-    "is_number",
-    "known_rules",
-    "number",
-    "raise_parameters",
-    "whole",
-]
-
 #: Whether a contributor is a record or a holding.
 Per = Literal["record", "holding"]
 

@@ -20,8 +20,6 @@ from discreet.arrays import CellIndex, PositionArray
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError, raise_all
 
-__all__ = ["Dimension", "Parts", "level_numbers", "parts_of", "parts_with_figures", "within"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Dimension:

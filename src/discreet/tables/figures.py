@@ -14,8 +14,6 @@ from discreet.classifications import Classification
 from discreet.errors import Problem, TableError, raise_all
 from discreet.tables.dimension import Dimension
 
-__all__ = ["FIGURE", "Figure", "FigureKind", "by_language", "figure_dimension", "texts_by"]
-
 
 def by_language(texts: Any, where: str) -> dict[str, str]:
     """Language → text; nothing for None.

@@ -16,8 +16,6 @@ from discreet.arrays import FloatArray
 from discreet.errors import TableError
 from discreet.tables import Dimension, ProtectedTable
 
-__all__ = ["Ingredient"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Ingredient:

@@ -32,18 +32,6 @@ from discreet.tables.table import grid_size, sort_cells
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "COMPLETE_LIMIT",
-    "CellNote",
-    "CellStatus",
-    "Note",
-    "ProtectedTable",
-    "Provenance",
-    "Withheld",
-    "listed_codes",
-    "without_unpublished",
-]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Withheld:

@@ -28,21 +28,6 @@ if TYPE_CHECKING:
 
     from discreet.classifications import Classification
 
-__all__ = [
-    "COLUMNS",
-    "LARGEST_CODE",
-    "Contributions",
-    "Spanning",
-    "Table",
-    "code_texts",
-    "fractions",
-    "grid_size",
-    "raise_name_problems",
-    "read_cells",
-    "sort_cells",
-    "to_polars",
-]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Contributions:

@@ -26,8 +26,6 @@ from discreet.tabulation.cube import Cube, Tree, roll_up
 from discreet.tabulation.measures import Largest, MeasureLayout, from_limbs
 from discreet.tabulation.query import Query, SpanningVariable
 
-__all__ = ["assemble", "contributions_of"]
-
 
 def contributions_of(
     column: str, measures: IntArray, layout: MeasureLayout, grid: KeyGrid, largest: Largest

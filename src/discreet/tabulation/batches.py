@@ -24,8 +24,6 @@ from discreet.tabulation.pushdown import PushdownEngine, engine_keys, number
 if TYPE_CHECKING:
     from discreet.tabulation.query import CubeAxis
 
-__all__ = ["BatchEngine"]
-
 #: Records per batch.
 _BATCH = 2**21
 #: From so many cells on, the cubes of batches are joined before the next one comes.

@@ -18,8 +18,6 @@ from discreet.tables.table import code_texts
 from discreet.tabulation.engine import wrong_type
 from discreet.tabulation.query import CubeAxis
 
-__all__ = ["CodedColumn", "bin_codes", "code_column", "code_columns"]
-
 _WIDEST_RANGE = 2**22
 
 

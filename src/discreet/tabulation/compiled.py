@@ -9,8 +9,6 @@ from numba import types
 
 from discreet.tabulation.measures import COARSE, FINE, MIDDLE
 
-__all__ = ["add_codes", "add_limbs", "count", "count_keys"]
-
 _INT = numba.int64
 _SUMS = numba.int64[::1]
 _KEYS = types.Array(numba.int64, 1, "C", readonly=True)

@@ -10,8 +10,6 @@ from typing import Any
 import numba
 from numba import types
 
-__all__ = ["add_lists", "add_values", "add_weighted_values"]
-
 _INT = numba.int64
 _FLOAT = numba.float64
 _CELLS = numba.int64[::1]

@@ -24,8 +24,6 @@ from discreet.tabulation.measures import Largest, MeasureLayout
 if TYPE_CHECKING:
     from discreet.tabulation.query import CubeAxis
 
-__all__ = ["Cube", "Tree", "join_cubes", "merge_cells", "roll_up"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Cube:

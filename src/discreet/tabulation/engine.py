@@ -25,16 +25,6 @@ from discreet.tabulation.filters import filter_failed
 from discreet.tabulation.measures import MeasureLayout
 from discreet.tabulation.query import CubeAxis, Query
 
-__all__ = [
-    "Engine",
-    "Pass",
-    "TabulationTask",
-    "known_engines",
-    "refusals",
-    "unusable_numbers",
-    "wrong_type",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Pass:

@@ -20,8 +20,6 @@ from discreet.errors import FilterError, Problem, raise_all
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Filter", "filter_failed", "parse_filter"]
-
 _NAMES = re.compile(r"`([^`]+)`|([^\W\d]\w*)")
 _STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _NULLS = {"null", "None", "NULL"}

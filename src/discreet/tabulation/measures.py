@@ -29,20 +29,6 @@ from discreet.keygrid import KeyGrid
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = [
-    "LARGEST_K",
-    "LIMBS",
-    "LIMIT",
-    "MAX_RECORDS",
-    "Largest",
-    "MeasureLayout",
-    "MeasureRow",
-    "RecordShare",
-    "engine_limbs",
-    "from_limbs",
-    "to_limbs",
-]
-
 #: Values must be smaller than this in absolute size.
 LIMIT = 2.0**47
 #: So many records can be added in one cell without leaving 64 bits.

@@ -32,20 +32,6 @@ from discreet.tabulation.filters import filter_failed
 from discreet.tabulation.measures import LIMIT, Largest, MeasureLayout, RecordShare, to_limbs
 from discreet.tabulation.query import CubeAxis, plan
 
-__all__ = [
-    "COMPILED_FROM",
-    "Amounts",
-    "CodedRecords",
-    "ContributionValues",
-    "Counted",
-    "MemoryEngine",
-    "RecordArrays",
-    "ShareValues",
-    "accumulate",
-    "cell_numbers",
-    "read_numbers",
-]
-
 #: From this many records on, compiled kernels are used.
 COMPILED_FROM = 500_000
 #: Records per step: small enough for sums of limbs to be exact as floats, and for the cache.

@@ -32,8 +32,6 @@ from discreet.tabulation.measures import (
 )
 from discreet.tabulation.query import CubeAxis
 
-__all__ = ["PushdownEngine", "engine_keys", "number"]
-
 
 def engine_keys(record_key: str, schema: nw.Schema, grid: KeyGrid) -> nw.Expr:
     """The keys as they are handed over; whole numbers in 64 bits, off the grid missing."""

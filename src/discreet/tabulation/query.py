@@ -20,8 +20,6 @@ from discreet.tables.table import COLUMNS, Spanning, raise_name_problems
 from discreet.tabulation.filters import Filter, parse_filter
 from discreet.tabulation.measures import LARGEST_K
 
-__all__ = ["CubeAxis", "Query", "QueryGroup", "SpanningVariable", "plan"]
-
 
 @dataclass(frozen=True, slots=True)
 class CubeAxis:

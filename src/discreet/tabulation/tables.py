@@ -25,8 +25,6 @@ from discreet.tabulation.query import Query, QueryGroup, plan
 if TYPE_CHECKING:
     from discreet.tables.table import Spanning
 
-__all__ = ["iterate_tables", "tabulate", "tabulate_many"]
-
 Progress = Callable[[int, int], None]
 
 

@@ -11,8 +11,6 @@ from functools import cache
 
 from discreet_fire.catalogue.commands import command_table
 
-__all__ = ["canonical", "command_names", "is_community", "is_prefix", "meanings", "prefix_kind"]
-
 
 @cache
 def _words() -> dict[str, str]:

@@ -14,16 +14,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args, get_type_hints
 
-__all__ = [
-    "SAFE",
-    "CatalogueRow",
-    "CommandTable",
-    "check_policy_names",
-    "command_table",
-    "commands_where",
-    "read_commands",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingFacts:

@@ -16,8 +16,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args, get_type_hints
 
-__all__ = ["CommandFacts", "CommandOption", "execution_rows", "facts_of", "read_rows"]
-
 _OPTION = re.compile(r"(?P<name>[A-Za-z_0-9]+)(?P<brackets>\(\))?(?P<may>\?)?\Z")
 _MANY = ("options", "layout", "idle")
 #: What may change unseen, where single values decide whether a command runs.

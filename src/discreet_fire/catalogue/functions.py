@@ -14,15 +14,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args, get_type_hints
 
-__all__ = [
-    "FunctionTable",
-    "StatisticFacts",
-    "check_function_names",
-    "function_table",
-    "read_functions",
-    "statistic_facts",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class StatisticFacts:

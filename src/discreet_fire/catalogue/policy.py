@@ -33,8 +33,6 @@ from discreet_fire.catalogue.verdicts import (
 )
 from discreet_fire.texts import read_source
 
-__all__ = ["Action", "CommandVerdict", "Policy", "PolicyTables", "extended", "extended_by_list"]
-
 _SECTIONS = ("commands", "group", "option", "prefixes", "stored", "roles", "safe", "header")
 _RULE_KEYS = ("action", "safe", "reason")
 _COMMAND = re.compile(r"[A-Za-z_]\w{0,31}")

@@ -21,8 +21,6 @@ from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.texts import read_source
 
-__all__ = ["ScriptLanguage", "ScriptPolicy", "ScriptRule"]
-
 ScriptLanguage = Literal["python", "r"]
 
 _KEYS = ("action", "safe", "reason", "role", "commands", "risks", "traits", "runs")

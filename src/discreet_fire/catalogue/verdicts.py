@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Action", "CommandVerdict", "StoredRules", "WordPattern", "strictest"]
-
 
 class Action(StrEnum):
     """What becomes of a command, from the mildest to the strictest.

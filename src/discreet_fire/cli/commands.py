@@ -15,8 +15,6 @@ from discreet.cli.program import FAILURE, WRONG_INPUT, Json, command, group, sho
 from discreet_fire.cli.quality import add_quality
 from discreet_fire.cli.queue import add_queue
 
-__all__ = ["add_run", "app"]
-
 
 def add_run(app: typer.Typer) -> None:
     """Add the command to its group."""

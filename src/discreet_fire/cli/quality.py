@@ -9,8 +9,6 @@ import typer
 
 from discreet.cli.program import Json, command, group, names, pairs, show
 
-__all__ = ["add_quality", "app"]
-
 app = group("Remote analysis: protected results with a quality class. CONFIDENTIAL.")
 
 #: Files of the folder.

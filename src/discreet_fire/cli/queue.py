@@ -9,8 +9,6 @@ import typer
 
 from discreet.cli.program import FAILURE, Json, command, group, show
 
-__all__ = ["add_queue", "app"]
-
 app = group("The review queue: submissions, decisions, releases. CONFIDENTIAL.")
 
 Folder = Annotated[Path, typer.Option("--queue", help="Folder of the queue.")]

@@ -14,20 +14,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from discreet_fire.catalogue.verdicts import Action
 
-__all__ = [
-    "BAD",
-    "CLEAN",
-    "DOUBT",
-    "ControlFlow",
-    "Held",
-    "Names",
-    "SingleValues",
-    "grown",
-    "kept",
-    "settled",
-    "spread",
-]
-
 _Node = TypeVar("_Node")
 _Item = TypeVar("_Item")
 

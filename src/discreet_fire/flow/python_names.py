@@ -31,8 +31,6 @@ from discreet_fire.scripts.python_bindings import (
     word_of,
 )
 
-__all__ = ["PythonFlows", "PythonNames", "failing"]
-
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _LEFT = (*_LOOPS, *_FUNCTIONS)

@@ -13,8 +13,6 @@ from discreet_fire.flow.engine import SingleValues
 from discreet_fire.flow.python_names import PythonNames
 from discreet_fire.scripts.python_bindings import arguments_of, attribute_of, root_of, text_of
 
-__all__ = ["PythonPicks"]
-
 _SMALL = 10
 _NAMING = frozenset(("name", "names", "columns", "keys", "schema", None))
 _QUANTILES = (0.01, 0.99)

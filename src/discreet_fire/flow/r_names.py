@@ -16,19 +16,6 @@ from discreet_fire.flow.engine import ControlFlow, spread
 from discreet_fire.scripts.r_syntax import RNode
 from discreet_fire.texts import words
 
-__all__ = [
-    "ASSIGNS",
-    "OPERATORS",
-    "SYNTAX",
-    "RFlows",
-    "RNames",
-    "arguments",
-    "assigned",
-    "is_assignment",
-    "root_of",
-    "sides",
-]
-
 ASSIGNS = ("<-", "<<-", "=", ":=", "->", "->>")
 _OUTWARD = ("<<-", "->>")
 

@@ -12,8 +12,6 @@ from discreet_fire.flow.engine import SingleValues
 from discreet_fire.flow.r_names import RNames, arguments, is_assignment, root_of, sides
 from discreet_fire.scripts.r_syntax import RNode
 
-__all__ = ["RPicks"]
-
 _COMPARED = ("==", "!=", "<", ">", "<=", ">=", "%in%")
 _NAMED = ("FUN", "f", ".f", "fn")
 

@@ -38,8 +38,6 @@ from discreet_fire.flow.stata_values import (
 )
 from discreet_fire.stata.statements import DoFile
 
-__all__ = ["FigureFlow", "ShownStatement", "known_names"]
-
 _TEMPORARY = commands_where(lambda row: row.flow.texts == "names")
 #: Commands that give texts to macros, or may do so in a way that is not read.
 _GIVE_TEXTS = commands_where(lambda row: row.flow.texts == "some")

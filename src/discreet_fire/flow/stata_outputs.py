@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from discreet_fire.catalogue.commands import commands_where
-from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, Held
 from discreet_fire.flow.stata_values import (
     CONDITION,
@@ -25,16 +26,6 @@ from discreet_fire.flow.stata_values import (
     without_macros,
 )
 from discreet_fire.stata.statements import DoStatement
-
-__all__ = [
-    "ShownStatement",
-    "StatementJudge",
-    "all_numbers",
-    "displayed",
-    "listed",
-    "may_name",
-    "named",
-]
 
 #: A word that is nothing but a macro.
 _MACRO_ONLY = re.compile(r"(?<!\w)`(\w+)'")

@@ -14,25 +14,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from discreet_fire.catalogue.commands import command_table
-from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.flow.engine import BAD, CLEAN, DOUBT, Held
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind, Why
-
-__all__ = [
-    "CONDITION",
-    "GIVEN_BY_OPTION",
-    "UNTOUCHED",
-    "HeldNames",
-    "StatementParts",
-    "Taints",
-    "bare_words",
-    "expansions",
-    "name_ends",
-    "note",
-    "pieces",
-    "statements_of",
-    "without_macros",
-]
 
 _Key = TypeVar("_Key")
 

@@ -23,16 +23,6 @@ from discreet_fire.ledger.marks import MOST_MARKS, MarkIndex, Marks, Relation
 from discreet_fire.ledger.power_sums import PRIMES, added, few_members, hankel_ranks
 from discreet_fire.ledger.universes import LedgerUniverse
 
-__all__ = [
-    "Conflict",
-    "CoverEffort",
-    "ReleasedUniverses",
-    "conflicts_with",
-    "conflicts_within",
-    "covers",
-]
-
-
 #: Steps of one search and of all for one submission, wholes that are looked at, ways given.
 _STEPS, _ALL_STEPS, _WHOLES, _WAYS = 100, 1_000, 20, 50
 #: Parts too small to have a mark that are tried for what is left.

@@ -17,8 +17,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_MARKS", "MarkIndex", "Marks", "Relation", "marks_of", "marks_of_groups", "mixed"]
-
 Marks = NDArray[np.uint32]
 
 #: How many are kept; smaller sets have all their units here.

@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from discreet.arrays import IntArray
 
-__all__ = ["MOST", "PRIMES", "added", "few_members", "hankel_ranks", "sums_of", "sums_of_groups"]
-
-
 #: Two primes below 2^31, so that products fit into 64 bits; each has digests of its own.
 PRIMES = (2**31 - 1, 2**31 - 19)
 #: The largest minimum: work grows with its cube.

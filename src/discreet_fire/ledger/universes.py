@@ -27,8 +27,6 @@ from discreet.microdata.secret import Secret
 from discreet_fire.ledger.marks import Marks, marks_of, marks_of_groups
 from discreet_fire.ledger.power_sums import sums_of, sums_of_groups
 
-__all__ = ["LedgerUniverse", "UnitKey", "read_universe", "universe", "universes_of"]
-
 _CONTEXT = "discreet: units of the release ledger"
 #: Digests that are kept in memory between statistics.
 _MOST_KNOWN = 5_000_000

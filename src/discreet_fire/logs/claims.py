@@ -16,19 +16,6 @@ from typing import Literal, NamedTuple, overload
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
-__all__ = [
-    "HIDDEN",
-    "NUMBER",
-    "Claim",
-    "LogCut",
-    "LogFigure",
-    "Reader",
-    "Window",
-    "figures",
-    "is_rule",
-    "numeric",
-]
-
 Align = Literal["right", "left", "none"]
 
 #: What stands in place of a figure.

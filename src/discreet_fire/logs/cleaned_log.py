@@ -28,17 +28,6 @@ from discreet_fire.logs.outputs import (
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.texts import Lines, uncollected
 
-__all__ = [
-    "CleanedLog",
-    "Correction",
-    "PlaceMoves",
-    "SourceChange",
-    "applied",
-    "changes_of",
-    "clean_log",
-    "is_smcl",
-]
-
 
 class SourceChange(NamedTuple):
     """One stretch of the source that is replaced.

@@ -13,8 +13,6 @@ from discreet_fire.logs.claims import NUMBER, Claim, LogCut, is_rule, numeric
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
-__all__ = ["read_model"]
-
 _N = NUMBER.pattern
 _KEYS = (
     r"Number of (?:obs|observations|groups|clusters(?: \([\w.~]{1,32}\))?|strata|PSUs|subjects|"

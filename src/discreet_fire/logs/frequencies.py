@@ -14,18 +14,6 @@ from discreet_fire.logs.claims import NUMBER, Claim, LogCut, LogFigure, figures,
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
-__all__ = [
-    "hidden_rows",
-    "read_correlations",
-    "read_count",
-    "read_crosstab",
-    "read_describe",
-    "read_group_heading",
-    "read_merge",
-    "read_one_way",
-    "read_reshape",
-]
-
 _ONE_WAY = re.compile(r"[^|]{0,60}\|\s+Freq\.\s+Percent\s+Cum\.\s*")
 _COPIES = re.compile(r"\s*[Cc]opies \| [Oo]bservations\s+[Ss]urplus\s*")
 _KEY = re.compile(r"\s*\|\s*Key\s*\|\s*")

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["HiddenDirective", "LogLine", "ShownPiece", "log_lines", "shown"]
-
 _HEAD = re.compile(
     r"""\{(?P<name>\.\.\.|\.-|\*|[A-Za-z_][\w]*)?
         (?P<rest>(?:"[^"\r\n{}]{0,500}"|[^:"{}\r\n]){0,300})

@@ -23,8 +23,6 @@ from discreet_fire.logs.cleaned_log import CleanedLog, clean_log, is_smcl
 from discreet_fire.logs.rules import CleaningRules
 from discreet_fire.texts import SourceText, read_source
 
-__all__ = ["CleanedFile", "clean_log_file", "clean_log_files"]
-
 _MARK = "_FiRe"
 _MADE_BY = "discreet fire post"
 _SUFFIXES = (".log", ".smcl")

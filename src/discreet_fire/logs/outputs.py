@@ -41,16 +41,6 @@ from discreet_fire.logs.statistics import (
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind
 
-__all__ = [
-    "WITHHELD",
-    "BlockJudgement",
-    "EchoBlock",
-    "Passages",
-    "blocks_of",
-    "judged",
-    "observation_numbers",
-]
-
 #: How a line can go on behind a prompt. What starts like no command is output that looks like
 #: an echo: ``display ". " x[17]``.
 _COMMAND = r"(?=\s*(?:[^\W\d]|[*/#{}`$!]|\.\s*[^\W\d]|$))"

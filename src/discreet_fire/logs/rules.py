@@ -18,8 +18,6 @@ from typing import Any
 from discreet.errors import OutputCheckError, Problem
 from discreet_fire.texts import read_source
 
-__all__ = ["CleaningRules", "Message", "Replacement"]
-
 #: A whole number in a pattern; it is bounded, so that no line takes long.
 _COUNT = r"(?<![\d.,])\d(?:[\d,]{0,14}\d)?(?![\d]|[.,]\d)"
 _LIMITS = {

@@ -16,8 +16,6 @@ from discreet_fire.logs.claims import NUMBER, Claim, LogCut, is_rule, numeric
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
-__all__ = ["read_safe"]
-
 _FIGURE = rf"\s{{1,40}}(?:{NUMBER.pattern}|\.|#)"
 _COUNT = r"\s{1,40}(?P<n>\d[\d,]{0,14}|\.|#)"
 

@@ -17,15 +17,6 @@ from discreet_fire.logs.frequencies import hidden_rows
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
-__all__ = [
-    "read_codebook",
-    "read_columns",
-    "read_detail",
-    "read_statistics_down",
-    "read_xtdescribe",
-    "read_xtsum",
-]
-
 #: Words of headers, with the kind of what stands below.
 _KINDS = {
     "count": r"Obs\.?|N|Freq\.|Number of obs|n",

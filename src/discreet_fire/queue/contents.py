@@ -20,17 +20,6 @@ from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.record import Event, events, seal
 
-__all__ = [
-    "check_contents",
-    "conflicts_now",
-    "content_digest",
-    "content_problems",
-    "digest_of",
-    "put_universes",
-    "released_universes",
-    "universes_in",
-]
-
 #: All that belongs to a submission.
 _CONTENT = {
     "submissions": "SELECT * FROM submissions WHERE id = ?",

@@ -15,17 +15,6 @@ from pathlib import Path
 from discreet.errors import OutputCheckError
 from discreet_fire.append_only import PATIENCE, AppendOnlyForm
 
-__all__ = [
-    "VERSION",
-    "connect",
-    "intact",
-    "lay_out",
-    "queue_error",
-    "shared_lock",
-    "sole_lock",
-    "translated",
-]
-
 
 def queue_error(
     what: str, code: str = "queue", where: str = "", hint: str = ""

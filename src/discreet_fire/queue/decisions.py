@@ -13,16 +13,6 @@ from discreet_fire.queue.database import intact, queue_error
 from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.record import Standing, events, standing
 
-__all__ = [
-    "approve",
-    "ask_for_change",
-    "check_not_own",
-    "check_version",
-    "conflict_ids",
-    "reject",
-    "standing_of",
-]
-
 
 def approve(
     queue: Queue,

@@ -30,8 +30,6 @@ from discreet_fire.queue.database import intact, queue_error, translated
 from discreet_fire.queue.record import append, last_settings, seal
 from discreet_fire.queue.settings import QueueSettings
 
-__all__ = ["MANIFEST", "RESERVED", "SUMS", "Queue", "kept_on_disk", "left_over"]
-
 #: Files of a release beside the outputs.
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 RESERVED = frozenset((MANIFEST.casefold(), SUMS.casefold()))

@@ -16,19 +16,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-__all__ = [
-    "START",
-    "Event",
-    "Standing",
-    "State",
-    "append",
-    "events",
-    "head",
-    "last_settings",
-    "seal",
-    "standing",
-]
-
 #: What the first entry is sealed with.
 START = "0" * 64
 

@@ -32,18 +32,6 @@ from discreet_fire.queue.decisions import check_not_own, check_version, conflict
 from discreet_fire.queue.folder import MANIFEST, SUMS, Queue, kept_on_disk, left_over
 from discreet_fire.queue.record import START, Event, Standing, State, events, head, seal, standing
 
-__all__ = [
-    "clear",
-    "folder_problem",
-    "head_of",
-    "open_queue",
-    "pending_folder",
-    "recover",
-    "release",
-    "target_of",
-    "verify",
-]
-
 
 def release(
     queue: Queue,

@@ -13,8 +13,6 @@ from discreet_fire.ledger.power_sums import MOST
 from discreet_fire.persons import plain_name, same_person
 from discreet_fire.queue.database import queue_error
 
-__all__ = ["QueueSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class QueueSettings:

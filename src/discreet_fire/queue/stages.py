@@ -33,19 +33,6 @@ from discreet_fire.runners.protocol import StatisticShown, run_program, write_ru
 from discreet_fire.runners.registry import runner_for, runners
 from discreet_fire.statistics.limits import SafeLimits
 
-__all__ = [
-    "STAGES",
-    "Stage",
-    "StageFinding",
-    "Submission",
-    "SubmissionOutcome",
-    "SubmissionWork",
-    "file_copy",
-    "process",
-    "program_copy",
-    "record_universes",
-]
-
 #: Programs and logs are small; what is larger is data.
 LARGEST_FILE = 50_000_000
 MOST_FILES = 500

@@ -33,8 +33,6 @@ from discreet_fire.queue.stages import (
     process,
 )
 
-__all__ = ["submit"]
-
 #: Lines of a log that repeat the program or name it.
 _ECHO = re.compile(rb"(?:\{com\})?[.>](?: |$)|\s+(?:\{txt\})?(?:name|log|log type|opened on):")
 

@@ -19,8 +19,6 @@ from discreet_fire.queue.folder import Queue
 from discreet_fire.queue.record import Event, Standing, State, events
 from discreet_fire.queue.stages import StageFinding
 
-__all__ = ["QueueRow", "QueueView", "listed", "view"]
-
 #: What makes a submission risky, the gravest first. What was refused did not run.
 _ORDER = ("difference", Severity.ERROR, Severity.REVIEW, Severity.REFUSED, Severity.INFO)
 

@@ -29,8 +29,6 @@ from discreet_fire.remote_analysis.queries import RemoteQuery
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import SafeResult
 
-__all__ = ["QualityAnswer", "RemoteAnalysis", "data_digest"]
-
 
 def data_digest(data: pl.DataFrame) -> str:
     """SHA-256 of names, types and values of a frame, rows in sorted order.

@@ -14,8 +14,6 @@ from enum import StrEnum
 from discreet.errors import OutputCheckError
 from discreet.microdata.secret import Secret
 
-__all__ = ["AnswerKey", "QualityClass", "bits_per_answer", "most_correct", "truth_chance"]
-
 _WHOLE = 1 << 53
 
 

@@ -20,8 +20,6 @@ from discreet_fire.append_only import AppendOnlyForm, transaction
 from discreet_fire.persons import look_of
 from discreet_fire.remote_analysis.answers import QualityClass, truth_chance
 
-__all__ = ["Budget", "BudgetLedger", "Usage"]
-
 _TABLES = {
     "budget": "answer REAL NOT NULL, each REAL NOT NULL, everyone REAL NOT NULL",
     "charges": "id INTEGER PRIMARY KEY, researcher TEXT NOT NULL, data TEXT NOT NULL, "

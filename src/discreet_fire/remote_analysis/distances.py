@@ -18,8 +18,6 @@ from typing import Any
 from discreet_fire.remote_analysis.answers import QualityClass
 from discreet_fire.statistics.results import SafeResult
 
-__all__ = ["THRESHOLDS", "compare", "has_numbers"]
-
 #: Distances up to these are very close, close and fair; beyond the last they are far.
 THRESHOLDS = (0.1, 0.25, 0.5)
 

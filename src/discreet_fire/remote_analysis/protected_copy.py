@@ -20,9 +20,6 @@ from discreet.microdata import with_record_keys
 from discreet.microdata.frames import eager_columns, name_list, open_frame, require_columns
 from discreet.microdata.secret import Secret
 
-__all__ = ["protect"]
-
-
 #: Fewest records among which a number is exchanged.
 _NEIGHBOURS = 5
 _KEY = "\0key"

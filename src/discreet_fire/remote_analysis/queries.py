@@ -22,8 +22,6 @@ from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.statistics.models.design import Term, parse_terms
 from discreet_fire.statistics.results import SafeResult, safe_statistic
 
-__all__ = ["COMMANDS", "RemoteQuery", "condition_text", "plain_value"]
-
 #: A comparison, or a kind with the sorted texts of its parts.
 _Form = str | tuple[str, tuple[str, ...]]
 

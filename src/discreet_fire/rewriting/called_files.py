@@ -12,11 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from discreet_fire.catalogue.commands import commands_where
-from discreet_fire.catalogue.policy import Action
+from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.rewriting.decisions import WordChange
 from discreet_fire.stata.statements import DoFile, DoStatement
-
-__all__ = ["CALLERS", "SUFFIX", "CalledFile", "SubmissionFolder", "called_files", "pointed_call"]
 
 #: What is added to the name of a rewritten file.
 SUFFIX = "_FiRe"

@@ -13,26 +13,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from discreet_fire.catalogue.commands import SAFE, command_table, commands_where
-from discreet_fire.catalogue.policy import Action, CommandVerdict, Policy
-from discreet_fire.catalogue.verdicts import strictest
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue.verdicts import Action, CommandVerdict, strictest
 from discreet_fire.findings import Severity
 from discreet_fire.flow.stata_values import UNTOUCHED, pieces, without_macros
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.second_readings import TEXT_RUNNERS
 from discreet_fire.stata.statements import DoStatement, Kind, Reading, Why, Word
-
-__all__ = [
-    "TABLES",
-    "Decider",
-    "Decision",
-    "StatementNote",
-    "WordChange",
-    "is_placeholder",
-    "is_quiet",
-    "names_no_command",
-    "plots_of",
-    "shows_extremes",
-]
 
 #: Signs that part plots, and words with the bracket of an option behind them.
 _PLOT_PARTS = re.compile(r"(\|\||[(),])|([A-Za-z]\w*)(\s?\()?")

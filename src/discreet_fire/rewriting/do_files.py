@@ -16,7 +16,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from discreet_fire.catalogue.commands import commands_where
-from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import Taints, statements_of
@@ -25,20 +26,6 @@ from discreet_fire.rewriting.decisions import Decider, Decision, StatementNote, 
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoFile, DoStatement
 from discreet_fire.texts import Lines, uncollected
-
-__all__ = [
-    "WORDING",
-    "Edit",
-    "Language",
-    "Rewriting",
-    "commented",
-    "harmless",
-    "last_exit",
-    "milder_behind",
-    "newline_of",
-    "rewrite",
-    "rewrite_parsed",
-]
 
 #: What is written in front of a command that may not run, by language.
 WORDING: Mapping[str, str] = {

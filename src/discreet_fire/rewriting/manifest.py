@@ -18,8 +18,6 @@ from discreet_fire.findings import Finding
 from discreet_fire.rewriting.do_files import Edit, Language, Rewriting
 from discreet_fire.texts import SourceText, decode_source
 
-__all__ = ["FORMAT", "manifest", "manifest_text", "read_manifest", "restored"]
-
 FORMAT = "discreet-fire-1"
 
 _EDIT = Edit._fields

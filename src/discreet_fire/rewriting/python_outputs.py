@@ -24,8 +24,6 @@ from discreet_fire.scripts.python_bindings import (
     word_of,
 )
 
-__all__ = ["PythonControl", "PythonWalker"]
-
 # ruff: noqa: N802, N815
 
 

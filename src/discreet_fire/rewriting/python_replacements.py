@@ -27,8 +27,6 @@ from discreet_fire.rewriting.script_changes import (
 from discreet_fire.scripts.python_bindings import attribute_of, present_name, text_of, word_of
 from discreet_fire.texts import words
 
-__all__ = ["PythonNotes", "PythonTexts", "PythonWrapper"]
-
 
 class PythonWrapper:
     """Writes safe calls.

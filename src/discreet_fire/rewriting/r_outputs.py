@@ -26,8 +26,6 @@ from discreet_fire.rewriting.script_changes import ScriptJudge, ScriptNotes, com
 from discreet_fire.scripts.r_syntax import RNode, RSyntaxError, parse_r
 from discreet_fire.texts import words
 
-__all__ = ["RWalker"]
-
 #: Where a call stands: in an expression, as the body of `if`, or as a statement.
 PART, BODY, WHOLE = 0, 1, 2
 _NAMED = ("FUN", "f", ".f", "fn", ".fns")

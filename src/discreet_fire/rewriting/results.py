@@ -29,17 +29,6 @@ from discreet_fire.rewriting.manifest import (
 from discreet_fire.scripts.documents import is_script
 from discreet_fire.texts import SourceText, decode_source, read_source
 
-__all__ = [
-    "MARK",
-    "ResultPlace",
-    "RewrittenFile",
-    "described",
-    "original_of",
-    "report",
-    "taken_error",
-    "undo",
-]
-
 #: How the first line of every rewritten do-file begins.
 MARK = "*! FDZ: this file was made by discreet fire pre"
 

@@ -21,8 +21,6 @@ from discreet_fire.flow.engine import Names, SingleValues
 from discreet_fire.rewriting.do_files import Edit, Language, Rewriting
 from discreet_fire.texts import Lines
 
-__all__ = ["PythonSpans", "ScriptJudge", "ScriptNotes", "comment_words"]
-
 #: What is written in place of code that may not run.
 _WORDING = {
     "en": "FDZ: not permitted in remote execution",

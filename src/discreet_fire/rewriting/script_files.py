@@ -29,26 +29,11 @@ from discreet_fire.rewriting.called_files import SUFFIX
 from discreet_fire.rewriting.do_files import Language, Rewriting, newline_of
 from discreet_fire.rewriting.python_outputs import PythonWalker
 from discreet_fire.rewriting.r_outputs import RWalker
-from discreet_fire.rewriting.results import (
-    ResultPlace,
-    RewrittenFile,
-    original_of,
-    taken_error,
-)
+from discreet_fire.rewriting.results import ResultPlace, RewrittenFile, original_of, taken_error
 from discreet_fire.rewriting.script_changes import ScriptNotes
 from discreet_fire.scripts.documents import NOTEBOOK, SUFFIXES, chunks_of, code_of, is_script
 from discreet_fire.scripts.r_syntax import RSyntaxError, parse_r
 from discreet_fire.texts import Lines, SourceText, read_source
-
-__all__ = [
-    "cookie_of",
-    "parted",
-    "policies_of",
-    "prepared_scripts",
-    "rewrite_python",
-    "rewrite_r",
-    "rewrite_scripts",
-]
 
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _CELL = re.compile(r"^[ \t]*#[ \t]*(?:%%|In\[|<(?:code)?cell>|COMMAND -)", re.MULTILINE)

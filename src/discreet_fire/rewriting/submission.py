@@ -23,7 +23,8 @@ from discreet._version import __version__
 from discreet.errors import OutputCheckError, Problem
 from discreet_fire.catalogue.command_names import canonical
 from discreet_fire.catalogue.commands import SAFE
-from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import HeldNames, Taints, statements_of
@@ -47,14 +48,6 @@ from discreet_fire.stata.line_cache import KnownLines
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoFile
 from discreet_fire.texts import SourceText, read_source, uncollected
-
-__all__ = [
-    "header",
-    "policy_report",
-    "prepared_files",
-    "rewrite_files",
-    "shadows_in",
-]
 
 _WIDTH = 90
 _WORDS = {

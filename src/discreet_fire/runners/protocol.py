@@ -36,19 +36,6 @@ from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, worst
 from discreet_fire.texts import SourceText, read_source
 
-__all__ = [
-    "InternalError",
-    "RedactedError",
-    "RunResult",
-    "Runner",
-    "ShownOutput",
-    "StatisticShown",
-    "Universes",
-    "Witness",
-    "run_program",
-    "write_run",
-]
-
 _RULE = "-" * 79
 _MARK = "run by discreet fire run"
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from discreet_fire.runners.protocol import Runner
 
-__all__ = ["register", "runner_for", "runners"]
-
 _KNOWN: dict[str, Runner] = {}
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from discreet.errors import OutputCheckError
 
-__all__ = ["NOTEBOOK", "SUFFIXES", "chunks_of", "code_of", "is_script"]
-
 #: Languages by the ends of names; documents say theirs in their chunks.
 SUFFIXES: Mapping[str, str] = {".py": "python", ".r": "r", ".rmd": "", ".qmd": ""}
 NOTEBOOK = ".ipynb"

@@ -11,18 +11,6 @@ from collections.abc import Iterator
 
 from discreet.former_names import FORMER
 
-__all__ = [
-    "HOLDERS",
-    "PythonBindings",
-    "arguments_of",
-    "attribute_of",
-    "present_name",
-    "root_of",
-    "roots_of",
-    "text_of",
-    "word_of",
-]
-
 HOLDERS = (ast.Name, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.IfExp, ast.Starred, ast.BoolOp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PARTS = (ast.Attribute, ast.Subscript, ast.Starred)

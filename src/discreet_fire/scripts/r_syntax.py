@@ -11,8 +11,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["RNode", "RSyntaxError", "RToken", "parse_r", "tokens_of"]
-
 _PARTS = re.compile(
     r"""
     (?P<blank>[ \t\f\u00a0]+|\#[^\r\n]*)

@@ -15,18 +15,6 @@ import polars as pl
 from discreet_fire import statistics
 from discreet_fire.statistics.results import SafeResult
 
-__all__ = [
-    "corr",
-    "crosstab",
-    "describe",
-    "histogram",
-    "info",
-    "refused",
-    "statistic",
-    "summary",
-    "value_counts",
-]
-
 _GROUP = "group"
 _STATISTICS = {"mean": "mean", "std": "sd", "var": "variance", "sum": "sum", "count": "n"}
 

@@ -12,15 +12,6 @@ from collections.abc import Iterator
 from discreet_fire.stata.scanner import ScannedCommand
 from discreet_fire.stata.statements import Word
 
-__all__ = [
-    "block_lines",
-    "block_name",
-    "find_block_end",
-    "opens_text",
-    "program_name",
-    "text_block_end",
-]
-
 _NOT_A_BODY = re.compile(r"\s*(?:drop|di|dir|l|li|lis|list)\b")
 _PROGRAM_NAME = re.compile(r"\s*(?:(?:de|def|defi|defin|define)\s+)?([^\s,]+)")
 _PLUGIN = re.compile(r",.*\bplugin\b", re.DOTALL)

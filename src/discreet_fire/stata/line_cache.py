@@ -14,8 +14,6 @@ from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.stata.second_readings import DEFINERS, LISTERS, TEXT_RUNNERS, gives_command
 from discreet_fire.stata.statements import DoStatement, Kind, Span, SpanKind, Word
 
-__all__ = ["KnownLines", "LineCache", "line_at"]
-
 #: Statements by their lines, with the place behind what was read.
 KnownLines = dict[str, tuple[DoStatement, int]]
 

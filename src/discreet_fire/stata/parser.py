@@ -31,8 +31,6 @@ from discreet_fire.stata.scanner import ScannedCommand, Scanner
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind, Reading, Span, Why, Word
 from discreet_fire.texts import Lines
 
-__all__ = ["MOST_OF_A_RULE", "DoFileParser", "DoFileWalk", "ParserNotes", "parse_do"]
-
 #: So many findings of one kind are listed; the others are counted.
 MOST_OF_A_RULE = 100
 

@@ -18,8 +18,6 @@ from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.stata.scanner import ScannedCommand
 from discreet_fire.stata.statements import Kind, Word
 
-__all__ = ["Head", "HeadReader", "condition_end", "first_end", "kind_of", "takes_block", "trimmed"]
-
 _BLANK = re.compile(r"[\s\ufeff\u200b]+")
 _VALUE = re.compile(r"(?:\.[a-z]\b|[\w.#@]+)")
 _OPERATOR = re.compile(r"[=!<>~&|+\-*/^]+")

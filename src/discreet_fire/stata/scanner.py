@@ -13,8 +13,6 @@ from collections.abc import Callable
 
 from discreet_fire.stata.statements import Span, SpanKind
 
-__all__ = ["Quotes", "ScannedCommand", "Scanner"]
-
 _SIMPLE_MACRO = re.compile(r"`[^`\"'\r\n]*+'")
 _MARK = re.compile(r"`\"|\"'|`|'")
 _LINE_END = re.compile(r"[\r\n]")

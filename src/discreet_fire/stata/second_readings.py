@@ -19,18 +19,6 @@ from discreet_fire.stata.prefixes import Head, HeadReader
 from discreet_fire.stata.scanner import ScannedCommand
 from discreet_fire.stata.statements import DoStatement, Reading, Why, Word
 
-__all__ = [
-    "DEFINERS",
-    "LISTERS",
-    "TEXT_RUNNERS",
-    "PartReader",
-    "gives_command",
-    "of_command",
-    "of_star_comment",
-    "second",
-    "with_readings",
-]
-
 _WORD = re.compile(r"[^\S\r\n]*([^\W\d]\w*|[`$!])")
 _LINE_END = re.compile(r"[\r\n]|\Z")
 _NEW_LINE = re.compile(r"\r\n|\n|\r")

@@ -16,20 +16,6 @@ from typing import Literal, NamedTuple
 
 from discreet_fire.findings import Finding
 
-__all__ = [
-    "DoFile",
-    "DoStatement",
-    "DoToken",
-    "DoTokenKind",
-    "Kind",
-    "Reading",
-    "Span",
-    "SpanKind",
-    "Why",
-    "Word",
-    "tokens_of",
-]
-
 SpanKind = Literal["string", "macro", "comment", "continuation"]
 
 

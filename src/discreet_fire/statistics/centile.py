@@ -28,8 +28,6 @@ from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.records import names_of, take
 from discreet_fire.statistics.results import OutputEvidence, SafeResult
 
-__all__ = ["centile"]
-
 
 def centile(
     frame: Any,

@@ -22,8 +22,6 @@ from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence
 from discreet_fire.statistics.summarize import RULES, describe
 from discreet_fire.statistics.tabulate import one_way_hidden
 
-__all__ = ["codebook", "count", "inspect", "levelsof"]
-
 #: Variables of at most so many values are tabulated.
 _CATEGORIES = 9
 _ASKED = ("n", "mean", "sd", "p10", "p25", "p50", "p75", "p90")

@@ -34,8 +34,6 @@ from discreet_fire.statistics.records import MicrodataRecords, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.sums import exact_sum
 
-__all__ = ["correlate", "pwcorr"]
-
 
 def correlate(
     frame: Any,

@@ -16,21 +16,6 @@ from typing import NamedTuple
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict
 
-__all__ = [
-    "MANY",
-    "REASONS",
-    "Facts",
-    "Found",
-    "broken",
-    "checks_of",
-    "concentrated",
-    "failed",
-    "free_statistics",
-    "hides_count",
-    "is_clear",
-    "leading",
-]
-
 #: So many differ from the commonest value, at least: more than any rule asks for.
 MANY = 2**62
 

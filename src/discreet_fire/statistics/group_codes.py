@@ -21,8 +21,6 @@ from discreet_fire.statistics.sums import group_sums
 if TYPE_CHECKING:
     from discreet_fire.statistics.large.contributions import EntityNumbers
 
-__all__ = ["cases_of", "coded", "count_of", "numbered_texts", "sums_of_groups"]
-
 
 def count_of(codes: IntArray, groups: int, times: IntArray | None) -> IntArray:
     """How many records there are per group; those of group -1 are left out.

@@ -27,17 +27,6 @@ from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.parallel import LARGE, side_by_side
 from discreet_fire.statistics.sums import power_sums
 
-__all__ = [
-    "NAMES",
-    "Percentiles",
-    "canonical_statistics",
-    "percentile",
-    "percentile_of",
-    "ranked",
-    "spreads",
-    "statistics",
-]
-
 #: Which values are on a side of another one.
 _Side = Callable[[FloatArray, float], npt.NDArray[np.bool_]]
 #: So many records are looked at first, whether they are of enough entities.

@@ -20,17 +20,6 @@ from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.sums import exact_sum
 
-__all__ = [
-    "HiddenGroups",
-    "HiddenSpreads",
-    "counts_to_hide",
-    "hide_groups",
-    "is_few",
-    "is_lonely",
-    "shared_counts",
-    "spreads_to_hide",
-]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HiddenGroups:

@@ -16,13 +16,12 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.disclosure_rules import MANY, Facts, is_clear
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.sums import SMALL, ends_of, exact_sum, group_sums, scaled_sums
+from discreet_fire.statistics.parallel import SMALL
+from discreet_fire.statistics.sums import ends_of, exact_sum, group_sums, scaled_sums
 
 if TYPE_CHECKING:
     from discreet_fire.statistics.large.contributions import EntityNumbers
     from discreet_fire.statistics.large.facts import Ordered
-
-__all__ = ["GroupedValues"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -111,10 +110,11 @@ class GroupedValues:
     def ordered(self) -> Ordered:
         """The values; where there are groups, in the order of entities."""
         from discreet_fire.statistics.large import facts
+        from discreet_fire.statistics.large.contributions import EntityNumbers
 
         if self.entities is None:
             return facts.Ordered(values=self.values, codes=self.codes, weights=self.weights)
-        who = facts.EntityNumbers.of(self.entities) if self.numbering is None else self.numbering()
+        who = EntityNumbers.of(self.entities) if self.numbering is None else self.numbering()
         if self.codes is None:
             return facts.Ordered(values=self.values, codes=None, weights=self.weights, who=who)
         sorting = who.sorting

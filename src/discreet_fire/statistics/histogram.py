@@ -33,8 +33,6 @@ from discreet_fire.statistics.results import OutputEvidence, SafeResult
 if TYPE_CHECKING:
     from discreet_fire.statistics.large.contributions import EntityNumbers
 
-__all__ = ["histogram"]
-
 _MOST = 60
 _BAR = 40
 

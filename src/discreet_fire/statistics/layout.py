@@ -13,20 +13,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "Grid",
-    "abbreviated",
-    "closed",
-    "column_name",
-    "count_text",
-    "fixed",
-    "general",
-    "legend",
-    "number_text",
-    "refused_line",
-    "rounded",
-]
-
 
 def rounded(value: float, digits: int) -> float:
     """A number with so many significant digits.

@@ -17,8 +17,6 @@ from typing import Any
 
 from discreet.errors import OutputCheckError, Problem
 
-__all__ = ["LANGUAGES", "SafeLimits", "limits_of"]
-
 #: Languages of the legend below withheld numbers.
 LANGUAGES = ("en", "de")
 

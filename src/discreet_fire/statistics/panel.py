@@ -37,8 +37,6 @@ from discreet_fire.statistics.records import RecordGroups, group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.sums import exact_sum
 
-__all__ = ["xtdescribe", "xtsum"]
-
 _RULES = ("minimum", "dominance", "same", "alike", "equations", "within")
 
 

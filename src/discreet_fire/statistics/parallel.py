@@ -14,8 +14,6 @@ from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
-__all__ = ["BASE", "BLOCK", "CHUNK", "LARGE", "LEAST", "SMALL", "side_by_side", "slices"]
-
 Result = TypeVar("Result")
 
 #: More threads than this wait for memory, not for processors.

@@ -33,9 +33,6 @@ from discreet_fire.statistics.sums import ends_of
 if TYPE_CHECKING:
     from discreet_fire.statistics.large.contributions import EntityNumbers
 
-__all__ = ["MicrodataRecords", "RecordGroups", "crossed", "group", "names_of", "take"]
-
-
 #: Kinds of columns, besides numbers and categories, that can say whom a record is about.
 _NAMES = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
 #: Numbers beyond this have no place in microdata; Stata's own end at 1e307.

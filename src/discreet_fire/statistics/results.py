@@ -17,8 +17,6 @@ from typing import Any, NoReturn
 
 import polars as pl
 
-__all__ = ["Check", "CheckVerdict", "OutputEvidence", "SafeResult", "safe_statistic", "worst"]
-
 
 class CheckVerdict(StrEnum):
     """What a check found."""

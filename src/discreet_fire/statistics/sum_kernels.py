@@ -16,9 +16,6 @@ from numba import types
 from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.parallel import BASE, CHUNK, side_by_side, slices
 
-__all__ = ["ends", "extremes", "moments", "powers"]
-
-
 _VALUES = types.Array(numba.float64, 1, "C", readonly=True)
 _CODES = types.Array(numba.int64, 1, "C", readonly=True)
 _COUNTS = numba.int64[::1]

@@ -40,8 +40,6 @@ from discreet_fire.statistics.parallel import LARGE, side_by_side
 from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, crossed, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 
-__all__ = ["RULES", "Description", "describe", "summarize", "tabstat"]
-
 #: Statistics that may be shown, and the rules that withhold the others.
 _Numbers = tuple[dict[str, float | None], set[str]]
 #: The rules that are held against every description.

@@ -21,17 +21,6 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.parallel import BASE, CHUNK, LEAST, SMALL
 
-__all__ = [
-    "SMALL",
-    "Scaled",
-    "ends_of",
-    "exact_sum",
-    "group_sums",
-    "power_sums",
-    "scaled_sums",
-    "shift_of",
-]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Scaled:

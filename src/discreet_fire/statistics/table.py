@@ -34,8 +34,6 @@ from discreet_fire.statistics.summarize import RULES
 from discreet_fire.statistics.table_suppression import Counts, SumTable, count_cells, hide_cells
 from discreet_fire.statistics.tabulate import MARGINS
 
-__all__ = ["pattern_of_counts", "table"]
-
 Numbers = dict[str, float | None]
 
 

@@ -28,19 +28,6 @@ from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.records import MicrodataRecords, RecordGroups
 
-__all__ = [
-    "AskedCells",
-    "Counts",
-    "SumTable",
-    "count_cells",
-    "hide_cells",
-    "lines_of",
-    "margins_of",
-    "solved",
-    "with_margins",
-]
-
-
 _UNBOUNDED = 2**53
 
 

@@ -30,8 +30,6 @@ from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, gro
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.table_suppression import Counts, SumTable, count_cells, hide_cells
 
-__all__ = ["MARGINS", "Cross", "GroupWeights", "one_way_hidden", "tabulate", "two_way"]
-
 #: Per group: the sum of weights, the largest and the second largest of a case.
 _Loads = tuple[FloatArray, FloatArray, FloatArray]
 

@@ -8,8 +8,8 @@ import pytest
 
 from discreet.errors import OutputCheckError
 from discreet_fire.catalogue.command_names import canonical, command_names
-from discreet_fire.catalogue.policy import Action, Policy
-from discreet_fire.catalogue.verdicts import WordPattern
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue.verdicts import Action, WordPattern
 from discreet_fire.rewriting.do_files import rewrite
 
 POLICY = Policy.default()

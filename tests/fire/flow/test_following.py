@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet_fire.catalogue.policy import Action
+from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.stata_values import bare_words, expansions
 from discreet_fire.rewriting.do_files import rewrite

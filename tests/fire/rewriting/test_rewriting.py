@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet_fire.catalogue.policy import Action, Policy
+from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import Edit, Rewriting, rewrite
 from discreet_fire.stata.parser import parse_do

@@ -26,24 +26,6 @@ from discreet.tables import CellStatus, Dimension, Note, ProtectedTable, Withhel
 if TYPE_CHECKING:
     from discreet.protection.suppression.publish.suppression import Suppression
 
-__all__ = [
-    "HIDDEN",
-    "KINDS",
-    "KIND_STYLES",
-    "STEP",
-    "CellKinds",
-    "ChosenCodes",
-    "KindStyle",
-    "choose",
-    "label_width",
-    "legend_beside",
-    "line_labels",
-    "named",
-    "place_of",
-    "shortened_label",
-]
-
-
 #: Pixels by which a label is set in for each level.
 STEP = 12
 

@@ -35,8 +35,6 @@ from discreet.tables import Dimension, ProtectedTable
 if TYPE_CHECKING:
     from discreet.protection.suppression.publish.suppression import Suppression
 
-__all__ = ["hidden_cells"]
-
 _MOST_ROWS, _MOST_COLUMNS = 40, 24
 _WIDEST = 1_000  # pixels of all columns
 _WIDE_ENOUGH, _SPARE = 90, 8  # pixels: of a column for its label, and around a label

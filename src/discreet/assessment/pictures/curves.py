@@ -23,20 +23,6 @@ from discreet.assessment.risk import DisclosureRisk, disclosure_risk
 from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise import PerturbationTable
 
-__all__ = [
-    "CurveAxis",
-    "CurveLine",
-    "Point",
-    "curves",
-    "heights",
-    "limit_line",
-    "places",
-    "points_of",
-    "quality_curve",
-    "risk_curve",
-    "trade_off_curve",
-]
-
 _WIDTH, _HEIGHT = 560, 300
 _MOST_POINTS = 40
 

@@ -39,8 +39,6 @@ from discreet.tables.dimension import level_numbers
 if TYPE_CHECKING:
     from discreet.protection.suppression.publish.suppression import Suppression
 
-__all__ = ["BarLine", "bars", "hidden_by_code", "hidden_by_part"]
-
 _WIDE = 240  # pixels of a bar
 _COLUMN = 84  # pixels of a column of numbers
 

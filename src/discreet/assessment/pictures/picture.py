@@ -24,8 +24,6 @@ from discreet.files import atomic_path
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["Picture", "as_html", "as_png", "as_svg", "check_drawing", "check_picture_place"]
-
 Description = Mapping[str, Any]
 
 _SCALE = 2.5

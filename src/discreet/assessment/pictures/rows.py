@@ -16,8 +16,6 @@ from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise import PerturbationTable
 from discreet.protection.noise.intervals import Closed
 
-__all__ = ["DrawnRow", "DrawnRows", "Segment", "check_table", "named", "rows_of"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Segment:

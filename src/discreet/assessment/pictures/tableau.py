@@ -24,8 +24,6 @@ from discreet.assessment.pictures.theme import (
 from discreet.assessment.pictures.words import number, sign, words
 from discreet.protection.noise import PerturbationTable
 
-__all__ = ["row_distributions", "tableau", "transition_heatmap"]
-
 _MOST_TABLEAU_ROWS = 40
 _TABLEAU_WIDTH = 620
 _EDGE = 0.4  # none around slivers, whose colour it would hide

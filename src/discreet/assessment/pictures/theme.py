@@ -13,18 +13,6 @@ from typing import Any
 
 from discreet.assessment.pictures.words import words
 
-__all__ = [
-    "INK",
-    "MUTED",
-    "SERIES",
-    "SHARE_CLASSES",
-    "composed",
-    "ink_on",
-    "luminance",
-    "noise_colours",
-    "share_class",
-]
-
 #: Text and lines.
 INK = "#1a1a1a"
 MUTED = "#666666"

@@ -10,8 +10,6 @@ from decimal import Decimal
 
 from discreet.errors import PublicationError
 
-__all__ = ["LANGUAGES", "hidden_words", "number", "sign", "words"]
-
 LANGUAGES = ("en", "de")
 
 _ENGLISH: Mapping[str, str] = {

@@ -14,8 +14,6 @@ from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray
 from discreet.assessment.release_quality.pairs import PartGrid
 from discreet.tables import CellStatus, ProtectedTable
 
-__all__ = ["differences"]
-
 #: Up to so many places per cell, sums are made on the whole range of places.
 _DENSE = 16
 

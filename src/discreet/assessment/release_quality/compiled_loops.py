@@ -13,8 +13,6 @@ from numba import types
 from discreet.assessment.release_quality.tallies import MILLION, SIZE_CLASSES
 from discreet.tables import CellStatus
 
-__all__ = ["compare", "in_order", "number", "tally"]
-
 _tuple: Any = types.Tuple
 _MILLION = MILLION
 _SIZES = SIZE_CLASSES[1:]

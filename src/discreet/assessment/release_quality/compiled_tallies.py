@@ -16,8 +16,6 @@ from discreet.assessment.release_quality.pairs import PartGrid
 from discreet.assessment.release_quality.tallies import SIZE_CLASSES, CountStatistics
 from discreet.tables import CellStatus, ProtectedTable, Table
 
-__all__ = ["Tallies", "one_pass"]
-
 #: From so many cells on; where the compiler is loaded already, from fewer.
 _COMPILED_FROM = 1_000_000
 _WORTH = 2_000

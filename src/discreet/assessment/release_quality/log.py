@@ -38,8 +38,6 @@ from discreet.protection.parts import PartDecisions
 from discreet.tables import CellStatus, ProtectedTable, Table
 from discreet.tables.ingredient import Ingredient
 
-__all__ = ["PartQuality", "QualityLog", "Shown", "TableQuality", "table_quality"]
-
 Shown = Literal["complete", "thinned", "blocked"]
 
 

@@ -19,8 +19,6 @@ from discreet.assessment.release_quality.pairs import TOTAL
 from discreet.assessment.release_quality.tallies import DEVIATION_CLASSES, SIZE_CLASSES, Noise
 from discreet.tables import CellStatus
 
-__all__ = ["Overall"]
-
 #: States in which a cell shows a number other than zero.
 _NUMBERS = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
 

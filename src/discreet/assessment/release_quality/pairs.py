@@ -23,18 +23,6 @@ from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
 from discreet.tables.dimension import level_numbers
 from discreet.tables.ingredient import Ingredient
 
-__all__ = [
-    "TOTAL",
-    "Pairs",
-    "PartGrid",
-    "finest_level",
-    "key_figure_pairs",
-    "level_names",
-    "places_in",
-    "published_at",
-]
-
-
 #: The name of the level of totals.
 TOTAL = "total"
 

@@ -17,8 +17,6 @@ from typing import Any, Literal
 from discreet.assessment.release_quality.overall import Overall
 from discreet.assessment.words import check_language, number
 
-__all__ = ["SUPPORT", "QualityStatement", "statements"]
-
 #: Statements are made about at least so many cells.
 SUPPORT = 1_000
 

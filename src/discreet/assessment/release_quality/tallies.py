@@ -18,17 +18,6 @@ from discreet.assessment.probabilities import exact_sum
 from discreet.assessment.release_quality.pairs import Pairs, PartGrid
 from discreet.tables import CellStatus, ProtectedTable
 
-__all__ = [
-    "DEVIATION_CLASSES",
-    "MILLION",
-    "SIZE_CLASSES",
-    "CountStatistics",
-    "Noise",
-    "count_statistics",
-    "deviations",
-    "states",
-]
-
 #: Lower bounds of the size classes of original counts.
 SIZE_CLASSES = (1, 3, 10, 100, 1000)
 

@@ -34,21 +34,6 @@ if TYPE_CHECKING:
 
     from discreet.tables import Dimension
 
-__all__ = [
-    "GRID_LIMIT",
-    "LEVEL",
-    "NON_ADDITIVITY",
-    "CountCells",
-    "ProtectedCounts",
-    "check_found_codes",
-    "count_ingredient",
-    "keep_found_codes",
-    "official_cells",
-    "perturb",
-    "protect_counts",
-]
-
-
 #: ``<variable>.level`` stands for the level of a code: 0 for the total, 1 below it, …
 LEVEL = ".level"
 

@@ -31,9 +31,6 @@ from discreet.protection.noise.sources import (
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FULL_ROWS", "KEYS", "REPEATING", "as_text", "read_ons", "write_ons"]
-
-
 KEYS = (256, 4096)
 FULL_ROWS = 750
 REPEATING = (501, 250)

@@ -29,26 +29,6 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
 
-__all__ = [
-    "DECIMAL_SCALE",
-    "Beyond",
-    "Bound",
-    "Closed",
-    "Intervals",
-    "SecretTable",
-    "StatedInterval",
-    "closed_on",
-    "count_deviations",
-    "grid_bounds",
-    "look_up",
-    "mixed_with_unchanged",
-    "on_scale",
-    "pack",
-    "row_deviations",
-    "rows_of",
-    "thresholds",
-]
-
 Bound = Fraction | int
 Closed = Literal["left", "right"]
 #: What counts beyond the last row use: that row, or (first row, length) of a repeating block.

@@ -32,19 +32,6 @@ from discreet.protection.noise.magnitude_noise import MagnitudeNoise
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
 from discreet.tables import Contributions
 
-__all__ = [
-    "MagnitudeCells",
-    "MagnitudeStep",
-    "between",
-    "cells_of",
-    "kinds_of",
-    "magnitude_deviations",
-    "noise_keys",
-    "perturbed",
-    "units_of_noise",
-]
-
-
 _BITS = 13  # a key below 2^50 times 2^13 stays within 63 bits
 
 

@@ -27,17 +27,6 @@ from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
 from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
 
-__all__ = [
-    "MOST_CONTRIBUTIONS",
-    "FlexStrength",
-    "MagnitudeNoise",
-    "Of",
-    "SimpleStrength",
-    "plain_number",
-    "raise_noise",
-]
-
-
 #: Powers beyond this would only stand for a step.
 HIGHEST_EXPONENT = 20
 

@@ -17,8 +17,6 @@ from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.intervals import DECIMAL_SCALE, Closed, Intervals, on_scale, pack
 from discreet.protection.noise.sources import PerturbationFile, exact
 
-__all__ = ["Kind", "MagnitudePart", "as_text", "check_kind", "raise_magnitude", "read_parts"]
-
 #: What a part is for.
 Kind = Literal["all", "even", "odd", "small"]
 _KINDS: tuple[str, ...] = get_args(Kind)

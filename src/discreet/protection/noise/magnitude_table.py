@@ -24,8 +24,6 @@ from discreet.protection.noise.intervals import Closed, SecretTable, closed_on, 
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
 from discreet.protection.noise.sources import open_source
 
-__all__ = ["MagnitudePerturbationTable"]
-
 MagnitudeFormat = Literal["intervals", "argus"]
 
 _SUFFIXES: dict[str, MagnitudeFormat] = {".csv": "intervals", ".txt": "argus"}

@@ -48,18 +48,6 @@ from discreet.tables.figures import by_language, texts_by
 from discreet.tables.ingredient import Ingredient
 from discreet.tabulation.filters import Filter
 
-__all__ = [
-    "PerturbedSums",
-    "Publish",
-    "SumTreatment",
-    "contributors",
-    "magnitude_ingredient",
-    "magnitude_sums",
-    "mean_ingredient",
-    "perturb_magnitudes",
-    "quotient",
-]
-
 #: Which of the two is accurate; the other follows from it and the perturbed count.
 Publish = Literal["sums", "means"]
 

@@ -39,28 +39,6 @@ from discreet.protection.noise.intervals import (
     pack,
 )
 
-__all__ = [
-    "COLUMNS",
-    "FORMATS",
-    "JSON_NAME",
-    "JSON_VERSION",
-    "Format",
-    "PerturbationFile",
-    "check_entries",
-    "check_format",
-    "cumulative_intervals",
-    "exact",
-    "magnitude_error",
-    "missing_rows",
-    "open_source",
-    "raise_problems",
-    "read_cumulative",
-    "read_intervals",
-    "read_json",
-    "row_intervals",
-    "transition_intervals",
-]
-
 _NEAR = Fraction(1, 10**9)  # rows sum to one, bounds meet
 _ROUNDED = Fraction(1, 10**7)  # stated probabilities are rounded
 _SHOWN = 20

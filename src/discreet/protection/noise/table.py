@@ -42,9 +42,6 @@ from discreet.protection.noise.sources import (
     read_json,
 )
 
-__all__ = ["PerturbationTable"]
-
-
 _SUFFIXES: Mapping[str, Format] = {".json": "json", ".txt": "argus", ".csv": "intervals"}
 
 

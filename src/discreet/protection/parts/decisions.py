@@ -22,20 +22,6 @@ from discreet.protection.parts.levels import LANGUAGES, PartKey, PartLevel, is_w
 from discreet.tables import Note, ProtectedTable
 from discreet.tables.dimension import Parts, level_numbers, parts_with_figures
 
-__all__ = [
-    "SUPPRESSED_PARTS",
-    "PartAction",
-    "PartDecision",
-    "PartDecisions",
-    "PartReason",
-    "PartSuggestion",
-    "ReleaseShare",
-    "described_decisions",
-    "joint_decisions",
-    "release_shares",
-    "suppress_parts",
-]
-
 PartAction = Literal["released", "suppressed", "follows"]
 PartOutcome = Literal["complete", "thinned", "blocked"]
 

@@ -20,19 +20,6 @@ from discreet.arrays import BoolArray
 from discreet.tables import Dimension
 from discreet.tables.dimension import Parts, level_numbers
 
-__all__ = [
-    "LANGUAGES",
-    "Level",
-    "PartKey",
-    "PartLattice",
-    "PartLevel",
-    "is_within",
-    "levels_of",
-    "name_of_part",
-    "named_level",
-]
-
-
 #: Per spanning variable, the number of a level; see `discreet.tables.dimension`.
 PartKey = tuple[int, ...]
 

@@ -23,15 +23,6 @@ from discreet.tables import Dimension, Table
 from discreet.tables.dimension import level_numbers
 from discreet.tabulation.filters import parse_filter
 
-__all__ = [
-    "Deviation",
-    "FilterUniverse",
-    "PartCells",
-    "PartMeasures",
-    "named_variables",
-    "part_cells",
-]
-
 
 def named_variables(table: Table) -> tuple[int, ...]:
     """The spanning variables whose columns the filter names, as far as it can be read."""

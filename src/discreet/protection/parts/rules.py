@@ -39,8 +39,6 @@ from discreet.protection.parts.measures import (
 )
 from discreet.tables import Table
 
-__all__ = ["PartRules", "check_parts", "measure_parts"]
-
 _SHARES = ("max_share_small", "max_share_unique", "max_share_grouped", "max_share_empty")
 _POSITIVE = ("min_average_size", "max_relative_error")
 _WHOLE = ("small_up_to", "min_cells")

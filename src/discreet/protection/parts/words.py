@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["decision", "headline", "note", "reason", "suggestion"]
-
 _LanguageTexts = Mapping[str, str]
 
 _REASONS: Mapping[str, _LanguageTexts] = {

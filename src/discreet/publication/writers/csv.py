@@ -19,8 +19,6 @@ from discreet.publication.notation import exact_text, symbols
 from discreet.publication.words import labels_at
 from discreet.tables import CellStatus, ProtectedTable
 
-__all__ = ["notes_column", "values_column", "write_file"]
-
 
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the cells chunk by chunk."""

@@ -41,18 +41,6 @@ from discreet.publication.notes import printed_notes
 from discreet.publication.words import Words, figure_line, is_figure, labels_at, levels_at, words
 from discreet.tables import CellStatus, ProtectedTable
 
-__all__ = [
-    "caption",
-    "joint_provenance_html",
-    "legend_html",
-    "notes_html",
-    "page_head",
-    "page_tail",
-    "provenance_html",
-    "table_html",
-    "write_file",
-]
-
 _DEEPEST = 8
 #: More digests than these are to be unfolded.
 _MOST_DIGESTS = 6

@@ -19,8 +19,6 @@ from discreet.publication.formats import WriteOptions
 from discreet.publication.notes import unlisted_text
 from discreet.tables import CellStatus, Dimension, ProtectedTable
 
-__all__ = ["numbers_of", "write_file", "write_items"]
-
 
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the description, then each column of the cells in chunks."""

@@ -27,8 +27,6 @@ from discreet.publication.writers.json import numbers_of, write_items
 from discreet.tables import CellStatus, Dimension, ProtectedTable
 from discreet.tables.figures import FIGURE, Figure, figure_dimension
 
-__all__ = ["write_file"]
-
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T\S+)?")
 
 

@@ -24,8 +24,6 @@ from discreet.publication.layout import footnotes
 from discreet.publication.notes import unlisted_text
 from discreet.tables import CellStatus, ProtectedTable, Withheld
 
-__all__ = ["write_file"]
-
 
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the cells chunk by chunk, each as a row group."""

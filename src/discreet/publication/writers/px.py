@@ -37,16 +37,6 @@ from discreet.publication.words import LANGUAGES, figure_line, is_figure, labels
 from discreet.tables import CellStatus, ProtectedTable
 from discreet.tables.figures import Figure
 
-__all__ = [
-    "LONGEST_LINE",
-    "LONGEST_TEXT",
-    "keyword",
-    "listing",
-    "quoted",
-    "text_value",
-    "write_file",
-]
-
 #: Characters of a line.
 LONGEST_LINE = 256
 

@@ -17,8 +17,6 @@ from discreet.publication.formats import WriteOptions
 from discreet.publication.writers.csv import notes_column, values_column
 from discreet.tables import CellStatus, ProtectedTable
 
-__all__ = ["write_file"]
-
 _AGENCY = "DISCREET"
 _VERSION = "1.0"
 _MEASURE = "MEASURE"

@@ -26,8 +26,6 @@ from discreet.publication.words import LANGUAGES, figure_text, words
 from discreet.publication.writers.xlsx_sheet import SheetLines, Styles, TableSheet, row_height, save
 from discreet.tables import ProtectedTable
 
-__all__ = ["add_index", "add_joint_legend", "add_legend", "sheet_names", "write_file", "write_many"]
-
 _WIDTHS = {"A": 18, "B": 60, "C": 36, "D": 36, "E": 14, "F": 10}
 _TOP = 3
 

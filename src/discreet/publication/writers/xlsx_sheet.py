@@ -43,21 +43,6 @@ from discreet.publication.notation import INAPPLICABLE, OFFICIAL, SUPPRESSED, ZE
 from discreet.publication.words import figure_line, is_figure, labels_at, levels_at, words
 from discreet.tables import CellStatus
 
-__all__ = [
-    "OrderedRanges",
-    "SheetLines",
-    "StubColumn",
-    "Styles",
-    "TableSheet",
-    "body_rows",
-    "foot_rows",
-    "number_format",
-    "one_line",
-    "outline",
-    "row_height",
-    "save",
-]
-
 _HEAD_FILL = PatternFill("solid", fgColor="FFE3EAF1")
 _LINE = Side(style="thin", color="FF8A9BAB")
 _BOX = Border(left=_LINE, right=_LINE, top=_LINE, bottom=_LINE)

@@ -44,8 +44,6 @@ from discreet.release.packages.parameters import Parameters, parameters_of
 if TYPE_CHECKING:
     from discreet.protection.noise import MagnitudePerturbationTable, PerturbationTable
 
-__all__ = ["FORMAT_VERSION", "Header", "Sealed", "from_bytes", "parse", "seal", "to_bytes"]
-
 MAGIC = b"DCPARAMS"
 FORMAT_VERSION = 1
 

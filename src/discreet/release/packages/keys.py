@@ -31,20 +31,6 @@ from cryptography.hazmat.primitives.serialization import (
 from discreet.errors import PackageError
 from discreet.files import check_writable, read_private, write_private, write_text
 
-__all__ = [
-    "MINIMUM_CHARACTERS",
-    "KeyPair",
-    "PackageKey",
-    "Stretching",
-    "WorkingKeys",
-    "key_id",
-    "public_bytes",
-    "read_signing_key",
-    "read_verify_key",
-    "refuse_public_key",
-    "write_key_pair",
-]
-
 #: The first line of a PEM file stands in so many bytes.
 _HEADER = 64
 _MAKE_PAIR = "make a pair: discreet params keys office"

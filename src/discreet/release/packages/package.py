@@ -28,15 +28,6 @@ from discreet.release.packages.keys import (
 )
 from discreet.release.packages.parameters import Parameters
 
-__all__ = [
-    "SUFFIX",
-    "PackageDescription",
-    "describe_package",
-    "open_parameters",
-    "pack_parameters",
-    "verify_package",
-]
-
 #: What the name of a package ends with.
 SUFFIX = ".dcparams"
 

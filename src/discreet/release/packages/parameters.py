@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from discreet.rules import Rule
     from discreet.tables import Table
 
-__all__ = ["PLACES", "SECTIONS", "Magnitude", "Parameters", "parameters_of", "plain"]
-
 #: Where things are on one computer is no parameter.
 PLACES: Mapping[str, set[str]] = {
     "perturbation": {"table", "format"},

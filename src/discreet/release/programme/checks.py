@@ -41,8 +41,6 @@ from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.universes import places_of
 
-__all__ = ["check_programme", "check_sources", "needed_sections"]
-
 _WAYS = ("column", "id", "inherit")
 _MAIN_HINT = 'column = "record_key", or id = "person_id" with secret_file = "secret.key"'
 _HINT = (

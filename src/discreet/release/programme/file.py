@@ -52,18 +52,6 @@ from discreet.release.programme.schema import (
 )
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
 
-__all__ = [
-    "MAIN",
-    "Programme",
-    "RecordSource",
-    "key_column",
-    "key_line",
-    "load",
-    "nearest",
-    "raise_problems",
-    "sources_of",
-]
-
 #: Name of the main source, unless [data] gives it one.
 MAIN = "data"
 

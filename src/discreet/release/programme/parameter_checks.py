@@ -31,8 +31,6 @@ from discreet.release.programme.schema import (
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.tables.figures import FIGURE
 
-__all__ = ["FROM_PACKAGE", "check_figures", "check_parameters", "check_thresholds"]
-
 #: What each kind of strength is described by.
 _STRENGTHS: Mapping[str, tuple[str, ...]] = {
     "flex": ("point", "small", "large", "exponent"),

@@ -18,20 +18,6 @@ from discreet.errors import DiscreetError, Problem
 from discreet.release.programme.file import Programme, nearest
 from discreet.release.programme.toml_lines import KeyPath
 
-__all__ = [
-    "Found",
-    "Opener",
-    "file_problems",
-    "filter_parsed",
-    "is_reported",
-    "named_twice",
-    "not_yet_known",
-    "present",
-    "problem_at",
-    "problems_of",
-    "warnings_about",
-]
-
 _Thing = TypeVar("_Thing")
 
 Found = Iterator[tuple[KeyPath, Problem]]

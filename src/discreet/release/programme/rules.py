@@ -18,8 +18,6 @@ from discreet.release.programme.schema import RuleSetEntry
 from discreet.rules import MissingSafe, Rule, known_rules
 from discreet.tables import Table
 
-__all__ = ["RuleSet", "rule_filters", "rule_problems"]
-
 
 @dataclass(frozen=True, repr=False)
 class _Stated:

@@ -32,53 +32,6 @@ from discreet.publication import FORMATS
 from discreet.rules import known_rules
 from discreet.tables.figures import FigureKind
 
-__all__ = [
-    "COUNT",
-    "COUNTED",
-    "LANGUAGES",
-    "Bound",
-    "BoundsEntry",
-    "CellNoteEntry",
-    "CostEntry",
-    "Count",
-    "DataEntry",
-    "Date",
-    "Decimals",
-    "Document",
-    "FigureEntry",
-    "FiguresEntry",
-    "Grid",
-    "KeysEntry",
-    "Language",
-    "Limit",
-    "MagnitudeEntry",
-    "MarkEntry",
-    "Marks",
-    "NameList",
-    "Number",
-    "ParametersEntry",
-    "PartsEntry",
-    "PerturbationEntry",
-    "Positive",
-    "ProgrammeEntry",
-    "Protect",
-    "QualityEntry",
-    "RecordsEntry",
-    "ReleaseSettings",
-    "RuleSetEntry",
-    "SensitiveEntry",
-    "SourceEntry",
-    "SourceKeysEntry",
-    "StrengthEntry",
-    "SuppressionEntry",
-    "TableEntry",
-    "Text",
-    "Texts",
-    "ValueEntry",
-    "Values",
-    "VariableEntry",
-]
-
 Language = Literal["en", "de"]
 
 LANGUAGES: tuple[str, ...] = get_args(Language)

@@ -10,14 +10,6 @@ from __future__ import annotations
 from discreet.release.programme.file import Programme
 from discreet.release.programme.schema import TableEntry
 
-__all__ = [
-    "UNIVERSE",
-    "all_of",
-    "figure_filter",
-    "place_of",
-    "places_of",
-]
-
 
 def place_of(programme: Programme, source: str) -> str:
     """Where the records of a source are: two sources can be the same records."""

@@ -21,18 +21,6 @@ from discreet.release.programme.toml_lines import KeyPath
 if TYPE_CHECKING:
     from discreet.tables.table import Spanning
 
-__all__ = [
-    "check_codes",
-    "check_columns",
-    "columns_of",
-    "fixed_classifications",
-    "found_classifications",
-    "official_rule",
-    "spanning_variables",
-    "total_codes",
-    "used_variables",
-]
-
 _FIXED = ("hierarchy", "codes", "intervals")
 
 

@@ -39,16 +39,6 @@ from discreet.release.report.sections import (
 )
 from discreet.release.report.words import LANGUAGES, words
 
-__all__ = [
-    "QualityReport",
-    "deviation_labels",
-    "internal_figures",
-    "public_figures",
-    "quality_files",
-    "size_labels",
-    "write_quality",
-]
-
 _FORMAT = "discreet-quality"
 
 

@@ -15,18 +15,6 @@ from typing import Any
 from discreet.assessment.words import number, percent
 from discreet.release.report.words import Words
 
-__all__ = [
-    "Bar",
-    "Document",
-    "bar_chart",
-    "column_chart",
-    "facts",
-    "heading",
-    "internal_sections",
-    "shown_section",
-    "statement_list",
-]
-
 _WIDTH = 640
 _ROW = 26
 _BAR = 16

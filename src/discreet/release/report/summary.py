@@ -14,8 +14,6 @@ from typing import Any
 
 from discreet._version import __version__
 
-__all__ = ["MANIFEST", "ReleaseSummary", "ReleasedTable", "manifest"]
-
 #: Name of the file that lists what a release consists of.
 MANIFEST = "release.json"
 

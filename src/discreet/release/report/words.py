@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from discreet.errors import PublicationError
 
-__all__ = ["LANGUAGES", "Words", "words"]
-
 Words = Mapping[str, str]
 
 _ENGLISH: Words = {

@@ -13,8 +13,6 @@ from discreet.release.programme.file import Programme
 from discreet.release.programme.schema import TableEntry
 from discreet.tables import CellNote, Note, ProtectedTable
 
-__all__ = ["annotated", "universe_of"]
-
 
 def universe_of(programme: Programme, entry: TableEntry) -> Mapping[str, str]:
     """Who is counted; a filter that is not put into words is printed as written."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from discreet.tables import Table
     from discreet.tabulation import Query
 
-__all__ = ["KeyedRecords", "counted_tables"]
-
 
 class KeyedRecords:
     """Gives the records of each source their keys, when they are asked for. CONFIDENTIAL.

@@ -30,8 +30,6 @@ from discreet.release.run.plan import (
 from discreet.release.state.memory import ReleaseKey, ReleaseState, file_digest
 from discreet.release.state.sealed_quality import quality_of
 
-__all__ = ["Writer", "check_internal"]
-
 
 def check_internal(internal: Path | None, out: Path) -> None:
     """Refuse a folder for the internal report that would be published with the rest."""

@@ -24,8 +24,6 @@ from discreet.release.state.memory import EarlierTable, contradictions, read_rel
 if TYPE_CHECKING:
     from discreet.microdata import Secret
 
-__all__ = ["check_release", "open_inputs", "read_programme"]
-
 
 def read_programme(path: str | os.PathLike[str]) -> Programme:
     r"""Read a programme and check all that can be checked without its data.

@@ -17,23 +17,6 @@ from discreet.release.programme.file import Programme
 from discreet.release.programme.variables import used_variables
 from discreet.release.report.summary import MANIFEST
 
-__all__ = [
-    "DECISIONS",
-    "RELEASE",
-    "WORKBOOK",
-    "OutputFile",
-    "about_files",
-    "decision_files",
-    "outputs",
-    "quality_files",
-    "release_files",
-    "report_files",
-    "table_digests",
-    "table_files",
-    "workbook_files",
-    "workbook_tables",
-]
-
 #: Under this name a release remembers what is said about it as a whole.
 RELEASE = "release"
 

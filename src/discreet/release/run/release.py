@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from discreet.protection.parts import PartDecisions
     from discreet.release.state.memory import ReleaseState
 
-__all__ = ["Progress", "check_formats", "check_grids", "protect"]
-
 #: Every format holds tables of so few cells.
 _ALWAYS_FITS = 16_000
 

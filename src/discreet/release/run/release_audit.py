@@ -28,8 +28,6 @@ from discreet.release.state.memory import (
     remembered_tables,
 )
 
-__all__ = ["ReleaseAudit", "audit_release"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReleaseAudit:

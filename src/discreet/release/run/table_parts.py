@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from discreet.protection.parts import PartDecisions
     from discreet.tables import Table
 
-__all__ = ["part_decisions"]
-
 
 def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartDecisions]:
     """Filter → what the rules say of the parts of that count; none without rules.

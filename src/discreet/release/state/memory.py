@@ -34,23 +34,6 @@ from discreet.tables import ProtectedTable
 if TYPE_CHECKING:
     from discreet.microdata import Secret
 
-__all__ = [
-    "DIGEST_BYTES",
-    "FOLDER",
-    "EarlierTable",
-    "ReleaseKey",
-    "ReleaseState",
-    "RememberedTable",
-    "contradictions",
-    "file_digest",
-    "locked_folder",
-    "made_folder",
-    "read_release",
-    "related",
-    "remembered_tables",
-    "table_statement",
-]
-
 
 @contextmanager
 def made_folder(folder: Path) -> Iterator[None]:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from discreet.protection.parts import PartDecisions
     from discreet.tables import ProtectedTable
 
-__all__ = ["quality_of", "sealed_quality"]
-
 _PURPOSE = b"discreet release quality 1"
 
 

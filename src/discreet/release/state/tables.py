@@ -30,15 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.arrays import PositionArray
 
-__all__ = [
-    "cells_frame",
-    "described",
-    "rebuilt",
-    "same_pattern",
-    "with_cells",
-    "without_cells",
-]
-
 
 def cells_frame(table: ProtectedTable) -> pl.DataFrame:
     """The cells: positions of the codes, value and status."""

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.session import Session
     from discreet_fire.statistics.results import SafeResult
 
-__all__ = [
-    "SAMPLE",
-    "FittedModel",
-    "ModelTerms",
-    "check_factors",
-    "keep_sample",
-    "plain_label",
-    "terms_of",
-]
-
 _WORD = re.compile(r"(?:\([^()]*\)|[^\s()])+")
 _SEVERAL = re.compile(r"([LFDSlfds])\((\d+)\s*/\s*(\d+)\)\.(\w+)\Z")
 _SHIFTED = re.compile(r"(?:c\.)?((?:[LFDSlfds]\d*)+)\.(\w+)\Z")

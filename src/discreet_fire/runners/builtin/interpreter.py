@@ -49,19 +49,6 @@ if TYPE_CHECKING:
 
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = [
-    "DefinedProgram",
-    "Interpreter",
-    "LoopExit",
-    "ProgramEnd",
-    "TimeLimitReached",
-    "defined_program",
-    "for_each",
-    "for_values",
-    "numbers_of",
-    "while_loop",
-]
-
 _OPTIONS = frozenset(("rclass", "eclass", "sclass", "byable(recall)", "sortpreserve", "nclass"))
 
 

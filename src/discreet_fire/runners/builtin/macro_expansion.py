@@ -20,8 +20,6 @@ from discreet_fire.runners.builtin.names import macro_text, one_value, scope_of
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = ["EXTENDED", "display_text", "extended_function", "macros_of", "words_of"]
-
 _MOST = 10_000
 
 _DIRECTIVE = re.compile(

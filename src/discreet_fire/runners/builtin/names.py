@@ -25,24 +25,13 @@ from discreet_fire.runners.builtin.disclosure.dependence import (
 )
 from discreet_fire.runners.builtin.disclosure.units import cases, few, near
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.language.expressions import evaluate, is_text
+from discreet_fire.runners.builtin.language.expressions import evaluate
 from discreet_fire.runners.builtin.language.scope import ByGroups, ExpressionUse, Scope, Value
-from discreet_fire.runners.builtin.language.values import MISSING, shown_default
+from discreet_fire.runners.builtin.language.values import MISSING, is_text, shown_default
 
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.parts import StoredResult
     from discreet_fire.runners.builtin.state.session import Session
-
-__all__ = [
-    "SessionNames",
-    "macro_text",
-    "one_number",
-    "one_value",
-    "refuse_unsupported_result",
-    "scope_of",
-    "settle_results",
-    "shifted_rows",
-]
 
 
 def settle_results(

@@ -17,8 +17,6 @@ from discreet_fire.runners.builtin.language.text_functions import TEXTS
 from discreet_fire.runners.builtin.macro_expansion import EXTENDED
 from discreet_fire.runners.builtin.registry import Command, commands
 
-__all__ = ["markdown"]
-
 _GROUPS = {
     "data": "Data",
     "output": "Output",

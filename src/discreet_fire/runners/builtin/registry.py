@@ -21,8 +21,6 @@ from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedEr
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = ["Command", "command", "commands", "find", "layout_notes", "settle_options"]
-
 _Run = Callable[["Session", CommandCall], None]
 _KNOWN: dict[str, Command] = {}
 

@@ -28,8 +28,6 @@ from discreet_fire.stata.parser import parse_do
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.texts import SourceText, read_source
 
-__all__ = ["BUILTIN", "run_do"]
-
 
 class _BuiltinRunner:
     """The small Stata of this project; every output is of a safe command."""

@@ -35,11 +35,7 @@ from discreet_fire.runners.builtin.disclosure.units import (
     plain,
 )
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.language.expressions import (
-    evaluate,
-    number_column,
-    truth,
-)
+from discreet_fire.runners.builtin.language.expressions import evaluate, number_column, truth
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.protocol import StatisticShown
@@ -50,24 +46,6 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
     from discreet_fire.runners.builtin.language.scope import Scope
     from discreet_fire.runners.builtin.state.session import Session
-
-__all__ = [
-    "ENTITY",
-    "INSIDE",
-    "WEIGHT",
-    "ChosenRecords",
-    "choose",
-    "codes_of",
-    "keep_entity",
-    "labelled_groups",
-    "numeric",
-    "quotes_single_values",
-    "run_statistic",
-    "selected",
-    "show",
-    "show_statistic",
-    "weights_of",
-]
 
 _PLACE = re.compile(r"(-?\d+|f|l)(?:/(-?\d+|f|l))?\Z", re.IGNORECASE)
 

@@ -25,26 +25,6 @@ from discreet_fire.statistics.large.kernels import AMOUNT
 from discreet_fire.statistics.parallel import LEAST, side_by_side, slices
 from discreet_fire.statistics.sums import ends_of, group_sums
 
-__all__ = [
-    "EntityNumbers",
-    "EntityOrder",
-    "Shares",
-    "cases_in",
-    "contributions",
-    "dense",
-    "exact_sums",
-    "largest_of",
-    "numbered",
-    "of_entities",
-    "of_records",
-    "shifts",
-    "short_numbered",
-    "sums_of",
-    "term_sums",
-    "weighted_moments",
-]
-
-
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 

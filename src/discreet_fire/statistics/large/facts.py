@@ -25,8 +25,6 @@ from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.sum_kernels import extremes
 from discreet_fire.statistics.sums import ends_of, scaled_sums
 
-__all__ = ["EntityNumbers", "Ordered", "facts_of", "looked_closer"]
-
 Alone = Callable[[int], Facts]
 
 

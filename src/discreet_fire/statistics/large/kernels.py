@@ -17,33 +17,6 @@ from numba import types
 
 from discreet_fire.statistics.parallel import BASE, BLOCK
 
-__all__ = [
-    "AMOUNT",
-    "DEVIATION",
-    "LONG",
-    "SQUARE",
-    "WEIGHT",
-    "add_alone",
-    "add_contributions",
-    "add_entities",
-    "add_largest",
-    "add_records",
-    "add_sums",
-    "add_terms",
-    "count_cases",
-    "count_codes",
-    "count_marked",
-    "count_records",
-    "find_largest",
-    "gather_codes",
-    "gather_values",
-    "majority",
-    "mark",
-    "number",
-    "number_short",
-    "place",
-]
-
 _WHOLE = types.Array(numba.int64, 1, "C", readonly=True)
 _VALUES = types.Array(numba.float64, 1, "C", readonly=True)
 _INTS = numba.int64[::1]

@@ -41,18 +41,6 @@ from discreet_fire.statistics.models.sample import Sample, Weight
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
 from discreet_fire.statistics.sums import ends_of, exact_sum
 
-__all__ = [
-    "LINKS",
-    "LikelihoodFit",
-    "LinkFunction",
-    "Slope",
-    "constant_only",
-    "logit",
-    "maximise",
-    "probit",
-]
-
-
 #: Below this, the normal distribution function is taken from its asymptotic series.
 _FAR = -25.0
 

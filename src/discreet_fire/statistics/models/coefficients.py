@@ -36,22 +36,6 @@ from discreet_fire.statistics.models.least_squares import (
 )
 from discreet_fire.statistics.parallel import side_by_side
 
-__all__ = [
-    "CoefficientRow",
-    "CoefficientTable",
-    "Coefficients",
-    "beside",
-    "bread",
-    "frame_of",
-    "header",
-    "joint_wald",
-    "omitted_columns",
-    "remarks",
-    "rows_by_column",
-    "sandwich",
-    "withheld_frame",
-]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CoefficientRow:

@@ -21,19 +21,6 @@ from discreet.arrays import CellIndex, FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.models.sample import Sample
 
-__all__ = [
-    "FARTHEST",
-    "MOST_COLUMNS",
-    "Column",
-    "Factor",
-    "ModelDesign",
-    "Partition",
-    "Term",
-    "design_of",
-    "parse_terms",
-    "sizes_of",
-]
-
 _NAME = r"[^\W\d]\w*"
 _FACTOR = re.compile(
     rf"(?:(?P<kind>c|i|i\(\s*(?P<some>\d+(?:\s+\d+)*)\s*\)|i(?P<one>\d+)"

@@ -25,9 +25,6 @@ from discreet_fire.statistics.parallel import side_by_side
 from discreet_fire.statistics.results import Check, CheckVerdict, worst
 from discreet_fire.statistics.sums import exact_sum
 
-__all__ = ["ModelChecks"]
-
-
 #: One case that follows the fit this closely is looked at by a person.
 _REVIEW_LEVERAGE = 0.5
 #: A residual share below these reveals, or is looked at by a person.

@@ -11,17 +11,6 @@ import math
 from collections.abc import Iterator
 from statistics import NormalDist
 
-__all__ = [
-    "chi2_tail",
-    "f_tail",
-    "incomplete_beta",
-    "normal_two_sided",
-    "t_quantile",
-    "t_tail",
-    "t_two_sided",
-    "z_quantile",
-]
-
 _TINY = 1e-300
 _EXACT = 1e-16
 _STEPS = 100_000

@@ -24,20 +24,6 @@ from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.models.design import ModelDesign, sizes_of
 from discreet_fire.statistics.parallel import side_by_side, slices
 
-__all__ = [
-    "ROWS",
-    "SLICES",
-    "Gram",
-    "LeastSquaresSolution",
-    "Scale",
-    "exact_gram",
-    "exact_group_sums",
-    "powers_of",
-    "product",
-    "solve",
-    "symmetric_inverse",
-]
-
 #: Gives the rows from one number up to another, one column per variable.
 Blocks = Callable[[int, int], FloatArray]
 

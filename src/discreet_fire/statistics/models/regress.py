@@ -38,8 +38,6 @@ from discreet_fire.statistics.models.sample import Sample, Weight
 from discreet_fire.statistics.results import SafeResult
 from discreet_fire.statistics.sums import exact_sum
 
-__all__ = ["Linear", "checked_linear", "regress"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Linear:

@@ -27,8 +27,6 @@ from discreet_fire.statistics.models.disclosure_checks import ModelChecks
 from discreet_fire.statistics.models.sample import Roles, Sample, Weight, sample_of
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 
-__all__ = ["ModelRequest", "SampleTrace", "compare", "request_of", "trace_of"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SampleTrace:

@@ -25,19 +25,6 @@ from discreet_fire.statistics.models.least_squares import ROWS, LeastSquaresSolu
 from discreet_fire.statistics.models.sample import Sample
 from discreet_fire.statistics.parallel import SMALL, side_by_side, slices
 
-__all__ = [
-    "Hats",
-    "Reach",
-    "all_alike",
-    "case_counts",
-    "dominated",
-    "few_apart",
-    "hats",
-    "patterns",
-    "reach",
-    "whole_sample",
-]
-
 
 def whole_sample(sample: Sample) -> Partition:
     """All cases as one cell, whose total the constant gives."""

@@ -19,8 +19,6 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.records import take
 
-__all__ = ["Roles", "Sample", "Weight", "sample_of"]
-
 Weight = Literal["aweight", "fweight", "pweight"]
 _EXACT = 2.0**53
 #: Larger numbers are refused, since their squares could leave the range of floats.

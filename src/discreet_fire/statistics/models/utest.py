@@ -28,8 +28,6 @@ from discreet_fire.statistics.models.request import ModelRequest, request_of
 from discreet_fire.statistics.models.sample import Sample
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
 
-__all__ = ["utest"]
-
 #: Percentiles tried for the ends of the interval, outermost first.
 _PERCENTILES = (1, 5, 10, 25)
 

@@ -22,12 +22,8 @@ from discreet.protection.suppression.methods.local_search import (
 )
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import unknowns_of
-from discreet.protection.suppression.proof.certificate import (
-    certificate_from_proofs,
-    certify,
-    fitting_proofs,
-)
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof
+from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Proof, fitting_proofs
 from discreet.protection.suppression.proof.local_lp import cover_tasks
 
 METHODS = [protect_fast, protect_auto]

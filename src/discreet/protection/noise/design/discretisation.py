@@ -22,9 +22,6 @@ from discreet.protection.noise.table import PerturbationTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["RoundingError", "discretised"]
-
-
 _WORDS = {
     "en": "Rounded to {keys} keys: probabilities change by at most {largest}, means by {mean}, "
     "variances by {variance}; {lost} noise values became too rare to occur.",

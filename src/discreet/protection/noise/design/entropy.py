@@ -14,8 +14,6 @@ from decimal import Decimal
 from itertools import accumulate
 from operator import le, mul
 
-__all__ = ["Moments", "NoiseRow", "NoiseSide", "Run", "pooled"]
-
 #: Start, stop and level of a block of neighbours.
 Run = tuple[int, int, Decimal]
 

@@ -31,22 +31,6 @@ import numpy as np
 
 from discreet.errors import PerturbationError, Problem, raise_all
 
-__all__ = [
-    "DIGITS",
-    "TINY",
-    "Demand",
-    "Relax",
-    "at_least",
-    "at_most",
-    "check_noise",
-    "exact_arithmetic",
-    "is_whole",
-    "raise_design",
-    "row_demands",
-    "row_options",
-    "stated",
-]
-
 #: Two machine words of the decimal library; far more than the 15 digits of the key grid.
 DIGITS = 38
 

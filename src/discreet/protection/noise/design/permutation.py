@@ -20,8 +20,6 @@ from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise.intervals import pack
 from discreet.protection.noise.table import PerturbationTable
 
-__all__ = ["permuted"]
-
 _CONSTRUCTION = b"discreet permuted intervals, version 1"
 _MOST_PIECES = 10_000
 _WORD = 8

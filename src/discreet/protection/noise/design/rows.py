@@ -20,20 +20,6 @@ from itertools import count
 from discreet.protection.noise.design.entropy import ONE, ZERO, Moments, NoiseRow, NoiseSide
 from discreet.protection.noise.design.parameters import TINY, Demand, Relax, at_least, at_most
 
-__all__ = [
-    "ClashError",
-    "Multipliers",
-    "RowSolution",
-    "SmallestVariance",
-    "StayTooSmallError",
-    "UnreachableError",
-    "bracketed",
-    "largest_entropy",
-    "smallest_variance",
-    "solve_row",
-    "with_variance",
-]
-
 
 class StayTooSmallError(Exception):
     """The stay probability leaves more to the other values than they may take."""

@@ -40,19 +40,6 @@ from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart, check
 from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
 from discreet.protection.noise.table import PerturbationTable
 
-__all__ = [
-    "PRESETS",
-    "Design",
-    "DesignedRow",
-    "allowed_noise",
-    "bounds_on_grid",
-    "design_magnitude_perturbation",
-    "design_perturbation",
-    "design_rows",
-    "preset",
-    "solve_all",
-]
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DesignedRow:

@@ -36,9 +36,6 @@ from discreet.protection.suppression.proof.certificate import Pattern, certified
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import cover_tasks
 
-__all__ = ["protect_auto"]
-
-
 #: With more tasks than these the relaxation looks at single relations only; with more
 #: than those, secondaries are not pruned one by one.
 _MANY, _PRUNABLE = 3_000, 30_000

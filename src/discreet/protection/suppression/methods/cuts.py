@@ -27,20 +27,6 @@ from discreet.protection.suppression.problem.unknowns import (
 from discreet.protection.suppression.proof.certificate import certify
 from discreet.protection.suppression.proof.solver import loaded_solver
 
-__all__ = [
-    "Aims",
-    "CuttingPlane",
-    "MovableCells",
-    "ReachingMove",
-    "Separator",
-    "aims_of",
-    "bridge_cuts",
-    "capacity_cut",
-    "movable_cells",
-    "relation_cuts",
-]
-
-
 #: Multipliers this near to a simple fraction are meant to be that fraction.
 _NEAR = 1e-7
 _PARTS = 840.0

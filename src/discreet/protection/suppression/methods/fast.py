@@ -32,21 +32,6 @@ from discreet.protection.suppression.proof.certificate import (
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import cover_tasks, prove_by_hidden_cells
 
-__all__ = [
-    "audited_certificate",
-    "check_feasible",
-    "check_outer_bounds",
-    "cover_or_refuse",
-    "draft_at_time_limit",
-    "finished_pattern",
-    "price_factor",
-    "protect_fast",
-    "refuted_cells",
-    "started_draft",
-    "stepwise_draft",
-]
-
-
 #: With more cells than these that may move, bounds alone decide before work begins.
 _EXACT_LIMIT = 3_000
 _SHOWN = 20

@@ -26,8 +26,6 @@ from discreet.protection.suppression.problem.system import CellState, Suppressio
 from discreet.protection.suppression.problem.unknowns import outer_bounds, unknowns_of
 from discreet.protection.suppression.proof.certificate import Pattern
 
-__all__ = ["protect_hypercube"]
-
 
 def protect_hypercube(
     problem: SuppressionProblem,

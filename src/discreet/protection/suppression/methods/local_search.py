@@ -21,9 +21,6 @@ from discreet.protection.suppression.proof.local_lp import (
     relation_distances,
 )
 
-__all__ = ["drop_unused", "prune", "refitted", "searched"]
-
-
 #: A patch in pruning grows to so many cells at most before a task counts as not doable.
 _LARGEST = 4 * PATCH_SIZE
 

@@ -25,15 +25,6 @@ from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified
 
-__all__ = [
-    "Subtable",
-    "protect_modular",
-    "repaired_pattern",
-    "subtable_problem",
-    "subtables_in_turn",
-    "subtables_of",
-]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Subtable:

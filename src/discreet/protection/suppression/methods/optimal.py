@@ -31,9 +31,6 @@ from discreet.protection.suppression.problem.system import CellState, Suppressio
 from discreet.protection.suppression.proof.certificate import Pattern, certified, certify
 from discreet.protection.suppression.proof.solver import loaded_solver, quiet_solver
 
-__all__ = ["Branching", "CheapestMoves", "GuidedSearch", "protect_optimal"]
-
-
 #: Cells move by at most so many levels; if that is too little, by as many as they can.
 _NARROW = 1.0
 _WIDE = 2.0**16

@@ -16,8 +16,6 @@ from discreet.protection.suppression.methods.relaxation import lower_bound_of
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern
 
-__all__ = ["METHODS", "Method", "Progress", "find_pattern"]
-
 #: The names of the methods.
 Method = Literal["auto", "fast", "optimal", "modular", "hypercube"]
 METHODS: tuple[str, ...] = get_args(Method)

@@ -31,9 +31,6 @@ from discreet.protection.suppression.problem.system import CellState, Suppressio
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, outer_bounds, unknowns_of
 from discreet.protection.suppression.proof.solver import quiet_solver
 
-__all__ = ["Relaxation", "lower_bound_of", "quick_lower_bound", "single_relation_bounds"]
-
-
 #: Cells are taken as hidden by so much more, first by this, then by that.
 _BLURS = (1e-2, 1e-4)
 #: Cuts that were not tight for so many rounds are put aside.

@@ -37,9 +37,6 @@ from discreet.protection.suppression.proof.projection_bounds import (
     move_targets,
 )
 
-__all__ = ["TakeBackLimits", "obstacle_cells", "released_stepwise"]
-
-
 #: How sums that hold cells back are found: steps, and what may be missing.
 _STEPS, _FINE = 300, 1e-4
 #: The least weight that counts, how many sums are looked at per cell to take back, and at most.

@@ -9,8 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-__all__ = ["WorkTime"]
-
 
 class WorkTime:
     """How long a method has been at work, and whether it must stop.

@@ -27,19 +27,6 @@ from discreet.protection.suppression.problem.system import CellState, Relations
 from discreet.protection.suppression.problem.table_relations import refuse_cells, units_of
 from discreet.tables import CellStatus, ProtectedTable, Table
 
-__all__ = [
-    "CellDemands",
-    "CombinedCells",
-    "Demands",
-    "Earlier",
-    "PrimaryFindings",
-    "bounds_of",
-    "costs_of",
-    "hidden_in",
-    "merged_demands",
-]
-
-
 #: Levels are rounded up to whole units; so little is rounding of doubles.
 _SLACK = 1e-6
 

@@ -21,15 +21,6 @@ from discreet.protection.suppression.problem.system import Relations
 from discreet.protection.suppression.problem.unknowns import component_labels
 from discreet.tables import Dimension, Table
 
-__all__ = [
-    "CellNames",
-    "LinkedCells",
-    "linked_cells",
-    "stacked_relations",
-    "tidied_relations",
-    "with_equal_cells_merged",
-]
-
 #: A code of a variable.
 VariableCode = tuple[str, str]
 

@@ -43,8 +43,6 @@ from discreet.protection.suppression.problem.table_relations import (
 )
 from discreet.tables import Table
 
-__all__ = ["ProblemSource", "TableCells", "build_problem"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class TableCells:

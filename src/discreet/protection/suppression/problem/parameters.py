@@ -15,9 +15,6 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.system import UNBOUNDED, Relations
 
-__all__ = ["Cost", "Knowledge", "distances_to_sensitive", "whole_costs"]
-
-
 #: Costs are cut off here, so that sums of millions of them are exact.
 _DEAREST = 2**40
 #: Transformed costs are spread over so many whole numbers, so that small ones do not tie.

@@ -21,8 +21,6 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray, IntArray, PositionArray, starts
 from discreet.errors import Problem, SuppressionError, TableError, raise_all
 
-__all__ = ["CellState", "Relations", "SuppressionProblem"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Relations:

@@ -20,16 +20,6 @@ from discreet.protection.suppression.problem.system import Relations
 from discreet.tables import Dimension, Table
 from discreet.tables.dimension import Parts, level_numbers
 
-__all__ = [
-    "additive_values",
-    "recomputed_totals",
-    "refuse_cells",
-    "relations_of",
-    "shared_values",
-    "table_relations",
-    "units_of",
-]
-
 
 def relations_of(dimensions: Sequence[Dimension], index: Sequence[PositionArray]) -> Relations:
     """The relations of one table: per variable, per parent code, per breakdown.

@@ -18,9 +18,6 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
 
-__all__ = ["TOLERANCE", "Unknowns", "blocks_of", "component_labels", "outer_bounds", "unknowns_of"]
-
-
 #: Levels count as reached when so little is missing, in units.
 TOLERANCE = 1e-6
 

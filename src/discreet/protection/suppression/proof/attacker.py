@@ -25,9 +25,6 @@ from discreet.protection.suppression.problem.unknowns import (
 from discreet.protection.suppression.proof.circuits import bounds_by_circuits, independent_relations
 from discreet.protection.suppression.proof.solver import loaded_solver
 
-__all__ = ["Attacker", "attack_intervals", "published_intervals"]
-
-
 #: The solver's name for the primal simplex method.
 _PRIMAL = 4
 #: What an answer may miss the relations by, before scaling.

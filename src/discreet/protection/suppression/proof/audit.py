@@ -35,8 +35,6 @@ from discreet.tables import Contributions, ProtectedTable, Table
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Audit", "Estimates", "audit", "audit_problem", "estimates_of"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Estimates:

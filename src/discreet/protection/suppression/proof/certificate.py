@@ -32,16 +32,6 @@ from discreet.protection.suppression.proof.draft_pattern import DraftPattern, Pr
 from discreet.protection.suppression.proof.local_lp import bounds_by_patches
 from discreet.protection.suppression.proof.projection_bounds import bounds_by_projection
 
-__all__ = [
-    "Certificate",
-    "Pattern",
-    "certificate_from_proofs",
-    "certified",
-    "certify",
-    "fitting_proofs",
-]
-
-
 #: Random attacks in a row that prove nothing more before cells are attacked one by one.
 _PATIENCE = 4
 _SEED = 20

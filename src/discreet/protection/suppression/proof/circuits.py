@@ -27,18 +27,6 @@ from discreet.protection.suppression.problem.unknowns import (
 )
 from discreet.protection.suppression.proof.draft_pattern import DeviationCheck
 
-__all__ = [
-    "PRIME",
-    "CircuitBounds",
-    "Circuits",
-    "Elimination",
-    "bounds_by_circuits",
-    "circuits_of",
-    "elimination_of",
-    "independent_relations",
-]
-
-
 #: All numbers are remainders modulo this prime; products of two fit into 64 bits.
 PRIME = 2**31 - 1
 #: Work stops at so many products, and so many numbers to keep, for each column and for

@@ -25,9 +25,6 @@ from discreet.protection.suppression.problem.unknowns import (
 )
 from discreet.protection.suppression.proof.patches import Patches
 
-__all__ = ["DeviationCheck", "DraftPattern", "Proof", "fitting_proofs"]
-
-
 #: How much more is asked for, in units and relatively, when an audit found a cell open.
 _MORE = 1e-3
 #: From so many relations on that a cell is part of, on average, patches take totals along:

@@ -16,9 +16,6 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray, starts
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 
-__all__ = ["Leaves", "leaves_of"]
-
-
 _SEED = 5
 
 

@@ -24,15 +24,6 @@ from discreet.protection.suppression.proof.patches import (
     least_flow,
 )
 
-__all__ = [
-    "bounds_by_patches",
-    "cover_tasks",
-    "flow_for_task",
-    "prove_by_hidden_cells",
-    "relation_distances",
-]
-
-
 #: How far it is to a hidden cell, and to another one per share of the median cost.
 _STEP_HIDDEN, _STEP_COST = 0.5, 0.1
 #: Cells of the first patch that is tried around a cell.

@@ -19,8 +19,6 @@ from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.protection.suppression.problem.system import Relations
 from discreet.protection.suppression.proof.solver import loaded_solver
 
-__all__ = ["MoveLimits", "Patch", "Patches", "farthest_flow", "least_flow"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Patch:

@@ -22,24 +22,6 @@ from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, Unknowns
 from discreet.protection.suppression.proof.leaves import Leaves, leaves_of
 
-__all__ = [
-    "BAND",
-    "JOINT_MOVES",
-    "LeafSums",
-    "MoveTargets",
-    "ProjectionBounds",
-    "ProjectionEffort",
-    "bounds_by_projection",
-    "distances_reached",
-    "exact_joint_moves",
-    "holding_weights",
-    "joint_moves",
-    "leaf_sums",
-    "move_targets",
-    "projected",
-]
-
-
 #: Deviations that are worked on together.
 BAND = 4
 _THREADS = 2

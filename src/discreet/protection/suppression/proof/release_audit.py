@@ -31,8 +31,6 @@ from discreet.tables import CellStatus, Dimension, ProtectedTable, Table
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Blanks", "ReleaseCheck", "audit_published", "check_releases"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Blanks:

@@ -28,15 +28,6 @@ from discreet.protection.suppression.problem.unknowns import (
 from discreet.protection.suppression.proof.certificate import certify
 from discreet.tables import Table
 
-__all__ = [
-    "RespondentAudit",
-    "audit_respondents",
-    "guard_respondents",
-    "respondents_per_cell",
-    "with_singleton_sums",
-]
-
-
 #: Share of the sum by which it must stay uncertain at least.
 _SHARE = 1e-4
 

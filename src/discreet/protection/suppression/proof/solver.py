@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from discreet.arrays import FloatArray
 
-__all__ = ["loaded_solver", "quiet_solver"]
-
 
 def quiet_solver(**options: Any) -> Any:
     """A solver that holds nothing yet, prints nothing and uses one thread."""

@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from discreet.protection.suppression.problem.linked_tables import TableCells
     from discreet.protection.suppression.problem.system import SuppressionProblem
 
-__all__ = [
-    "METHOD",
-    "PublicationStyle",
-    "figure_of",
-    "joined_figures",
-    "pattern_notes",
-    "published_table",
-    "reasons_of",
-]
-
-
 #: Name of the method in the provenance of a table.
 METHOD = "cell-suppression"
 

@@ -23,8 +23,6 @@ from discreet.tables.dimension import level_numbers
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["PartHidden", "SuppressionReport", "described_pattern", "report_on"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PartHidden:

@@ -45,19 +45,6 @@ from discreet.protection.suppression.publish.protected_tables import (
 )
 from discreet.tables import ProtectedTable, Table
 
-__all__ = [
-    "PROBLEM_OPTIONS",
-    "SharedSource",
-    "SharedSuppression",
-    "Suppression",
-    "SuppressionOptions",
-    "checked_options",
-    "has_several_values",
-    "options_among",
-    "solved_and_published",
-    "suppress",
-]
-
 
 class SuppressionOptions(TypedDict, total=False):
     """What `suppress` can be told; see there."""

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.tables import Note, ProtectedTable
 
-__all__ = ["NoiseProtection"]
-
 #: What of a table changes no cell, or is described by itself; and what other methods ask for.
 _APART = {"official", "parts", "source", "workbook"}
 _OTHERS = {"protect", "rules", "holdings", "value", "shadow", "marks"}

@@ -35,16 +35,6 @@ if TYPE_CHECKING:
     )
     from discreet.release.packages import Parameters
 
-__all__ = [
-    "OpenedNoise",
-    "noise_warnings",
-    "open_parameters_of",
-    "parameter_warnings",
-    "read_parameters",
-    "unused_noise",
-    "warnings_about_parameters",
-]
-
 
 @dataclass(frozen=True, repr=False)
 class OpenedNoise:

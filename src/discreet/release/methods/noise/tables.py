@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.protection.noise import Ingredient
     from discreet.tables import ProtectedTable, Table
 
-__all__ = ["NoiseTables", "opened_noise"]
-
 
 def opened_noise(inputs: Inputs) -> OpenedNoise:
     """What determines the noise of a release. SECRET."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from discreet.protection.protocol import COUNT
 from discreet.release.programme.file import Programme, nearest
 from discreet.release.programme.problems import (
     Found,
@@ -21,13 +22,11 @@ from discreet.release.programme.problems import (
     warnings_about,
 )
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
-from discreet.release.programme.schema import COUNT, MarkEntry, TableEntry
+from discreet.release.programme.schema import MarkEntry, TableEntry
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.universes import places_of
 from discreet.release.programme.variables import columns_of
 from discreet.tables.figures import FIGURE
-
-__all__ = ["check_suppression", "linked_tables", "suppression_warnings"]
 
 _WEIGHT = "weight"
 

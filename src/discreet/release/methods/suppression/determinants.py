@@ -16,8 +16,6 @@ from discreet.release.programme.universes import place_of
 from discreet.release.programme.variables import used_variables
 from discreet.release.state.memory import file_digest
 
-__all__ = ["determinants_of"]
-
 #: What of a table changes no cell of other tables.
 _OWN = {"official", "parts", "figures", "workbook", "title", "universe", "notes", "formats"}
 

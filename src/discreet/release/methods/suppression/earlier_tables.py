@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from discreet.protection.suppression import Earlier
     from discreet.rules import Primary
 
-__all__ = ["RecountedTable", "check_values", "differing", "recounted_tables", "tables_before"]
-
-
 #: The reason of cells that were hidden to protect others.
 SECONDARY = "secondary"
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from discreet.rules import Primary
     from discreet.tables import ProtectedTable, Table
 
-__all__ = ["group_audit"]
-
 
 def group_audit(
     inputs: Inputs,

@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.files import write_text
-from discreet.protection.protocol import Counts
+from discreet.protection.protocol import COUNT, Counts
 from discreet.release.inputs import Inputs
 from discreet.release.methods.suppression.earlier_tables import RecountedTable
 from discreet.release.methods.suppression.sensitive_cells import (
@@ -30,7 +30,6 @@ from discreet.release.methods.suppression.sensitive_cells import (
     counted_holdings,
     rules_of,
 )
-from discreet.release.programme.schema import COUNT
 from discreet.release.programme.universes import all_of
 from discreet.tables import Figure, ProtectedTable, Table
 from discreet.tables.figures import figure_dimension
@@ -39,19 +38,6 @@ if TYPE_CHECKING:
     from discreet.protection.suppression import Knowledge, SharedSuppression, Suppression
     from discreet.protection.suppression.publish.report import PartHidden
     from discreet.rules import Primary
-
-__all__ = [
-    "INTERNAL",
-    "SensitiveTable",
-    "SuppressedTables",
-    "TableSuppression",
-    "components",
-    "internal_entry",
-    "is_current",
-    "public_entries",
-    "public_text",
-    "write_internal",
-]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.tables import Note, ProtectedTable
 
-__all__ = ["SuppressionProtection"]
-
 
 class SuppressionProtection(Protection[Programme, Inputs]):
     """Sensitive cells are hidden, and others with them so that nobody works them out."""

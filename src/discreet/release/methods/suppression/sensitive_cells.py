@@ -14,27 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import DiscreetError, ProgrammeError
-from discreet.protection.protocol import Counts
+from discreet.protection.protocol import COUNT, Counts
 from discreet.release.programme.file import Programme
 from discreet.release.programme.problems import problems_of
 from discreet.release.programme.rules import RuleSet
-from discreet.release.programme.schema import COUNT, TableEntry
+from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.universes import all_of
 
 if TYPE_CHECKING:
     from discreet.rules import Marks, Primary
     from discreet.tables import Table
-
-__all__ = [
-    "PrimaryJudge",
-    "column_of",
-    "counted_holdings",
-    "needed",
-    "rules_of",
-    "strictest",
-    "wanted_values",
-]
 
 
 def column_of(value: str, weight: str | None) -> str | None:

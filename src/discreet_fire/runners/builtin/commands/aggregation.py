@@ -28,10 +28,7 @@ from discreet_fire.runners.builtin.disclosure.units import number_microdata
 from discreet_fire.runners.builtin.interpreter import numbers_of
 from discreet_fire.runners.builtin.language.calls import required
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.language.expressions import (
-    evaluate,
-    number_column,
-)
+from discreet_fire.runners.builtin.language.expressions import evaluate, number_column
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
     WHOLE,

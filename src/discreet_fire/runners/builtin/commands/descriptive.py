@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = ["panel_of", "true_values", "variables"]
-
 _STATISTICS = {"N": "n", "Var": "variance", "v": "variance", "me": "mean", "range": "range"}
 
 

@@ -27,14 +27,15 @@ from discreet_fire.runners.builtin.disclosure.units import few
 from discreet_fire.runners.builtin.interpreter import numbers_of
 from discreet_fire.runners.builtin.language.calls import required
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.language.expressions import (
-    evaluate,
-    is_text,
-    number_column,
-    whole_column,
-)
+from discreet_fire.runners.builtin.language.expressions import evaluate, number_column, whole_column
 from discreet_fire.runners.builtin.language.scope import ExpressionUse, Scope
-from discreet_fire.runners.builtin.language.values import MISSING, limited, shown_default, tidy
+from discreet_fire.runners.builtin.language.values import (
+    MISSING,
+    is_text,
+    limited,
+    shown_default,
+    tidy,
+)
 from discreet_fire.runners.builtin.names import macro_text, scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
@@ -42,8 +43,6 @@ from discreet_fire.runners.builtin.samples import codes_of, selected
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
     from discreet_fire.runners.builtin.state.session import Session
-
-__all__ = ["FUNCTIONS", "GROUP_FUNCTIONS", "ROW_FUNCTIONS"]
 
 #: What a function gives: numbers, or a whole variable, and the default storage type.
 EgenResult = tuple[Any, str]

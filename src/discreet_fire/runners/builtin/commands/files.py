@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = ["file_name", "stored_data"]
-
 _TEMPORARY = re.compile(r"__\d{6}\Z")
 
 

@@ -290,6 +290,3 @@ def _t(rows: pl.DataFrame, mean: float, call: CommandCall) -> tuple[str, dict[st
     for at, row in enumerate(numbers, 1):
         stored |= dict(zip((f"N_{at}", f"mu_{at}", f"sd_{at}"), row, strict=True))
     return text, stored
-
-
-__all__ = ["combination", "last_model"]

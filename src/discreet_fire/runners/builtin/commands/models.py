@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = ["noted"]
-
 _TYPES = ("byte", "int", "long", "float", "double")
 #: Groups of `by` whose models are withheld together have at least so many observations.
 _TOGETHER = 20

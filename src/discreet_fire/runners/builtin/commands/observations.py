@@ -26,11 +26,7 @@ from discreet_fire.runners.builtin.disclosure.record_counts import (
 from discreet_fire.runners.builtin.disclosure.units import RECORD, cases, few_differ, trimmed
 from discreet_fire.runners.builtin.language.calls import required, split_outside
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.language.expressions import (
-    evaluate,
-    number_column,
-    number_of,
-)
+from discreet_fire.runners.builtin.language.expressions import evaluate, number_column, number_of
 from discreet_fire.runners.builtin.language.functions import part_of
 from discreet_fire.runners.builtin.language.values import MISSING, is_format, smallest_type
 from discreet_fire.runners.builtin.names import scope_of

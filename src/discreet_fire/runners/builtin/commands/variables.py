@@ -28,17 +28,13 @@ from discreet_fire.runners.builtin.disclosure.record_counts import (
 from discreet_fire.runners.builtin.disclosure.units import few, trimmed
 from discreet_fire.runners.builtin.interpreter import numbers_of
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.language.expressions import (
-    evaluate,
-    is_text,
-    truth,
-    whole_column,
-)
+from discreet_fire.runners.builtin.language.expressions import evaluate, truth, whole_column
 from discreet_fire.runners.builtin.language.scope import ExpressionUse
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
     WHOLE,
     code_of,
+    is_text,
     limited,
     number_of_text,
     smallest_type,

@@ -37,17 +37,6 @@ from discreet_fire.runners.builtin.language.values import (
     text_width,
 )
 
-__all__ = [
-    "NOTES",
-    "dta_bytes",
-    "marks_of",
-    "note_marks",
-    "numbers_or_texts",
-    "read_data",
-    "read_delimited",
-    "text_kind",
-]
-
 _TYPES = {"int8": "byte", "int16": "int", "int32": "long", "float": "float", "double": "double"}
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?\Z")
 _FLOAT_DIGITS = 7

@@ -22,19 +22,6 @@ from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.scope import ByGroups
 from discreet_fire.runners.builtin.language.values import MISSING, WHOLE, text_width, with_nulls
 
-__all__ = [
-    "NAME",
-    "DataSet",
-    "DataVariable",
-    "check_room",
-    "combined",
-    "grouped",
-    "keys_of",
-    "missing_values",
-    "wider",
-]
-
-
 NAME = re.compile(r"[A-Za-z_\u00a1-\uffff][A-Za-z0-9_\u00a1-\uffff]{0,31}\Z")
 _RESERVED = frozenset(
     [

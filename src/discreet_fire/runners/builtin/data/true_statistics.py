@@ -18,8 +18,6 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet_fire.runners.builtin.language.values import MISSING
 
-__all__ = ["STATISTICS", "percentile", "statistic_of", "true_summary"]
-
 #: A statistic: of values, weights (or None) and the kind of weights.
 Statistic = Callable[[FloatArray, FloatArray | None, str], float]
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.calls import CommandCall
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = ["StateBeforeCommand", "echoed", "note_doubtful_names", "note_order", "redacted_error"]
-
 #: So many values tell which one is the commonest, if all but a few have it.
 _FIRST = 2_000
 #: Return codes of files that are not there or lie elsewhere.

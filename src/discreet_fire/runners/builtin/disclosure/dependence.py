@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.scope import Scope
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = [
-    "altered",
-    "copied_to_many",
-    "depends_on_few_units",
-    "dominated",
-    "groups_of_enough",
-    "rests_on_one_unit",
-]
-
 #: Ways to shake a number; each is seen by other expressions.
 _ALTERATIONS: tuple[Callable[[Any], Any], ...] = (
     lambda x: x + 1.0 + np.abs(x),

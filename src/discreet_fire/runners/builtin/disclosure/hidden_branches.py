@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.language.steps import Step
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = ["run_hidden"]
-
 #: What a command may change that the catalogue does not know.
 _ANYTHING = ("code", "macros", "scalars", "return", "data", "r()", "e()")
 _DEEPEST = 8

@@ -23,22 +23,6 @@ if TYPE_CHECKING:
     from discreet_fire.runners.builtin.data.dataset import DataSet
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = [
-    "AffectedRecords",
-    "affected",
-    "all_affected",
-    "all_records",
-    "cases_note",
-    "changed",
-    "check_made",
-    "count_text",
-    "failure",
-    "missing_made",
-    "nobody",
-    "repeated",
-    "show_counts",
-]
-
 
 def failure(
     session: Session, rows: Any, what: str, *, code: int, data: DataSet | None = None

@@ -34,26 +34,6 @@ from discreet_fire.runners.builtin.state.trace import RecordMarks
 if TYPE_CHECKING:
     from discreet_fire.runners.builtin.state.session import Session
 
-__all__ = [
-    "OWNER",
-    "RECORD",
-    "all_but_few",
-    "asks_by_function",
-    "cases",
-    "cases_by_value",
-    "conflicts_with_earlier",
-    "distinct",
-    "few",
-    "few_differ",
-    "few_in",
-    "has_copies",
-    "hidden_column",
-    "number_microdata",
-    "owners",
-    "plain",
-    "trimmed",
-]
-
 #: Hidden variables: whom a record is about, which it was when it was read.
 OWNER, RECORD = "entity", "record"
 #: How many records are looked at first, then, and at last.

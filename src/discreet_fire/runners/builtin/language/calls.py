@@ -15,8 +15,6 @@ from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.scope import ByGroups
 from discreet_fire.runners.builtin.language.values import number_of_text
 
-__all__ = ["CommandCall", "Weight", "options_of", "read_call", "required", "split_outside"]
-
 _Found = TypeVar("_Found", bound=Sized)
 _WEIGHT = re.compile(
     r"\[\s*(?P<kind>fweight|fw|aweight|aw|pweight|pw|iweight|iw|weight|w)[a-z]*\s*=\s*(?P<exp>.*)\]\Z",

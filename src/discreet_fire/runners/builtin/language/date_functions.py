@@ -16,8 +16,6 @@ from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.scope import Scope, Value
 from discreet_fire.runners.builtin.language.values import EPOCH, MISSING, MONTHS, is_text
 
-__all__ = ["DATES", "day_number"]
-
 _Function = Callable[[Scope, str, Sequence[Value]], Value]
 
 _EPOCH_64 = np.datetime64("1960-01-01")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from discreet.errors import OutputCheckError
 
-__all__ = ["DoError", "UnsupportedError"]
-
 _SHOWN = 60
 
 

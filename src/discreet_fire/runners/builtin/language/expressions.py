@@ -25,23 +25,6 @@ from discreet_fire.runners.builtin.language.functions import function_of
 from discreet_fire.runners.builtin.language.scope import Scope, Value
 from discreet_fire.runners.builtin.language.values import MISSING, code_of, is_text, tidy
 
-__all__ = [
-    "Binary",
-    "ExpressionNode",
-    "Function",
-    "Index",
-    "Name",
-    "NumberLiteral",
-    "TextLiteral",
-    "Unary",
-    "evaluate",
-    "expression_tree",
-    "is_text",
-    "number_of",
-    "truth",
-    "whole_column",
-]
-
 
 class ExpressionNode:
     """Part of an expression."""

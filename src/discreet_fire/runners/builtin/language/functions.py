@@ -22,8 +22,6 @@ from discreet_fire.runners.builtin.language.text_functions import TEXTS
 from discreet_fire.runners.builtin.language.values import MISSING, is_text, limited, tidy
 from discreet_fire.statistics.models.distributions import chi2_tail, f_tail, t_tail
 
-__all__ = ["CHANCES", "FunctionOf", "function_names", "function_of"]
-
 _HALVINGS = 2000
 
 

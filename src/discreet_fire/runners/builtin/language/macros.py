@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.values import number_of_text
 
-__all__ = ["Macros", "counted_number", "expanded"]
-
 _GLOBAL = re.compile(r"\$(?:\{(?P<braced>[^{}]*)\}|(?P<name>[A-Za-z_0-9]+))")
 _SPECIAL = re.compile(r"[`$\\]")
 _LONGEST = 4_000_000

@@ -13,8 +13,6 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray, TextArray
 
-__all__ = ["ByGroups", "ExpressionUse", "NameLookup", "Scope", "Value"]
-
 #: A number or text for all, or one per observation.
 Value = float | str | FloatArray | TextArray
 

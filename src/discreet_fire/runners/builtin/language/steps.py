@@ -14,8 +14,6 @@ from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind
 from discreet_fire.texts import Lines
 
-__all__ = ["Step", "steps_of"]
-
 _DROPPED = ("comment", "continuation")
 
 

@@ -24,8 +24,6 @@ from discreet_fire.runners.builtin.language.values import (
     shown_default,
 )
 
-__all__ = ["TEXTS"]
-
 _Function = Callable[[Scope, str, Sequence[Value]], Value]
 
 

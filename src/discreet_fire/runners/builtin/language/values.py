@@ -17,27 +17,6 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet_fire.runners.builtin.language.errors import DoError
 
-__all__ = [
-    "EPOCH",
-    "LETTERS",
-    "MISSING",
-    "MONTHS",
-    "code_of",
-    "extended",
-    "is_format",
-    "is_text",
-    "letter_of",
-    "limited",
-    "number_of_text",
-    "shown",
-    "shown_default",
-    "smallest_type",
-    "stored",
-    "tidy",
-    "with_nulls",
-]
-
-
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 #: The value of `.`; each letter is one step of the exponent's last twelve bits above it.
 MISSING = 2.0**1023

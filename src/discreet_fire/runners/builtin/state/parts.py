@@ -26,19 +26,6 @@ from discreet_fire.runners.builtin.state.trace import RecordMarks
 from discreet_fire.runners.protocol import ShownOutput, Witness
 from discreet_fire.statistics.results import SafeResult
 
-__all__ = [
-    "DataMemory",
-    "MacroMemory",
-    "ProgramFrame",
-    "ProgramOptions",
-    "ResultMemory",
-    "RunLog",
-    "SavedData",
-    "SessionPart",
-    "StoredResult",
-    "UnitHistory",
-]
-
 _Part = TypeVar("_Part", bound="SessionPart")
 #: How a field is copied that is put back after hidden steps; None if it lasts.
 _COPY = "copy"

@@ -35,14 +35,6 @@ from discreet_fire.statistics.layout import refused_line
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
-__all__ = [
-    "WITHHELD",
-    "RunSettings",
-    "Session",
-    "preserve",
-    "restore",
-]
-
 #: What stands in place of an output of which nothing is shown.
 WITHHELD = "(withheld)"
 

@@ -18,17 +18,6 @@ import numpy.typing as npt
 
 from discreet_fire.statistics.results import SafeResult
 
-__all__ = [
-    "ORDER",
-    "ROWS",
-    "RecordMarks",
-    "Trace",
-    "counted_names",
-    "holds_name",
-    "masked",
-    "masked_result",
-]
-
 #: Stands among the variables for "which observations there are".
 ROWS = "_N"
 #: Stands among the variables for "in which order the observations are".
