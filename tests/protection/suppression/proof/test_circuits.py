@@ -22,6 +22,8 @@ from discreet.protection.suppression.proof.circuits import (
     independent_relations,
 )
 from discreet.protection.suppression.proof.draft_pattern import DeviationCheck
+from discreet.protection.suppression.proof.release_audit import ReleaseCheck
+from tests.helpers.squares import square
 
 SIZES = ((4, 5), (6, 7), (3, 4, 5), (4, 4, 4), (3, 3, 3, 3))
 
@@ -270,3 +272,19 @@ def test_no_certificate_for_a_pattern_that_shows_secrets_or_hides_what_is_publis
     for case, pattern in ((problem, shown), (replace(problem, state=fixed), too_much)):
         with pytest.raises(SuppressionError, match="hides published cells or shows cells"):
             certified(case, pattern, "by hand")
+
+
+def test_releases_are_safe_only_if_nothing_is_shown_and_nothing_can_be_computed() -> None:
+    problem = square()
+    primary, hidden = np.array([4]), np.isin(np.arange(9), [4, 5, 7, 8])
+    proven, opened = certify(problem, hidden), certify(problem, np.arange(9) == 4)
+    none = np.zeros(0, dtype=np.int64)
+    assert len(opened.unprotected)
+    assert not len(proven.unprotected)
+    for shown, certificate, safe in (
+        (none, proven, True),
+        (primary, proven, False),
+        (none, opened, False),
+    ):
+        check = ReleaseCheck(problem=problem, hidden=hidden, shown=shown, certificate=certificate)
+        assert check.safe == safe
