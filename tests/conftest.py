@@ -8,8 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.helpers.places import ROOT
+
+# How long an example takes says nothing on a busy machine.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
 
 
 def reference_folder() -> Path | None:
