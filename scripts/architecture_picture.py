@@ -228,14 +228,14 @@ def legend(left: float, top: float) -> str:
             f'<rect x="{left}" y="{y}" width="22" height="15" rx="3" fill="{fill}" '
             f'stroke="{line}"/><text x="{left + 30}" y="{y + 12}" class="t">{words}</text>'
         )
-    words = (
+    sentences = (
         "An arrow: uses, and with it all that is used there.",
         "Numbers: the way of a record to a published cell,",
         "and of a do-file to a released log.",
     )
-    for number, line_of_words in enumerate(words):
+    for number, sentence in enumerate(sentences):
         y = top + 24 * len(LEGEND) + 16 + 17 * number
-        parts.append(f'<text x="{left}" y="{y}" class="t">{line_of_words}</text>')
+        parts.append(f'<text x="{left}" y="{y}" class="t">{sentence}</text>')
     return "\n".join(parts)
 
 
