@@ -9,6 +9,10 @@ import polars as pl
 import pytest
 
 from discreet_fire import statistics
+from discreet_fire.statistics import SafeLimits
+from discreet_fire.statistics.disclosure_rules import Facts
+from discreet_fire.statistics.group_suppression import is_lonely
+from discreet_fire.statistics.grouped_values import GroupedValues
 
 SPREADS = ("sd", "variance", "cv", "semean", "skewness", "kurtosis")
 
@@ -42,6 +46,32 @@ def test_the_limit_is_that_of_leverage() -> None:
     for limit, kept in ((hat + 1e-6, True), (hat - 1e-6, False)):
         limits = statistics.SafeLimits(leverage=limit)
         assert ("sd" in statistics.summarize(frame, "x", limits=limits).stored) is kept
+
+
+def lonely(values: list[float]) -> bool:
+    """Whether one of these values makes up their deviation."""
+    whole = GroupedValues.of(np.array(values), None, 1)
+    return is_lonely(whole.whole, lambda: whole, SafeLimits())
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_the_unit_of_values_does_not_matter(unit: float) -> None:
+    """One case far from all others gives itself away in thousands and in billionths."""
+    assert lonely([unit * value for value in far()])
+    assert not lonely([unit * value for value in range(50)])
+
+
+def test_each_of_two_cases_knows_the_other_by_the_deviation() -> None:
+    """Mean and deviation of two cases are both their values."""
+    assert lonely([1.0, 3.0])
+    assert not lonely([1.0, 2.0, 3.0])
+
+
+def test_one_case_and_equal_ones_have_no_deviation_to_withhold() -> None:
+    """Not even where rounding leaves a little of it."""
+    assert not lonely([7.0] * 5)
+    one = Facts(n=1, cases=1, weight=0.1, low=7.0, high=7.0, mean=7.000000000000001, squares=1e-31)
+    assert not is_lonely(one, lambda: GroupedValues.of(np.array([7.0]), None, 1), SafeLimits())
 
 
 def test_the_records_of_an_entity_count_together() -> None:

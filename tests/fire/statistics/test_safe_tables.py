@@ -14,7 +14,13 @@ from discreet_fire import statistics
 from discreet_fire.statistics import CheckVerdict, SafeLimits
 from discreet_fire.statistics.disclosure_rules import broken
 from discreet_fire.statistics.grouped_values import GroupedValues
-from discreet_fire.statistics.table_suppression import lines_of
+from discreet_fire.statistics.table_suppression import (
+    Counts,
+    SumTable,
+    hide_cells,
+    lines_of,
+    with_margins,
+)
 
 
 def records(counts):
@@ -353,3 +359,56 @@ def test_labels_of_withheld_rows_do_not_tell_the_smallest_and_largest_amount():
         assert "(other)" in result.shown
     codes = pl.DataFrame({"code": [1] * 8 + [2] * 9 + [3]})
     assert "(other)" not in statistics.tabulate(codes, "code").shown
+
+
+def counted(*rows):
+    """The counts of a two-way table; each record is about another case."""
+    inner = np.array(rows)
+    n = with_margins(inner)
+    return Counts(n=n, cases=n, codes=np.zeros(0, dtype=np.int64), sizes=inner.shape)
+
+
+def test_margins_that_other_tables_show_are_withheld_only_where_nothing_else_helps():
+    limits = SafeLimits()
+    nothing = np.zeros((3, 3), dtype=np.bool_)
+    sensitive = nothing.copy()
+    sensitive[0, 0] = True
+    for rows, margins in (([[10, 9], [8, 30]], False), ([[10, 0], [0, 30]], True)):
+        for before in (nothing, None):
+            counts = counted(*rows)
+            hidden, told = hide_cells(counts, limits, sensitive=sensitive, before=before)
+            assert hidden[0, 0]
+            assert (hidden[-1].any() or hidden[:, -1].any()) == margins
+            # It is told only where another table shows what is withheld here.
+            assert told == (margins and before is not None)
+
+
+def test_many_large_cells_are_withheld_sooner_than_two_margins():
+    # With margins three more cells would do, and without them five.
+    counts = counted([1, 50, 0], [50, 0, 50], [0, 1000, 1000])
+    hidden, _ = hide_cells(counts, SafeLimits())
+    assert not hidden[-1].any()
+    assert not hidden[:, -1].any()
+    assert hidden[:-1, :-1].sum() == 6
+
+
+@pytest.mark.parametrize("shift", [0.0, -50.0])
+def test_sensitive_sums_are_kept_as_far_apart_as_the_rules_ask(shift):
+    """The p% rule asks for more than that a sum is not known exactly."""
+    values = np.array([1000.0, 90.0, 8.3, 5.0, 70.0, 71.0, 72.0, 0.0, 0.0, 0.0, 60.0, 61.0, 62.0])
+    values[-1] += 2 * shift
+    codes = np.array([0] * 4 + [1] * 3 + [2] * 3 + [3] * 3)
+    limits = SafeLimits(p=20)
+    table = SumTable(holding=GroupedValues.of(values, codes, 4), sizes=(2, 2), limits=limits)
+    primary = np.zeros((3, 3), dtype=np.bool_)
+    primary[0, 0] = primary[1, 0] = True
+    asked = table._asked(primary)
+    unit = asked.value[0, 0] / 1103.3
+    assert asked.upper[0, 0] >= unit * (0.2 * 1000 - 13.3) * (1 - 1e-9)
+    assert asked.upper[1, 0] > 0
+    assert not asked.upper[~primary].any()
+    assert (asked.low <= asked.value).all()
+    assert (asked.low < 0).all() == (shift < 0)
+    if not shift:
+        assert (asked.lower <= asked.value).all()
+        assert asked.lower[0, 0] == asked.upper[0, 0]
