@@ -14,7 +14,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-__all__ = ["FORMER", "FormerNames", "install"]
+__all__ = ["FORMER", "FormerNames", "install", "present_name"]
 
 #: Each former path, and where its names are now.
 FORMER: dict[str, tuple[str, ...]] = {
@@ -37,6 +37,20 @@ FORMER: dict[str, tuple[str, ...]] = {
     ),
     "discreet.suppression.batches": ("discreet.argus.runs",),
 }
+
+
+def present_name(name: str) -> str:
+    """The full name of today for one of the release before this one, and any other as it is.
+
+    >>> present_name("discreet.output_checking.safe.summarize")
+    'discreet_fire.statistics.summarize'
+    """
+    parts = name.split(".") if name.startswith("discreet.") else []
+    for length in range(len(parts), 1, -1):
+        homes = FORMER.get(".".join(parts[:length]), ())
+        if len(homes) == 1:
+            return ".".join([homes[0], *parts[length:]])
+    return name
 
 
 class _FormerLoader(Loader):

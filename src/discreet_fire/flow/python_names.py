@@ -16,6 +16,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
+from discreet.former_names import present_name
 from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.flow.engine import ControlFlow, spread
@@ -24,7 +25,6 @@ from discreet_fire.scripts.python_bindings import (
     PythonBindings,
     arguments_of,
     attribute_of,
-    present_name,
     root_of,
     roots_of,
     text_of,

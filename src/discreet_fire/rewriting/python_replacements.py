@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from discreet.former_names import present_name
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.python_names import PythonNames
@@ -24,7 +25,7 @@ from discreet_fire.rewriting.script_changes import (
     ScriptNotes,
     comment_words,
 )
-from discreet_fire.scripts.python_bindings import attribute_of, present_name, text_of, word_of
+from discreet_fire.scripts.python_bindings import attribute_of, text_of, word_of
 from discreet_fire.texts import words
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from discreet.former_names import FORMER
-
 HOLDERS = (ast.Name, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.IfExp, ast.Starred, ast.BoolOp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PARTS = (ast.Attribute, ast.Subscript, ast.Starred)
@@ -115,20 +113,6 @@ class PythonBindings:
             for name in roots_of(target):
                 self.pairs.append((name, value))
                 self.pairs.extend((name, each) for each in _places(target))
-
-
-def present_name(name: str) -> str:
-    """The full name of today for one of the release before this one, and any other as it is.
-
-    >>> present_name("discreet.output_checking.safe.summarize")
-    'discreet_fire.statistics.summarize'
-    """
-    parts = name.split(".") if name.startswith("discreet.") else []
-    for length in range(len(parts), 1, -1):
-        homes = FORMER.get(".".join(parts[:length]), ())
-        if len(homes) == 1:
-            return ".".join([homes[0], *parts[length:]])
-    return name
 
 
 def attribute_of(node: ast.AST) -> tuple[ast.expr, str | None] | None:

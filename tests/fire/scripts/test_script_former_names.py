@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet_fire.catalogue.script_policy import ScriptPolicy
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import Rewriting
 from discreet_fire.rewriting.script_files import rewrite_python
@@ -48,6 +49,17 @@ def test_a_safe_command_of_the_former_path_may_be_shown() -> None:
         safe = "" if "import summarize" in way else "safe."
         done = rewrite_python(f"{HEAD}{way}\nprint({safe}summarize(df, ['x']))\n")
         assert (done.edits, done.findings) == ((), ())
+
+
+def test_what_a_centre_refuses_by_the_former_path_stays_refused(tmp_path: Path) -> None:
+    refused = '[commands]\n"discreet.output_checking.safe.summarize" = "refused"\n'
+    (tmp_path / "own.toml").write_text(refused)
+    policy = ScriptPolicy.read("python", tmp_path / "own.toml")
+    for way in ("discreet_fire import statistics as safe", "discreet.output_checking import safe"):
+        text = f"{HEAD}from {way}\nprint(safe.summarize(df, ['x']))\n"
+        assert rewrite_python(text).findings == ()
+        found = rewrite_python(text, policy).findings
+        assert any(each.severity is Severity.REFUSED for each in found)
 
 
 @pytest.mark.parametrize(
