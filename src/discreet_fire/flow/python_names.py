@@ -306,9 +306,14 @@ class PythonNames:
         return [rule] if rule.known or attribute[1] not in self.methods else []
 
     def _facts_of(self, name: str) -> list[ScriptRule]:
-        """Where a rule on a whole module states nothing, a method of that name counts."""
+        """Where a rule on a whole module states nothing, a method of that name counts.
+
+        So it does where there is no rule at all: on an object that nothing here binds.
+        """
         rule = self.policy.rule(name)
         method = self.policy.rule(f".{name.rpartition('.')[2]}")
+        if not rule.known and method.known:
+            return [rule, method]
         if not rule.name.endswith(".*") or not method.known:
             return [rule]
         if rule.risks is not None:

@@ -130,3 +130,22 @@ def test_columns_called_by_values_are_told_where_they_are_shown() -> None:
     for name, block in turned.items():
         (found,) = rewritten(name, whole(name, block)).findings[:1]
         assert (found.rule, found.severity) == ("label", Severity.REVIEW)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'df.query("@print(x)")',
+        "df.eval(\"@os.system('ls')\")",
+        'df.apply("to_csv", path_or_buf="x.csv")',
+        'df.x.agg("to_csv", path_or_buf="x.csv")',
+        'df.agg(["to_" + "csv"])',
+    ],
+)
+@pytest.mark.parametrize("head", ["", "from mine import df\n", "from mine import *\n"])
+def test_texts_are_judged_where_nothing_in_the_script_binds_the_object(
+    head: str, call: str
+) -> None:
+    done = rewrite_python(head + call + "\n")
+    assert "text" in [each.rule for each in done.findings if each.severity is Severity.REFUSED]
+    assert done.text.splitlines()[-1].startswith("pass  # FDZ: not permitted")
