@@ -159,7 +159,7 @@ class RunResult:
     def verdict(self) -> CheckVerdict:
         """The worst that any check found; what came without checks is no pass."""
         missing = [] if self.checked else [_UNCHECKED]
-        return worst([*missing, *(check for one in self.outputs for check in one.result.checks)])
+        return worst([*missing, *(check for one in self.outputs for check in _checks(one))])
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -323,12 +323,16 @@ _UNCHECKED = Check(
 _SEVERITIES = {CheckVerdict.review: Severity.REVIEW, CheckVerdict.fail: Severity.INFO}
 
 
+def _checks(output: ShownOutput) -> Sequence[Check]:
+    return output.result.checks or [_UNCHECKED]
+
+
 def _of_outputs(outputs: Sequence[ShownOutput]) -> list[Finding]:
     """One finding for each output with a check that does not pass."""
     return [
         _of_check(one.command, one.line, check)
         for one in outputs
-        for check in one.result.checks
+        for check in _checks(one)
         if check.verdict is not CheckVerdict.passed
     ]
 

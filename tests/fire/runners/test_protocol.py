@@ -189,6 +189,9 @@ def test_outputs_that_nobody_checked_are_no_pass(folder: Path) -> None:
     told = replace(result, outputs=(ShownOutput(1, "count", good),))
     assert told.verdict.value == "review"
     assert replace(told, checked=True).verdict.value == "pass"
+    bare = replace(told, checked=True, outputs=(ShownOutput(1, "count", replace(good, checks=())),))
+    assert bare.verdict.value == "review"
+    assert [(one.rule, one.severity) for one in bare.findings] == [("unchecked", Severity.REVIEW)]
     assert replace(result, error=RedactedError()).verdict.value == "review"
 
 

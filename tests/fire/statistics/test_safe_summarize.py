@@ -380,4 +380,6 @@ def test_no_records_and_all_missing():
     assert statistics.summarize(frame, "x").stored["N"] == 0
     assert statistics.summarize(frame, "x", where="g > 5").stored["N"] == 0
     assert statistics.tabstat(frame, "x", by="g").frame["mean"].to_list() == [None] * 3
-    assert "no observations" in statistics.tabulate(frame, "x").shown
+    empty = statistics.tabulate(frame, "x")
+    assert "no observations" in empty.shown
+    assert [str(one.verdict) for one in empty.checks] == ["pass"]
