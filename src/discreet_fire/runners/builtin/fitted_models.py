@@ -33,7 +33,7 @@ _SEVERAL = re.compile(r"([LFDSlfds])\((\d+)\s*/\s*(\d+)\)\.(\w+)\Z")
 _SHIFTED = re.compile(r"(?:c\.)?((?:[LFDSlfds]\d*)+)\.(\w+)\Z")
 
 
-@dataclass
+@dataclass(repr=False)
 class ModelTerms:
     """Terms of a model.
 

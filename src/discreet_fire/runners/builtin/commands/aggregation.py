@@ -65,7 +65,7 @@ class _Target:
     source: str
 
 
-@dataclass
+@dataclass(repr=False)
 class _CollapseGroups:
     """Rows of each group, in order."""
 

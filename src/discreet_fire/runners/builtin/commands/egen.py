@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 EgenResult = tuple[Any, str]
 
 
-@dataclass
+@dataclass(repr=False)
 class EgenInput:
     """What a function of `egen` works on.
 

@@ -31,7 +31,7 @@ _FIRST = 2_000
 _OF_FILES = (601, 603)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StateBeforeCommand:
     """What a command finds."""
 

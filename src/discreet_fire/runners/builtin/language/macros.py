@@ -21,7 +21,7 @@ _STORED = re.compile(r"([resc])\((\w+)\)\Z")
 _COUNTED = re.compile(r"(\+\+|--)?(\w+)(\+\+|--)?\Z")
 
 
-@dataclass
+@dataclass(repr=False)
 class Macros:
     """Local and global macros, and what evaluates expressions inside quotes.
 

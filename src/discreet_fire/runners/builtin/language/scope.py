@@ -101,7 +101,7 @@ class ByGroups:
         return np.repeat(self.sizes, self.sizes)
 
 
-@dataclass
+@dataclass(repr=False)
 class Scope:
     """What an expression is evaluated in.
 

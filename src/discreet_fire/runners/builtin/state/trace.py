@@ -25,7 +25,7 @@ ORDER = "_n"
 _COUNTED = re.compile(r"`\s*(?:\+\+|--)(\w+)'|`(\w+)(?:\+\+|--)\s*'")
 
 
-@dataclass
+@dataclass(repr=False)
 class Trace:
     """Whether what is being worked out rests on values of the data that may not be shown.
 

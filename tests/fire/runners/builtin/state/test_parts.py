@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from discreet_fire.runners import builtin
+from discreet_fire.runners.builtin.disclosure.command_effects import StateBeforeCommand
+from discreet_fire.runners.builtin.language.macros import Macros
 from discreet_fire.runners.builtin.state import parts
 from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.limits import SafeLimits
@@ -52,6 +54,16 @@ def test_no_part_shows_what_it_holds(session: Session) -> None:
     session.results.scalars["secret"] = 1234.5
     assert all("1234" not in repr(part) and "secret" not in repr(part) for part in session.parts)
     assert all(one.metadata.keys() == {"copy"} for part in session.parts for one in fields(part))
+
+
+def test_what_commands_hand_on_does_not_print_what_it_holds(session: Session) -> None:
+    session.trace.levels[0, "a"] = frozenset({"1234.5"})
+    session.trace.names.add("income_1234")
+    macros = Macros({"a": "1234.5"}, {})
+    before = StateBeforeCommand(
+        session=session, data=session.data, variables={}, rows=0, labels={"l": {1234.5: "secret"}}
+    )
+    assert all("1234" not in repr(one) for one in (session.trace, macros, before))
 
 
 def test_no_command_takes_back_what_the_trace_knows() -> None:
