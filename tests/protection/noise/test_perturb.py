@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,9 @@ from discreet import (
     tabulate,
 )
 from discreet.errors import FilterError, PerturbationError
+from discreet.keygrid import KeyGrid
 from discreet.protection.noise import counts
+from discreet.protection.noise.counts import CountCells, _needs_grid
 
 CENSUS = 10**15
 OneCell = Callable[..., Table]
@@ -327,3 +330,26 @@ def test_a_grand_total_alone(ptable: PerturbationTable) -> None:
     total = tabulate(people, [], record_key="key")
     assert perturb(total, ptable).value.tolist() == [3]
     assert perturb(total, ptable, suppress_below=5).status.tolist() == [CellStatus.suppressed]
+
+
+def test_mean_weights_are_those_of_records_and_zero_without_any() -> None:
+    """Noise of a weighted cell is as large as its mean weight, of a single record too."""
+    three = np.arange(3)
+    cells = CountCells(
+        index=(three.astype(np.int32),),
+        count=three,
+        key=three,
+        weight=np.array([0.0, 2.5, 6.0]),
+        official=np.zeros(3, dtype=np.bool_),
+    )
+    with np.errstate(all="raise"):
+        assert cells.mean_weight().tolist() == [0.0, 2.5, 3.0]
+    assert dataclasses.replace(cells, weight=None).mean_weight().tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("below", "needed"), [(None, False), (0, False), (0.5, True), (3, True)])
+def test_combinations_that_do_not_occur_are_looked_at_where_zeros_are_suppressed(
+    ptable: PerturbationTable, below: float | None, needed: bool
+) -> None:
+    """Else a zero that is shown would be known for a true one."""
+    assert _needs_grid(ptable, KeyGrid(10**6), "keep", below) == needed

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from discreet import PerturbationTable
 from discreet.errors import PerturbationError
+from discreet.protection.noise.intervals import grid_bounds
 
 CENSUS = 10**15
 
@@ -234,3 +235,36 @@ def test_ten_million_cells_in_under_two_seconds(reference: Path, name: str) -> N
     assert min(seconds) < 2 * 2
     sample = slice(0, 1000)
     assert np.array_equal(noise[sample], ptable.lookup(count[sample], key[sample], size))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "rounded"),
+    [
+        (["0.1006", "0.3007", "1"], [100, 301, 1000]),
+        (["0.1004", "0.3003", "1"], [101, 300, 1000]),
+        (["0.1006", "0.3009", "1"], [101, 301, 1000]),
+    ],
+)
+def test_one_bound_goes_to_the_other_side_where_the_mean_would_move(
+    bounds: list[str], rounded: list[int]
+) -> None:
+    """Two bounds rounded alike move the mean by more than half a step, and one of them less."""
+    assert grid_bounds([Decimal(bound) for bound in bounds], [-1, 0, 1], 1000) == rounded
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({-1: 0.5, 1: 0.5}, {-1: 0.25, 0: 0.5, 1: 0.25}),
+        ({-1: 0.25, 0: 0.5, 2: 0.25}, {-1: 0.125, 0: 0.75, 2: 0.125}),
+        ({0: 1}, {0: 1}),
+    ],
+)
+def test_staying_is_no_noise_whether_or_not_a_row_had_that_before(
+    row: dict[int, float], expected: dict[int, float]
+) -> None:
+    """What is mixed in is a change by zero, and never the change that happens to be next to it."""
+    table = PerturbationTable.from_rows({0: {0: 1}, 1: row}, beyond="last")
+    wanted = PerturbationTable.from_rows({0: {0: 1}, 1: expected}, beyond="last")
+    mixed = table.with_stay(0.5, rows=[1]).content
+    assert list(mixed.rows()) == list(wanted.content.rows())

@@ -18,7 +18,12 @@ from discreet.errors import PerturbationError
 from discreet.protection.noise.design import design_rows
 from discreet.protection.noise.design.entropy import NoiseRow, NoiseSide
 from discreet.protection.noise.design.parameters import Demand, exact_arithmetic
-from discreet.protection.noise.design.rows import RowSolution, bracketed, largest_entropy
+from discreet.protection.noise.design.rows import (
+    RowSolution,
+    _newton,
+    bracketed,
+    largest_entropy,
+)
 from discreet.protection.noise.design.tables import _residual
 
 Parameters = tuple[int, float, tuple[int, ...], bool]
@@ -291,3 +296,19 @@ def test_designing_takes_milliseconds(max_noise: int, variance: int, seconds: fl
         times.append(time.process_time() - start)
     assert min(times) < seconds
     assert design.residual < 1e-12
+
+
+def test_steps_end_where_the_variance_does_not_bind_or_the_start_is_too_far() -> None:
+    """What Newton's method gives up is left to the search that never fails."""
+    below, above = (NoiseSide(sign, tuple(range(1, 6)), False) for sign in (-1, 1))
+    row = NoiseRow(below, above, False, None)
+    near, far = Decimal(1), Decimal(20_000)
+    with exact_arithmetic():
+        found = _newton(row, Decimal(5), (Decimal(0), Decimal("0.1")))
+        assert found is not None
+        assert 0 < found[1] < 1
+        sure = bracketed(row, Decimal(5))
+        assert max(abs(a - b) for a, b in zip(found, sure, strict=True)) < Decimal("1e-15")
+        assert _newton(row, Decimal(20), (Decimal(0), near)) is None
+        assert _newton(row, Decimal(5), (far, near)) is None
+        assert _newton(row, Decimal(5), (Decimal(0), far)) is None

@@ -114,9 +114,9 @@ def _taken_off(
     left, mark = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64)
     stack, place = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
     passed, fresh = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
-    below_start, below_row, below = [0], [np.int64(0)], [np.int64(0)]
-    start, base, share = [0], [np.int64(0)], [np.int64(0)]
-    below_row.pop(), below.pop(), base.pop(), share.pop()
+    below_start, start = [0], [0]
+    below_row, below, base, share = [rows], [rows], [rows], [rows]
+    below_row.pop(), below.pop(), base.pop(), share.pop()  # empty, and known to be of integers
     inverses = np.empty(rows, dtype=np.int64)
     rank = np.full(order.size, -1, dtype=np.int64)
     ranks, work, taken = 0, 0, 0
