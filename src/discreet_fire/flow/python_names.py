@@ -294,9 +294,19 @@ class PythonNames:
                 found.append(self.policy.rule(".".join([part, *parts[place + 1 :]])))
         return found
 
+    def given_names(self, function: ast.AST) -> frozenset[str]:
+        """The full names of a function that an import or Python gives.
+
+        None for a method of an object that nothing in this script binds: it may be data.
+        """
+        full = self.resolved(function)
+        root = root_of(function)
+        unbound = root is not None and root not in self.aliases and root not in _BUILTINS
+        return frozenset() if unbound and attribute_of(function) is not None else full
+
     def facts(self, function: ast.AST) -> list[ScriptRule]:
         """The rules that state what a call may do with values; none for functions of the script."""
-        full = self.resolved(function)
+        full = self.given_names(function)
         attribute = attribute_of(function)
         if full:
             return [rule for name in sorted(full) for rule in self._facts_of(name)]

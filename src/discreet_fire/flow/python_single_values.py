@@ -76,9 +76,9 @@ class PythonPicks(SingleValues[ast.AST]):
         assert isinstance(node, ast.Call)
         arguments = arguments_of(node)
         attribute = attribute_of(node.func)
-        dirty = not all(map(self.names.clean, arguments))
-        if not self.names.resolved(node.func):
-            dirty = attribute is not None and not self.names.clean(attribute[0])
+        dirty = attribute is not None and not self.names.clean(attribute[0])
+        if self.names.given_names(node.func):
+            dirty = dirty or not all(map(self.names.clean, arguments))
         may = self.names.may
         if dirty and (
             may(node.func, "picks")
@@ -135,7 +135,7 @@ class PythonPicks(SingleValues[ast.AST]):
     def _turns_call(self, node: ast.AST) -> bool:
         assert isinstance(node, ast.Call)
         attribute = attribute_of(node.func)
-        full = self.names.resolved(node.func)
+        full = self.names.given_names(node.func)
         inside = [*([attribute[0]] if attribute is not None and not full else []), *node.args]
         values = [each.value for each in node.keywords]
         if self.names.may(node.func, "turns"):

@@ -149,3 +149,19 @@ def test_texts_are_judged_where_nothing_in_the_script_binds_the_object(
     done = rewrite_python(head + call + "\n")
     assert "text" in [each.rule for each in done.findings if each.severity is Severity.REFUSED]
     assert done.text.splitlines()[-1].startswith("pass  # FDZ: not permitted")
+
+
+@pytest.mark.parametrize("name", ["language.py.txt", "modules.py.txt"])
+def test_no_leak_passes_where_nothing_binds_the_data(name: str) -> None:
+    blocks = (FOLDER / "hostile" / name).read_text("utf-8").split("#---\n")
+    silent = [
+        block
+        for block in blocks
+        if all(each.severity is Severity.INFO for each in rewrite_python(block).findings)
+    ]
+    assert silent == []
+
+
+def test_single_values_are_followed_where_nothing_binds_the_data() -> None:
+    done = rewrite_python("print((df.x * 0 + df.x.max()).mean())\n")
+    assert "single" in [each.rule for each in done.findings]
