@@ -218,6 +218,13 @@ def test_relations_that_follow_from_others_are_found(seed: int) -> None:
     assert len(left) < len(relations)
 
 
+def test_each_column_begins_where_the_one_before_it_ends() -> None:
+    """The first column has nothing taken off, so it begins and ends at 0."""
+    sums = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
+    done = elimination_of(sums, np.array([2, 0, 1]))
+    assert done.start.tolist() == [0, 0, 1, 2]
+
+
 def test_elimination_that_fills_up_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, hidden = cube(3)
     relations = unknowns_of(problem, hidden).relations
