@@ -7,6 +7,7 @@ values holds confidential data.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -79,15 +80,12 @@ class CellIndex:
     @property
     def size(self) -> int:
         """How many cells the grid has."""
-        size = 1
-        for width in self.sizes:
-            size *= width
-        return size
+        return math.prod(self.sizes)
 
     @property
     def fits(self) -> bool:
         """Whether numbers of all its cells fit into 64 bits."""
-        return self.size < _LIMIT
+        return math.prod(self.sizes) < _LIMIT
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -130,7 +128,8 @@ class CellIndex:
         Raises:
             TableError: The grid is too large to number.
         """
-        self.require(where)
+        if math.prod(self.sizes) >= _LIMIT:
+            self.require(where)
         flat: IntArray | None = None
         for width, part in zip(self.sizes, index, strict=True):
             if flat is None:
@@ -225,6 +224,9 @@ class CellIndex:
         >>> cells.find([np.array([1, 0]), np.array([0, 2])], [np.array([0, 1]), np.array([2, 1])])
         array([ 1, -1])
         """
+        if math.prod(self.sizes) < _LIMIT:
+            one, other = lengths or (None, None)
+            return find_numbers(self.numbers(known, one), self.numbers(wanted, other))
         return find_numbers(*self.shared(known, wanted, lengths=lengths))
 
 
