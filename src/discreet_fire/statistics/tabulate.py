@@ -342,12 +342,9 @@ def tabulate(
     records = records.weighted().condensed()
     axes = [_counted(group(records, name, limits, missing=missing), records) for name in names]
     if len(axes[0]) == 0:
-        return SafeResult(
-            command=f"tabulate {row}",
-            shown="no observations",
-            stored={"N": 0},
-            checks=checks_of([], ["minimum"]),
-        )
+        checks = checks_of([], ["minimum"])
+        shown, stored = "no observations", {"N": 0}
+        return SafeResult(command=f"tabulate {row}", shown=shown, stored=stored, checks=checks)
     if column is None:
         return _one_way(records, axes[0], limits)
     margins = [one_way_hidden(records, axis, limits)[0] for axis in axes]
