@@ -11,7 +11,14 @@ import pytest
 
 from discreet import files
 from discreet.errors import PublicationError, RecordKeyError
-from discreet.files import atomic_path, check_writable, read_private, write_private, write_text
+from discreet.files import (
+    atomic_path,
+    check_writable,
+    read_private,
+    texts_of,
+    write_private,
+    write_text,
+)
 
 
 def mode(path: Path) -> int:
@@ -171,3 +178,18 @@ def test_a_folder_where_everyone_can_exchange_files(
         with pytest.raises(RecordKeyError, match="everyone on this computer") as caught:
             read_private(path)
         assert caught.value.code == "secret-permissions"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'one.en = "a {x}"',
+        'one = {en = "a {x}", de = "ein {y}"}',
+        'one = {en = "", de = "", fr = ""}',
+    ],
+)
+def test_texts_say_the_same_in_two_languages(text, tmp_path, monkeypatch):
+    (tmp_path / "words.toml").write_text(f"[part]\n{text}\n", "utf-8")
+    monkeypatch.setattr("discreet.files.files", lambda package: tmp_path)
+    with pytest.raises(ValueError, match=r"wordless: part\.one"):
+        texts_of("wordless", "part", "en")

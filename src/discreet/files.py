@@ -3,7 +3,7 @@
 In: a path, and what to write. Out: the file, written under a temporary name in its own
 folder, flushed to disk and renamed, so that an interrupted run leaves the old file or
 none. Files of secrets are readable by their owner only and never replaced. SECRET: no
-content of such a file is ever quoted.
+content of such a file is ever quoted. Texts that packages bring along are read here as well.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from string import Formatter
+from types import MappingProxyType
 
 from discreet.errors import PublicationError, RecordKeyError
 
@@ -185,3 +190,31 @@ def _unusable(
     place: Path, what: str, hint: str = "check the path and its permissions"
 ) -> RecordKeyError:
     return RecordKeyError(what, code="secret", where=str(place), hint=hint)
+
+
+@cache
+def texts_of(package: str, section: str, language: str) -> Mapping[str, str]:
+    """The texts of one section of a package's `words.toml`, by name.
+
+    Args:
+        package: The package that the file lies in.
+        section: Name of the section.
+        language: "en" or "de".
+
+    Raises:
+        ValueError: A text lacks a language, or is filled in differently in each.
+
+    >>> texts_of("discreet.protection.parts", "reasons", "de")["empty-cells"]
+    'zu viele leere Zellen'
+    """
+    texts = tomllib.loads(files(package).joinpath("words.toml").read_text("utf-8"))[section]
+    for name, text in texts.items():
+        if set(text) != {"en", "de"}:
+            raise ValueError(f"{package}: {section}.{name} is in English and German")
+        if _filled_in(text["en"]) != _filled_in(text["de"]):
+            raise ValueError(f"{package}: {section}.{name} is filled in alike in each language")
+    return MappingProxyType({name: text[language] for name, text in texts.items()})
+
+
+def _filled_in(text: str) -> list[str]:
+    return sorted(field for _, field, _, _ in Formatter().parse(text) if field is not None)

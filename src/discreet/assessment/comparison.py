@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.assessment.probabilities import NoiseChances
-from discreet.assessment.words import check_language, number, percent
+from discreet.assessment.words import number, percent, words_of
 from discreet.protection.noise import PerturbationTable
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Comparison:
 
     def text(self, language: str = "en") -> str:
         """The main differences in plain words. SECRET."""
-        words = _WORDS[check_language(language)]
+        words = words_of("comparison", language)
         if self.same_noise:
             told = words["same"]
         elif self.same_distribution:
@@ -179,25 +179,3 @@ def _span(values: Any, language: str) -> str:
     low, high = min(values.to_list()), max(values.to_list())
     texts = [number(value, language, 4) for value in (low, high)]
     return f"{texts[0]} … {texts[1]}"
-
-
-_WORDS = {
-    "en": {
-        "same": "The tables are the same: every key gets the same noise.",
-        "moved": "The probabilities are equal; the intervals lie elsewhere. In the row that "
-        "differs most, {keys} of the keys get the same noise.",
-        "other": "The probabilities differ, by up to {largest} (row {row}). Second less first: "
-        "means {mean}, variances {variance}.",
-        "grids": "Key grids: {first} and {second}.",
-        "any": "any",
-    },
-    "de": {
-        "same": "Die Tabellen sind gleich: Jeder Schlüssel erhält dieselbe Überlagerung.",
-        "moved": "Die Wahrscheinlichkeiten sind gleich, die Intervalle liegen anders. In der "
-        "Zeile mit dem größten Unterschied erhalten {keys} der Schlüssel dieselbe Überlagerung.",
-        "other": "Die Wahrscheinlichkeiten unterscheiden sich um bis zu {largest} (Zeile {row}). "
-        "Zweite minus erste: Mittelwerte {mean}, Varianzen {variance}.",
-        "grids": "Schlüsselraster: {first} und {second}.",
-        "any": "beliebig",
-    },
-}

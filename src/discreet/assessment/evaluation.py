@@ -7,6 +7,7 @@ print. SECRET, like the table itself.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.assessment.probabilities import NoiseChances
-from discreet.assessment.words import check_language, listed, number, percent
+from discreet.assessment.words import listed, number, percent, words_of
 from discreet.protection.noise import PerturbationTable
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def describe(ptable: PerturbationTable, language: str = "en") -> str:
     Of the counts from 1 on, 100 % change by at most 1, 0 % by 3 or more, 0 % by 4 or more;
     on average they change by 0.5.
     """
-    words = _WORDS[check_language(language)]
+    words = words_of("description", language)
     chances, rows = NoiseChances.of(ptable), evaluate(ptable)
     alike = chances.last_alike
     lines = [words["most"].format(most=number(ptable.max_noise, language))]
@@ -118,7 +119,7 @@ def describe(ptable: PerturbationTable, language: str = "en") -> str:
     return "\n".join(lines)
 
 
-def _alike(rows: pl.DataFrame, alike: int, words: dict[str, str], language: str) -> list[str]:
+def _alike(rows: pl.DataFrame, alike: int, words: Mapping[str, str], language: str) -> list[str]:
     """The rows before all are alike, and the rest."""
     common = rows.row(alike, named=True)
     told = []
@@ -143,12 +144,14 @@ def _alike(rows: pl.DataFrame, alike: int, words: dict[str, str], language: str)
     return told
 
 
-def _span(texts: list[str], words: dict[str, str]) -> str:
+def _span(texts: list[str], words: Mapping[str, str]) -> str:
     """From the first text to the last, or the one there is."""
     return texts[0] if texts[0] == texts[-1] else f"{texts[0]} {words['to']} {texts[-1]}"
 
 
-def _quality_words(chances: NoiseChances, alike: int, words: dict[str, str], language: str) -> str:
+def _quality_words(
+    chances: NoiseChances, alike: int, words: Mapping[str, str], language: str
+) -> str:
     size = np.abs(chances.noise)
     common = chances.units[alike]
 
@@ -170,46 +173,6 @@ def _permuted(ptable: PerturbationTable) -> bool:
         for _, _, noise in ptable.content.rows()
         for earlier, later in pairwise(noise)
     )
-
-
-_WORDS = {
-    "en": {
-        "most": "Noise is at most {most}.",
-        "zeros stay": "Zero stays zero.",
-        "zeros changed": "Zeros can change.",
-        "never": "Never published: {values}.",
-        "before": "The counts up to {last} have rows of their own: {stay} stay as they are, the "
-        "variance is {variance}.",
-        "to": "to",
-        "alike": "From count {first} on all counts are treated alike: {stay} stay as they are, "
-        "the variance is {variance}.",
-        "block": "Large counts use a block of different rows again and again.",
-        "no bias": "The noise averages zero in every row.",
-        "bias": "The noise does not average zero in every row: up to {bias} remain.",
-        "grid": "For the key grid {keys} only.",
-        "permuted": "The intervals are permuted.",
-        "quality": "Of the counts from {first} on, {one} change by at most 1, {three} by 3 or "
-        "more, {four} by 4 or more;\non average they change by {mean}.",
-    },
-    "de": {
-        "most": "Die Überlagerung beträgt höchstens {most}.",
-        "zeros stay": "Null bleibt null.",
-        "zeros changed": "Auch Nullen können sich ändern.",
-        "never": "Nie veröffentlicht: {values}.",
-        "before": "Die Fallzahlen bis {last} haben eigene Zeilen: {stay} bleiben unverändert, die "
-        "Varianz beträgt {variance}.",
-        "to": "bis",
-        "alike": "Ab der Fallzahl {first} werden alle gleich behandelt: {stay} bleiben "
-        "unverändert, die Varianz beträgt {variance}.",
-        "block": "Große Fallzahlen verwenden immer wieder einen Block verschiedener Zeilen.",
-        "no bias": "Die Überlagerung ist in jeder Zeile im Mittel null.",
-        "bias": "Die Überlagerung ist nicht in jeder Zeile im Mittel null: bis zu {bias} bleiben.",
-        "grid": "Nur für das Schlüsselraster {keys}.",
-        "permuted": "Die Intervalle sind permutiert.",
-        "quality": "Von den Fallzahlen ab {first} ändern sich {one} um höchstens 1, {three} um 3 "
-        "oder mehr, {four} um 4 oder mehr;\nim Mittel ändern sie sich um {mean}.",
-    },
-}
 
 
 _WIDTH = 64
@@ -246,7 +209,7 @@ def draw(ptable: PerturbationTable, language: str = "en", *, width: int = _WIDTH
     from rich.console import Group
     from rich.text import Text
 
-    words = _DRAWING_WORDS[check_language(language)]
+    words = words_of("drawing", language)
     content = ptable.with_closed("left").content
     alike = _last_drawn(ptable)
     reach = max(ptable.max_noise, 1)
@@ -299,17 +262,3 @@ def _style(value: int, reach: int) -> str:
     shades = _LESS if value < 0 else _MORE
     shade = (abs(value) - 1) * len(shades) // reach
     return f"{'white' if shade > _DARK_FROM else 'black'} on {shades[shade]}"
-
-
-_DRAWING_WORDS = {
-    "en": {
-        "legend": "Small letters: noise below zero (a = -1); capitals: above zero (A = +1); "
-        "dots: none.",
-        "more": "   …   more rows, up to {last}",
-    },
-    "de": {
-        "legend": "Kleine Buchstaben: Überlagerung unter null (a = -1); große: über null "
-        "(A = +1); Punkte: keine.",
-        "more": "   …   weitere Zeilen bis {last}",
-    },
-}

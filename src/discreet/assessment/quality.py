@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from discreet.arrays import CellIndex, FloatArray, IntArray
 from discreet.assessment.probabilities import NoiseChances, distribution, exact_sum
-from discreet.assessment.words import check_language, number, percent
+from discreet.assessment.words import number, percent, words_of
 from discreet.errors import PerturbationError, TableError
 from discreet.protection.noise import PerturbationTable
 from discreet.tables import CellStatus, ProtectedTable, Table
@@ -61,7 +61,7 @@ class Quality:
 
     def text(self, language: str = "en") -> str:
         """All figures in plain words, for use inside the house. CONFIDENTIAL."""
-        words = _WORDS[check_language(language)]
+        words = words_of("quality", language)
         shares = ("unchanged", "at_most_1", "at_least_3", "at_least_4", "bias_of_means")
         told = words[self.kind].format(
             cells=number(self.cells, language),
@@ -78,7 +78,7 @@ class Quality:
         or nothing, since "0 % by 4 or more" would tell the maximum noise; the mean
         deviation is given as the half above it.
         """
-        words = _WORDS[check_language(language)]
+        words = words_of("quality", language)
         return words["statement"].format(
             mean=number(math.floor(2 * self.mean_absolute_deviation) / 2 + 0.5, language),
             one=min(math.floor(20 * self.at_most_1 + 1e-9) * 5, 95),
@@ -276,37 +276,3 @@ def _signed(share: float, language: str) -> str:
     if math.isnan(share):
         return "–"
     return ("-" if share < 0 else "") + percent(abs(share), language)
-
-
-_WORDS = {
-    "en": {
-        "expected": "Expected for {cells} cells with records: {unchanged} stay as they are, "
-        "{at_most_1} change by at most 1, {at_least_3} by 3 or more, {at_least_4} by 4 or more. "
-        "The mean absolute deviation is {mean}, the mean deviation {bias}. Means (sum divided "
-        "by published count) are off by {bias_of_means} on average.",
-        "actual": "Of {cells} cells with records {unchanged} stay as they are, {at_most_1} "
-        "changed by at most 1, {at_least_3} by 3 or more, {at_least_4} by 4 or more. The mean "
-        "absolute deviation is {mean}, the mean deviation {bias}. Means (sum divided by "
-        "published count) are off by {bias_of_means} on average.",
-        "left out": " Not assessed: {number} suppressed or official cells.",
-        "statement": "On average a count deviates by less than {mean} from its original. At "
-        "least {one} % of counts are unchanged or changed by 1, at most {three} % are changed "
-        "by 3 or more, at most {four} % by 4 or more.",
-    },
-    "de": {
-        "expected": "Zu erwarten für {cells} besetzte Zellen: {unchanged} bleiben unverändert, "
-        "{at_most_1} ändern sich um höchstens 1, {at_least_3} um 3 oder mehr, {at_least_4} um 4 "
-        "oder mehr. Die mittlere absolute Abweichung beträgt {mean}, die mittlere Abweichung "
-        "{bias}. Mittelwerte (Summe durch veröffentlichte Fallzahl) weichen im Schnitt um "
-        "{bias_of_means} ab.",
-        "actual": "Von {cells} besetzten Zellen sind {unchanged} unverändert, {at_most_1} um "
-        "höchstens 1 verändert, {at_least_3} um 3 oder mehr, {at_least_4} um 4 oder mehr. Die "
-        "mittlere absolute Abweichung beträgt {mean}, die mittlere Abweichung {bias}. "
-        "Mittelwerte (Summe durch veröffentlichte Fallzahl) weichen im Schnitt um "
-        "{bias_of_means} ab.",
-        "left out": " Nicht bewertet: {number} gesperrte oder amtliche Zellen.",
-        "statement": "Im Mittel weicht eine Fallzahl um weniger als {mean} vom Original ab. "
-        "Mindestens {one} % der Fallzahlen sind unverändert oder um 1 verändert, höchstens "
-        "{three} % um 3 oder mehr, höchstens {four} % um 4 oder mehr.",
-    },
-}

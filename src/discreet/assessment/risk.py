@@ -12,6 +12,7 @@ one; rounding cannot matter.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.assessment.probabilities import NoiseChances, distribution
-from discreet.assessment.words import check_language, number, percent
+from discreet.assessment.words import number, percent, words_of
 from discreet.errors import PerturbationError
 from discreet.protection.noise import PerturbationTable
 
@@ -204,7 +205,7 @@ class DisclosureRisk:
 
     def text(self, language: str = "en") -> str:
         """The main figures in plain words. SECRET."""
-        words = _WORDS[check_language(language)]
+        words = words_of("risk", language)
         told = words["sums"].format(
             knows=words[self.knows],
             terms=words[f"terms {self.terms}"],
@@ -375,39 +376,9 @@ def _small(move: FloatArray, prior: FloatArray, reach: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def _once(chance: float, words: dict[str, str], language: str) -> str:
+def _once(chance: float, words: Mapping[str, str], language: str) -> str:
     return (
         words["never"]
         if chance == 0
         else words["once"].format(times=number(1 / chance, language, 0))
     )
-
-
-_WORDS = {
-    "en": {
-        "sums": "Someone who {knows} and sees a sum and its {terms} parts learns an original "
-        "exactly with probability {any} ({once}); {large} where all parts are large; at worst "
-        "{worst}, for {parts}.",
-        "maximum": "knows the maximum noise",
-        "table": "knows the whole perturbation table",
-        "terms 2": "two",
-        "terms 3": "three",
-        "once": "once in {times}",
-        "never": "never",
-        "small": " A published {value} came from an original 1 or 2 with probability {share}, the "
-        "highest of all values.",
-    },
-    "de": {
-        "sums": "Wer {knows} und eine Summe mit ihren {terms} Teilen sieht, erfährt einen "
-        "Originalwert mit Wahrscheinlichkeit {any} genau ({once}); mit {large}, wo alle Teile "
-        "groß sind; im ungünstigsten Fall mit {worst}, bei {parts}.",
-        "maximum": "die maximale Überlagerung kennt",
-        "table": "die ganze Überlagerungstabelle kennt",
-        "terms 2": "zwei",
-        "terms 3": "drei",
-        "once": "einmal in {times}",
-        "never": "nie",
-        "small": " Eine veröffentlichte {value} stammt mit Wahrscheinlichkeit {share} von einer 1 "
-        "oder 2, häufiger als jeder andere Wert.",
-    },
-}

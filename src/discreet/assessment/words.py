@@ -6,17 +6,19 @@ In: numbers and a language. Out: texts. Confidential where the numbers are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, cast
 
 from discreet.errors import PerturbationError
-
-Language = Literal["en", "de"]
+from discreet.files import texts_of
 
 _JOINT: Mapping[str, str] = {"en": " and ", "de": " und "}
 
 
-def check_language(language: str) -> Language:
-    """The language, if there are words in it."""
+def words_of(section: str, language: str) -> Mapping[str, str]:
+    """The texts of an assessment, if there are words in the language.
+
+    >>> words_of("risk", "de")["never"]
+    'nie'
+    """
     if language not in _JOINT:
         raise PerturbationError(
             f"there are no words in the language {language!r}",
@@ -24,7 +26,7 @@ def check_language(language: str) -> Language:
             where="language",
             hint="use en or de",
         )
-    return cast("Language", language)
+    return texts_of("discreet.assessment", section, language)
 
 
 def number(value: float, language: str, decimals: int = 2) -> str:

@@ -10,12 +10,11 @@ name the maximum noise; and nothing about fewer than 1,000 cells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet.assessment.release_quality.overall import Overall
-from discreet.assessment.words import check_language, number
+from discreet.assessment.words import number, words_of
 
 #: Statements are made about at least so many cells.
 SUPPORT = 1_000
@@ -47,7 +46,7 @@ class QualityStatement:
         >>> QualityStatement("at-most-1", "at least", 65, "%").text("en")
         'At least 65 % of counts are unchanged or changed by 1.'
         """
-        return _TEXTS[check_language(language)][self.code].format(number(self.value, language))
+        return words_of("statements", language)[self.code].format(number(self.value, language))
 
     def described(self) -> dict[str, Any]:
         """The statement as JSON takes it."""
@@ -56,7 +55,7 @@ class QualityStatement:
             "bound": self.bound,
             "value": self.value,
             "unit": self.unit,
-            "text": {language: self.text(language) for language in _TEXTS},
+            "text": {language: self.text(language) for language in ("en", "de")},
         }
 
 
@@ -121,27 +120,3 @@ def _rounded_up(value: int) -> int:
             if value <= step * power:
                 return step * power
         power *= 10
-
-
-_TEXTS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "mean-absolute-deviation": "On average a count deviates by less than {} from its original.",
-        "at-most-1": "At least {} % of counts are unchanged or changed by 1.",
-        "at-least-3": "At most {} % of counts are changed by 3 or more.",
-        "at-least-4": "At most {} % of counts are changed by 4 or more.",
-        "bracketed": "At most {} % of the figures shown stand in brackets, because the "
-        "procedure may have changed them relatively strongly.",
-        "sums": "The parts of a total of counts add up to it with a difference of at most {}.",
-    },
-    "de": {
-        "mean-absolute-deviation": "Im Mittel weicht eine Fallzahl um weniger als {} von ihrem "
-        "Originalwert ab.",
-        "at-most-1": "Mindestens {} % der Fallzahlen sind unverändert oder um 1 verändert.",
-        "at-least-3": "Höchstens {} % der Fallzahlen sind um 3 oder mehr verändert.",
-        "at-least-4": "Höchstens {} % der Fallzahlen sind um 4 oder mehr verändert.",
-        "bracketed": "Höchstens {} % der gezeigten Werte stehen in Klammern, weil das Verfahren "
-        "sie womöglich relativ stark verändert hat.",
-        "sums": "Die Teile einer Summe von Fallzahlen ergeben sie mit einer Abweichung von "
-        "höchstens {}.",
-    },
-}
