@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from discreet.demo import write_firms
+from discreet.demo.classifications import finest_codes
 from discreet.demo.demonstration import audited, hide
-from discreet.demo.firms import BRANCH, SECTIONS, firms_of
+from discreet.demo.firms import firms_of
 from discreet.demo.geography import Geography
 from discreet.errors import PublicationError
 from discreet.release import check_release
@@ -33,8 +34,8 @@ def shown(place, name):
 def test_firms_are_what_suppression_is_for():
     firms = firms_of(Geography.of(20_000, seed=2026))
     assert len(firms) == 600
-    assert firms["branch"].n_unique() == sum(map(len, BRANCH.values())) == 20
-    assert set(firms["branch"].str.slice(0, 1)) == {code.code for code in SECTIONS}
+    assert firms["branch"].n_unique() == len(finest_codes("branch")) == 20
+    assert set(firms["branch"].str.slice(0, 1)) == {code.above for code in finest_codes("branch")}
     sizes = firms["turnover"].sort(descending=True)
     assert sizes[:6].sum() > 0.15 * sizes.sum()  # few giants
     together = firms.group_by("holding").agg(pl.len(), pl.col("branch").n_unique())
@@ -91,7 +92,7 @@ def test_tables_hide_the_cells_that_they_share_alike(made):
     )
     by_size = shown(place, "by_size").filter(pl.col("size") == "Total")
     both = by_state.join(by_size, on="branch")
-    assert len(both) == 1 + len(SECTIONS) + 20
+    assert len(both) == 1 + 6 + 20
     assert (both["status"] == both["status_right"]).all()
 
 

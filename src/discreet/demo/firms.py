@@ -15,57 +15,11 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.classifications import Classification
 from discreet.demo.census import PROGRAMME
-from discreet.demo.classifications import Code, grouped, state_of
+from discreet.demo.classifications import coded, finest_codes, state_of
 from discreet.demo.draws import Outcomes, Stream, skewed
 from discreet.demo.geography import Geography
 from discreet.files import atomic_path, check_writable, write_text
-
-SECTIONS = (
-    Code("M", "manufacturing", "Verarbeitendes Gewerbe"),
-    Code("E", "energy and water", "Energie und Wasser"),
-    Code("C", "construction", "Baugewerbe"),
-    Code("T", "trade", "Handel"),
-    Code("L", "transport and lodging", "Verkehr und Gastgewerbe"),
-    Code("S", "services", "Dienstleistungen"),
-)
-
-# By section; shares are those of firms.
-BRANCH: dict[str, tuple[Code, ...]] = {
-    "M": (
-        Code("M1", "food and drink", "Nahrungsmittel und Getränke", 8.0),
-        Code("M2", "metal goods", "Metallerzeugnisse", 7.0),
-        Code("M3", "machinery", "Maschinen", 5.0),
-        Code("M4", "medicines", "Arzneimittel", 1.2),
-    ),
-    "E": (
-        Code("E1", "electricity", "Strom", 3.5),
-        Code("E2", "gas and heat", "Gas und Wärme", 1.2),
-        Code("E3", "water and waste", "Wasser und Abfall", 3.5),
-    ),
-    "C": (
-        Code("C1", "building", "Hochbau", 6.0),
-        Code("C2", "roads and bridges", "Straßen und Brücken", 4.0),
-        Code("C3", "finishing trades", "Ausbaugewerbe", 10.0),
-    ),
-    "T": (
-        Code("T1", "motor vehicles", "Kraftfahrzeuge", 5.0),
-        Code("T2", "wholesale", "Großhandel", 8.0),
-        Code("T3", "shops", "Einzelhandel", 12.0),
-    ),
-    "L": (
-        Code("L1", "road haulage", "Güterkraftverkehr", 6.0),
-        Code("L2", "railways and shipping", "Bahn und Schifffahrt", 1.2),
-        Code("L3", "hotels and restaurants", "Gastgewerbe", 8.0),
-    ),
-    "S": (
-        Code("S1", "software", "Software", 6.0),
-        Code("S2", "advice", "Beratung", 5.0),
-        Code("S3", "cleaning", "Reinigung", 4.0),
-        Code("S4", "research", "Forschung", 1.5),
-    ),
-}
 
 # By section: the middle of employees, and of turnover per employee in EUR 1,000.
 _EMPLOYEES = (32, 30, 20, 18, 20, 18)
@@ -94,8 +48,9 @@ def firms_of(country: Geography) -> pl.DataFrame:
     """
     stream = Stream(country.seed, _FIRMS_STREAM)
     number = _FIRMS_PER_STATE * len(country.states)
-    codes = [code for entries in BRANCH.values() for code in entries]
-    section_of = np.repeat(np.arange(len(BRANCH)), [len(each) for each in BRANCH.values()])
+    codes = finest_codes("branch")
+    sections = list(dict.fromkeys(code.above for code in codes))
+    section_of = np.array([sections.index(code.above) for code in codes])
     division = Outcomes.of([[code.share for code in codes]]).pick(stream.draw(number))
     inhabitants = np.bincount(country.municipality_state, weights=country.population)
     shares = _FOLLOWING * inhabitants + (1 - _FOLLOWING) * inhabitants.mean()
@@ -154,14 +109,9 @@ def write_firms(folder: str | os.PathLike[str], seed: int = 2026) -> Path:
     check_writable(place)
     with atomic_path(place / _FIRMS) as temporary:
         firms_of(country).write_parquet(temporary)
-    branch = grouped("branch", SECTIONS, BRANCH)
-    _titled(branch, "Branch", "Wirtschaftszweig").write(place / _BRANCH_FILE)
-    _titled(state_of(country), "State", "Land").write(place / _STATE_FILE)
+    coded("branch").write(place / _BRANCH_FILE)
+    state_of(country).write(place / _STATE_FILE)
     programme = place / PROGRAMME
     text = files("discreet.demo").joinpath("firms.toml").read_text("utf-8")
     write_text(programme, text, private=True)  # as the rules of real programmes must be
     return programme
-
-
-def _titled(tree: Classification, english: str, german: str) -> Classification:
-    return tree.replace(titles={"en": english, "de": german})

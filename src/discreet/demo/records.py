@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -17,24 +16,12 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
 from discreet.demo.chances import NO_OCCUPATION, DrawChances, chances
-from discreet.demo.classifications import (
-    BUILDING_TYPE,
-    CONSTRUCTION,
-    EDUCATION,
-    HOUSEHOLD_TYPE,
-    MARITAL_STATUS,
-    NATIONALITY,
-    OCCUPATION,
-    SEX,
-    TENURE,
-    Code,
-    codes_of,
-)
+from discreet.demo.classifications import CODED, codes_of, finest_codes
 from discreet.demo.draws import Stream
 from discreet.demo.geography import Geography, SettlementBlock
 
-SINGLE, COUPLE, FAMILY, LONE_PARENT, SHARED = range(len(HOUSEHOLD_TYPE))
-_STATUS = {code: at for at, code in enumerate(codes_of(MARITAL_STATUS))}
+SINGLE, COUPLE, FAMILY, LONE_PARENT, SHARED = range(len(codes_of("household_type")))
+_STATUS = {code.code: at for at, code in enumerate(codes_of("marital_status"))}
 _UNMARRIED = 255
 
 
@@ -140,7 +127,7 @@ def _nationality(
 #: What stands for dwellings that are not rented out; becomes a missing value.
 NO_RENT = -1
 
-_OWNED, _RENTED, _VACANT = range(len(codes_of(TENURE)))
+_OWNED, _RENTED, _VACANT = range(len(codes_of("tenure")))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -264,18 +251,7 @@ class CodeLists:
     lists: Mapping[str, pa.Array] = field(init=False)
 
     def __post_init__(self) -> None:
-        entries: dict[str, Iterable[Code]] = {
-            "sex": SEX,
-            "nationality": chain.from_iterable(NATIONALITY.values()),
-            "marital_status": MARITAL_STATUS,
-            "education": chain.from_iterable(EDUCATION.values()),
-            "occupation": OCCUPATION,
-            "household_type": HOUSEHOLD_TYPE,
-            "tenure": TENURE,
-            "building_type": BUILDING_TYPE,
-            "construction": CONSTRUCTION,
-        }
-        lists = {name: _texts(code.code for code in codes) for name, codes in entries.items()}
+        lists = {name: _texts(code.code for code in finest_codes(name)) for name in CODED}
         lists["state"] = _texts(self.place.states)
         lists["district"] = _texts(self.place.districts)
         lists["municipality"] = _texts(self.place.municipalities)
