@@ -24,8 +24,6 @@ from discreet.files import atomic_path
 if TYPE_CHECKING:
     from types import ModuleType
 
-Description = Mapping[str, Any]
-
 _SCALE = 2.5
 
 _NUMBERS: Mapping[str, Mapping[str, Any]] = {
@@ -61,43 +59,6 @@ vegaEmbed("#picture", {description}, {options}).catch(function (error) {{
 </body>
 </html>
 """
-
-
-def as_svg(description: Description, language: str) -> str:
-    """The picture as SVG text; equal descriptions give equal text."""
-    text = _library().vegalite_to_svg(_json(description), format_locale=dict(_NUMBERS[language]))
-    return f"{text}\n"
-
-
-def as_png(description: Description, language: str) -> bytes:
-    """The picture as PNG bytes, fine enough for print."""
-    data: bytes = _library().vegalite_to_png(
-        _json(description), scale=_SCALE, format_locale=dict(_NUMBERS[language])
-    )
-    return _compact(data)
-
-
-def as_html(description: Description, language: str, title: str) -> str:
-    """The picture as one HTML page that needs nothing else and asks nobody."""
-    options = {
-        "mode": "vega-lite",
-        "renderer": "svg",
-        "ast": True,
-        "formatLocale": _NUMBERS[language],
-        "actions": False,
-    }
-    return _PAGE.format(
-        language=language,
-        title=html.escape(title),
-        library=_script_library(),
-        description=_in_script(description),
-        options=_in_script(options),
-    )
-
-
-def check_drawing() -> None:
-    """Raise a clear error unless the package that draws is there."""
-    _library()
 
 
 def _library() -> ModuleType:
@@ -173,7 +134,7 @@ def check_picture_place(path: str | os.PathLike[str]) -> Path:
         raise PublicationError(
             "this is a folder, not a file", code="picture-format", where=str(target)
         )
-    check_drawing()
+    _library()  # an error if what draws is not there
     return target
 
 
@@ -213,25 +174,43 @@ class Picture:
         """
         target = check_picture_place(path)
         suffix = target.suffix.lower()
-        content = self.png() if suffix == ".png" else self._text(suffix).encode()
+        if suffix == ".png":
+            content = self.png()
+        else:
+            content = (self.svg() if suffix == ".svg" else self.html()).encode()
         with atomic_path(target, private=self.secret) as temporary:
             temporary.write_bytes(content)
         return target
 
     def svg(self) -> str:
-        """The picture as SVG text."""
-        return as_svg(self.description, self.language)
+        """The picture as SVG text; equal descriptions give equal text."""
+        return f"{_library().vegalite_to_svg(_json(self.description), **self._locale)}\n"
 
     def png(self) -> bytes:
         """The picture as PNG bytes, fine enough for print."""
-        return as_png(self.description, self.language)
+        drawn = _library().vegalite_to_png(_json(self.description), scale=_SCALE, **self._locale)
+        return _compact(drawn)
 
     def html(self) -> str:
-        """The picture as one HTML page that needs nothing else."""
-        return as_html(self.description, self.language, self.title)
+        """The picture as one HTML page that needs nothing else and asks nobody."""
+        options = {
+            "mode": "vega-lite",
+            "renderer": "svg",
+            "ast": True,
+            "formatLocale": _NUMBERS[self.language],
+            "actions": False,
+        }
+        return _PAGE.format(
+            language=self.language,
+            title=html.escape(self.title),
+            library=_script_library(),
+            description=_in_script(self.description),
+            options=_in_script(options),
+        )
 
-    def _text(self, suffix: str) -> str:
-        return self.svg() if suffix == ".svg" else self.html()
+    @property
+    def _locale(self) -> dict[str, Any]:
+        return {"format_locale": dict(_NUMBERS[self.language])}
 
     def __repr__(self) -> str:
         return f"<Picture {self.name}{': secret' if self.secret else ''}>"

@@ -8,39 +8,30 @@ the footer of a secret picture says so.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 from discreet.assessment.pictures.words import words
 
+_STYLE: Mapping[str, Any] = tomllib.loads(
+    files("discreet.assessment.pictures").joinpath("style.toml").read_text("utf-8")
+)
+
 #: Text and lines.
-INK = "#1a1a1a"
-MUTED = "#666666"
+INK: str = _STYLE["ink"]
+MUTED: str = _STYLE["muted"]
+
+#: Upper ends of the classes of probability, in per cent, and their colours.
+SHARE_CLASSES: Sequence[tuple[int, str]] = _STYLE["shares"]
+
+#: Lines that are compared: colour, dash and point shape all differ.
+SERIES: Sequence[tuple[str, Sequence[int], str]] = _STYLE["series"]
 
 _LOWEST, _BELOW = "#141f52", "#5f7dca"
 _NONE = "#979797"
 _ABOVE, _HIGHEST = "#f5a524", "#fdeea2"
-
-#: Upper ends of the classes of probability, in per cent, and their colours.
-SHARE_CLASSES: tuple[tuple[int, str], ...] = (
-    (1, "#f1f5fb"),
-    (5, "#d8e4f4"),
-    (10, "#b4cdea"),
-    (20, "#86afdc"),
-    (35, "#5f95cf"),
-    (50, "#2f68a6"),
-    (100, "#12366b"),
-)
-
-#: Lines that are compared: colour, dash and point shape all differ.
-SERIES: tuple[tuple[str, tuple[int, ...], str], ...] = (
-    ("#1f4e8c", (1, 0), "circle"),
-    ("#d9730d", (7, 3), "square"),
-    ("#2b8a7e", (2, 2), "triangle-up"),
-    ("#8a3b8f", (9, 3, 2, 3), "diamond"),
-    ("#7a6a00", (4, 4), "cross"),
-    ("#555555", (12, 4), "triangle-down"),
-)
 
 
 def noise_colours(values: Iterable[float]) -> dict[float, str]:
@@ -106,51 +97,7 @@ def _linear(channel: int) -> float:
 
 
 _LINE = 110
-_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-
-_CONFIG: Mapping[str, Any] = {
-    "font": _FONT,
-    "background": "#ffffff",
-    "padding": 10,
-    "view": {"stroke": None},
-    "axis": {
-        "labelFontSize": 11,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "labelColor": INK,
-        "titleColor": INK,
-        "domainColor": MUTED,
-        "tickColor": MUTED,
-        "gridColor": "#e3e3e3",
-        "titlePadding": 8,
-        "labelOverlap": "greedy",
-        "labelFlush": False,
-        "labelPadding": 5,
-    },
-    "axisY": {"titleAngle": -90},
-    "legend": {
-        "labelFontSize": 11,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "labelColor": INK,
-        "titleColor": INK,
-        "symbolStrokeWidth": 0.5,
-        "symbolSize": 150,
-        "labelLimit": 260,
-        "titleLimit": 260,
-    },
-    "title": {
-        "fontSize": 16,
-        "fontWeight": "bold",
-        "subtitleFontSize": 12,
-        "color": INK,
-        "subtitleColor": "#444444",
-        "anchor": "start",
-        "subtitlePadding": 4,
-        "offset": 10,
-        "lineHeight": 20,
-    },
-}
+_CONFIG = {**_STYLE["page"], "view": {"stroke": None}, **_STYLE["marks"]}
 
 
 def composed(
