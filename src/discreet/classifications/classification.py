@@ -12,9 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from discreet.classifications import formats, levels, parents
+from discreet.classifications import documents, hrc, levels, parents
 from discreet.classifications.parents import flat_tree
+from discreet.classifications.text_files import (
+    check_suffix,
+    file_error,
+    read_text,
+    save_text,
+)
 from discreet.classifications.tree import TOTAL, CodeTree, Details
+from discreet.errors import ClassificationError
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -248,17 +255,23 @@ class Classification(CodeTree):
         >>> Classification.read(path).codes
         ('Total', 'N', 'N1', 'N2', 'S')
         """
-        tree = formats.read_tree(
-            path,
-            name=name,
-            total=total,
-            codelist=codelist,
-            language=language,
-            lead=lead,
-            strip=strip,
-            encoding=encoding,
-            missing=details.get("missing"),
-        )
+        given: object = path
+        if not isinstance(given, str | os.PathLike):
+            what = f"the path of a file is needed, this is a {type(given).__name__}"
+            hint = 'such as Classification.read("region.hrc")'
+            raise ClassificationError(what, code="classification-file", hint=hint)
+        suffix = check_suffix(Path(path), (".hrc", *documents.READERS))
+        file = read_text(path, encoding)
+        if suffix == ".hrc":
+            tree = hrc.read_hrc(file, name, total=total or TOTAL, lead=lead, strip=strip)
+        else:
+            tree = documents.READERS[suffix](file, name, total)
+        if codelist is not None:
+            if details.get("missing") is not None:
+                tree = tree.replace(missing=details["missing"])
+            texts = hrc.read_cdl(read_text(codelist, encoding), tree, strip=strip)
+            labels = {c: {**tree.labels.get(c, {}), language: text} for c, text in texts.items()}
+            tree = tree.replace(labels={**tree.labels, **labels})
         return cls._of(tree, details)
 
     def write(self, path: str | os.PathLike[str], *, lead: str = "@", language: str = "en") -> Path:
@@ -272,7 +285,19 @@ class Classification(CodeTree):
             lead: Lead string of a .hrc file.
             language: Language of a .cdl file.
         """
-        return formats.write_tree(self, path, lead=lead, language=language)
+        target = Path(path)
+        suffix = check_suffix(target, (".hrc", *documents.WRITERS, ".cdl"))
+        if suffix != target.suffix.lower():
+            what = "compressed files are read but not written"
+            raise file_error(what, target, hint="leave out .gz")
+        if suffix == ".hrc":
+            text = hrc.hrc_text(self, lead=lead)
+        elif suffix == ".cdl":
+            text = hrc.cdl_text(self, language)
+        else:
+            text = documents.WRITERS[suffix](self)
+        save_text(target, text)
+        return target
 
     @classmethod
     def _of(cls, tree: CodeTree, details: Details) -> Self:

@@ -21,7 +21,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.classifications.hrc import nested_links
-from discreet.classifications.parents import LABEL_PREFIX, CodeRow, tree_from_links, tree_from_rows
+from discreet.classifications.parents import (
+    LABEL_PREFIX,
+    CodeRow,
+    texts_of,
+    tree_from_links,
+    tree_from_rows,
+)
 from discreet.classifications.text_files import TextFile, file_error
 from discreet.classifications.tree import MISSING, TOTAL, CodeTree, raise_problems
 from discreet.errors import ClassificationError, Problem
@@ -30,8 +36,9 @@ _LEVELS = ("level", "name")
 _LINKS = ("child", "parent")
 
 
-def read_csv(file: TextFile, name: str, *, total: str | None) -> CodeTree:
+def _read_csv(file: TextFile, given: str | None, total: str | None) -> CodeTree:
     """The tree of a CSV file with a header line, separated by commas or semicolons."""
+    name = given or file.stem
     separator = _separator(file)
     rows = list(_records(file, separator))
     header, body = tuple(rows[0][1]), rows[1:]
@@ -41,10 +48,11 @@ def read_csv(file: TextFile, name: str, *, total: str | None) -> CodeTree:
     if header[:2] == _LINKS:
         languages = label_columns(file, header[2:])
         listed = [
-            CodeRow(cells[0], cells[1], _labels(languages, cells[2:]), file.place(line))
+            CodeRow(cells[0], cells[1], texts_of(languages, cells[2:]), file.place(line))
             for line, cells in body
         ]
-        return _renamed(tree_from_rows(name, listed, total=None), total)
+        tree = tree_from_rows(name, listed, total=None)
+        return tree if total is None else tree.with_total(total)
     raise file_error(
         f"the header {separator.join(header)!r} is not that of a classification",
         file.path,
@@ -96,10 +104,6 @@ def label_columns(file: TextFile, columns: Sequence[str]) -> list[str]:
     return [column.removeprefix(LABEL_PREFIX) for column in columns]
 
 
-def _labels(languages: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
-    return {lang: text for lang, text in zip(languages, cells, strict=True) if text}
-
-
 def _from_levels(
     file: TextFile, name: str, body: Sequence[tuple[int, list[str]]], total: str | None
 ) -> CodeTree:
@@ -113,17 +117,12 @@ def _from_levels(
     raise_problems(file.path.name, problems, code="classification-file", what="{} bad levels")
     tops = [(line, cells) for line, cells in body if len(cells[0]) == 1]
     if len(body[0][1][0]) != 1 or len(tops) != 1:
-        raise ClassificationError(
-            f"there are {len(tops)} codes on the level of the total, {mark!r}",
-            code="classification-file",
-            where=file.place(tops[-1][0] if tops else body[0][0]),
-            hint="the first line, and no other, is the total",
-        )
+        what = f"there are {len(tops)} codes on the level of the total, {mark!r}"
+        where = file.place(tops[-1][0] if tops else body[0][0])
+        hint = "the first line, and no other, is the total"
+        raise file_error(what, file.path, where=where, hint=hint)
     entries = [(line, len(cells[0]) - 2, cells[1]) for line, cells in body[1:]]
-    return _renamed(tree_from_links(name, nested_links(file, entries), body[0][1][1]), total)
-
-
-def _renamed(tree: CodeTree, total: str | None) -> CodeTree:
+    tree = tree_from_links(name, nested_links(file, entries), body[0][1][1])
     return tree if total is None else tree.with_total(total)
 
 
@@ -143,7 +142,7 @@ def tree_rows(tree: CodeTree) -> list[list[str]]:
     return rows
 
 
-def csv_text(tree: CodeTree) -> str:
+def _csv_text(tree: CodeTree) -> str:
     """A CSV file of all codes with parents and labels; the total comes first."""
     if len(tree) == 1:
         raise_problems(tree.name, [Problem("there are no codes below the total", tree.name)])
@@ -173,7 +172,7 @@ Document = dict[str, Any]
 # -- reading ------------------------------------------------------------------
 
 
-def read_json(file: TextFile, name: str | None, *, total: str | None) -> CodeTree:
+def _read_json(file: TextFile, name: str | None, total: str | None) -> CodeTree:
     """The tree of a JSON document."""
     try:
         found = json.loads(file.text, object_pairs_hook=_unique_keys)
@@ -193,7 +192,7 @@ def read_json(file: TextFile, name: str | None, *, total: str | None) -> CodeTre
     return _tree(file, found, name, total)
 
 
-def read_toml(file: TextFile, name: str | None, *, total: str | None) -> CodeTree:
+def _read_toml(file: TextFile, name: str | None, total: str | None) -> CodeTree:
     """The tree of a TOML document."""
     try:
         found = tomllib.loads(file.text.replace("\r\n", "\n"))
@@ -229,7 +228,7 @@ def _tree(file: TextFile, found: Document, name: str | None, total: str | None) 
         code="classification-file",
         what="{} problems in the document",
     )
-    title = name or found.get("name") or file.path.name.split(".")[0]
+    title = name or found.get("name") or file.stem
     bounds = found.get("bounds")
     fields: Document = {
         "labels": found.get("labels", {}),
@@ -241,18 +240,13 @@ def _tree(file: TextFile, found: Document, name: str | None, total: str | None) 
         "bounds": None if bounds is None else tuple(float(bound) for bound in bounds),
     }
     rows = _rows(file, found)
-    try:
-        tree = tree_from_rows(title, rows, total=_total(found), **fields)
-    except ClassificationError:  # once more, with the lines to name
-        rows = _placed(file, rows)
-        tree = tree_from_rows(title, rows, total=_total(found), **fields)
-    return tree if total is None else tree.with_total(total)
-
-
-def _total(found: Document) -> str | None:
     flat = not any(isinstance(row, list) for row in found["codes"])
-    stated: str | None = found.get("total")
-    return TOTAL if flat and stated is None else stated
+    stated = found.get("total") or (TOTAL if flat else None)
+    try:
+        tree = tree_from_rows(title, rows, total=stated, **fields)
+    except ClassificationError:  # once more, with the lines to name
+        tree = tree_from_rows(title, _placed(file, rows), total=stated, **fields)
+    return tree if total is None else tree.with_total(total)
 
 
 def _problems(found: Document) -> Iterator[tuple[str, str, str]]:
@@ -315,29 +309,14 @@ def _rows(file: TextFile, found: Document) -> list[CodeRow]:
         return [CodeRow(code, "", {}) for code in rows]
     heads = found.get("columns", _HEADS)
     languages = label_columns(file, heads[2:])
-    listed = []
-    for child, parent, *texts in rows:
-        labels = {lang: text for lang, text in zip(languages, texts, strict=True) if text}
-        listed.append(CodeRow(child, parent, labels))
-    return listed
+    return [CodeRow(code, parent, texts_of(languages, cells)) for code, parent, *cells in rows]
 
 
 def _placed(file: TextFile, rows: Sequence[CodeRow]) -> list[CodeRow]:
-    lines = _row_lines(file)
-    return [
-        row._replace(where=file.place(lines[row.child]) if row.child in lines else file.path.name)
-        for row in rows
-    ]
-
-
-def _row_lines(file: TextFile) -> dict[str, int]:
-    """The last line that begins with each code, as a help for messages."""
-    lines: dict[str, int] = {}
-    for number, line in file.lines():
-        match = _ROW.match(line)
-        if match:
-            lines[match[1] or match[2] or ""] = number
-    return lines
+    """The rows with the last line that begins with each code, as a help for messages."""
+    begun = [(_ROW.match(line), number) for number, line in file.lines()]
+    places = {match[1] or match[2] or "": file.place(number) for match, number in begun if match}
+    return [row._replace(where=places.get(row.child, file.path.name)) for row in rows]
 
 
 # -- writing ------------------------------------------------------------------
@@ -367,7 +346,7 @@ def _plain(bound: float) -> float:
     return int(bound) if float(bound).is_integer() else bound
 
 
-def json_text(tree: CodeTree) -> str:
+def _json_text(tree: CodeTree) -> str:
     """A JSON document, one line per code; open ends of intervals are null."""
     fields, rows = _document(tree)
     if "bounds" in fields:
@@ -377,7 +356,7 @@ def json_text(tree: CodeTree) -> str:
     return "\n".join(["{", *lines, '  "codes": [', ",\n".join(listed), "  ]", "}"]) + "\n"
 
 
-def toml_text(tree: CodeTree) -> str:
+def _toml_text(tree: CodeTree) -> str:
     """A TOML document, one line per code."""
     fields, rows = _document(tree)
     lines = [f"{key} = {_toml(value)}" for key, value in fields.items()]
@@ -403,3 +382,8 @@ def _key(text: str) -> str:
 def _quoted(text: str) -> str:
     """A text in quotes as JSON and TOML both have it."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+#: Suffix → how such a file is read, given a name and a total, and how it is written.
+READERS = {".json": _read_json, ".toml": _read_toml, ".csv": _read_csv}
+WRITERS = {".json": _json_text, ".toml": _toml_text, ".csv": _csv_text}

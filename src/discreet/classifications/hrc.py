@@ -25,12 +25,14 @@ _NOT_HRC = re.compile(
 )
 
 
-def read_hrc(file: TextFile, name: str, *, total: str, lead: str | None, strip: bool) -> CodeTree:
+def read_hrc(
+    file: TextFile, name: str | None, *, total: str, lead: str | None, strip: bool
+) -> CodeTree:
     """The tree of a hierarchy file.
 
     Args:
         file: The text.
-        name: Name of the variable.
+        name: Name of the variable; that of the file if None.
         total: Code of the total, which the file does not list.
         lead: The lead string; None to recognise it.
         strip: Take blanks off both ends of codes; else only off their right end.
@@ -47,7 +49,7 @@ def read_hrc(file: TextFile, name: str, *, total: str, lead: str | None, strip: 
     for number, line in lines:
         depth, code = _split(line, mark)
         entries.append((number, depth, code.strip() if strip else code))
-    return tree_from_links(name, nested_links(file, entries), total)
+    return tree_from_links(name or file.stem, nested_links(file, entries), total)
 
 
 def _lead(file: TextFile, lines: Sequence[str]) -> str:

@@ -291,13 +291,16 @@ def _pair(name: str, number: int, item: Any) -> CodeRow:
 def _frame_rows(name: str, frame: Any, child: str, parent: str) -> list[CodeRow]:
     labels = [column for column in column_names(frame, name) if column.startswith(LABEL_PREFIX)]
     languages = [column.removeprefix(LABEL_PREFIX) for column in labels]
-    rows = []
-    for number, cells in enumerate(text_rows(frame, [child, parent, *labels], name), 1):
-        texts = {
-            language: text for language, text in zip(languages, cells[2:], strict=True) if text
-        }
-        rows.append(CodeRow(cells[0] or "", cells[1], texts, f"{name}, row {number}"))
-    return rows
+    rows = enumerate(text_rows(frame, [child, parent, *labels], name), 1)
+    return [
+        CodeRow(code or "", above, texts_of(languages, cells), f"{name}, row {number}")
+        for number, (code, above, *cells) in rows
+    ]
+
+
+def texts_of(languages: Sequence[str], cells: Sequence[str | None]) -> dict[str, str]:
+    """The labels of a row by language, without those that are empty."""
+    return {lang: text for lang, text in zip(languages, cells, strict=True) if text}
 
 
 def tree_from_rows(
@@ -322,19 +325,12 @@ def tree_from_rows(
         roots = [row.child for row in rows if not row.parent]
         total = roots[0] if len(roots) == 1 and len(rows) > 1 else TOTAL
     links = [
-        CodeLink(row.child, _blank(row.parent), row.where)
+        CodeLink(row.child, "" if row.parent is None else row.parent, row.where)
         for row in rows
         if row.parent or row.child != total
     ]
-    raise_problems(name, list(_doubled_totals(rows, total)))
+    doubled = [row for row in rows if row.child == total][1:]
+    what = f"the total {total!r} is listed twice"
+    raise_problems(name, [Problem(what, row.where) for row in doubled])
     texts = {**{row.child: row.labels for row in rows if row.labels}, **labels}
     return tree_from_links(name, links, total, labels=texts, **fields)
-
-
-def _blank(parent: str | None) -> str:
-    return "" if parent is None else parent
-
-
-def _doubled_totals(rows: Sequence[CodeRow], total: str) -> Iterable[Problem]:
-    for row in [row for row in rows if row.child == total][1:]:
-        yield Problem(f"the total {total!r} is listed twice", row.where)

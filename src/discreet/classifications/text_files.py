@@ -38,6 +38,11 @@ class TextFile:
     path: Path
     text: str
 
+    @property
+    def stem(self) -> str:
+        """The name of the file up to its first dot."""
+        return self.path.name.split(".")[0]
+
     def place(self, line: int) -> str:
         """The file and a line, counted from 1, for messages."""
         return f"{self.path.name}, line {line}"
@@ -58,6 +63,15 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     if name.suffix.lower() == ".gz":
         name = name.with_suffix("")
     return name.suffix.lower()
+
+
+def check_suffix(path: Path, suffixes: tuple[str, ...]) -> str:
+    """The suffix of a path; an error if it is none of these."""
+    suffix = suffix_of(path)
+    if suffix not in suffixes:
+        what = f"the suffix {suffix!r} is not that of a classification file"
+        raise file_error(what, path, hint=f"known suffixes: {', '.join(suffixes)}")
+    return suffix
 
 
 def file_error(what: str, path: Path, *, where: str = "", hint: str = "") -> ClassificationError:
@@ -83,12 +97,9 @@ def _bytes(path: Path) -> bytes:
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise file_error("this is not a whole gzip file, as its suffix says", path) from None
     except OSError as error:
-        raise ClassificationError(
-            f"the file cannot be read ({error.strerror or 'unknown reason'})",
-            code="classification-file",
-            where=str(path),
-            hint="check the path and the permissions",
-        ) from None
+        what = f"the file cannot be read ({error.strerror or 'unknown reason'})"
+        hint = "check the path and the permissions"
+        raise file_error(what, path, where=str(path), hint=hint) from None
 
 
 def _decoded(raw: bytes, encoding: str, path: Path) -> str:

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, CellIndex, IntArray, SmallIntArray, find_sorted
+from discreet.arrays import BoolArray, CellIndex, IntArray, SmallIntArray, TextArray, find_sorted
 from discreet.errors import Problem, PublicationError, raise_all
 from discreet.publication.cells import ListedCells, ValueArray, flat_keys, is_complete, stored_cells
+from discreet.publication.formats import CELL_LIMIT, WriteOptions
+from discreet.publication.notation import figure_texts
 from discreet.publication.words import figure_line, is_figure, labels_at, levels_at, words
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
 from discreet.tables.figures import FIGURE
@@ -41,6 +43,12 @@ class BodyRows:
     value: ValueArray
     status: SmallIntArray
     decimals: int | IntArray
+
+    def texts(self, text: Callable[[int | float, int, int], str]) -> TextArray:
+        """A text for each cell, made of its value, its status and its number of decimals."""
+        decimals = self.decimals if isinstance(self.decimals, int) else self.decimals.ravel()
+        cells = figure_texts(self.value.ravel(), self.status.ravel(), text, decimals)
+        return cells.reshape(self.value.shape)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,6 +263,17 @@ def lay_out(
     if limit is not None:
         _check_limit(math.prod(layout.shape), limit, table.name)
     return layout
+
+
+def laid_out(table: ProtectedTable, options: WriteOptions) -> PageLayout:
+    """Lay a table out as the options say, as far as a page or a workbook holds it."""
+    return lay_out(
+        table,
+        rows=options.rows,
+        columns=options.columns,
+        complete=options.complete,
+        limit=CELL_LIMIT,
+    )
 
 
 def _check_limit(size: int, limit: int, name: str) -> None:

@@ -97,7 +97,7 @@ def write_report(
         _method(text, counts=counts) if cell_keys else "",
         page.legend_html(signs.values() or legend(None, language), language),
         *(entry.content for entry in entries),
-        page.joint_provenance_html(sources, language) if sources else "",
+        page.provenance_html(sources, language) if sources else "",
         page.page_tail(),
     ]
     with atomic_path(target) as temporary:
@@ -205,6 +205,7 @@ def _contents(entries: Sequence[_ReportEntry], text: Words) -> str:
 
 def _method(text: Words, *, counts: bool) -> str:
     """The method in plain words; another first paragraph where not all figures are counts."""
-    statement = text.statement if counts else (text.figured, *text.statement[1:])
+    first, *rest = text.statement.split("\n\n")
+    statement = [first if counts else text.figured, *rest]
     paragraphs = "".join(f"<p>{html.escape(part)}</p>\n" for part in statement)
     return f"<section>\n<h2>{html.escape(text.method)}</h2>\n{paragraphs}</section>\n"

@@ -137,7 +137,7 @@ def test_tables_that_do_not_fit(make_table, sex, tmp_path, monkeypatch):
     table = make_table([long], {("m",): (3, CellStatus.published)})
     with pytest.raises(PublicationError, match="1 labels or codes are too long for a px file"):
         write(table, tmp_path / "t.px")
-    monkeypatch.setattr("discreet.publication.writers.px.CELL_LIMIT", 10)
+    monkeypatch.setattr("discreet.publication.layout.CELL_LIMIT", 10)
     with pytest.raises(PublicationError, match="at most 10 cells; this table has 18"):
         write(census_example(), tmp_path / "t.px")
     assert list(tmp_path.iterdir()) == []

@@ -18,14 +18,14 @@ import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.publication.description import check_texts, provenance_lines, universe
-from discreet.publication.formats import CELL_LIMIT, WriteOptions
+from discreet.publication.formats import WriteOptions
 from discreet.publication.layout import (
     BodyRows,
     Footnotes,
     PageLayout,
     footnotes,
     headings,
-    lay_out,
+    laid_out,
 )
 from discreet.publication.notation import (
     INAPPLICABLE,
@@ -33,7 +33,6 @@ from discreet.publication.notation import (
     SUPPRESSED,
     ZERO,
     Sign,
-    figure_texts,
     legend,
     number_text,
 )
@@ -50,13 +49,7 @@ _TOTAL = ' class="total"'
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the page piece by piece."""
     check_texts(table, options.language)
-    layout = lay_out(
-        table,
-        rows=options.rows,
-        columns=options.columns,
-        complete=options.complete,
-        limit=CELL_LIMIT,
-    )
+    layout = laid_out(table, options)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(_pieces(layout, options))
 
@@ -80,7 +73,7 @@ def _pieces(layout: PageLayout, options: WriteOptions) -> Iterator[str]:
     )
     yield legend_html(legend(table, language), language)
     yield notes_html(table, language)
-    yield provenance_html(table, language)
+    yield provenance_html([(table.name, provenance_lines(table, language))], language)
     yield page_tail()
 
 
@@ -187,7 +180,10 @@ def _body(page: _Page) -> Iterator[str]:
     heads = [
         _stub_texts(page, at, np.unique(layout.row_codes[:, k])) for k, at in enumerate(layout.rows)
     ]
-    inner = {code: _row_head(*head) for code, head in heads[-1].items()} if heads else {}
+    inner = {
+        code: f'<th scope="row"{_indent(level)}>{name}</th>'
+        for code, (name, level) in (heads[-1] if heads else {}).items()
+    }
     flat = bool(layout.rows) and is_figure(layout.table, layout.rows[-1])
     width = layout.shape[1] + 1
     before: tuple[int, ...] | None = None
@@ -227,10 +223,6 @@ def _stub_texts(page: _Page, at: int, shown: IntArray) -> dict[int, tuple[str, i
     }
 
 
-def _row_head(name: str, level: int) -> str:
-    return f'<th scope="row"{_indent(level)}>{name}</th>'
-
-
 def _group_row(heads: list[tuple[str, int]], width: int) -> str:
     """The row over the rows that share all but the last row variable."""
     name = " · ".join(name for name, _ in heads)
@@ -262,9 +254,7 @@ def _row_texts(page: _Page, block: BodyRows) -> Iterator[str]:
             number = _explained(f"{number}<sup>{OFFICIAL}</sup>", text.official)
         return f"<td>{number}"
 
-    decimals = block.decimals if isinstance(block.decimals, int) else block.decimals.ravel()
-    cells = figure_texts(block.value.ravel(), block.status.ravel(), cell, decimals)
-    cells = cells.reshape(block.value.shape)
+    cells = block.texts(cell)
     marks = page.remarks.of_block(page.layout, block.first, len(cells))
     if marks is not None:
         cells = cells + np.array([page.marks(each) for each in marks.sets], object)[marks.which]
@@ -309,14 +299,7 @@ def notes_html(
     return _section(text.notes, content, level) if content else ""
 
 
-def provenance_html(table: ProtectedTable, language: str) -> str:
-    """Where a table comes from, as the footer of a page."""
-    return joint_provenance_html([(table.name, provenance_lines(table, language))], language)
-
-
-def joint_provenance_html(
-    tables: Sequence[tuple[str, Sequence[tuple[str, str]]]], language: str
-) -> str:
+def provenance_html(tables: Sequence[tuple[str, Sequence[tuple[str, str]]]], language: str) -> str:
     """Where several tables come from: what they share once, the rest to be unfolded.
 
     Args:

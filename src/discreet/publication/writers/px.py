@@ -10,8 +10,9 @@ line is written as "#".
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -21,14 +22,13 @@ from discreet.arrays import IntArray
 from discreet.errors import PublicationError
 from discreet.publication.cells import stored_cells
 from discreet.publication.description import check_texts, provenance_lines, universe
-from discreet.publication.formats import CELL_LIMIT, WriteOptions
-from discreet.publication.layout import BodyRows, PageLayout, footnotes, lay_out
+from discreet.publication.formats import WriteOptions
+from discreet.publication.layout import BodyRows, PageLayout, footnotes, laid_out
 from discreet.publication.notation import (
     INAPPLICABLE,
     OFFICIAL,
     SUPPRESSED,
     ZERO,
-    figure_texts,
     legend,
     number_text,
 )
@@ -113,9 +113,7 @@ _MARKS = {CellStatus.bracketed: _BRACKETS, CellStatus.official: OFFICIAL}
 
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the keywords, then the figures row by row."""
-    layout = lay_out(
-        table, rows=options.rows, columns=options.columns, complete=True, limit=CELL_LIMIT
-    )
+    layout = laid_out(table, replace(options, complete=True))
     languages = (options.language, *_others(table, options.language))
     for language in languages:
         check_texts(table, language)
@@ -173,9 +171,7 @@ class _Spoken:
 
 
 def _told_apart(texts: Sequence[str], codes: Sequence[str]) -> tuple[str, ...]:
-    seen: dict[str, int] = {}
-    for text in texts:
-        seen[text] = seen.get(text, 0) + 1
+    seen = Counter(texts)
     return tuple(
         text if seen[text] == 1 else f"{text} ({code})"
         for text, code in zip(texts, codes, strict=True)
@@ -224,26 +220,16 @@ def _head(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
     yield keyword("SHOWDECIMALS", str(min(*places, _MOST_SHOWN)))
     yield keyword("MATRIX", quoted(table.name[:_LONGEST_MATRIX]))
     yield keyword("SUBJECT-CODE", quoted(table.name[:_LONGEST_MATRIX]))
-    yield from _each(
-        "SUBJECT-AREA",
-        spoken,
-        [text_value(universe(table, one.language) or table.title(one.language)) for one in spoken],
-    )
-    yield from _each("TITLE", spoken, [text_value(table.title(one.language)) for one in spoken])
-    yield from _each(
-        "CONTENTS",
-        spoken,
-        [
-            text_value(figure_line(table, one.language) or table.title(one.language))
-            for one in spoken
-        ],
-    )
+    titles = [table.title(language) for language in languages]
+    for name, texts in {
+        "SUBJECT-AREA": [universe(table, language) for language in languages],
+        "TITLE": titles,
+        "CONTENTS": [figure_line(table, language) for language in languages],
+    }.items():
+        pairs = zip(texts, titles, strict=True)
+        yield from _each(name, spoken, [text_value(text or title) for text, title in pairs])
     first = table.figures[0] if table.figures else None
-    yield from _each("UNITS", spoken, [quoted(_unit(first, one.language)) for one in spoken])
-
-
-def _contents(table: ProtectedTable, language: str) -> str:
-    return figure_line(table, language) or table.title(language)
+    yield from _each("UNITS", spoken, [quoted(_unit(first, language)) for language in languages])
 
 
 def _unit(figure: Figure | None, language: str) -> str:
@@ -256,9 +242,8 @@ def _variables(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
     """Which variables go down and across, and which of them holds the figures."""
     for name, places in (("STUB", layout.rows), ("HEADING", layout.columns)):
         if places:
-            yield from _each(
-                name, spoken, [listing([one.names[at] for at in places]) for one in spoken]
-            )
+            names = [listing([one.names[at] for at in places]) for one in spoken]
+            yield from _each(name, spoken, names)
     if layout.table.several_figures:
         yield from _each("CONTVARIABLE", spoken, [quoted(one.names[-1]) for one in spoken])
 
@@ -266,48 +251,30 @@ def _variables(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
 def _codes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
     """Labels, codes and totals of the variables."""
     order = (*layout.rows, *layout.columns)
+    names = {at: [[one.names[at]] for one in spoken] for at in order}
     for at in order:
-        yield from _each(
-            "VALUES",
-            spoken,
-            [listing(one.labels[at]) for one in spoken],
-            [[one.names[at]] for one in spoken],
-        )
+        yield from _each("VALUES", spoken, [listing(one.labels[at]) for one in spoken], names[at])
     for at in order:
         codes = listing(layout.dimension(at).codes)
-        yield from _each(
-            "CODES", spoken, [codes for one in spoken], [[one.names[at]] for one in spoken]
-        )
+        yield from _each("CODES", spoken, [codes for _ in spoken], names[at])
     for at in order:
         if not is_figure(layout.table, at):
-            yield from _each(
-                "ELIMINATION",
-                spoken,
-                [quoted(one.labels[at][0]) for one in spoken],
-                [[one.names[at]] for one in spoken],
-            )
+            totals = [quoted(one.labels[at][0]) for one in spoken]
+            yield from _each("ELIMINATION", spoken, totals, names[at])
 
 
 def _figures(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
     """Units and decimals of several figures; the signs."""
     figures = layout.table.figures if layout.table.several_figures else ()
     for at, figure in enumerate(figures):
-        yield from _each(
-            "UNITS",
-            spoken,
-            [quoted(_unit(figure, one.language)) for one in spoken],
-            [[one.labels[-1][at]] for one in spoken],
-        )
+        units = [quoted(_unit(figure, one.language)) for one in spoken]
+        yield from _each("UNITS", spoken, units, [[one.labels[-1][at]] for one in spoken])
     least = min((figure.decimals for figure in figures), default=0)
     for at, figure in enumerate(figures):
         if figure.decimals > least:
             places = str(min(figure.decimals, _MOST_SHOWN))
-            yield from _each(
-                "PRECISION",
-                spoken,
-                [places for one in spoken],
-                [[one.names[-1], one.labels[-1][at]] for one in spoken],
-            )
+            keys = [[one.names[-1], one.labels[-1][at]] for one in spoken]
+            yield from _each("PRECISION", spoken, [places for _ in spoken], keys)
     yield keyword("DATASYMBOL1", quoted(SUPPRESSED))
     yield keyword("DATASYMBOL2", quoted(INAPPLICABLE))
     yield keyword("DATASYMBOLNIL", quoted(ZERO))
@@ -329,18 +296,16 @@ def _remarks(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
     yield from _each("SOURCE", spoken, [source(one) for one in spoken])
     yield from _each("NOTE", spoken, [notes(one) for one in spoken])
     for (at, code), numbers in footnotes(table).headings.items():
-        yield from _each(
-            "VALUENOTE",
-            spoken,
-            [_note_text(table, numbers, one) for one in spoken],
-            [[one.names[at], one.labels[at][code]] for one in spoken],
-        )
+        keys = [[one.names[at], one.labels[at][code]] for one in spoken]
+        yield from _each("VALUENOTE", spoken, _note_texts(table, numbers, spoken), keys)
     yield from _cell_notes(layout, spoken)
 
 
-def _note_text(table: ProtectedTable, numbers: Sequence[int], one: _Spoken) -> str:
-    notes = footnotes(table).notes
-    return text_value("#".join(notes[number - 1].text(one.language) for number in numbers))
+def _note_texts(
+    table: ProtectedTable, numbers: Sequence[int], spoken: Sequence[_Spoken]
+) -> list[str]:
+    notes = [footnotes(table).notes[number - 1] for number in numbers]
+    return [text_value("#".join(note.text(one.language) for note in notes)) for one in spoken]
 
 
 def _cell_notes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
@@ -352,15 +317,10 @@ def _cell_notes(layout: PageLayout, spoken: Sequence[_Spoken]) -> Iterator[str]:
             numbers += [remark.number] if remark.number not in numbers else []
     for wanted, numbers in together.items():
         places = [(at, wanted[at]) for at in (*layout.rows, *layout.columns)]
-        yield from _each(
-            "CELLNOTE",
-            spoken,
-            [_note_text(layout.table, numbers, one) for one in spoken],
-            [
-                ["*" if code is None else one.labels[at][code] for at, code in places]
-                for one in spoken
-            ],
-        )
+        keys = [
+            ["*" if code is None else one.labels[at][code] for at, code in places] for one in spoken
+        ]
+        yield from _each("CELLNOTE", spoken, _note_texts(layout.table, numbers, spoken), keys)
 
 
 def _marked(layout: PageLayout) -> Iterator[str]:
@@ -385,9 +345,7 @@ def _rows(layout: PageLayout, block: BodyRows, *, keyed: bool) -> Iterator[str]:
     With keys, a row begins with its codes, and rows in which everything is zero are
     left out.
     """
-    decimals = block.decimals if isinstance(block.decimals, int) else block.decimals.ravel()
-    cells = figure_texts(block.value.ravel(), block.status.ravel(), _cell, decimals)
-    rows = cells.reshape(block.value.shape)
+    rows = block.texts(_cell)
     if not keyed:
         for row in rows.tolist():
             yield from _lines(row)
@@ -403,9 +361,7 @@ def _keys(layout: PageLayout, codes: IntArray) -> list[str]:
 
 
 def _cell(value: int | float, status: int, decimals: int) -> str:
-    if status in _CELLS:
-        return _CELLS[CellStatus(status)]
-    return number_text(value, decimals)
+    return _CELLS[CellStatus(status)] if status in _CELLS else number_text(value, decimals)
 
 
 def _lines(texts: Sequence[str]) -> Iterator[str]:

@@ -19,11 +19,18 @@ from discreet.errors import Problem, PublicationError
 from discreet.files import atomic_path
 from discreet.publication.description import check_texts, provenance_lines, universe
 from discreet.publication.formats import CELL_LIMIT, WriteOptions
-from discreet.publication.layout import PageLayout, footnotes, lay_out, mark
+from discreet.publication.layout import PageLayout, footnotes, laid_out, lay_out, mark
 from discreet.publication.notation import legend
 from discreet.publication.notes import printed_notes
 from discreet.publication.words import LANGUAGES, figure_text, words
-from discreet.publication.writers.xlsx_sheet import SheetLines, Styles, TableSheet, row_height, save
+from discreet.publication.writers.xlsx_sheet import (
+    SheetLines,
+    Styles,
+    TableSheet,
+    row_height,
+    save,
+    set_page_width,
+)
 from discreet.tables import ProtectedTable
 
 _WIDTHS = {"A": 18, "B": 60, "C": 36, "D": 36, "E": 14, "F": 10}
@@ -51,10 +58,7 @@ def add_index(
     for letter, width in _WIDTHS.items():
         sheet.column_dimensions[letter].width = width
     sheet.freeze_panes = f"A{_TOP + 1}"
-    sheet.page_setup.orientation = "landscape"
-    sheet.page_setup.fitToWidth = 1
-    sheet.page_setup.fitToHeight = 0
-    sheet.sheet_properties.pageSetUpPr.fitToPage = True
+    set_page_width(sheet)
     styles = Styles(sheet)
     lines = SheetLines(sheet)
     lines.append([styles.text("title", title)])
@@ -102,17 +106,15 @@ def add_joint_legend(book: Workbook, tables: Sequence[ProtectedTable], language:
     _section(lines, styles, text.legend, "symbol", [(s.symbol, s.meaning) for s in signs])
     for table in tables:
         heading = f"{table.name}: {table.title(language)}"
-        _section(lines, styles, heading, "plain", _about(table, language))
+        about = [*_note_lines(table, language), *provenance_lines(table, language)]
+        _section(lines, styles, heading, "plain", about)
 
 
 def _sheet(book: Workbook, language: str) -> tuple[SheetLines, Styles]:
     sheet: Any = book.create_sheet(words(language).legend)
     sheet.column_dimensions["A"].width = 24
     sheet.column_dimensions["B"].width = _WIDTH
-    sheet.page_setup.orientation = "landscape"
-    sheet.page_setup.fitToWidth = 1
-    sheet.page_setup.fitToHeight = 0
-    sheet.sheet_properties.pageSetUpPr.fitToPage = True
+    set_page_width(sheet)
     return SheetLines(sheet), Styles(sheet)
 
 
@@ -135,10 +137,6 @@ def _note_lines(table: ProtectedTable, language: str) -> list[tuple[str, str]]:
     return lines + [(mark((number,)), note.text(language)) for number, note in numbered]
 
 
-def _about(table: ProtectedTable, language: str) -> list[tuple[str, str]]:
-    return [*_note_lines(table, language), *provenance_lines(table, language)]
-
-
 def _write_language(
     sheet: SheetLines, styles: Styles, table: ProtectedTable, language: str
 ) -> None:
@@ -159,13 +157,7 @@ _RESERVED = "history"
 def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None:
     """Write the table sheet row by row, then the legend sheet."""
     check_texts(table, options.language)
-    layout = lay_out(
-        table,
-        rows=options.rows,
-        columns=options.columns,
-        complete=options.complete,
-        limit=CELL_LIMIT,
-    )
+    layout = laid_out(table, options)
     sheet = TableSheet(layout, options.language, options.labels)
     sheet.check()
     book = Workbook(write_only=True)

@@ -122,6 +122,14 @@ def row_height(texts: Iterable[tuple[str, float]]) -> float | None:
     return min(lines * _LINE_HEIGHT, _HIGHEST) if lines > 1 else None
 
 
+def set_page_width(sheet: Any) -> None:
+    """Print a sheet across, as wide as a page."""
+    sheet.page_setup.orientation = "landscape"
+    sheet.page_setup.fitToWidth = 1
+    sheet.page_setup.fitToHeight = 0
+    sheet.sheet_properties.pageSetUpPr.fitToPage = True
+
+
 class OrderedRanges(MultiCellRange):
     """Merged cells in the order of the sheet; their own order changes from run to run."""
 
@@ -484,11 +492,8 @@ class TableSheet:
             sheet.sheet_format.outlineLevelRow = int(folded.max())
         first = f"{get_column_letter(self.stub + 1)}{self.top + 1}"
         sheet.freeze_panes = first
-        sheet.page_setup.orientation = "landscape"
         sheet.page_setup.paperSize = _A4
-        sheet.page_setup.fitToWidth = 1
-        sheet.page_setup.fitToHeight = 0
-        sheet.sheet_properties.pageSetUpPr.fitToPage = True
+        set_page_width(sheet)
         sheet.print_title_rows = f"{len(self.titles) + 1}:{self.top}"
         sheet.oddFooter.right.text = "&P / &N"
 

@@ -33,9 +33,7 @@ from discreet.release.programme.problems import (
     Found,
     file_problems,
     filter_parsed,
-    is_reported,
     named_twice,
-    problem_at,
 )
 from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
@@ -63,13 +61,13 @@ def check_sources(programme: Programme) -> Found:
     if main in document.sources:
         what = f"the main source is called {main!r}"
         hint = "choose another name" + (", or give [data] a name" if main == MAIN else "")
-        yield problem_at(programme, ("sources", main), what, hint)
+        yield programme.at(("sources", main), what, hint)
     for name, table in document.tables.items():
         known = table.source is None or table.source in programme.sources
-        if not known and not is_reported(programme, ("sources", table.source or "")):
+        if not known and not programme.reported(("sources", table.source or "")):
             what = f"there is no source {table.source!r}"
             hint = nearest(table.source or "", list(programme.sources))
-            yield problem_at(programme, ("tables", name, "from"), what, hint)
+            yield programme.at(("tables", name, "from"), what, hint)
 
 
 def _records(programme: Programme, source: RecordSource) -> Found:
@@ -77,17 +75,15 @@ def _records(programme: Programme, source: RecordSource) -> Found:
     if (records.source is None) == (records.database is None):
         what = "source and database exclude each other" if records.source else "source is missing"
         hint = 'name a file: source = "persons.parquet", or database = "x.duckdb" with table = …'
-        yield problem_at(programme, (*path, "source"), what, hint)
+        yield programme.at((*path, "source"), what, hint)
     if records.database is not None and (records.table is None) == (records.query is None):
         hint = "a database needs exactly one of table = … and query = …"
-        yield problem_at(programme, (*path, "database"), "what to read is not clear", hint)
+        yield programme.at((*path, "database"), "what to read is not clear", hint)
     if records.source is not None and (records.table or records.query):
         key = "table" if records.table else "query"
-        yield problem_at(programme, (*path, key), "this is for databases only", "use database = …")
+        yield programme.at((*path, key), "this is for databases only", "use database = …")
     if records.database is not None and records.text:
-        yield problem_at(
-            programme, (*path, "text"), "this is for text files only", "cast in the query"
-        )
+        yield programme.at((*path, "text"), "this is for text files only", "cast in the query")
     for key in ("source", "database"):
         if (name := getattr(records, key)) is not None and not _is_pattern(name):
             yield from file_problems(programme, (*path, key), name, folder=key == "source")
@@ -101,25 +97,19 @@ def _main_keys(programme: Programme, source: RecordSource) -> Found:
     keys = source.keys
     made = keys.id is not None or keys.secret_file is not None or keys.secret_env is not None
     if keys.column is None and not made:
-        yield problem_at(programme, ("keys", "column"), "no record keys are named", _MAIN_HINT)
+        yield programme.at(("keys", "column"), "no record keys are named", _MAIN_HINT)
     if keys.column is not None and made:
         hint = "keys are either in the data (column) or made here (id and a secret)"
-        yield problem_at(
-            programme, ("keys", "column"), "column and id or secret exclude each other", hint
-        )
+        yield programme.at(("keys", "column"), "column and id or secret exclude each other", hint)
         return
     if made and keys.id is None:
-        yield problem_at(
-            programme, ("keys", "id"), "id is missing", "name the column of the identifier"
-        )
+        yield programme.at(("keys", "id"), "id is missing", "name the column of the identifier")
     handed_on = keys.secret_file is None and programme.document.parameters is not None
     if handed_on and keys.secret_env is None:
         return  # a package may hold the secret
     if made and (keys.secret_file is None) == (keys.secret_env is None):
         what = "exactly one of secret_file and secret_env is needed"
-        yield problem_at(
-            programme, ("keys", "secret_file"), what, "make one with: discreet keys secret"
-        )
+        yield programme.at(("keys", "secret_file"), what, "make one with: discreet keys secret")
     else:
         yield from _secret_there(programme, source)
 
@@ -130,26 +120,26 @@ def _secret_there(programme: Programme, source: RecordSource) -> Found:
         yield from file_problems(programme, place, keys.secret_file)
     elif keys.secret_env is not None and not os.environ.get(keys.secret_env):
         what = f"the environment variable {keys.secret_env} is not set"
-        yield problem_at(programme, place, what)
+        yield programme.at(place, what)
 
 
 def _keys(programme: Programme, source: RecordSource) -> Found:
     """The keys of a source besides the main one."""
     path, keys = source.keys_path, source.keys
-    if any(is_reported(programme, (*path, key)) for key in (*_WAYS, "by")):
+    if any(programme.reported((*path, key)) for key in (*_WAYS, "by")):
         return
     given = [way for way in _WAYS if getattr(keys, way) is not None]
     if not given:
         if _needs_keys(programme, source.name):
-            yield problem_at(programme, path, "no record keys are named", _HINT)
+            yield programme.at(path, "no record keys are named", _HINT)
         return
     if len(given) > 1:
         what = f"{' and '.join(given)} exclude each other"
-        yield problem_at(programme, (*path, given[1]), what, _HINT)
+        yield programme.at((*path, given[1]), what, _HINT)
         return
     for key in ("by", "orphans"):
         if getattr(keys, key) is not None and keys.inherit is None:
-            yield problem_at(programme, (*path, key), "this goes with inherit only")
+            yield programme.at((*path, key), "this goes with inherit only")
     yield from _secret(programme, source)
     if keys.inherit is not None:
         yield from _inherited(programme, source, keys.inherit)
@@ -167,37 +157,35 @@ def _secret(programme: Programme, source: RecordSource) -> Found:
     path, keys, main = source.keys_path, source.keys, programme.main.keys
     own = [key for key in ("secret_file", "secret_env") if getattr(keys, key) is not None]
     if own and keys.column is not None:
-        yield problem_at(programme, (*path, own[0]), "keys that are in the data need no secret")
+        yield programme.at((*path, own[0]), "keys that are in the data need no secret")
         return
     if len(own) > 1:
-        yield problem_at(
-            programme, (*path, own[1]), "secret_file and secret_env exclude each other"
-        )
+        yield programme.at((*path, own[1]), "secret_file and secret_env exclude each other")
         return
     yield from _secret_there(programme, source)
     shared = main.secret_file or main.secret_env or programme.document.parameters
     if keys.id is not None and not own and not shared:
         what = "there is no secret to make keys with"
         hint = "name secret_file here: [keys] has none"
-        yield problem_at(programme, (*path, "id"), what, hint)
+        yield programme.at((*path, "id"), what, hint)
 
 
 def _inherited(programme: Programme, source: RecordSource, parts: str) -> Found:
     path = source.keys_path
     if source.keys.by is None:
         hint = 'name the column of the unit: by = "household_id"'
-        yield problem_at(programme, (*path, "by"), "by is missing", hint)
+        yield programme.at((*path, "by"), "by is missing", hint)
     if parts not in programme.sources:
-        if not is_reported(programme, ("sources", parts)):
+        if not programme.reported(("sources", parts)):
             others = [name for name in programme.sources if name != source.name]
             what = f"there is no source {parts!r}"
-            yield problem_at(programme, (*path, "inherit"), what, nearest(parts, others))
+            yield programme.at((*path, "inherit"), what, nearest(parts, others))
         return
     line = key_line(programme.sources, source.name)
     if line[-1] == source.name:  # else the circle is reported where it closes
         what = f"keys go round in a circle: {' ← '.join(line)}"
         hint = "one of these sources needs keys of its own: column or id"
-        yield problem_at(programme, (*path, "inherit"), what, hint)
+        yield programme.at((*path, "inherit"), what, hint)
 
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -218,7 +206,7 @@ def check_programme(programme: Programme) -> list[Problem]:
         *check_figures(programme),
         *check_protection(programme),
     ]
-    return [problem for path, problem in found if not is_reported(programme, path)]
+    return [problem for path, problem in found if not programme.reported(path)]
 
 
 def needed_sections(programme: Programme) -> tuple[str, ...]:
@@ -234,14 +222,12 @@ def _sections(programme: Programme) -> Found:
     for name in needed_sections(programme):
         handed_on = name in FROM_PACKAGE and document.parameters is not None
         there = getattr(document, name) is not None or handed_on
-        if not there and not is_reported(programme, (name,)):
-            yield problem_at(programme, (name,), f"the section [{name}] is missing")
+        if not there and not programme.reported((name,)):
+            yield programme.at((name,), f"the section [{name}] is missing")
     if not document.tables:
-        yield problem_at(
-            programme, ("tables",), "no table is asked for", "add a section [tables.T1]"
-        )
+        yield programme.at(("tables",), "no table is asked for", "add a section [tables.T1]")
     for language in named_twice(document.languages):
-        yield problem_at(programme, ("languages",), f"language {language!r} is named twice")
+        yield programme.at(("languages",), f"language {language!r} is named twice")
 
 
 def _variables(programme: Programme) -> Found:
@@ -249,26 +235,24 @@ def _variables(programme: Programme) -> Found:
         path: KeyPath = ("variables", name)
         if len(entry.kinds) > 1:
             what = f"{' and '.join(entry.kinds)} exclude each other"
-            yield problem_at(
-                programme, (*path, entry.kinds[1]), what, "name one kind of classification"
-            )
+            yield programme.at((*path, entry.kinds[1]), what, "name one kind of classification")
         for key in ("prefixes", "intervals"):
             numbers = getattr(entry, key) or []
             if any(later <= earlier for earlier, later in pairwise(numbers)):
-                yield problem_at(programme, (*path, key), "the numbers must increase")
+                yield programme.at((*path, key), "the numbers must increase")
         for key in ("levels", "codes", "alternatives"):
             names = getattr(entry, key) or []
             for doubled in named_twice(names):
-                yield problem_at(programme, (*path, key), f"{doubled!r} is named twice")
+                yield programme.at((*path, key), f"{doubled!r} is named twice")
         if entry.hierarchy is not None:
             yield from file_problems(programme, (*path, "hierarchy"), entry.hierarchy)
         if entry.codelist is not None:
             yield from file_problems(programme, (*path, "codelist"), entry.codelist)
         for key, kind in (("codelist", "hierarchy"), ("coarser", "intervals")):
             if getattr(entry, key) is not None and getattr(entry, kind) is None:
-                yield problem_at(programme, (*path, key), f"this goes with {kind} only")
+                yield programme.at((*path, key), f"this goes with {kind} only")
         if name in _RESERVED:
-            yield problem_at(programme, path, f"a variable cannot be called {name!r}", "rename it")
+            yield programme.at(path, f"a variable cannot be called {name!r}", "rename it")
         yield from _alternatives(programme, name, entry)
 
 
@@ -276,19 +260,17 @@ def _alternatives(programme: Programme, name: str, entry: VariableEntry) -> Foun
     for key in ("column", "labels", "total", "missing") if entry.alternatives else ():
         if getattr(entry, key):
             what = "this belongs to the alternatives themselves"
-            yield problem_at(programme, ("variables", name, key), what)
+            yield programme.at(("variables", name, key), what)
     for number, other in enumerate(entry.alternatives or []):
         path: KeyPath = ("variables", name, "alternatives", number)
         if other == name:
-            yield problem_at(programme, path, "a variable cannot be its own alternative")
+            yield programme.at(path, "a variable cannot be its own alternative")
         elif other not in programme.variables:
-            if not is_reported(programme, ("variables", other)):
+            if not programme.reported(("variables", other)):
                 hint = nearest(other, list(programme.variables))
-                yield problem_at(programme, path, f"there is no variable {other!r}", hint)
+                yield programme.at(path, f"there is no variable {other!r}", hint)
         elif programme.variables[other].alternatives:
-            yield problem_at(
-                programme, path, f"{other!r} has alternatives itself", "name its own ones here"
-            )
+            yield programme.at(path, f"{other!r} has alternatives itself", "name its own ones here")
 
 
 def _table_names(programme: Programme) -> Found:
@@ -298,14 +280,12 @@ def _table_names(programme: Programme) -> Found:
         path: KeyPath = ("tables", name)
         if not _FILE_NAME.fullmatch(name):
             hint = "use letters, digits, _ and - : the name becomes a file name"
-            yield problem_at(programme, path, f"{name!r} cannot be a file name", hint)
+            yield programme.at(path, f"{name!r} cannot be a file name", hint)
         elif name.lower() in OWN_REPORTS | _DEVICES | reports:
-            yield problem_at(programme, path, f"the name {name!r} is taken", "choose another name")
+            yield programme.at(path, f"the name {name!r} is taken", "choose another name")
         if name.lower() in seen:
             what = f"{name!r} and {seen[name.lower()]!r} would be one file"
-            yield problem_at(
-                programme, path, what, "names must differ in more than upper and lower case"
-            )
+            yield programme.at(path, what, "names must differ in more than upper and lower case")
         seen.setdefault(name.lower(), name)
 
 
@@ -314,23 +294,19 @@ def _tables(programme: Programme) -> Found:
     for name, table in programme.tables.items():
         if not table.by:
             hint = 'name the spanning variables: by = ["region", "sex"]'
-            yield problem_at(programme, ("tables", name, "by"), "by is missing", hint)
+            yield programme.at(("tables", name, "by"), "by is missing", hint)
         for doubled in named_twice(table.by or []):
             what = f"variable {doubled!r} spans the table twice"
-            yield problem_at(programme, ("tables", name, "by"), what)
+            yield programme.at(("tables", name, "by"), what)
         for number, variable in enumerate(table.by or []):
             if variable in _RESERVED and variable not in programme.variables:
                 place: KeyPath = ("tables", name, "by", number)
-                yield problem_at(
-                    programme, place, f"a variable cannot be called {variable!r}", _RENAME
-                )
+                yield programme.at(place, f"a variable cannot be called {variable!r}", _RENAME)
         for doubled in named_twice(table.formats or []):
-            yield problem_at(
-                programme, programme.setting(name, "formats"), f"{doubled!r} is named twice"
-            )
-        if not table.formats and not is_reported(programme, programme.setting(name, "formats")):
+            yield programme.at(programme.setting(name, "formats"), f"{doubled!r} is named twice")
+        if not table.formats and not programme.reported(programme.setting(name, "formats")):
             hint = 'formats = ["csv", "html"] here or in [defaults]'
-            yield problem_at(programme, ("tables", name, "formats"), "formats is missing", hint)
+            yield programme.at(("tables", name, "formats"), "formats is missing", hint)
         for key in ("where", "official"):
             path = programme.setting(name, key)
             if path not in checked:
@@ -346,8 +322,7 @@ def _filter(programme: Programme, table: str, path: KeyPath, text: str) -> Found
     known = programme.spanning(programme.source_of(table).name)
     for column in sorted(columns):
         if column.removesuffix(".level") not in known:
-            yield problem_at(
-                programme,
+            yield programme.at(
                 path,
                 f"no table is spanned by {column!r}",
                 nearest(column, sorted(known)),
@@ -370,7 +345,7 @@ def check_protection(programme: Programme) -> Found:
             if place in programme.index.lines and (key != "official" or table.official):
                 users = [f'"{each.name}"' for each in protections() if key in each.table_keys]
                 what = f"this goes with protect = {' or '.join(users)} only"
-                yield problem_at(programme, place, what, own.hints.get(key, ""))
+                yield programme.at(place, what, own.hints.get(key, ""))
     yield from _mixtures(programme)
 
 
@@ -418,4 +393,4 @@ def _mixture(
         f"{', and '.join(clash(other.name, own.name))}: protect "
         "all tables of the same records and values in one way"
     )
-    return problem_at(programme, programme.setting(name, "protect"), what, hint)
+    return programme.at(programme.setting(name, "protect"), what, hint)

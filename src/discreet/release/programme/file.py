@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -23,31 +23,18 @@ from pydantic_core import ErrorDetails
 from discreet.errors import Problem, ProgrammeError
 from discreet.protection.protocol import DEFAULT, Protection, protection, protections
 from discreet.release.programme.schema import (
-    BoundsEntry,
-    CellNoteEntry,
-    CostEntry,
     DataEntry,
     Document,
-    FigureEntry,
-    FiguresEntry,
     KeysEntry,
     MagnitudeEntry,
-    MarkEntry,
     ParametersEntry,
     PartsEntry,
     PerturbationEntry,
     ProgrammeEntry,
-    QualityEntry,
     RecordsEntry,
-    ReleaseSettings,
-    RuleSetEntry,
-    SensitiveEntry,
-    SourceEntry,
     SourceKeysEntry,
-    StrengthEntry,
     SuppressionEntry,
     TableEntry,
-    ValueEntry,
     VariableEntry,
 )
 from discreet.release.programme.toml_lines import KeyPath, LineIndex
@@ -106,12 +93,7 @@ def sources_of(document: Document) -> dict[str, RecordSource]:
         path=("data",),
         records=data,
         keys_path=("keys",),
-        keys=SourceKeysEntry(
-            column=keys.column,
-            id=keys.id,
-            secret_file=keys.secret_file,
-            secret_env=keys.secret_env,
-        ),
+        keys=SourceKeysEntry(**keys.model_dump(exclude={"grid"})),
         official=document.defaults.official,
     )
     others = {
@@ -158,32 +140,6 @@ _KINDS = {
     "dict_type": "must be a table of keys and values",
     "model_type": "must be a table of keys and values",
     "string_too_short": "must not be empty",
-}
-# Where each entry stands; None is any name or number.
-_FORMS: Mapping[tuple[str | None, ...], type[ProgrammeEntry]] = {
-    (): Document,
-    ("data",): DataEntry,
-    ("keys",): KeysEntry,
-    ("sources", None): SourceEntry,
-    ("sources", None, "keys"): SourceKeysEntry,
-    ("parameters",): ParametersEntry,
-    ("perturbation",): PerturbationEntry,
-    ("magnitudes", None): MagnitudeEntry,
-    ("magnitudes", None, "strength"): StrengthEntry,
-    ("magnitudes", None, "sensitive"): SensitiveEntry,
-    ("figures",): FiguresEntry,
-    ("quality",): QualityEntry,
-    ("rules", None): RuleSetEntry,
-    ("suppression",): SuppressionEntry,
-    ("suppression", "bounds"): BoundsEntry,
-    ("suppression", "cost"): CostEntry,
-    ("values", None): ValueEntry,
-    ("variables", None): VariableEntry,
-    ("defaults",): ReleaseSettings,
-    ("tables", None): TableEntry,
-    ("tables", None, "figures", None): FigureEntry,
-    ("tables", None, "marks", None): MarkEntry,
-    ("tables", None, "notes", None): CellNoteEntry,
 }
 _QUOTED = re.compile(r"'([^']*)'")
 
@@ -344,6 +300,14 @@ class Programme:
         """Something wrong at a key."""
         return Problem(what, self.index.place(tuple(path)), hint)
 
+    def at(self, path: KeyPath, what: str, hint: str = "") -> tuple[KeyPath, Problem]:
+        """Something wrong at a key, with the key."""
+        return path, self.problem(path, what, hint)
+
+    def reported(self, path: KeyPath) -> bool:
+        """Whether the value at a key was wrong already, so that its absence is no news."""
+        return any(path[: len(skipped)] == skipped for skipped in self.skipped)
+
     def setting(self, table: str, key: str) -> KeyPath:
         """Where a setting of a table stands: in its own entry, its source, or the defaults."""
         own, source = ("tables", table, key), self.source_of(table)
@@ -495,13 +459,21 @@ def _form_problem(
 
 def _known(path: KeyPath) -> str:
     """The keys that may stand where an unknown one was found, the likeliest first."""
-    above = path[:-1]
-    for form, model in _FORMS.items():
-        if len(form) == len(above) and all(
-            name in (None, part) for name, part in zip(form, above, strict=True)
-        ):
-            return nearest(str(path[-1]), model.names())
-    return ""
+    form = _form_at(Document, path[:-1])
+    return "" if form is None else nearest(str(path[-1]), form.names())
+
+
+def _form_at(form: Any, path: KeyPath) -> type[ProgrammeEntry] | None:
+    """The form of the entry at a key, as the annotations of the schema have it."""
+    if isinstance(form, type) and issubclass(form, ProgrammeEntry):
+        if not path:
+            return form
+        fields = {field.alias or name: field for name, field in form.model_fields.items()}
+        return _form_at(fields[path[0]].annotation, path[1:]) if path[0] in fields else None
+    inner = get_args(form)
+    if get_origin(form) in (dict, list):
+        return _form_at(inner[-1], path[1:]) if path else None
+    return next(filter(None, (_form_at(each, path) for each in inner)), None)
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -18,8 +18,6 @@ from discreet.release.programme.problems import (
     Found,
     file_problems,
     filter_parsed,
-    is_reported,
-    problem_at,
 )
 from discreet.release.programme.schema import (
     FigureEntry,
@@ -53,26 +51,26 @@ def check_parameters(programme: Programme) -> Found:
 def _package(programme: Programme) -> Found:
     entry = programme.parameters
     if entry.package is None:
-        if not is_reported(programme, ("parameters", "package")):
+        if not programme.reported(("parameters", "package")):
             hint = 'name the file: package = "census-2026.dcparams"'
-            yield problem_at(programme, ("parameters", "package"), "package is missing", hint)
+            yield programme.at(("parameters", "package"), "package is missing", hint)
     else:
         yield from file_problems(programme, ("parameters", "package"), entry.package)
     keys = ("key_file", "passphrase_file", "passphrase_env")
     given = [key for key in keys if getattr(entry, key) is not None]
-    if len(given) != 1 and not any(is_reported(programme, ("parameters", key)) for key in keys):
+    if len(given) != 1 and not any(programme.reported(("parameters", key)) for key in keys):
         what = f"exactly one of {', '.join(keys)} is needed"
-        yield problem_at(programme, ("parameters", (given or keys)[0]), what)
+        yield programme.at(("parameters", (given or keys)[0]), what)
     for key in ("key_file", "passphrase_file", "verify_key"):
         if (name := getattr(entry, key)) is not None:
             yield from file_problems(programme, ("parameters", key), name)
     if entry.passphrase_env is not None and not os.environ.get(entry.passphrase_env):
         what = f"the environment variable {entry.passphrase_env} is not set"
-        yield problem_at(programme, ("parameters", "passphrase_env"), what)
+        yield programme.at(("parameters", "passphrase_env"), what)
     for section in FROM_PACKAGE:
         if (section,) in programme.index.lines:
             what = f"[{section}] and [parameters] exclude each other: the package says all of this"
-            yield problem_at(programme, (section,), what, "leave one of the two out")
+            yield programme.at((section,), what, "leave one of the two out")
 
 
 def _perturbation(programme: Programme) -> Found:
@@ -81,7 +79,7 @@ def _perturbation(programme: Programme) -> Found:
     name = programme.perturbation.table
     if name is None:
         hint = 'name the file: table = "ptable.csv"'
-        yield problem_at(programme, ("perturbation", "table"), "table is missing", hint)
+        yield programme.at(("perturbation", "table"), "table is missing", hint)
     else:
         yield from file_problems(programme, ("perturbation", "table"), name)
 
@@ -90,7 +88,7 @@ def _magnitude(programme: Programme, column: str, entry: MagnitudeEntry) -> Foun
     path: KeyPath = ("magnitudes", column)
     if entry.table is None:
         hint = 'name the file: table = "rent-ptable.csv"'
-        yield problem_at(programme, (*path, "table"), "table is missing", hint)
+        yield programme.at((*path, "table"), "table is missing", hint)
     for key in ("table", "small_table"):
         if (name := getattr(entry, key)) is not None:
             yield from file_problems(programme, (*path, key), name)
@@ -98,10 +96,10 @@ def _magnitude(programme: Programme, column: str, entry: MagnitudeEntry) -> Foun
             if counts is not None and programme.file(name) == programme.file(counts):
                 what = f"{name!r} is the perturbation table of the counts"
                 hint = "magnitudes need a table of their own"
-                yield problem_at(programme, (*path, key), what, hint)
+                yield programme.at((*path, key), what, hint)
     if entry.strength is None:
         hint = 'strength = { kind = "simple", share = 0.1 }, or kind = "flex"'
-        yield problem_at(programme, (*path, "strength"), "strength is missing", hint)
+        yield programme.at((*path, "strength"), "strength is missing", hint)
     else:
         yield from _strength(programme, (*path, "strength"), entry.strength)
     yield from _contributions(programme, path, entry)
@@ -109,31 +107,29 @@ def _magnitude(programme: Programme, column: str, entry: MagnitudeEntry) -> Foun
 
 def _strength(programme: Programme, path: KeyPath, entry: StrengthEntry) -> Found:
     if entry.kind is None:
-        if not is_reported(programme, (*path, "kind")):
-            yield problem_at(programme, (*path, "kind"), "kind is missing", "known: flex, simple")
+        if not programme.reported((*path, "kind")):
+            yield programme.at((*path, "kind"), "kind is missing", "known: flex, simple")
         return
     for kind, keys in _STRENGTHS.items():
         for key in keys:
             given = getattr(entry, key) is not None
-            if kind == entry.kind and not given and not is_reported(programme, (*path, key)):
+            if kind == entry.kind and not given and not programme.reported((*path, key)):
                 hint = f"{kind} needs {', '.join(keys)}"
-                yield problem_at(programme, (*path, key), f"{key} is missing", hint)
+                yield programme.at((*path, key), f"{key} is missing", hint)
             if kind != entry.kind and given:
-                yield problem_at(programme, (*path, key), f"this goes with {kind} only")
+                yield programme.at((*path, key), f"this goes with {kind} only")
 
 
 def _contributions(programme: Programme, path: KeyPath, entry: MagnitudeEntry) -> Found:
-    if any(is_reported(programme, (*path, key)) for key in ("of", "top", "epsilon")):
+    if any(programme.reported((*path, key)) for key in ("of", "top", "epsilon")):
         return
     wanted = entry.top if entry.of == "top" else 1
     if entry.of != "top" and entry.top > 1:
         what = 'this goes with of = "top" only'
-        yield problem_at(programme, (*path, "top"), what)
+        yield programme.at((*path, "top"), what)
     elif len(entry.epsilon or [1]) != wanted:
         what = f"{wanted} numbers are needed, one per contribution"
-        yield problem_at(
-            programme, (*path, "epsilon"), what, "such as epsilon = [1, 0.5] for top = 2"
-        )
+        yield programme.at((*path, "epsilon"), what, "such as epsilon = [1, 0.5] for top = 2")
 
 
 def _workbook(programme: Programme) -> Found:
@@ -142,17 +138,13 @@ def _workbook(programme: Programme) -> Found:
         return
     if PurePath(name).name != name or name[:1] == "." or not name.endswith(".xlsx"):
         hint = 'a name without folders, such as workbook = "tables.xlsx"'
-        yield problem_at(
-            programme, ("workbook",), f"{name!r} cannot be the name of a workbook", hint
-        )
+        yield programme.at(("workbook",), f"{name!r} cannot be the name of a workbook", hint)
     stems = {table.lower() for table in programme.document.tables}
     if name.lower().removesuffix(".xlsx").partition(".")[0] in stems:
-        yield problem_at(programme, ("workbook",), "a table has this name", "choose another name")
+        yield programme.at(("workbook",), "a table has this name", "choose another name")
     if programme.tables and all(entry.workbook is False for entry in programme.tables.values()):
         what = "no table stands in the workbook"
-        yield problem_at(
-            programme, ("workbook",), what, "leave it out, or workbook = false of a table"
-        )
+        yield programme.at(("workbook",), what, "leave it out, or workbook = false of a table")
 
 
 @dataclass(frozen=True)
@@ -202,36 +194,32 @@ def _together(programme: Programme, name: str, table: TableEntry) -> Found:
     path: KeyPath = ("tables", name, "figures")
     shown = [figure for figure, entry in table.figures.items() if not entry.hidden]
     if table.figures and not shown:
-        yield problem_at(
-            programme, path, "all figures are hidden", "one figure at least is published"
-        )
+        yield programme.at(path, "all figures are hidden", "one figure at least is published")
     if len(shown) > 1 and FIGURE in (table.by or []):
         what = f"a table with several figures has no variable called {FIGURE!r}"
-        yield problem_at(programme, ("tables", name, "by"), what, "rename the variable")
+        yield programme.at(("tables", name, "by"), what, "rename the variable")
 
 
 def _keys(programme: Programme, path: KeyPath, entry: FigureEntry) -> Found:
     """The keys that the kind of figure needs, and those that do not go with it."""
     if entry.kind is None:
-        if not is_reported(programme, (*path, "kind")):
+        if not programme.reported((*path, "kind")):
             known = ", ".join(_FIGURE_FORMS)
-            yield problem_at(programme, (*path, "kind"), "kind is missing", f"known: {known}")
+            yield programme.at((*path, "kind"), "kind is missing", f"known: {known}")
         return
     form = _FIGURE_FORMS[entry.kind]
     given = [key for key in _SPECIAL if getattr(entry, key) is not None]
     for key in form.needs:
-        if key not in given and not is_reported(programme, (*path, key)):
-            yield problem_at(
-                programme, (*path, key), f"{key} is missing", f"{entry.kind} needs {key}"
-            )
-    lost = any(is_reported(programme, (*path, key)) for key in form.some_of)
+        if key not in given and not programme.reported((*path, key)):
+            yield programme.at((*path, key), f"{key} is missing", f"{entry.kind} needs {key}")
+    lost = any(programme.reported((*path, key)) for key in form.some_of)
     if form.some_of and not lost and not any(key in given for key in form.some_of):
         what = f"{entry.kind} needs {' or '.join(form.some_of)}"
-        yield problem_at(programme, (*path, form.some_of[0]), what)
+        yield programme.at((*path, form.some_of[0]), what)
     for key in given:
         if key not in form.known:
             what = f"this does not go with kind = {entry.kind!r}"
-            yield problem_at(programme, (*path, key), what, f"known: {', '.join(form.known)}")
+            yield programme.at((*path, key), what, f"known: {', '.join(form.known)}")
 
 
 def _references(
@@ -240,16 +228,16 @@ def _references(
     counted = [name for name, other in table.figures.items() if other.counted]
     for key in _PAIR:
         name = getattr(entry, key)
-        if name is None or name in counted or is_reported(programme, (*path[:-1], name)):
+        if name is None or name in counted or programme.reported((*path[:-1], name)):
             continue
         if name in table.figures:
             if table.figures[name].kind is not None:
                 what = f"{name!r} is itself made of other figures"
                 hint = f"name counts, sums or means: {', '.join(counted)}"
-                yield problem_at(programme, (*path, key), what, hint)
+                yield programme.at((*path, key), what, hint)
         else:
             what = f"the table has no figure {name!r}"
-            yield problem_at(programme, (*path, key), what, nearest(name, counted))
+            yield programme.at((*path, key), what, nearest(name, counted))
     yield from _variables(programme, (*path, "over"), entry.over or [], table)
     yield from _variables(programme, (*path, "base"), list(entry.base or {}), table)
     if entry.of is not None and programme.document.parameters is None:
@@ -258,10 +246,10 @@ def _references(
 
 def _noise(programme: Programme, path: KeyPath, column: str) -> Found:
     known = list(programme.magnitudes)
-    if column not in known and not is_reported(programme, ("magnitudes", column)):
+    if column not in known and not programme.reported(("magnitudes", column)):
         what = f"there is no noise for {column!r}"
         hint = nearest(column, known) or f"add a section [magnitudes.{column}]"
-        yield problem_at(programme, (*path, "of"), what, hint)
+        yield programme.at((*path, "of"), what, hint)
 
 
 def _variables(
@@ -270,7 +258,7 @@ def _variables(
     for name in names:
         if name not in (table.by or []):
             what = f"the table is not spanned by {name!r}"
-            yield problem_at(programme, path, what, nearest(name, table.by or []))
+            yield programme.at(path, what, nearest(name, table.by or []))
 
 
 def _notes(programme: Programme, name: str, table: TableEntry) -> Found:
@@ -279,18 +267,16 @@ def _notes(programme: Programme, name: str, table: TableEntry) -> Found:
     for number, note in enumerate(table.notes):
         path: KeyPath = ("tables", name, "notes", number)
         if not note.text:
-            yield problem_at(programme, (*path, "text"), "text is missing")
+            yield programme.at((*path, "text"), "text is missing")
         elif "en" not in note.text and set(programme.languages) - set(note.text):
-            yield problem_at(programme, (*path, "text"), "the text in English is missing")
+            yield programme.at((*path, "text"), "the text in English is missing")
         for variable, code in note.cells.items():
             place: KeyPath = (*path, "cells", variable)
             if variable not in known:
                 what = f"the table is not spanned by {variable!r}"
-                yield problem_at(programme, place, what, nearest(variable, known))
+                yield programme.at(place, what, nearest(variable, known))
             elif variable == FIGURE and code not in shown:
-                yield problem_at(
-                    programme, place, f"the table has no figure {code!r}", nearest(code, shown)
-                )
+                yield programme.at(place, f"the table has no figure {code!r}", nearest(code, shown))
 
 
 def check_thresholds(programme: Programme, shared: PartsEntry | None = None) -> Found:
@@ -318,7 +304,7 @@ def check_thresholds(programme: Programme, shared: PartsEntry | None = None) -> 
                 stated = (*own, problem.where) in programme.index.lines
                 section = section if stated or problem.where not in known else ("parts",)
                 place = (*section, problem.where) if problem.where in known else section
-                yield problem_at(programme, place, problem.what, problem.hint)
+                yield programme.at(place, problem.what, problem.hint)
 
 
 def _unknown(
@@ -327,4 +313,4 @@ def _unknown(
     for key in entry.thresholds if entry is not None else ():
         if key not in known:
             every = [*known, *PartsEntry.model_fields]
-            yield problem_at(programme, (*path, key), "there is no such key", nearest(key, every))
+            yield programme.at((*path, key), "there is no such key", nearest(key, every))

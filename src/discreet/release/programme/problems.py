@@ -23,18 +23,6 @@ _Thing = TypeVar("_Thing")
 Found = Iterator[tuple[KeyPath, Problem]]
 
 
-def is_reported(programme: Programme, path: KeyPath) -> bool:
-    """Whether the value at a key was wrong already, so that its absence is no news."""
-    return any(path[: len(skipped)] == skipped for skipped in programme.skipped)
-
-
-def problem_at(
-    programme: Programme, path: KeyPath, what: str, hint: str = ""
-) -> tuple[KeyPath, Problem]:
-    """Something wrong at a key, with the key."""
-    return path, programme.problem(path, what, hint)
-
-
 def problems_of(error: DiscreetError, programme: Programme, path: KeyPath) -> list[Problem]:
     """The problems of an error from another part, placed at a key of the programme."""
     return [
@@ -61,11 +49,11 @@ def file_problems(programme: Programme, path: KeyPath, name: str, *, folder: boo
         )
         hint = nearest(place.name, beside)
         hint = hint if hint.startswith("did") else f"paths are relative to {programme.path.parent}"
-        yield problem_at(programme, path, f"there is no file {name!r}", hint)
+        yield programme.at(path, f"there is no file {name!r}", hint)
     elif place.is_dir() and not folder:
-        yield problem_at(programme, path, f"{name!r} is a folder")
+        yield programme.at(path, f"{name!r} is a folder")
     elif not os.access(place, os.R_OK):
-        yield problem_at(programme, path, f"{name!r} cannot be read", "check its permissions")
+        yield programme.at(path, f"{name!r} cannot be read", "check its permissions")
 
 
 def filter_parsed(
@@ -80,7 +68,7 @@ def filter_parsed(
         return frozenset(parse_filter(text).columns), []
     except DiscreetError as error:
         return frozenset(), [
-            problem_at(programme, path, f"{problem.what}: {text}", problem.hint)
+            programme.at(path, f"{problem.what}: {text}", problem.hint)
             for problem in error.problems
         ]
 

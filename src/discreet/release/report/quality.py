@@ -28,6 +28,7 @@ from discreet.assessment.release_quality import (
 from discreet.assessment.words import number, percent
 from discreet.errors import PublicationError
 from discreet.files import check_writable, write_text
+from discreet.publication.words import LANGUAGES
 from discreet.publication.writers.html import page_head, page_tail
 from discreet.release.report.sections import (
     Document,
@@ -37,7 +38,7 @@ from discreet.release.report.sections import (
     shown_section,
     statement_list,
 )
-from discreet.release.report.words import LANGUAGES, words
+from discreet.release.report.words import words
 
 _FORMAT = "discreet-quality"
 

@@ -8,11 +8,12 @@ Nothing reaches the release folder before everything is complete.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import DiscreetError, Problem, PublicationError
 from discreet.protection.protocol import (
@@ -24,9 +25,10 @@ from discreet.protection.protocol import (
 )
 from discreet.release.inputs import Inputs
 from discreet.release.programme.file import Programme
+from discreet.release.programme.schema import TableEntry
+from discreet.release.programme.universes import UNIVERSE
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
-from discreet.release.run.annotations import annotated
 from discreet.release.run.counts import counted_tables
 from discreet.release.run.files import Writer, check_internal
 from discreet.release.run.inputs import open_inputs
@@ -38,15 +40,14 @@ from discreet.release.run.plan import (
     table_digests,
     workbook_tables,
 )
-from discreet.release.run.table_parts import part_decisions
 from discreet.release.state.memory import ReleaseState, table_statement
 from discreet.release.state.sealed_quality import sealed_quality
-from discreet.tables import ProtectedTable
+from discreet.tables import CellNote, Note, ProtectedTable
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
     from discreet.protection.parts import PartDecisions
-    from discreet.release.state.memory import ReleaseState
+    from discreet.tables import Table
 
 #: Every format holds tables of so few cells.
 _ALWAYS_FITS = 16_000
@@ -238,6 +239,95 @@ def _check_group(
 def _not_protected(names: Sequence[str]) -> PublicationError:
     what = f"no method has protected {', '.join(names)}"
     return PublicationError(what, code="protection", where="protect")
+
+
+def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartDecisions]:
+    """Filter → what the rules say of the parts of that count; none without rules.
+
+    Args:
+        inputs: What the release is made from.
+        name: Name of the table.
+        counts: What was counted for it.
+    """
+    thresholds = inputs.thresholds(name)
+    if thresholds is None:
+        return {}
+    from discreet.protection.parts import PartRules, check_parts
+
+    rules, method = PartRules(**thresholds), inputs.programme.method(name)
+    against: Table | Literal["none"] = "none"
+    if inputs.held_against_all(name):
+        against = counts[UNIVERSE]
+    return {
+        where: check_parts(
+            counts[where],
+            rules,
+            universe=None if where == UNIVERSE else against,
+            deviation=partial(method.deviations, inputs),
+        )
+        for where in method.needs(inputs, name)
+    }
+
+
+def universe_of(programme: Programme, entry: TableEntry) -> Mapping[str, str]:
+    """Who is counted; a filter that is not put into words is printed as written."""
+    stated = dict.fromkeys(programme.languages, entry.where) if entry.where else {}
+    return entry.universe or stated
+
+
+def annotated(
+    programme: Programme,
+    name: str,
+    protected: ProtectedTable,
+    notes: tuple[Note, ...],
+    digests: Mapping[str, str],
+) -> ProtectedTable:
+    """The table as it is published: with title, remarks, name, date of release and digests.
+
+    Args:
+        programme: The programme.
+        name: The name of the table.
+        protected: The table as its method gives it.
+        notes: What the method says to readers besides.
+        digests: The digests to print: none that could be guessed.
+    """
+    entry = programme.tables[name]
+    provenance = dataclasses.replace(
+        protected.provenance, time=programme.document.date or "", digests=dict(digests)
+    )
+    titled = dataclasses.replace(
+        protected,
+        name=name,
+        titles=entry.title,
+        universe=universe_of(programme, entry),
+        notes=(*protected.notes, *notes),
+        provenance=provenance,
+    )
+    return _with_remarks(entry, titled)
+
+
+def _with_remarks(entry: TableEntry, protected: ProtectedTable) -> ProtectedTable:
+    """The table with the remarks that the programme makes about its cells.
+
+    A remark on a code that is not listed would tell that it occurs: it is left out.
+    """
+    if not entry.notes:
+        return protected
+    listed = {dimension.name: dimension.index for dimension in protected.dimensions}
+    remarks = tuple(
+        CellNote(
+            tuple(remark.cells.get(name) for name in listed),
+            Note("cells", _all_texts(remark.text)),
+        )
+        for remark in entry.notes
+        if all(code in listed[name] for name, code in remark.cells.items())
+    )
+    return dataclasses.replace(protected, cell_notes=(*protected.cell_notes, *remarks))
+
+
+def _all_texts(texts: Mapping[str, str]) -> dict[str, str]:
+    """Texts in which English is never missing, for it stands for all other languages."""
+    return {"en": next(iter(texts.values())), **texts}
 
 
 class _Release:

@@ -74,61 +74,48 @@ def _withheld(reasons: Withheld, index: Sequence[PositionArray], cells: pl.DataF
 
 def without_cells(table: ProtectedTable) -> ProtectedTable:
     """What is left of a table when its cells are taken away."""
-    nothing = np.zeros(0, dtype=np.int32)
-    return dataclasses.replace(
-        table,
-        index=tuple(nothing for _ in table.dimensions),
-        value=nothing.astype(np.int64),
-        status=nothing.astype(np.int8),
-        withheld=_silent(table.withheld, len(table.dimensions)),
-    )
+    reasons = None if table.withheld is None else table.withheld.reasons
+    return dataclasses.replace(table, **_no_cells(len(table.dimensions), reasons))
 
 
-def _silent(withheld: Withheld | None, width: int) -> Withheld | None:
-    """The reasons there are, of no cells."""
-    if withheld is None:
-        return None
-    nothing = np.zeros(0, dtype=np.int32)
-    return Withheld(
-        index=tuple(nothing for _ in range(width)),
-        reason=nothing.astype(np.int8),
-        reasons=withheld.reasons,
-    )
+def _no_cells(width: int, reasons: Sequence[Note] | None) -> dict[str, Any]:
+    """The fields of a table of so many dimensions that has no cells, and their reasons."""
+    none = np.zeros(0, dtype=np.int8)
+    index = tuple(none.astype(np.int32) for _ in range(width))
+    said = None if reasons is None else Withheld(index=index, reason=none, reasons=tuple(reasons))
+    return {"index": index, "value": none.astype(np.int64), "status": none, "withheld": said}
+
+
+#: What a memory holds of a table as it is.
+_AS_IT_IS = ("name", "titles", "universe", "decimals", "notes", "cell_notes", "figures")
 
 
 def described(table: ProtectedTable) -> dict[str, Any]:
     """Everything but the cells, as JSON takes it."""
     return {
-        "name": table.name,
-        "titles": dict(table.titles),
-        "universe": dict(table.universe),
-        "decimals": table.decimals,
-        "notes": [_note(note) for note in table.notes],
-        "cell_notes": [
-            {"codes": list(remark.codes), "note": _note(remark.note)} for remark in table.cell_notes
-        ],
-        "figures": [
-            {
-                field.name: _plain(getattr(figure, field.name))
-                for field in dataclasses.fields(Figure)
-            }
-            for figure in table.figures
-        ],
-        "withheld": None if table.withheld is None else [_note(n) for n in table.withheld.reasons],
-        "parts": None if table.parts is None else _listed(table.parts),
-        "suppressed_parts": _listed(table.suppressed_parts),
-        "provenance": {
-            field.name: _plain(getattr(table.provenance, field.name))
-            for field in dataclasses.fields(Provenance)
-        },
+        **{name: _plain(getattr(table, name)) for name in _AS_IT_IS},
+        "withheld": None if table.withheld is None else _plain(table.withheld.reasons),
+        "parts": _plain(table.parts),
+        "suppressed_parts": _plain(table.suppressed_parts),
+        "provenance": _plain(table.provenance),
         "dimensions": [
-            {
-                "name": dimension.name,
-                "classifications": [_tree(tree) for tree in dimension.classifications],
-            }
+            {"name": dimension.name, "classifications": _plain(dimension.classifications)}
             for dimension in table.dimensions
         ],
     }
+
+
+def _plain(value: Any) -> Any:
+    """A value made of entries, mappings, lists and sets of parts as JSON takes it."""
+    if isinstance(value, str | int | float):
+        return value
+    if dataclasses.is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(list(part) for part in value)
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def same_pattern(table: ProtectedTable, other: ProtectedTable) -> bool:
@@ -145,24 +132,6 @@ def _blanks(table: ProtectedTable) -> set[tuple[str, ...]]:
     return set(zip(*codes, strict=True)) if codes else {() for _ in hidden}
 
 
-def _note(note: Note) -> dict[str, Any]:
-    return {"kind": note.kind, "texts": dict(note.texts)}
-
-
-def _listed(parts: Parts) -> list[list[int]]:
-    return sorted(list(part) for part in parts)
-
-
-def _tree(tree: Classification) -> dict[str, Any]:
-    fields = {field.name: getattr(tree, field.name) for field in dataclasses.fields(tree)}
-    fields["labels"] = {code: dict(texts) for code, texts in tree.labels.items()}
-    return {name: _plain(value) for name, value in fields.items()}
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
-
-
 def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
     """The table that was described, still without its cells."""
     dimensions = tuple(
@@ -172,12 +141,11 @@ def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
         )
         for entry in memory["dimensions"]
     )
-    nothing = np.zeros(0, dtype=np.int32)
+    reasons = memory.get("withheld")
+    said = None if reasons is None else [Note(**note) for note in reasons]
     return ProtectedTable(
+        **_no_cells(len(dimensions), said),
         dimensions=dimensions,
-        index=tuple(nothing for _ in dimensions),
-        value=nothing.astype(np.int64),
-        status=nothing.astype(np.int8),
         provenance=Provenance(**memory["provenance"]),
         notes=tuple(Note(**note) for note in memory["notes"]),
         cell_notes=tuple(
@@ -191,19 +159,6 @@ def rebuilt(memory: Mapping[str, Any]) -> ProtectedTable:
         titles=memory["titles"],
         universe=memory["universe"],
         decimals=memory["decimals"],
-        withheld=_rebuilt_reasons(memory.get("withheld"), len(dimensions)),
-    )
-
-
-def _rebuilt_reasons(memory: Sequence[Mapping[str, Any]] | None, width: int) -> Withheld | None:
-    if memory is None:
-        return None
-    nothing = np.zeros(0, dtype=np.int32)
-    return _silent(
-        Withheld(
-            index=(), reason=nothing.astype(np.int8), reasons=tuple(Note(**note) for note in memory)
-        ),
-        width,
     )
 
 

@@ -34,7 +34,7 @@ from discreet.release.methods.noise.parameters import (
 )
 from discreet.release.methods.noise.tables import NoiseTables, opened_noise
 from discreet.release.programme.file import Programme
-from discreet.release.programme.problems import Opener, problem_at
+from discreet.release.programme.problems import Opener
 from discreet.release.programme.universes import all_of, figure_filter
 from discreet.release.programme.variables import used_variables
 
@@ -71,7 +71,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
             if programme.tables[name].weight and programme.perturbation.zeros == "table":
                 what = "zeros of a weighted table cannot be perturbed: they have no mean weight"
                 place = programme.setting(name, "weight")
-                yield problem_at(programme, place, what, 'use zeros = "keep"')
+                yield programme.at(place, what, 'use zeros = "keep"')
 
     def warnings(
         self, programme: Programme, tables: Sequence[str], opened: OpenedNoise | None

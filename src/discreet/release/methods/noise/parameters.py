@@ -23,7 +23,7 @@ from discreet.release.programme.parameter_checks import (
     check_parameters,
     check_thresholds,
 )
-from discreet.release.programme.problems import Opener, is_reported, present, warnings_about
+from discreet.release.programme.problems import Opener, present, warnings_about
 from discreet.release.programme.toml_lines import KeyPath, dotted
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def read_parameters(path: str | os.PathLike[str], *, with_secret: bool = False) 
     """
     programme, problems = load(path)
     found = [*check_parameters(programme), *check_figures(programme)]
-    problems += [problem for key, problem in found if not is_reported(programme, key)]
+    problems += [problem for key, problem in found if not programme.reported(key)]
     problems += _unfit(programme, with_secret=with_secret)
     opener = Opener(programme, problems)
     parameters = open_parameters_of(opener) if programme.document.parameters is None else None
@@ -308,7 +308,7 @@ def _unfit(programme: Programme, *, with_secret: bool) -> list[Problem]:
     if document.parameters is not None:
         what = "the parameters come from a package already"
         problems.append(programme.problem(("parameters",), what, "hand that package on"))
-    elif document.perturbation is None and not is_reported(programme, ("perturbation",)):
+    elif document.perturbation is None and not programme.reported(("perturbation",)):
         what = "the section [perturbation] is missing"
         problems.append(programme.problem(("perturbation",), what))
     if with_secret and (keys.secret_file is None) == (keys.secret_env is None):

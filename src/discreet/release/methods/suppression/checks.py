@@ -16,9 +16,7 @@ from discreet.release.programme.problems import (
     Found,
     file_problems,
     filter_parsed,
-    is_reported,
     named_twice,
-    problem_at,
     warnings_about,
 )
 from discreet.release.programme.rules import RuleSet, rule_filters, rule_problems
@@ -41,7 +39,7 @@ def check_suppression(programme: Programme, tables: Sequence[str]) -> Found:
             path: KeyPath = ("rules", name, key) if key else ("rules", name)
             unsaid = not key and any(lost[:2] == path for lost in programme.skipped)
             if not unsaid:
-                yield problem_at(programme, path, problem.what, problem.hint)
+                yield programme.at(path, problem.what, problem.hint)
         yield from _requests(programme, name)
     for number, folder in enumerate(programme.suppression.earlier):
         yield from file_problems(programme, ("suppression", "earlier", number), folder, folder=True)
@@ -60,27 +58,27 @@ def _requests(programme: Programme, name: str) -> Found:
 def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) -> Found:
     path: KeyPath = ("tables", name)
     for doubled in named_twice(table.values):
-        yield problem_at(programme, (*path, "value"), f"{doubled!r} is named twice")
+        yield programme.at((*path, "value"), f"{doubled!r} is named twice")
     if _WEIGHT in table.values:
         what = f"a value column cannot be called {_WEIGHT!r}: so are sums of weights"
-        yield problem_at(programme, (*path, "value"), what, "rename the column")
+        yield programme.at((*path, "value"), what, "rename the column")
     if len(table.values) > 1 and FIGURE in (table.by or []):
         what = f"a table with several values has no variable called {FIGURE!r}"
-        yield problem_at(programme, (*path, "by"), what, "rename the variable")
+        yield programme.at((*path, "by"), what, "rename the variable")
     known = list(programme.document.rules)
     if table.rules is None:
-        if not is_reported(programme, programme.setting(name, "rules")):
+        if not programme.reported(programme.setting(name, "rules")):
             hint = f"known: {', '.join(known)}" if known else "add a section [rules.NAME]"
-            yield problem_at(programme, (*path, "rules"), "rules is missing", hint)
+            yield programme.at((*path, "rules"), "rules is missing", hint)
     elif table.rules not in known:
-        if not is_reported(programme, ("rules", table.rules)):
+        if not programme.reported(("rules", table.rules)):
             place = programme.setting(name, "rules")
             hint = nearest(table.rules, known) or "add a section [rules.NAME]"
-            yield problem_at(programme, place, f"there are no rules {table.rules!r}", hint)
+            yield programme.at(place, f"there are no rules {table.rules!r}", hint)
     elif table.rules in sound:
         yield from _fitting(programme, name, table, RuleSet(programme.document.rules[table.rules]))
     if table.shadow is not None and table.values == [COUNT]:
-        yield problem_at(programme, (*path, "shadow"), "counts have no shadow variable")
+        yield programme.at((*path, "shadow"), "counts have no shadow variable")
     for number, mark in enumerate(table.marks):
         yield from _mark(programme, (*path, "marks", number), table, mark)
 
@@ -90,46 +88,42 @@ def _fitting(programme: Programme, name: str, table: TableEntry, rules: RuleSet)
     place = programme.setting(name, "rules")
     if table.values == [COUNT] and not rules.judges(counts=True):
         what = "none of these rules looks at counts"
-        yield problem_at(programme, place, what, "name a value column: value = …")
+        yield programme.at(place, what, "name a value column: value = …")
     if rules.holdings and not table.holdings:
         hint = 'name the column that says which records belong together: holdings = "group"'
-        yield problem_at(programme, place, "a rule looks at holdings, and none are named", hint)
+        yield programme.at(place, "a rule looks at holdings, and none are named", hint)
     if (
         table.holdings
         and not rules.holdings
         and ("tables", name, "holdings") in programme.index.lines
     ):
         what = "no rule of this table looks at holdings"
-        yield problem_at(programme, ("tables", name, "holdings"), what, 'per = "holding" in a rule')
+        yield programme.at(("tables", name, "holdings"), what, 'per = "holding" in a rule')
     if table.holdings and table.weight and rules.holdings:
         what = "holdings of a weighted table cannot be told apart"
-        yield problem_at(
-            programme, programme.setting(name, "holdings"), what, "leave out weight or rule"
-        )
+        yield programme.at(programme.setting(name, "holdings"), what, "leave out weight or rule")
 
 
 def _mark(programme: Programme, path: KeyPath, table: TableEntry, mark: MarkEntry) -> Found:
     if (mark.file is None) == (mark.cells is None):
         what = "a mark is a file, or names its cells"
         hint = 'marks = "manual.hst", or [[tables.NAME.marks]] with cells = { region = "01" }'
-        yield problem_at(programme, path, what, hint)
+        yield programme.at(path, what, hint)
         return
     if mark.file is not None:
         yield from file_problems(programme, path, mark.file)
         if mark.decisions:
-            yield problem_at(
-                programme, path, "a file of marks says itself what becomes of its cells"
-            )
+            yield programme.at(path, "a file of marks says itself what becomes of its cells")
         return
     if mark.separator is not None:
-        yield problem_at(programme, (*path, "separator"), "this goes with a file only")
+        yield programme.at((*path, "separator"), "this goes with a file only")
     if not mark.decisions:
         hint = "known: unsafe, safe, protected, secondary; or cost = …"
-        yield problem_at(programme, path, "the mark says nothing", f"status = … {hint}")
+        yield programme.at(path, "the mark says nothing", f"status = … {hint}")
     for variable in mark.cells or {}:
         if variable not in (table.by or []):
             what = f"the table is not spanned by {variable!r}"
-            yield problem_at(programme, path, what, nearest(variable, table.by or []))
+            yield programme.at(path, what, nearest(variable, table.by or []))
 
 
 def _names(programme: Programme, tables: Sequence[str]) -> Found:
@@ -148,7 +142,7 @@ def _names(programme: Programme, tables: Sequence[str]) -> Found:
                 "with alternatives for breakdowns side by side"
             )
             user = next(n for n in group if second in (programme.tables[n].by or []))
-            yield problem_at(programme, ("tables", user, "by"), what, hint)
+            yield programme.at(("tables", user, "by"), what, hint)
 
 
 def _columns(programme: Programme, variable: str) -> set[str]:

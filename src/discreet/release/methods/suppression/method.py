@@ -35,7 +35,6 @@ from discreet.release.methods.suppression.checks import (
     linked_tables,
     suppression_warnings,
 )
-from discreet.release.methods.suppression.determinants import determinants_of
 from discreet.release.methods.suppression.earlier_tables import recounted_tables, tables_before
 from discreet.release.methods.suppression.group_audit import group_audit
 from discreet.release.methods.suppression.hidden_cells import (
@@ -49,11 +48,18 @@ from discreet.release.methods.suppression.hidden_cells import (
 from discreet.release.methods.suppression.sensitive_cells import needed, rules_of, wanted_values
 from discreet.release.programme.file import Programme
 from discreet.release.programme.rules import rule_filters
+from discreet.release.programme.universes import place_of
+from discreet.release.programme.variables import used_variables
+from discreet.release.state.memory import file_digest
 from discreet.release.state.tables import same_pattern
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
     from discreet.tables import Note, ProtectedTable
+
+
+#: What of a table changes no cell of other tables.
+_OWN = {"official", "parts", "figures", "workbook", "title", "universe", "notes", "formats"}
 
 
 class SuppressionProtection(Protection[Programme, Inputs]):
@@ -127,7 +133,12 @@ class SuppressionProtection(Protection[Programme, Inputs]):
 
     def determinants(self, inputs: Inputs, tables: Sequence[str]) -> Mapping[str, Determinants]:
         """Per table, all that its group asks for and what was published before."""
-        return determinants_of(inputs, tables)
+        # The pattern depends on all that tables which share cells ask for.
+        group = _group_digests(inputs, tables)
+        return {
+            name: Determinants(shared={}, own=_entries(inputs, name, group[name]), whole=True)
+            for name in tables
+        }
 
     def protected(
         self, inputs: Inputs, counted: Mapping[str, Counts], context: ReleaseContext
@@ -216,3 +227,49 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         groups = linked_tables(programme, programme.protected[self.name])
         past = recounted_tables(inputs, next(group for group in groups if first in group))
         return group_audit(inputs, judged, past, kept, coalition)
+
+
+def _entries(inputs: Inputs, name: str, group: str) -> list[Any]:
+    """What concerns a table: the digest of its group, the past, how it is published. SECRET."""
+    programme = inputs.programme
+    entry = programme.tables[name]
+    return [
+        entry.model_dump(include={"title", "universe", "notes", "formats", "complete"}),
+        programme.suppression.model_dump(exclude={"earlier"}),
+        [before.entry for before in inputs.earlier],
+        group,
+        {value: _value(inputs, value) for value in entry.values},
+    ]
+
+
+def _group_digests(inputs: Inputs, tables: Sequence[str]) -> dict[str, str]:
+    """Per table with hidden cells, a digest of what all tables of its group ask for."""
+    programme = inputs.programme
+    found: dict[str, str] = {}
+    for group in linked_tables(programme, tables):
+        key = inputs.release_keys[programme.source_of(group[0]).name]
+        digest = key.digest({name: _member(inputs, name) for name in group})
+        found |= dict.fromkeys(group, digest)
+    return found
+
+
+def _member(inputs: Inputs, name: str) -> list[Any]:
+    """What a table of the group asks for."""
+    programme = inputs.programme
+    entry = programme.tables[name]
+    files = [programme.file(mark.file) for mark in entry.marks if mark.file is not None]
+    rules = programme.document.rules.get(entry.rules or "")
+    return [
+        entry.model_dump(exclude={*_OWN, "complete", "source"}),
+        [file_digest(path) for path in files],
+        None if rules is None else rules.model_dump(),
+        {value: _value(inputs, value).get("decimals", 0) for value in entry.values},
+        {each: inputs.described_variable(each) for each in used_variables(programme, name)},
+        programme.source_of(name).name if len(programme.sources) > 1 else "",
+        place_of(programme, programme.source_of(name).name).partition("\n")[2],
+    ]
+
+
+def _value(inputs: Inputs, value: str) -> dict[str, Any]:
+    stated = inputs.programme.document.values.get(value)
+    return {} if stated is None else stated.model_dump()
