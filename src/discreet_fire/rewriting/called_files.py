@@ -172,10 +172,7 @@ def pointed_call(call: CalledFile) -> WordChange | None:
     if stem.endswith(SUFFIX):
         return None
     at = call.end - (len(call.name) - len(stem))
-    return WordChange(
-        start=at, end=at, after=SUFFIX, rule="path", command=call.command,
-        reason="the rewritten file runs",
-    )  # fmt: skip
+    return WordChange(at, at, SUFFIX, "path", call.command, "the rewritten file runs")
 
 
 class SubmissionFolder:

@@ -204,11 +204,7 @@ class Decision:
     ) -> None:
         """Tell something about the statement or a word of it."""
         place = word or self.statement
-        self.notes.append(
-            StatementNote(
-                rule=rule, severity=severity, what=what, start=place.start, end=place.end, hint=hint
-            )
-        )
+        self.notes.append(StatementNote(rule, severity, what, place.start, place.end, hint))
 
 
 class Decider:
@@ -370,10 +366,9 @@ class Decider:
                 what = f"{prefix.canonical} with fdzrun may not run in Stata"
                 decision.note("prefix", Severity.REVIEW, what, prefix)
         reason = "the command is known at run time only"
-        decision.changes.append(
-            WordChange(start=command.start, end=command.start, after="fdzrun ",
-                       rule="macro-command", command=command.text, reason=reason)
-        )  # fmt: skip
+        at = command.start
+        change = WordChange(at, at, "fdzrun ", "macro-command", command.text, reason)
+        decision.changes.append(change)
 
     def _wrap(self, decision: Decision, command: Word, verdict: CommandVerdict) -> None:
         statement = decision.statement
@@ -398,10 +393,8 @@ class Decider:
         elif before is not None and before.canonical not in _RUN_ANY:
             what = f"{before.canonical} with {verdict.safe} may not run in Stata"
             decision.note("prefix", Severity.REVIEW, what, before)
-        decision.changes.append(
-            WordChange(start=start, end=end, after=after, rule="command", command=verdict.name,
-                   reason=verdict.reason)
-        )  # fmt: skip
+        change = WordChange(start, end, after, "command", verdict.name, verdict.reason)
+        decision.changes.append(change)
 
     def _runs_model(self, prefix: Word, statement: DoStatement) -> bool:
         """Whether a prefix runs the model itself; ``mi xeq`` runs a command as it is."""

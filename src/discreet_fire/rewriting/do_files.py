@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Literal, NamedTuple
 
 from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.catalogue.policy import Policy
@@ -22,6 +21,14 @@ from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import Taints, statements_of
 from discreet_fire.rewriting.called_files import CALLERS, CalledFile, called_files, pointed_call
+from discreet_fire.rewriting.changes import (
+    Edit,
+    Language,
+    ProgramNotes,
+    Rewriting,
+    applied,
+    newline_of,
+)
 from discreet_fire.rewriting.decisions import Decider, Decision, StatementNote, WordChange
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoFile, DoStatement
@@ -150,63 +157,8 @@ def milder_behind(findings: Iterable[Finding], end: int) -> Iterator[Finding]:
         yield replace(one, severity=Severity.INFO) if milder else one
 
 
-Language = Literal["en", "de"]
-
 _CHAINED = re.compile(r"[ \t]*;[ \t]*(?=[^\s;])")
 _CONDITIONS = commands_where(lambda row: row.reading.prefix == "condition")
-
-
-class Edit(NamedTuple):
-    """One place where the text was changed.
-
-    Args:
-        start: Where it starts in the old text, in characters from 0.
-        end: Where it ends.
-        before: What stood there.
-        after: What stands there now.
-        rule: Short name of the rule.
-        command: The command concerned, in full.
-        action: Whether it was wrapped or refused.
-        reason: Why.
-        line: Line of the old text, from 1.
-    """
-
-    start: int
-    end: int
-    before: str
-    after: str
-    rule: str
-    command: str
-    action: Action
-    reason: str
-    line: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rewriting:
-    """What became of a do-file.
-
-    Args:
-        text: The new text, without any header.
-        edits: Every change, in the order of the text.
-        findings: What an officer must know.
-        calls: The do-files that it runs.
-    """
-
-    text: str = field(repr=False)
-    edits: tuple[Edit, ...]
-    findings: tuple[Finding, ...]
-    calls: tuple[CalledFile, ...] = ()
-
-    @property
-    def refused(self) -> bool:
-        """Whether a finding forbids running the program at all."""
-        return any(finding.severity is Severity.ERROR for finding in self.findings)
-
-    @property
-    def needs_review(self) -> bool:
-        """Whether an officer must look at it."""
-        return any(finding.severity is Severity.REVIEW for finding in self.findings)
 
 
 @uncollected()
@@ -268,8 +220,7 @@ def rewrite_parsed(
     findings = list(milder_behind(findings, last_exit(dofile)))
     if not following.settled:
         what = "names hold each other in so many steps that values cannot be followed"
-        note = StatementNote(rule="entangled", severity=Severity.ERROR, what=what, start=0, end=0)
-        findings.append(_finding(note, lines))
+        findings.append(lines.finding("entangled", Severity.ERROR, what, 0, 0))
     return Rewriting(
         text=applied(dofile.text, edits),
         edits=tuple(edits),
@@ -296,11 +247,7 @@ def _stop_shown(
         for start, end in shown.scalars:
             after = f"scalar({dofile.text[start:end]})"
             reason = "a variable of the same name would show its first value"
-            decision.changes.append(
-                WordChange(
-                    start=start, end=end, after=after, rule="scalar", command=name, reason=reason
-                )
-            )
+            decision.changes.append(WordChange(start, end, after, "scalar", name, reason))
 
 
 def _point_calls(
@@ -332,7 +279,7 @@ def _point_calls(
 
 def _edits(dofile: DoFile, decisions: Iterable[Decision], wording: str, lines: Lines) -> list[Edit]:
     """All edits, none inside another, in the order of the text."""
-    newline = newline_of(dofile.text)
+    notes, newline = ProgramNotes(text=dofile.text, lines=lines), newline_of(dofile.text)
     out: list[tuple[int, int, Decision]] = []
     single: dict[tuple[int, int], WordChange] = {}
     covered = 0
@@ -343,25 +290,19 @@ def _edits(dofile: DoFile, decisions: Iterable[Decision], wording: str, lines: L
             covered = max(covered, end)
         for change in decision.changes:
             single.setdefault((change.start, change.end), change)
-    edits = [_comment(dofile, span, newline, wording, lines) for span in _merged(out)]
-    starts = [edit.start for edit in edits]
-    for (start, end), change in single.items():
-        at = bisect_left(starts, start + 1) - 1
-        if at >= 0 and edits[at].end > start:
-            continue
-        edits_at = Edit(
-            start=start,
-            end=end,
-            before=dofile.text[start:end],
-            after=change.after,
-            rule=change.rule,
-            command=change.command,
-            action=Action.WRAPPED,
-            reason=change.reason,
-            line=lines.place(start)[0],
-        )
-        edits.append(edits_at)
-    return sorted(edits, key=lambda edit: (edit.start, edit.end))
+    merged = _merged(out)
+    for start, end, decision in merged:
+        after = _comment(dofile, start, end, decision.statement, wording, newline)
+        assert decision.refused is not None
+        rule, command, reason = decision.refused
+        notes.replace((start, end), after, rule, command, Action.REFUSED, reason)
+    starts = [start for start, _, _ in merged]
+    for change in single.values():
+        at = bisect_left(starts, change.start + 1) - 1
+        if at < 0 or merged[at][1] <= change.start:
+            start, end, after, rule, command, reason = change
+            notes.replace((start, end), after, rule, command, Action.WRAPPED, reason)
+    return sorted(notes.edits, key=lambda edit: (edit.start, edit.end))
 
 
 def _refused_span(dofile: DoFile, statement: DoStatement) -> tuple[int, int]:
@@ -427,18 +368,11 @@ def _merged(
 
 
 def _comment(
-    dofile: DoFile,
-    span: tuple[int, int, Decision],
-    newline: str,
-    wording: str,
-    lines: Lines,
-) -> Edit:
-    start, end, decision = span
-    assert decision.refused is not None
-    rule, command, reason = decision.refused
-    statement = decision.statement
+    dofile: DoFile, start: int, end: int, statement: DoStatement, wording: str, newline: str
+) -> str:
+    """What stands in place of a statement, or of its part behind a condition."""
     body = start > statement.start
-    after = commented(
+    return commented(
         dofile.text,
         start,
         end,
@@ -448,17 +382,6 @@ def _comment(
         body=body,
         opens=statement.opens and end == statement.end,
         joins=None if body or statement.semicolons else _join(statement, start, end),
-    )
-    return Edit(
-        start=start,
-        end=end,
-        before=dofile.text[start:end],
-        after=after,
-        rule=rule,
-        command=command,
-        action=Action.REFUSED,
-        reason=reason,
-        line=lines.place(start)[0],
     )
 
 
@@ -471,39 +394,13 @@ def _join(statement: DoStatement, start: int, end: int) -> int | None:
 
 
 def _findings(decisions: Iterable[Decision], lines: Lines) -> list[Finding]:
-    found = {}
+    found: dict[tuple[str, int, int, str], StatementNote] = {}
     for decision in decisions:
-        for note in decision.notes:
-            found[note.rule, note.start, note.end, note.what] = note
+        notes = decision.notes
         if decision.refused:
             rule, command, reason = decision.refused
-            place = decision.statement
-            note = StatementNote(rule=rule, severity=Severity.REFUSED, what=f"{command}: {reason}",
-                        start=place.start, end=place.end)  # fmt: skip
-            found[note.rule, note.start, note.end, note.what] = note
-    return [_finding(note, lines) for note in found.values()]
-
-
-def _finding(note: StatementNote, lines: Lines) -> Finding:
-    return lines.finding(note.rule, note.severity, note.what, note.start, note.end, hint=note.hint)
-
-
-def applied(text: str, edits: Iterable[Edit]) -> str:
-    """The text with all edits made."""
-    parts = []
-    at = 0
-    for edit in edits:
-        parts += [text[at : edit.start], edit.after]
-        at = edit.end
-    parts.append(text[at:])
-    return "".join(parts)
-
-
-def newline_of(text: str) -> str:
-    r"""The line end that the text uses first.
-
-    >>> newline_of("a\r\nb")
-    '\r\n'
-    """
-    found = re.search(r"\r\n|\n|\r", text)
-    return found.group() if found else "\n"
+            start, end = decision.statement.start, decision.statement.end
+            what = f"{command}: {reason}"
+            notes = [*notes, StatementNote(rule, Severity.REFUSED, what, start, end)]
+        found |= {(note.rule, note.start, note.end, note.what): note for note in notes}
+    return [lines.finding(*note) for note in found.values()]

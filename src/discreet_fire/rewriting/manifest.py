@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from discreet._version import __version__
 from discreet.errors import OutputCheckError
 from discreet_fire.findings import Finding
-from discreet_fire.rewriting.do_files import Edit, Language, Rewriting
+from discreet_fire.rewriting.changes import Edit, Language, Rewriting
 from discreet_fire.texts import SourceText, decode_source
 
 FORMAT = "discreet-fire-1"

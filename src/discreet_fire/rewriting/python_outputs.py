@@ -14,7 +14,7 @@ from discreet_fire.catalogue.script_policy import ScriptRule
 from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.python_names import failing
-from discreet_fire.rewriting.do_files import newline_of
+from discreet_fire.rewriting.changes import newline_of
 from discreet_fire.rewriting.python_replacements import PythonTexts
 from discreet_fire.scripts.python_bindings import (
     arguments_of,
@@ -79,7 +79,12 @@ class PythonControl(PythonTexts):
                 self.named.append(node)
 
     def generic_visit(self, node: ast.AST) -> None:
-        """The parts of a node, each under the conditions that it runs under."""
+        """What it binds, and its parts, each under the conditions that it runs under."""
+        targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]
+        for each in filter(None, [*targets, getattr(node, "optional_vars", None)]):
+            self.judge_target(each, node.value if isinstance(node, ast.Assign) else None)
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            self.judge_columns(node, node)
         jumps = self.names.flows.jumps.get(id(node), [])
         for child, conditions in self.names.flows.parts(node):
             if jumps or conditions:
@@ -91,28 +96,6 @@ class PythonControl(PythonTexts):
     def _all(self, nodes: Sequence[ast.AST]) -> None:
         for each in nodes:
             self.visit(each)
-
-    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
-        """What it names is assigned to."""
-        self.judge_target(node, node.target)
-        self.generic_visit(node)
-
-    visit_AsyncFor = visit_For
-
-    def visit_comprehension(self, node: ast.comprehension) -> None:
-        """As a loop."""
-        if self.statement is not None:
-            self.judge_target(self.statement, node.target)
-        self.generic_visit(node)
-
-    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
-        """As a loop."""
-        for each in node.items:
-            if each.optional_vars is not None:
-                self.judge_target(node, each.optional_vars)
-        self.generic_visit(node)
-
-    visit_AsyncWith = visit_With
 
     def visit_match_case(self, node: ast.match_case) -> None:
         """What is matched is assigned to."""
@@ -267,33 +250,6 @@ class PythonWalker(PythonControl):
             if not (self.names.is_plain_error if own else self.names.clean)(value):
                 self.withhold(value, "raise", "its message derives from data", "RuntimeError")
         self.branching(node, "raise")
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        """Modules and the environment must stay as they are."""
-        for target in node.targets:
-            self.judge_target(node, target, node.value)
-        self.judge_columns(node, node)
-        self.generic_visit(node)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """As an assignment."""
-        self.judge_target(node, node.target)
-        self.judge_columns(node, node)
-        self.generic_visit(node)
-
-    def visit_Delete(self, node: ast.Delete) -> None:
-        """As an assignment."""
-        for target in node.targets:
-            self.judge_target(node, target)
-        self.generic_visit(node)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """As an assignment; annotations are run as well."""
-        self.judge_target(node, node.target)
-        self.visit(node.target)
-        self.visit(node.annotation)
-        if node.value is not None:
-            self.visit(node.value)
 
     # ------------------------------------------------------------ definitions
 

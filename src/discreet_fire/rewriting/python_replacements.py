@@ -18,13 +18,8 @@ from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.findings import Severity
 from discreet_fire.flow.python_names import PythonNames
 from discreet_fire.flow.python_single_values import PythonPicks
-from discreet_fire.rewriting.do_files import Language
-from discreet_fire.rewriting.script_changes import (
-    PythonSpans,
-    ScriptJudge,
-    ScriptNotes,
-    comment_words,
-)
+from discreet_fire.rewriting.changes import Language, ProgramNotes, comment_words
+from discreet_fire.rewriting.script_changes import PythonSpans, ScriptJudge
 from discreet_fire.scripts.python_bindings import attribute_of, text_of, word_of
 from discreet_fire.texts import words
 
@@ -44,7 +39,7 @@ class PythonWrapper:
         self,
         tree: ast.Module,
         names: PythonNames,
-        notes: ScriptNotes,
+        notes: ProgramNotes,
         spans: PythonSpans,
         wrap: Callable[[tuple[int, int], str, str], None],
     ) -> None:
@@ -181,7 +176,7 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
         self,
         tree: ast.Module,
         names: PythonNames,
-        notes: ScriptNotes,
+        notes: ProgramNotes,
         *,
         language: Language,
         autoshow: bool,
@@ -261,13 +256,13 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
 
     # ------------------------------------------------------------ targets
 
-    def judge_target(self, node: ast.stmt, target: ast.AST, value: ast.AST | None = None) -> None:
+    def judge_target(self, target: ast.AST, value: ast.AST | None = None) -> None:
         """Modules and the environment must stay as they are, but for their settings."""
         if isinstance(target, ast.Tuple | ast.List):
             for each in target.elts:
-                self.judge_target(node, each)
+                self.judge_target(each)
         elif isinstance(target, ast.Starred):
-            self.judge_target(node, target.value)
+            self.judge_target(target.value)
         elif isinstance(target, ast.Attribute | ast.Subscript):
             full = self.names.resolved(target.value)
             if not full & self._modules() and not any("." in name for name in full):
@@ -279,7 +274,7 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
             )
             if not settings or not plain:
                 what = "changes a module, its functions or the environment"
-                self.refuse(node, "monkeypatch", "assignment", what)
+                self.refuse(self.statement or target, "monkeypatch", "assignment", what)
 
     def _modules(self) -> set[str]:
         return {name for found in self.names.aliases.values() for name in found} | {"builtins"}

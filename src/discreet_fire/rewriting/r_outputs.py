@@ -21,8 +21,8 @@ from discreet_fire.flow.r_names import (
     sides,
 )
 from discreet_fire.flow.r_single_values import RPicks
-from discreet_fire.rewriting.do_files import Language, newline_of
-from discreet_fire.rewriting.script_changes import ScriptJudge, ScriptNotes, comment_words
+from discreet_fire.rewriting.changes import Language, ProgramNotes, comment_words, newline_of
+from discreet_fire.rewriting.script_changes import ScriptJudge
 from discreet_fire.scripts.r_syntax import RNode, RSyntaxError, parse_r
 from discreet_fire.texts import words
 
@@ -53,7 +53,7 @@ class RWalker(ScriptJudge[RNode]):
         language: Of the wording.
     """
 
-    def __init__(self, names: RNames, notes: ScriptNotes, language: Language) -> None:
+    def __init__(self, names: RNames, notes: ProgramNotes, language: Language) -> None:
         super().__init__(names, RPicks(names), notes, language)
         self.names = names
         shows: set[str] = set()

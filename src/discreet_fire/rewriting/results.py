@@ -18,7 +18,7 @@ from discreet.files import atomic_path, check_writable
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.rewriting.called_files import SUFFIX
-from discreet_fire.rewriting.do_files import Language, Rewriting
+from discreet_fire.rewriting.changes import Language, Rewriting
 from discreet_fire.rewriting.manifest import (
     ProgramRules,
     manifest,

@@ -1,24 +1,21 @@
-"""Changes of a script, by place, and what an officer is told of them.
+"""What is judged alike in scripts of any language, and where nodes of a Python tree stand.
 
-In: spans in characters, and nodes of a Python tree. Out: `Edit`s that do not overlap, and
-`Finding`s.
+In: what names stand for, and nodes. Out: findings and safe calls in place of expressions.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from discreet_fire.catalogue.script_policy import ScriptRule
 from discreet_fire.catalogue.verdicts import Action
-from discreet_fire.findings import Finding, Severity
+from discreet_fire.findings import Severity
 from discreet_fire.flow.engine import Names, SingleValues
-from discreet_fire.rewriting.do_files import Edit, Language, Rewriting
+from discreet_fire.rewriting.changes import Language, ProgramNotes
 from discreet_fire.texts import Lines
 
 #: What is written in place of code that may not run.
@@ -26,99 +23,6 @@ _WORDING = {
     "en": "FDZ: not permitted in remote execution",
     "de": "FDZ: in der Datenfernverarbeitung nicht erlaubt",
 }
-
-
-_REST = re.compile(r"[ \t\f]*(?:#|[\r\n]|\Z)")
-
-
-@dataclass(kw_only=True)
-class ScriptNotes:
-    """Edits and findings of one text, as they are found.
-
-    Args:
-        text: The whole text.
-        lines: Where its lines start.
-    """
-
-    text: str = field(repr=False)
-    lines: Lines
-    edits: list[Edit] = field(default_factory=list)
-    spans: set[tuple[int, int]] = field(default_factory=set)
-    findings: dict[tuple[int, int, str, str], Finding] = field(default_factory=dict)
-
-    def find(
-        self, rule: str, severity: Severity, what: str, span: tuple[int, int], hint: str = ""
-    ) -> None:
-        """Note a finding, once for each place."""
-        found = self.lines.finding(rule, severity, what, *span, hint)
-        self.findings.setdefault((*span, rule, what), found)
-
-    def give_up_syntax(self, what: str, at: int, hint: str = "") -> None:
-        """Note that the text cannot be parsed, in place of all edits."""
-        self.edits.clear()
-        hint = hint or "correct the script; nothing was written"
-        self.find("syntax", Severity.ERROR, what, (at, at), hint)
-
-    def give_up_deep(self) -> None:
-        """Note that the text is too much to read, in place of all edits."""
-        self.edits.clear()
-        what = "the code is nested too deeply to be read"
-        self.find("too-deep", Severity.ERROR, what, (0, 0), "write it in smaller parts")
-
-    def last_on_line(self, end: int) -> bool:
-        """Whether nothing but blanks or a comment follows on the line."""
-        return _REST.match(self.text, end) is not None
-
-    def replace(
-        self, span: tuple[int, int], after: str, rule: str, name: str, action: Action, reason: str
-    ) -> None:
-        """Note an edit."""
-        start, end = span
-        self.spans.add(span)
-        self.edits.append(
-            Edit(
-                start=start,
-                end=end,
-                before=self.text[start:end],
-                after=after,
-                rule=rule,
-                command=name,
-                action=action,
-                reason=reason,
-                line=self.lines.place(start)[0],
-            )
-        )
-
-    def rewriting(self) -> Rewriting:
-        """The new text, with the outermost of nested edits; the graver of two in one place."""
-        kept: list[Edit] = []
-        # An insertion goes before what is replaced in the same place.
-        order = sorted(self.edits, key=lambda e: (e.start, e.end > e.start, -e.end, -e.action.rank))
-        for edit in order:
-            if not kept or edit.start >= kept[-1].end:
-                kept.append(edit)
-            elif kept[-1].action is Action.WRAPPED and edit.action is Action.REFUSED:
-                # A safe call holds its arguments as they were written.
-                after = kept[-1].after.replace(edit.before, edit.after) if edit.before else ""
-                kept[-1] = kept[-1]._replace(after=after or kept[-1].after)
-        parts = []
-        at = 0
-        for edit in kept:
-            parts += [self.text[at : edit.start], edit.after]
-            at = edit.end
-        parts.append(self.text[at:])
-        found = sorted(self.findings.values(), key=lambda f: (f.start, -f.severity.rank, f.rule))
-        return Rewriting(text="".join(parts), edits=tuple(kept), findings=tuple(found))
-
-
-def comment_words(text: str) -> str:
-    r"""Code as words of a comment in one line.
-
-    >>> comment_words("print(\n    df)\n")
-    'print( df)'
-    """
-    words = " ".join(text.split())
-    return "".join(each if each.isprintable() else "?" for each in words)
 
 
 class PythonSpans:
@@ -189,7 +93,7 @@ class ScriptJudge(ABC, Generic[_Node]):
         self,
         names: Names[_Node],
         picks: SingleValues[_Node],
-        notes: ScriptNotes,
+        notes: ProgramNotes,
         language: Language,
     ) -> None:
         self._names, self.picks, self.notes = names, picks, notes

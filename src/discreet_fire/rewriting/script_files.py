@@ -26,11 +26,10 @@ from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.python_names import PythonNames
 from discreet_fire.flow.r_names import RNames
 from discreet_fire.rewriting.called_files import SUFFIX
-from discreet_fire.rewriting.do_files import Language, Rewriting, newline_of
+from discreet_fire.rewriting.changes import Language, ProgramNotes, Rewriting, newline_of
 from discreet_fire.rewriting.python_outputs import PythonWalker
 from discreet_fire.rewriting.r_outputs import RWalker
 from discreet_fire.rewriting.results import ResultPlace, RewrittenFile, original_of, taken_error
-from discreet_fire.rewriting.script_changes import ScriptNotes
 from discreet_fire.scripts.documents import NOTEBOOK, SUFFIXES, chunks_of, code_of, is_script
 from discreet_fire.scripts.r_syntax import RSyntaxError, parse_r
 from discreet_fire.texts import Lines, SourceText, read_source
@@ -62,7 +61,7 @@ def rewrite_python(
     pass  # FDZ: not permitted in remote execution: df.to_csv('a')
     """
     lines = Lines(text)
-    notes = ScriptNotes(text=text, lines=lines)
+    notes = ProgramNotes(text=text, lines=lines)
     tree = _parsed(code_of(text, parts), notes)
     if tree is not None:
         try:
@@ -89,7 +88,7 @@ def cookie_of(text: str) -> str | None:
     return None
 
 
-def _parsed(code: str, notes: ScriptNotes) -> ast.Module | None:
+def _parsed(code: str, notes: ProgramNotes) -> ast.Module | None:
     """The syntax tree; None, with an error noted, if there is none."""
     try:
         with warnings.catch_warnings():
@@ -125,7 +124,7 @@ def rewrite_r(
     fdz_summary(d)
     invisible(d)
     """
-    notes = ScriptNotes(text=text, lines=Lines(text))
+    notes = ProgramNotes(text=text, lines=Lines(text))
     try:
         tree = parse_r(code_of(text, parts))
         RWalker(RNames(tree, policy or ScriptPolicy.default("r")), notes, language).run(tree)

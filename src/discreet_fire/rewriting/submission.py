@@ -29,14 +29,9 @@ from discreet_fire.findings import Finding, Severity
 from discreet_fire.flow.stata_names import FigureFlow
 from discreet_fire.flow.stata_values import HeldNames, Taints, statements_of
 from discreet_fire.rewriting.called_files import SubmissionFolder, called_files
+from discreet_fire.rewriting.changes import Language, Rewriting, newline_of
 from discreet_fire.rewriting.decisions import Decider
-from discreet_fire.rewriting.do_files import (
-    Language,
-    Rewriting,
-    harmless,
-    newline_of,
-    rewrite_parsed,
-)
+from discreet_fire.rewriting.do_files import harmless, rewrite_parsed
 from discreet_fire.rewriting.results import (
     MARK,
     ResultPlace,
