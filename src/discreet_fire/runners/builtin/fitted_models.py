@@ -11,22 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet_fire.runners.builtin.data.dataset import DataVariable
 from discreet_fire.runners.builtin.disclosure.record_counts import failure
 from discreet_fire.runners.builtin.disclosure.units import hidden_column
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.names import SessionNames
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.state.session import Session
-    from discreet_fire.statistics.results import SafeResult
+from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.statistics.results import SafeResult
 
 _WORD = re.compile(r"(?:\([^()]*\)|[^\s()])+")
 _SEVERAL = re.compile(r"([LFDSlfds])\((\d+)\s*/\s*(\d+)\)\.(\w+)\Z")
@@ -71,12 +68,11 @@ def terms_of(session: Session, text: str) -> ModelTerms:
                 found.words.append(_piece(session, one, found))
         elif "." in word or "#" in word:
             pieces = re.split(r"(#+)", word)
-            found.words.append(
-                "".join(
-                    piece if piece.startswith("#") or not piece else _piece(session, piece, found)
-                    for piece in pieces
-                )
-            )
+            named = [
+                piece if piece.startswith("#") or not piece else _piece(session, piece, found)
+                for piece in pieces
+            ]
+            found.words.append("".join(named))
         else:
             names = session.data.listed(word)
             for name in names:
@@ -92,7 +88,7 @@ def _piece(session: Session, piece: str, found: ModelTerms) -> str:
     shifted = _SHIFTED.match(piece)
     if shifted:
         operators, name = shifted[1].upper(), session.data.full(shifted[2])
-        column = f"{operators if operators[-1].isdigit() else operators + '1'}_{name}"
+        column = _column_of(operators, name)
         while column in session.data.variables:
             column += "_"
         found.names.append(name)
@@ -103,6 +99,11 @@ def _piece(session: Session, piece: str, found: ModelTerms) -> str:
     full = session.data.full(name)
     found.names.append(full)
     return f"{prefix}{dot}{full}"
+
+
+def _column_of(operators: str, name: str) -> str:
+    """What a lag, lead or difference is called."""
+    return f"{operators if operators[-1].isdigit() else operators + '1'}_{name}"
 
 
 def check_factors(session: Session, terms: Sequence[str], rows: BoolArray) -> None:
@@ -132,8 +133,7 @@ def plain_label(text: str) -> str:
         one = one.removeprefix("c.").removeprefix("o.")
         shifted = _SHIFTED.match(one)
         if shifted:
-            operators = shifted[1].upper()
-            one = f"{operators if operators[-1].isdigit() else operators + '1'}_{shifted[2]}"
+            one = _column_of(shifted[1].upper(), shifted[2])
         pieces.append(one)
     return "#".join(sorted(pieces))
 
@@ -152,10 +152,6 @@ class FittedModel:
         outcome: The dependent variable.
         terms: Its terms.
         result: What the safe model gave.
-        labels: Names of the coefficients, in the order of the covariance.
-        values: The coefficients.
-        covariance: Their covariance.
-        df: Degrees of freedom of t; None for normal.
         key: The name of its sample among the hidden variables.
     """
 
@@ -164,40 +160,26 @@ class FittedModel:
     outcome: str
     terms: ModelTerms
     result: SafeResult
-    labels: tuple[str, ...]
-    values: FloatArray | None
-    covariance: npt.NDArray[np.float64] | None
-    df: float | None
     key: str = SAMPLE
 
-    @classmethod
-    def of(
-        cls,
-        session: Session,
-        command: str,
-        outcome: str,
-        terms: ModelTerms,
-        result: SafeResult,
-        key: str,
-    ) -> FittedModel:
-        """From the result of a safe model."""
-        shown = "values" in result.evidence
-        labels: list[str] = []
-        if shown and result.frame is not None:
-            kept = result.frame.filter(result.frame["state"] == "estimated")
-            labels = kept["term"].to_list()
-        return cls(
-            session=session,
-            command=command,
-            outcome=outcome,
-            terms=terms,
-            result=result,
-            labels=tuple(labels),
-            values=result.evidence["values"] if shown else None,
-            covariance=result.evidence["covariance"] if shown else None,
-            df=result.stored.get("df_r"),
-            key=key,
-        )
+    @property
+    def shown(self) -> bool:
+        """Whether it has coefficients; those of a model that is withheld are not known."""
+        return "values" in self.result.evidence
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the coefficients, in the order of the covariance."""
+        frame = self.result.frame
+        if not self.shown or frame is None:
+            return []
+        found: list[str] = frame.filter(frame["state"] == "estimated")["term"].to_list()
+        return found
+
+    @property
+    def df(self) -> float | None:
+        """Degrees of freedom of t; None for normal."""
+        return self.result.stored.get("df_r")
 
     @property
     def sample(self) -> Any:
@@ -207,9 +189,8 @@ class FittedModel:
 
     def fitted(self) -> tuple[FloatArray, npt.NDArray[np.float64]]:
         """Coefficients and covariance; an error if the model is withheld."""
-        if self.values is None or self.covariance is None:
-            raise DoError("the last estimates are withheld", code=301)
-        return self.values, self.covariance
+        DoError.when(not self.shown, "the last estimates are withheld", code=301)
+        return self.result.evidence["values"], self.result.evidence["covariance"]
 
     def place(self, label: str) -> int | None:
         """Where a coefficient is; None for base levels and omitted ones."""
@@ -261,8 +242,3 @@ class FittedModel:
 
     def __repr__(self) -> str:
         return f"<Model {self.command} (confidential)>"
-
-
-def keep_sample(session: Session, key: str, rows: BoolArray) -> None:
-    """Keep which observations a model used; it goes with them."""
-    session.data.hidden[key] = DataVariable(rows.astype(np.float64), "byte")

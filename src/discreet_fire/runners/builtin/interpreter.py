@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import floor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet_fire.catalogue.commands import SAFE, commands_where
@@ -30,7 +29,7 @@ from discreet_fire.runners.builtin.disclosure.command_effects import (
 )
 from discreet_fire.runners.builtin.disclosure.hidden_branches import run_hidden
 from discreet_fire.runners.builtin.language.calls import CommandCall, read_call
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.macros import expanded
 from discreet_fire.runners.builtin.language.steps import Step, steps_of
 from discreet_fire.runners.builtin.language.values import MISSING
@@ -39,15 +38,11 @@ from discreet_fire.runners.builtin.names import macro_text, one_number, one_valu
 from discreet_fire.runners.builtin.registry import Command, find, layout_notes, settle_options
 from discreet_fire.runners.builtin.samples import keep_entity
 from discreet_fire.runners.builtin.state.parts import ProgramFrame
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.builtin.state.trace import holds_name
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoStatement, Kind, Word
 from discreet_fire.texts import read_source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet_fire.runners.builtin.state.session import Session
 
 _OPTIONS = frozenset(("rclass", "eclass", "sclass", "byable(recall)", "sortpreserve", "nclass"))
 
@@ -71,11 +66,9 @@ def defined_program(text: str, body: Sequence[Step]) -> dict[str, DefinedProgram
     words = before.split()
     if words and words[0] in ("define", "defin", "defi", "def", "de", "d"):
         words = words[1:]
-    if len(words) != 1:
-        raise DoError("invalid syntax of program", code=198)
+    DoError.when(len(words) != 1, "invalid syntax of program", code=198)
     options = set(after.replace(",", " ").split())
-    if not options <= _OPTIONS:
-        raise UnsupportedError("an option of program")
+    UnsupportedError.when(not options <= _OPTIONS, "an option of program")
     returns = "e" if "eclass" in options else "s" if "sclass" in options else "r"
     named = returns if options & {"rclass", "eclass", "sclass"} else ""
     return {words[0]: DefinedProgram(words[0], tuple(body), named)}
@@ -137,8 +130,7 @@ class Interpreter:
     @contextmanager
     def deeper(self) -> Iterator[None]:
         """One program or file further in."""
-        if self.depth >= _DEEPEST:
-            raise DoError("programs call each other too deeply", code=1000)
+        DoError.when(self.depth >= _DEEPEST, "programs call each other too deeply", code=1000)
         self.depth += 1
         try:
             yield
@@ -229,8 +221,7 @@ class Interpreter:
             else:
                 self.otherwise(lambda: self.prefixed(rest, one, text, step), chosen)
         elif name in ("by", "bysort"):
-            if rest:
-                raise UnsupportedError("prefixes after by")
+            UnsupportedError.when(rest, "prefixes after by")
             self.plain(one, text, step, by=(name, inside))
         elif name == "eststo" and find("eststo") is not None:
             self.prefixed(rest, one, text, step)
@@ -363,19 +354,16 @@ class Interpreter:
 
     def under_by(self, known: Command, call: CommandCall, by: tuple[str, str]) -> None:
         """Give a call its groups."""
-        if not known.facts.takes.by:
-            raise UnsupportedError(f"by with {known.name}")
+        UnsupportedError.when(not known.facts.takes.by, f"by with {known.name}")
         call.by, call.groups = grouped(self.session.data, *by)
         note_order(self.session)
 
     def other_file(self, name: str, rest: str) -> None:
         """`do`, `run` and `include`."""
         words = words_of(rest)
-        if not words:
-            raise DoError("invalid file specification", code=198)
+        DoError.when(not words, "invalid file specification", code=198)
         path = self.session.path_of(words[0], ".do")
-        if not path.is_file():
-            raise DoError("file not found", code=601)
+        DoError.when(not path.is_file(), "file not found", code=601)
         with self.session.log.quietly(int(name == "run")), suppress(ProgramEnd):
             self.file(path, own_macros=name != "include", words=words[1:])
 
@@ -443,9 +431,7 @@ class LoopExit(Exception):  # noqa: N818 - steers a loop, is no error
 
 def for_each(interpreter: Interpreter, text: str, body: Sequence[Step]) -> None:
     """`foreach NAME in …` or `foreach NAME of KIND …`."""
-    found = _EACH.match(text.strip())
-    if not found:
-        raise DoError("invalid syntax of foreach", code=198)
+    found = required(_EACH.match(text.strip()), "invalid syntax of foreach", code=198)
     items = _items(interpreter.session, found["kind"], found["list"].strip())
     _over(interpreter, found["name"], items, body, _known_words(interpreter.session, found))
 
@@ -502,28 +488,23 @@ def numbers_of(text: str) -> list[float]:
 
 
 def _counted_steps(first: float, step: float, last: float) -> list[float]:
-    if step == 0 or MISSING in (first, step, last):
-        raise DoError("invalid numlist", code=121)
+    DoError.when(step == 0 or MISSING in (first, step, last), "invalid numlist", code=121)
     turns = (last - first) / step + 1e-9
-    if turns >= _MOST:
-        raise DoError("a list of numbers is too long", code=123)
+    DoError.when(turns >= _MOST, "a list of numbers is too long", code=123)
     number = floor(max(turns, -1.0)) + 1
     return [first + at * step for at in range(number)]
 
 
 def for_values(interpreter: Interpreter, text: str, body: Sequence[Step]) -> None:
     """`forvalues NAME = 1/10` and its other forms."""
-    found = _VALUES.match(text.strip())
-    if not found:
-        raise DoError("invalid syntax of forvalues", code=198)
+    found = required(_VALUES.match(text.strip()), "invalid syntax of forvalues", code=198)
     session = interpreter.session
     span = found["range"].strip()
     if " to " in span or " : " in span:
         span = re.sub(r"\s+(?:to|:)\s+", "/", span)
     steps = re.fullmatch(r"(.+)\((.+)\)(.+)", span, re.DOTALL)
     parts = steps.groups() if steps else re.split(r"/|:", span)
-    if len(parts) not in (2, 3):
-        raise DoError("invalid syntax of forvalues", code=198)
+    DoError.when(len(parts) not in (2, 3), "invalid syntax of forvalues", code=198)
     values = [one_number(session, part) for part in parts]
     first, step, last = values if steps else (values[0], 1.0, values[1])
     items = [macro_text(number) for number in _counted_steps(first, step, last)]

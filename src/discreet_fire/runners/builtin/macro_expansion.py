@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 import shlex
 from collections import UserDict
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.data.dataset import DataVariable
+from discreet_fire.runners.builtin.language.calls import past_quotes
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.macros import Macros
 from discreet_fire.runners.builtin.language.values import is_format, shown, shown_default
 from discreet_fire.runners.builtin.names import macro_text, one_value, scope_of
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.runners.builtin.state.session import Session
 
 _MOST = 10_000
 
@@ -81,16 +81,7 @@ def _piece(found: re.Match[str], text: str, parts: list[str], at: int) -> tuple[
     if found["plain"]:
         return found["plain"][1:-1], at
     if found["compound"]:
-        depth, end = 1, at
-        while depth and end < len(text):
-            if text.startswith('`"', end):
-                depth, end = depth + 1, end + 2
-            elif text.startswith("\"'", end):
-                depth, end = depth - 1, end + 2
-            else:
-                end += 1
-        if depth:
-            raise DoError("quotes do not match", code=132)
+        end = past_quotes(text, at - 2)
         return text[at : end - 2], end
     return "", at
 
@@ -98,8 +89,7 @@ def _piece(found: re.Match[str], text: str, parts: list[str], at: int) -> tuple[
 def _size(text: str | int) -> int:
     """A number of blanks, lines or columns."""
     number = int(text)
-    if number > _MOST:
-        raise DoError("a line of display is too long", code=198)
+    DoError.when(number > _MOST, "a line of display is too long", code=198)
     return number
 
 
@@ -123,8 +113,7 @@ def _expression_end(text: str, start: int) -> int:
             depth -= 1
         elif one == '"' and depth:
             at = text.find('"', at + 1)
-            if at < 0:
-                raise DoError("quotes do not match", code=132)
+            DoError.when(at < 0, "quotes do not match", code=132)
         elif not depth:
             if one == "," or (one == '"' and text[start:at].strip()[-1:] not in "=<>+(,&|"):
                 return at
@@ -162,67 +151,69 @@ def extended_function(session: Session, text: str) -> str:
     return function(session, rest.strip())
 
 
+_WRONG = "invalid syntax in a macro function"
+
+
 def _word(session: Session, rest: str) -> str:
     if rest.startswith("count"):
         return str(len(words_of(rest.removeprefix("count"))))
-    found = re.match(r"(\S+)\s+of\s*(.*)\Z", rest, re.DOTALL)
-    if not found:
-        raise DoError("invalid syntax in a macro function", code=198)
+    found = required(re.match(r"(\S+)\s+of\s*(.*)\Z", rest, re.DOTALL), _WRONG, code=198)
     words = words_of(found[2])
     if found[1] == "count":
         return str(len(words))
     try:
         at = int(float(found[1]))
     except (ValueError, OverflowError):
-        raise DoError("invalid syntax in a macro function", code=198) from None
+        raise DoError(_WRONG, code=198) from None
     return words[at - 1] if 1 <= at <= len(words) else ""
 
 
-def _variable(session: Session, rest: str) -> str:
-    return session.data.named(rest.removeprefix("label").strip()).label
-
-
-def _value(session: Session, rest: str) -> str:
-    return session.data.named(rest.removeprefix("label").strip()).value_label
+def _labelled(session: Session, rest: str) -> DataVariable:
+    """The variable after `label`."""
+    return session.data.named(rest.removeprefix("label").strip())
 
 
 def _label(session: Session, rest: str) -> str:
     """The label of a value: `: label NAME 3` or `: label (VARIABLE) 3`."""
-    found = re.match(r"(\([^)]*\)|\S+)\s*(\S*)", rest)
-    if not found:
-        raise DoError("invalid syntax in a macro function", code=198)
+    found = required(re.match(r"(\([^)]*\)|\S+)\s*(\S*)", rest), _WRONG, code=198)
     name = found[1]
     if name.startswith("("):
         name = session.data.named(name.strip("() ")).value_label
-    texts = session.data.value_labels.get(name, {})
-    if name in session.trace.labels:
-        session.trace.touch()
+    session.trace.touch(name in session.trace.labels)
     try:
-        return texts.get(float(found[2]), found[2])
+        return session.data.value_labels.get(name, {}).get(float(found[2]), found[2])
     except ValueError:
         return found[2]
 
 
-def _type(session: Session, rest: str) -> str:
+def _sized(session: Session, rest: str) -> DataVariable:
+    """A variable of which the storage type is asked; values may have decided about it."""
     session.trace.touch(session.data.full(rest) in session.trace.sized)
-    return session.data.named(rest).kind
+    return session.data.named(rest)
 
 
-def _format(session: Session, rest: str) -> str:
-    session.trace.touch(session.data.full(rest) in session.trace.sized)
-    return session.data.named(rest).format
-
-
-def _display(session: Session, rest: str) -> str:
-    return display_text(session, rest)
+_OF_LISTS: dict[str, Callable[[list[str], list[str]], object]] = {
+    "|": lambda left, right: left + [word for word in right if word not in left],
+    "&": lambda left, right: [word for word in left if word in right],
+    "-": lambda left, right: [word for word in left if word not in right],
+    "in": lambda left, right: int(set(left) <= set(right)),
+    "==": lambda left, right: int(left == right),
+    "===": lambda left, right: int(sorted(left) == sorted(right)),
+}
 
 
 def _list(session: Session, rest: str) -> str:
     """Set operations on lists of words in macros."""
-    found = re.match(r"(uniq|sizeof|retokenize|clean|sort|dups)\s+(.*)\Z", rest)
     macros = macros_of(session)
+
+    def listed(name: str) -> list[str]:
+        shared = name.strip().startswith("global(")
+        inside = name.strip()[7:-1] if shared else name.strip()
+        return words_of(_texts(macros, shared=shared).get(inside, ""))
+
+    found = re.match(r"(uniq|sizeof|retokenize|clean|sort|dups)\s+(.*)\Z", rest)
     if found:
-        words = words_of(_macro(macros.local.get, macros.shared.get, found[2]))
+        words = listed(found[2])
         if found[1] == "sizeof":
             return str(len(words))
         if found[1] == "uniq":
@@ -232,31 +223,17 @@ def _list(session: Session, rest: str) -> str:
         return " ".join(sorted(words) if found[1] == "sort" else words)
     found = re.match(r"posof\s+(\".*\"|`\".*\"')\s+in\s+(\S+)\Z", rest)
     if found:
-        words = words_of(_macro(macros.local.get, macros.shared.get, found[2]))
-        sought = words_of(found[1])
+        words, sought = listed(found[2]), words_of(found[1])
         return str(words.index(sought[0]) + 1 if sought and sought[0] in words else 0)
     found = re.match(r"(\S+?)\s*(\||&|-|===|==|\bin\b)\s*(\S+)\Z", rest)
     if not found:
         raise UnsupportedError("this list function")
-    left = words_of(_macro(macros.local.get, macros.shared.get, found[1]))
-    right = words_of(_macro(macros.local.get, macros.shared.get, found[3]))
-    sign = found[2]
-    if sign == "|":
-        return " ".join(left + [word for word in right if word not in left])
-    if sign == "&":
-        return " ".join(word for word in left if word in right)
-    if sign == "-":
-        return " ".join(word for word in left if word not in right)
-    if sign == "in":
-        return str(int(set(left) <= set(right)))
-    return str(int(left == right if sign == "==" else sorted(left) == sorted(right)))
+    made = _OF_LISTS[found[2]](listed(found[1]), listed(found[3]))
+    return " ".join(made) if isinstance(made, list) else str(made)
 
 
-def _macro(local: object, shared: object, name: str) -> str:
-    name = name.strip()
-    if name.startswith("global(") and callable(shared):
-        return str(shared(name[7:-1], ""))
-    return str(local(name, "")) if callable(local) else ""
+def _texts(macros: Macros, *, shared: bool) -> dict[str, str]:
+    return macros.shared if shared else macros.local
 
 
 def _subinstr(session: Session, rest: str) -> str:
@@ -264,28 +241,25 @@ def _subinstr(session: Session, rest: str) -> str:
     words = words_of(found[3].split(", all")[0]) if found else []
     if not found or len(words) != 2:
         raise UnsupportedError("this form of : subinstr")
-    macros = macros_of(session)
-    text = (macros.local if found[1] == "local" else macros.shared).get(found[2], "")
+    text = _texts(macros_of(session), shared=found[1] == "global").get(found[2], "")
     return text.replace(words[0], words[1], -1 if found[3].rstrip().endswith("all") else 1)
 
 
 def _length(session: Session, rest: str) -> str:
     kind, _, name = rest.partition(" ")
-    macros = macros_of(session)
-    if kind not in ("local", "global"):
-        raise DoError("invalid syntax in a macro function", code=198)
-    return str(len((macros.local if kind == "local" else macros.shared).get(name.strip(), "")))
+    DoError.when(kind not in ("local", "global"), _WRONG, code=198)
+    return str(len(_texts(macros_of(session), shared=kind == "global").get(name.strip(), "")))
 
 
-EXTENDED = {
+EXTENDED: dict[str, Callable[[Session, str], str]] = {
     "word": _word,
-    "variable": _variable,
-    "value": _value,
+    "variable": lambda session, rest: _labelled(session, rest).label,
+    "value": lambda session, rest: _labelled(session, rest).value_label,
     "label": _label,
-    "type": _type,
-    "format": _format,
-    "display": _display,
-    "di": _display,
+    "type": lambda session, rest: _sized(session, rest).kind,
+    "format": lambda session, rest: _sized(session, rest).format,
+    "display": display_text,
+    "di": display_text,
     "list": _list,
     "subinstr": _subinstr,
     "length": _length,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +28,8 @@ from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedEr
 from discreet_fire.runners.builtin.language.expressions import evaluate
 from discreet_fire.runners.builtin.language.scope import ByGroups, ExpressionUse, Scope, Value
 from discreet_fire.runners.builtin.language.values import MISSING, is_text, shown_default
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.state.parts import StoredResult
-    from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.runners.builtin.state.parts import StoredResult
+from discreet_fire.runners.builtin.state.session import Session
 
 
 def settle_results(
@@ -63,8 +61,7 @@ def refuse_unsupported_result(session: Session, kind: str, name: str) -> None:
     command = session.results.origin.get(kind, "")
     facts = facts_of(command)
     pattern = facts.stores.unstored if facts is not None else ""
-    if pattern and re.fullmatch(pattern, name):
-        raise UnsupportedError(f"{kind}({name}) of {command}")
+    UnsupportedError.when(pattern and re.fullmatch(pattern, name), f"{kind}({name}) of {command}")
 
 
 _OPERATOR = re.compile(r"([LFDSlfds])(\d*)")
@@ -256,8 +253,7 @@ class SessionNames:
             raise DoError(f"{name} not found", code=111)
         if not isinstance(values, np.ndarray):
             return values  # one value is wanted, and there are no observations
-        if values.dtype == object:
-            raise DoError("type mismatch", code=109)
+        DoError.when(values.dtype == object, "type mismatch", code=109)
         for letter, number in reversed(_OPERATOR.findall(operators)):
             values = self._one_shift(values, letter.upper(), int(number or 1))
         return values
@@ -288,8 +284,7 @@ def _less(values: FloatArray, other: FloatArray) -> FloatArray:
 def shifted_rows(session: Session, steps: int) -> Any:
     """Per observation, the row of the same panel so many time units later; -1 if none."""
     panel, time = session.data.panel
-    if not time:
-        raise DoError("time variable not set; use tsset or xtset", code=111)
+    DoError.when(not time, "time variable not set; use tsset or xtset", code=111)
     data = session.data
     times = np.asarray(data.named(time).values, dtype=np.float64)
     units = (

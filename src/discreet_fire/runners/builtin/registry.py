@@ -11,15 +11,12 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from discreet_fire.catalogue.command_names import canonical
 from discreet_fire.catalogue.execution import CommandFacts, execution_rows, facts_of
 from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.runners.builtin.state.session import Session
 
 _Run = Callable[["Session", CommandCall], None]
 _KNOWN: dict[str, Command] = {}
@@ -104,10 +101,8 @@ def settle_options(known: Command, call: CommandCall) -> None:
     if call.weight is not None:
         kind = call.weight.kind
         taken = known.facts.takes.weights.split()
-        if kind != "weight" and kind not in taken:
-            raise UnsupportedError(f"{kind}s with {known.name}")
-        if not taken:
-            raise UnsupportedError(f"weights with {known.name}")
+        UnsupportedError.when(kind != "weight" and kind not in taken, f"{kind}s with {known.name}")
+        UnsupportedError.when(not taken, f"weights with {known.name}")
 
 
 def layout_notes(known: Command, call: CommandCall) -> list[str]:

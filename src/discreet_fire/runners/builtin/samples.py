@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -34,18 +34,16 @@ from discreet_fire.runners.builtin.disclosure.units import (
     owners,
     plain,
 )
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.calls import CommandCall
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.expressions import evaluate, number_column, truth
+from discreet_fire.runners.builtin.language.scope import Scope
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.names import scope_of
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.protocol import StatisticShown
 from discreet_fire.statistics.layout import number_text
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult, safe_statistic
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.language.scope import Scope
-    from discreet_fire.runners.builtin.state.session import Session
 
 _PLACE = re.compile(r"(-?\d+|f|l)(?:/(-?\d+|f|l))?\Z", re.IGNORECASE)
 
@@ -92,9 +90,7 @@ def _close(session: Session, held: BoolArray) -> bool:
 
 
 def _range(text: str, rows: int) -> tuple[int, int]:
-    found = _PLACE.match(text.replace(" ", ""))
-    if not found:
-        raise DoError("invalid range of observations", code=198)
+    found = required(_PLACE.match(text.replace(" ", "")), "invalid range of observations", code=198)
     places = [_place(part, rows) for part in (found[1], found[2] or found[1])]
     if not (1 <= places[0] <= places[1] <= rows):
         raise DoError("observation numbers out of range", code=198)
@@ -126,8 +122,7 @@ def weights_of(
     if call.weight is None:
         return None
     kind = call.weight.kind if call.weight.kind != "weight" else default
-    if not kind:
-        raise UnsupportedError("[weight=…] without its kind")
+    UnsupportedError.when(not kind, "[weight=…] without its kind")
     scope = scope_of(session)
     value = evaluate(call.weight.expression, scope)
     session.trace.touch(depends_on_few_units(session, call.weight.expression, scope, value, mask))
@@ -355,8 +350,7 @@ def _repeated(chosen: ChosenRecords) -> ChosenRecords:
 def numeric(session: Session, names: Sequence[str]) -> list[str]:
     """The same names; an error if one is a text."""
     for name in names:
-        if session.data.variables[name].is_text:
-            raise DoError(f"{name} is a string variable", code=109)
+        DoError.when(session.data.variables[name].is_text, f"{name} is a string variable", code=109)
     return list(names)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from discreet_fire.runners.builtin.disclosure.dependence import rests_on_one_uni
 from discreet_fire.runners.builtin.disclosure.record_counts import nobody
 from discreet_fire.runners.builtin.disclosure.units import number_microdata
 from discreet_fire.runners.builtin.interpreter import numbers_of
-from discreet_fire.runners.builtin.language.calls import required
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.calls import CommandCall
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.expressions import evaluate, number_column
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
@@ -39,11 +39,8 @@ from discreet_fire.runners.builtin.language.values import (
 from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected, weights_of
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.results import CheckVerdict
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
 
 _PART = re.compile(r"\(\s*([A-Za-z]\w*)\s*\)")
 #: Statistics that have no meaning with a kind of weights.
@@ -80,8 +77,7 @@ def collapse(session: Session, call: CommandCall) -> None:
     targets = _targets(session, call)
     names = data.listed(call.argument("by") or "")
     for target in targets:
-        if target.name in names:
-            raise DoError(f"variable {target.name} is also in by()", code=198)
+        DoError.when(target.name in names, f"variable {target.name} is also in by()", code=198)
     mask = selected(session, call)
     weights = weights_of(session, call, mask, default="aweight")
     kind = "" if call.weight is None else call.weight.kind
@@ -135,8 +131,7 @@ def _targets(session: Session, call: CommandCall) -> list[_Target]:
         raise DoError("a name is used for several statistics", code=198)
     for one in found:
         text = data.variables[one.source].is_text
-        if text and one.statistic not in ("count", *_ENDS):
-            raise DoError("type mismatch", code=109)
+        DoError.when(text and one.statistic not in ("count", *_ENDS), "type mismatch", code=109)
         if one.statistic not in ("first", "last", "percent") and not statistic_of(one.statistic):
             raise UnsupportedError(f"collapse with ({one.statistic})")
         if one.name not in data.variables:
@@ -211,8 +206,7 @@ def _ends(variable: DataVariable, statistic: str, groups: _CollapseGroups) -> An
 def _percent_layout(call: CommandCall) -> str:
     """The display format of percentages."""
     layout = (call.argument("format") or "%8.2f").strip('" ')
-    if not is_format(layout):
-        raise DoError("invalid display format", code=120)
+    DoError.when(not is_format(layout), "invalid display format", code=120)
     return layout
 
 
@@ -289,8 +283,7 @@ def _shares(call: CommandCall) -> list[float]:
             raise DoError("percentiles() are between 0 and 100", code=198)
         return [percent / 100 for percent in percents]
     parts = call.whole("nquantiles", 2)
-    if not 2 <= parts <= _PARTS:
-        raise DoError(f"nquantiles() is from 2 to {_PARTS}", code=198)
+    DoError.when(not 2 <= parts <= _PARTS, f"nquantiles() is from 2 to {_PARTS}", code=198)
     return [at / parts for at in range(1, parts)]
 
 
@@ -307,8 +300,7 @@ def xtile(session: Session, call: CommandCall) -> None:
     cutpoints = call.argument("cutpoints")
     if cutpoints is not None:
         given = session.data.full(cutpoints.strip())
-        if session.data.variables[given].is_text:
-            raise DoError("type mismatch", code=109)
+        DoError.when(session.data.variables[given].is_text, "type mismatch", code=109)
         session.trace.touch(session.trace.rests([given]))
         column = np.asarray(session.data.variables[given].values, dtype=np.float64)
         cuts = np.sort(column[column < MISSING])

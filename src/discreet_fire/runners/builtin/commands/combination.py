@@ -9,14 +9,14 @@ those of too few cases are a finding.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet_fire.runners.builtin.commands.files import file_name, stored_data
 from discreet_fire.runners.builtin.commands.observations import copied
-from discreet_fire.runners.builtin.data.data_files import text_kind
 from discreet_fire.runners.builtin.data.dataset import (
     DataSet,
     DataVariable,
@@ -24,6 +24,7 @@ from discreet_fire.runners.builtin.data.dataset import (
     combined,
     keys_of,
     missing_values,
+    text_kind,
     wider,
 )
 from discreet_fire.runners.builtin.disclosure.record_counts import (
@@ -35,20 +36,15 @@ from discreet_fire.runners.builtin.disclosure.record_counts import (
     show_counts,
 )
 from discreet_fire.runners.builtin.disclosure.units import RECORD, few_in, owners
-from discreet_fire.runners.builtin.language.calls import required
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.language.values import smallest_type
+from discreet_fire.runners.builtin.language.calls import CommandCall
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
+from discreet_fire.runners.builtin.language.values import smallest_type, text_column
 from discreet_fire.runners.builtin.macro_expansion import words_of
 from discreet_fire.runners.builtin.names import macro_text
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.results import CheckVerdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
 
 _KINDS = ("1:1", "m:1", "1:m")
 _RESULTS = {
@@ -79,8 +75,7 @@ def merge(session: Session, call: CommandCall) -> None:
     master, using = session.data, kept.data
     rest = rest.strip()
     if rest == "_n":
-        if kind != "1:1":
-            raise DoError("invalid syntax of merge", code=198)
+        DoError.when(kind != "1:1", "invalid syntax of merge", code=198)
         session.trace.ordered()
         keys: list[str] = []
         codes = np.arange(master.rows), np.arange(using.rows)
@@ -179,8 +174,7 @@ def _numbers(text: str) -> set[int]:
     for word in text.split():
         hits = [given for known, given in _WORDS.items()
                 if known == word or (len(word) >= 3 and known.startswith(word))]  # fmt: skip
-        if not hits:
-            raise DoError("invalid result of merge", code=198)
+        DoError.when(not hits, "invalid result of merge", code=198)
         # `match` stands for the first of the results that begin so.
         numbers.add(min(hits))
     return numbers
@@ -312,8 +306,7 @@ def cross(session: Session, call: CommandCall) -> None:
 def reshape(session: Session, call: CommandCall) -> None:
     """`reshape long|wide stubs, i(varlist) j(name) [string]`; alone it goes back again."""
     kind, _, stubs = call.head.partition(" ")
-    if kind not in ("long", "wide"):
-        raise UnsupportedError("reshape other than long and wide")
+    UnsupportedError.when(kind not in ("long", "wide"), "reshape other than long and wide")
     if stubs.strip() and call.argument("i"):
         text = "string" if call.has("string") else ""
         given = (stubs, str(call.argument("i")), call.argument("j") or "_j", text)
@@ -323,8 +316,7 @@ def reshape(session: Session, call: CommandCall) -> None:
         raise UnsupportedError("reshape without stubs and i()")
     stubs, units, turn, text = given
     keys = session.data.listed(units)
-    if len(turn.split()) != 1:
-        raise UnsupportedError("reshape with values in j()")
+    UnsupportedError.when(len(turn.split()) != 1, "reshape with values in j()")
     work = _long if kind == "long" else _wide
     work(session, stubs.split(), keys, turn.strip(), text=bool(text))
     session.options.values["reshape"] = "\t".join(" ".join(one.split()) for one in given)
@@ -335,8 +327,7 @@ def _long(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     data.check_new(name)
     found = {stub: _places(data, stub, keys, text=text) for stub in stubs}
     places = sorted({place for one in found.values() for place in one}, key=_sorting(text))
-    if not places:
-        raise DoError("no variables of these stubs", code=111)
+    DoError.when(not places, "no variables of these stubs", code=111)
     again = repeated(codes_of(session, keys)[0])
     if again.any():
         what = "variable i() does not uniquely identify the observations"
@@ -384,9 +375,7 @@ def _places(data: DataSet, stub: str, keys: list[str], *, text: bool) -> dict[st
 
 def _turned(places: list[str], turns: Any, *, text: bool) -> DataVariable:
     if text:
-        texts = np.empty(len(turns), dtype=object)
-        texts[:] = [places[at] for at in turns]
-        return DataVariable(texts, text_kind(places))
+        return DataVariable(text_column(places[at] for at in turns), text_kind(places))
     numbers = np.array([float(place) for place in places])
     return DataVariable(numbers[turns], smallest_type(numbers))
 
@@ -416,8 +405,7 @@ def _wide(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     for bare in bares:
         data.full(bare)
     turn = data.variables[name]
-    if turn.is_text and not text:
-        raise DoError("variable j() is text; use the option string", code=109)
+    DoError.when(turn.is_text and not text, "variable j() is text; use the option string", code=109)
     units, count = codes_of(session, keys)
     turns, _ = codes_of(session, [name])
     again = repeated(codes_of(session, [*keys, name])[0])

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet_fire.catalogue.execution import execution_rows
+from discreet_fire.runners.builtin.data.dataset import missing_values
 from discreet_fire.runners.builtin.data.true_statistics import true_summary
 from discreet_fire.runners.builtin.disclosure.units import OWNER, cases, hidden_column
 from discreet_fire.runners.builtin.interpreter import numbers_of
-from discreet_fire.runners.builtin.language.calls import required
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.calls import CommandCall
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.macro_expansion import words_of
 from discreet_fire.runners.builtin.names import macro_text
@@ -35,12 +36,9 @@ from discreet_fire.runners.builtin.samples import (
     show,
     show_statistic,
 )
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.layout import closed
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
 
 _STATISTICS = {"N": "n", "Var": "variance", "v": "variance", "me": "mean", "range": "range"}
 
@@ -49,8 +47,7 @@ def variables(session: Session, call: CommandCall, *, every: bool = False) -> li
     """The variables of a call; all of them if none is named and that is meant."""
     text = required(call.head or ("_all" if every else ""))
     found = list(dict.fromkeys(session.data.listed(text)))
-    if not found:
-        raise DoError("no variables defined", code=111)
+    DoError.when(not found, "no variables defined", code=111)
     return found
 
 
@@ -65,8 +62,7 @@ def summarize(session: Session, call: CommandCall) -> None:
     names = variables(session, call, every=True)
     if not call.head:
         names = [name for name in names if not session.data.variables[name].is_text]
-        if not names:
-            raise DoError("there are no numeric variables", code=111)
+        DoError.when(not names, "there are no numeric variables", code=111)
     numeric(session, names)
     by = list(call.by)
     chosen = choose(session, call, [*names, *by], groups=by, default="aweight")
@@ -92,9 +88,8 @@ def _store_summary(
     frequency = call.weight is not None and call.weight.kind == "fweight"
     true = true_summary(values, weights, frequency=frequency, detail=call.has("detail"))
     if call.has("meanonly"):
-        true = {
-            one: true[one] for one in ("N", "sum_w", "sum", "mean", "min", "max") if one in true
-        }
+        kept = ("N", "sum_w", "sum", "mean", "min", "max")
+        true = {one: true[one] for one in kept if one in true}
     public = call.groups is None and name not in session.trace.variables
     session.store("r", true, safe=shown if public else None)
 
@@ -104,20 +99,12 @@ def tabstat(session: Session, call: CommandCall) -> None:
     """`tabstat varlist [, statistics(…) by(var)]`."""
     names = numeric(session, variables(session, call))
     by = session.data.listed(call.argument("by") or "")
-    if len(by) > 1:
-        raise DoError("too many variables in by()", code=103)
+    DoError.when(len(by) > 1, "too many variables in by()", code=103)
     words = (call.argument("statistics") or call.argument("stats") or "mean").split()
     chosen = choose(session, call, [*names, *by], groups=by, default="aweight")
-    shown = show_statistic(
-        session,
-        "tabstat",
-        chosen,
-        [*names, *by],
-        names,
-        statistics=[_STATISTICS.get(word, word) for word in words],
-        by=by[0] if by else None,
-        missing=call.has("missing"),
-    )
+    how: dict[str, Any] = {"by": by[0] if by else None, "missing": call.has("missing")}
+    how["statistics"] = [_STATISTICS.get(word, word) for word in words]
+    shown = show_statistic(session, "tabstat", chosen, [*names, *by], names, **how)
     if shown is not None:
         session.store("r", {}, safe=shown)
 
@@ -127,18 +114,10 @@ def mean(session: Session, call: CommandCall) -> None:
     """`mean varlist [, over(var)]`: number of cases, mean, standard error, deviation."""
     names = numeric(session, variables(session, call))
     over = session.data.listed(call.argument("over") or "")
-    if len(over) > 1:
-        raise UnsupportedError("mean over several variables")
+    UnsupportedError.when(len(over) > 1, "mean over several variables")
     chosen = choose(session, call, [*names, *over], groups=over)
-    result = run_statistic(
-        session,
-        "mean",
-        chosen.frame,
-        names,
-        statistics="n mean semean sd",
-        by=over[0] if over else None,
-        **chosen.options,
-    )
+    how = {"statistics": "n mean semean sd", "by": over[0] if over else None, **chosen.options}
+    result = run_statistic(session, "mean", chosen.frame, names, **how)
     if result is not None:
         show(session, replace(result, command=f"mean {' '.join(names)}"), chosen, [*names, *over])
 
@@ -187,10 +166,13 @@ def of_variables(session: Session, call: CommandCall) -> None:
 @command("count")
 def count(session: Session, call: CommandCall) -> None:
     """`count [if] [in]`; withheld where few are counted, or all but few."""
-    if call.head:
-        raise DoError("varlist not allowed", code=101)
+    DoError.when(call.head, "varlist not allowed", code=101)
     if call.by:
-        _count_groups(session, call)
+        # The groups together, so that one does not give another away.
+        by = list(call.by)
+        chosen = choose(session, call, by, groups=by)
+        show_statistic(session, "count", chosen, by, by, of="table")
+        session.store("r", {"N": float(selected(session, call).sum())})
         return
     rows = selected(session, call)
     true = {"N": float(rows.sum())}
@@ -210,13 +192,8 @@ def count(session: Session, call: CommandCall) -> None:
         return
     name = "counted"
     frame = chosen.frame.rename({INSIDE: name})
-    result = run_statistic(
-        session,
-        "count",
-        frame,
-        where=f"{name} == 1" if call.condition or call.rows else None,
-        **chosen.options,
-    )
+    where = f"{name} == 1" if call.condition or call.rows else None
+    result = run_statistic(session, "count", frame, where=where, **chosen.options)
     if result is None:
         session.store("r", true)
         return
@@ -224,26 +201,16 @@ def count(session: Session, call: CommandCall) -> None:
     session.store("r", true, safe=show(session, result, chosen, []))
 
 
-def _count_groups(session: Session, call: CommandCall) -> None:
-    """`by …: count`: the groups together, so that one does not give another away."""
-    by = list(call.by)
-    chosen = choose(session, call, by, groups=by)
-    show_statistic(session, "count", chosen, by, by, of="table")
-    session.store("r", {"N": float(selected(session, call).sum())})
-
-
 @command("levelsof")
 def levelsof(session: Session, call: CommandCall) -> None:
     """`levelsof var [, local(name) clean]`: shown are values of enough cases."""
     names = variables(session, call)
-    if len(names) != 1:
-        raise DoError("levelsof takes one variable", code=103)
+    DoError.when(len(names) != 1, "levelsof takes one variable", code=103)
     name = names[0]
     variable = session.data.variables[name]
     chosen = choose(session, call, names)
-    values = variable.values[chosen.mask]
-    if not call.has("missing"):
-        values = values[values != ""] if variable.is_text else values[values < MISSING]
+    used = chosen.mask if call.has("missing") else chosen.mask & ~missing_values(variable)
+    values = variable.values[used]
     sign = (call.argument("separate") or " ").removeprefix('"').removesuffix('"') or " "
     if variable.is_text:
         found = sorted(set(values), key=str.encode)
@@ -264,8 +231,7 @@ def levelsof(session: Session, call: CommandCall) -> None:
 def panel_of(session: Session) -> tuple[str, str]:
     """The panel and the time variable."""
     panel, time = session.data.panel
-    if not panel:
-        raise DoError("panel variable not set; use xtset", code=459)
+    DoError.when(not panel, "panel variable not set; use xtset", code=459)
     return panel, time
 
 
@@ -273,8 +239,7 @@ def panel_of(session: Session) -> tuple[str, str]:
 def xtsum(session: Session, call: CommandCall) -> None:
     """`xtsum varlist`."""
     given = session.data.listed(call.argument("i") or "")
-    if len(given) > 1:
-        raise DoError("i() takes one variable", code=198)
+    DoError.when(len(given) > 1, "i() takes one variable", code=198)
     panel = given[0] if given else panel_of(session)[0]
     names = numeric(session, variables(session, call, every=True))
     names = [name for name in names if name != panel]
@@ -290,14 +255,8 @@ def xtdescribe(session: Session, call: CommandCall) -> None:
     """`xtdescribe [, patterns(#)]`."""
     panel, time = panel_of(session)
     chosen = choose(session, call, [panel, time])
-    result = run_statistic(
-        session,
-        "xtdescribe",
-        chosen.frame,
-        entity=panel,
-        time=time,
-        patterns=call.whole("patterns", 9),
-    )
+    how: dict[str, Any] = {"entity": panel, "time": time, "patterns": call.whole("patterns", 9)}
+    result = run_statistic(session, "xtdescribe", chosen.frame, **how)
     if result is not None:
         show(session, _other_units(session, panel, result), chosen, [])
 
@@ -314,23 +273,15 @@ def _other_units(session: Session, panel: str, result: SafeResult) -> SafeResult
     return replace(result, checks=[*result.checks, check])
 
 
-@command("correlate")
+@command("correlate pwcorr")
 def correlate(session: Session, call: CommandCall) -> None:
-    """`correlate varlist [, covariance]`."""
+    """`correlate varlist [, covariance]`, `pwcorr varlist [, obs]`."""
     names = numeric(session, variables(session, call, every=True))
     chosen = choose(session, call, names)
-    covariance = call.has("covariance")
-    shown = show_statistic(session, "correlate", chosen, names, names, covariance=covariance)
-    _store_correlation(session, names, chosen, shown, covariance=covariance)
-
-
-@command("pwcorr")
-def pwcorr(session: Session, call: CommandCall) -> None:
-    """`pwcorr varlist [, obs]`."""
-    names = numeric(session, variables(session, call, every=True))
-    chosen = choose(session, call, names)
-    shown = show_statistic(session, "pwcorr", chosen, names, names, obs=call.has("obs"))
-    _store_correlation(session, names, chosen, shown, covariance=False)
+    option = "covariance" if call.name == "correlate" else "obs"
+    how: dict[str, Any] = {option: call.has(option)}
+    shown = show_statistic(session, call.name, chosen, names, names, **how)
+    _store_correlation(session, names, chosen, shown, covariance=call.has("covariance"))
 
 
 def _store_correlation(
@@ -358,8 +309,7 @@ def _store_correlation(
 def histogram(session: Session, call: CommandCall) -> None:
     """`histogram var [, width(#) start(#)]`."""
     names = numeric(session, variables(session, call))
-    if len(names) != 1:
-        raise DoError(f"{call.name} takes one variable", code=103)
+    DoError.when(len(names) != 1, f"{call.name} takes one variable", code=103)
     if quotes_single_values(session, call, "width", "start"):
         return
     chosen = choose(session, call, names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,27 +22,23 @@ from discreet_fire.runners.builtin.disclosure.dependence import (
     depends_on_few_units,
     rests_on_one_unit,
 )
-from discreet_fire.runners.builtin.disclosure.record_counts import missing_made
+from discreet_fire.runners.builtin.disclosure.record_counts import put_numbers
 from discreet_fire.runners.builtin.disclosure.units import few
 from discreet_fire.runners.builtin.interpreter import numbers_of
-from discreet_fire.runners.builtin.language.calls import required
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.calls import CommandCall
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.expressions import evaluate, number_column, whole_column
 from discreet_fire.runners.builtin.language.scope import ExpressionUse, Scope
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
     is_text,
-    limited,
     shown_default,
     tidy,
 )
 from discreet_fire.runners.builtin.names import macro_text, scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.runners.builtin.state.session import Session
 
 #: What a function gives: numbers, or a whole variable, and the default storage type.
 EgenResult = tuple[Any, str]
@@ -85,15 +81,10 @@ class EgenInput:
 
     def values(self, expression: str = "") -> FloatArray:
         """The expression in brackets, missing where an observation is not chosen."""
-        scope = self.scope()
-        value = evaluate(expression or self.inside, scope)
-        text = expression or self.inside
+        scope, text = self.scope(), expression or self.inside
+        value = evaluate(text, scope)
         self.session.trace.touch(depends_on_few_units(self.session, text, scope, value, self.mask))
         return np.where(self.mask, number_column(value, self.session.data.rows), MISSING)
-
-    def number(self, option: str, default: float) -> float:
-        """The number in an option's brackets."""
-        return self.call.number(option, default)
 
     def names(self) -> list[str]:
         """The variables in brackets; the trace learns of those that may not be shown."""
@@ -102,21 +93,17 @@ class EgenInput:
             self.session.trace.touch()
         return names
 
-    def columns(self) -> list[FloatArray]:
-        """The numeric variables in brackets."""
-        found = []
-        for variable in map(self.variable, self.names()):
-            if variable.is_text:
-                raise DoError("type mismatch", code=109)
-            found.append(np.asarray(variable.values, dtype=np.float64))
-        return required(found)
+    def table(self) -> Any:
+        """The numeric variables in brackets, as columns."""
+        found = [self.variable(name) for name in self.names()]
+        DoError.when(any(one.is_text for one in found), "type mismatch", code=109)
+        return np.column_stack([np.asarray(one.values, np.float64) for one in required(found)])
 
 
 def _percent_of(given: EgenInput) -> float:
     """The option p(), as a share."""
-    percent = given.number("p", 50.0)
-    if not 0 < percent < 100:
-        raise DoError("p() is between 0 and 100", code=198)
+    percent = given.call.number("p", 50.0)
+    DoError.when(not 0 < percent < 100, "p() is between 0 and 100", code=198)
     return percent / 100
 
 
@@ -124,39 +111,43 @@ def _percent_of(given: EgenInput) -> float:
 _PARTS = 10_000
 
 
+def _parts(given: EgenInput, values: FloatArray) -> list[Any]:
+    """The rows of the known values of each group."""
+    known = np.flatnonzero(values < MISSING)
+    rows = known[np.argsort(given.group[known], kind="stable")]
+    cuts = np.flatnonzero(np.diff(given.group[rows])) + 1
+    return [part for part in np.split(rows, cuts) if len(part)]
+
+
 def _reduced(reduce: Callable[[FloatArray], float]) -> Callable[[EgenInput], EgenResult]:
     """A function of the known values of each group."""
 
     def work(given: EgenInput) -> EgenResult:
-        values = given.values()
-        known = values < MISSING
-        order = np.argsort(given.group[known], kind="stable")
-        chosen, group = values[known][order], given.group[known][order]
-        found = np.full(given.groups, MISSING)
-        changed = np.r_[True, group[1:] != group[:-1]] if group.size else np.zeros(0, dtype=bool)
-        starts = np.flatnonzero(changed)
-        for start, end in zip(starts, np.r_[starts[1:], group.size][: starts.size], strict=True):
-            found[group[start]] = reduce(chosen[start:end])
+        values, found = given.values(), np.full(given.groups, MISSING)
+        for part in _parts(given, values):
+            found[given.group[part[0]]] = reduce(values[part])
         return found[given.group], "float"
 
     return work
 
 
-def _total(given: EgenInput) -> EgenResult:
+def _sums(given: EgenInput) -> tuple[Any, Any]:
+    """The sum of each group, and of how many known values it is."""
     values = given.values()
     known = values < MISSING
     sums = np.bincount(given.group[known], values[known], minlength=given.groups)
+    return sums, np.bincount(given.group[known], minlength=given.groups)
+
+
+def _total(given: EgenInput) -> EgenResult:
+    sums, number = _sums(given)
     if given.call.has("missing"):
-        number = np.bincount(given.group[known], minlength=given.groups)
         sums = np.where(number > 0, sums, MISSING)
     return sums[given.group], "float"
 
 
 def _mean(given: EgenInput) -> EgenResult:
-    values = given.values()
-    known = values < MISSING
-    number = np.bincount(given.group[known], minlength=given.groups)
-    sums = np.bincount(given.group[known], values[known], minlength=given.groups)
+    sums, number = _sums(given)
     with np.errstate(all="ignore"):
         found = np.where(number > 0, sums / np.maximum(number, 1), MISSING)
     return found[given.group], "float"
@@ -216,8 +207,7 @@ def _group(given: EgenInput) -> EgenResult:
     known = given.mask.copy()
     if not given.call.has("missing"):
         for name in names:
-            values = data.variables[name].values
-            known &= values != "" if data.variables[name].is_text else values < MISSING
+            known &= ~missing_values(data.variables[name])
     codes, _ = codes_of(given.session, names)
     found = np.full(data.rows, MISSING)
     _, first, number = np.unique(codes[known], return_index=True, return_inverse=True)
@@ -260,10 +250,9 @@ def _tag(given: EgenInput) -> EgenResult:
 
 def _sequence(given: EgenInput) -> EgenResult:
     """`seq(), from(#) to(#) block(#)`: a cycle of whole numbers within each group."""
-    start, block = given.number("from", 1.0), given.number("block", 1.0)
-    end = given.number("to", MISSING)
-    if block < 1:
-        raise DoError("block() is at least 1", code=198)
+    start, block = given.call.number("from", 1.0), given.call.number("block", 1.0)
+    end = given.call.number("to", MISSING)
+    DoError.when(block < 1, "block() is at least 1", code=198)
     order = np.argsort(given.group[given.mask], kind="stable")
     rows = np.flatnonzero(given.mask)[order]
     group = given.group[rows]
@@ -284,17 +273,15 @@ def _cut(given: EgenInput) -> EgenResult:
         raise DoError("give one of at() and group()", code=198)
     known = values < MISSING
     if options.get("group") is not None:
-        parts = int(given.number("group", 2.0))
-        if not 1 <= parts <= _PARTS:
-            raise DoError(f"group() is from 1 to {_PARTS}", code=198)
+        parts = int(given.call.number("group", 2.0))
+        DoError.when(not 1 <= parts <= _PARTS, f"group() is from 1 to {_PARTS}", code=198)
         ordered = np.sort(values[known])
         shares = [at / parts for at in range(1, parts)]
         inner = [percentile(ordered, share) for share in shares]
         cuts = np.array([ordered.min(initial=np.inf), *inner, np.inf])
     else:
         cuts = np.array(numbers_of(str(options["at"])))
-        if (np.diff(cuts) <= 0).any():
-            raise DoError("the numbers of at() must rise", code=198)
+        DoError.when((np.diff(cuts) <= 0).any(), "the numbers of at() must rise", code=198)
     at = np.searchsorted(cuts, values, side="right") - 1
     inside_cuts = (at >= 0) & (at < len(cuts) - 1) & known
     codes = {"icodes", "label", "group"} & options.keys()
@@ -316,7 +303,10 @@ def _named_classes(given: EgenInput, found: FloatArray, cuts: FloatArray) -> Dat
 
 def _standard(given: EgenInput) -> EgenResult:
     """`std(x), mean(#) std(#)`."""
-    mean, scale = given.number("mean", 0.0), given.number("sd", given.number("std", 1.0))
+    mean, scale = (
+        given.call.number("mean", 0.0),
+        given.call.number("sd", given.call.number("std", 1.0)),
+    )
 
     def scaled(values: FloatArray) -> Any:
         deviation = _deviation(values)
@@ -337,13 +327,9 @@ def _within(given: EgenInput, change: Callable[[FloatArray], Any]) -> FloatArray
     """What becomes of the known values of each group."""
     values = given.values()
     found = np.full(len(values), MISSING)
-    known = np.flatnonzero(values < MISSING)
-    rows = known[np.argsort(given.group[known], kind="stable")]
-    cuts = np.flatnonzero(np.diff(given.group[rows])) + 1
-    for part in np.split(rows, cuts):
-        if len(part):
-            with np.errstate(all="ignore"):
-                found[part] = tidy(change(values[part]))
+    for part in _parts(given, values):
+        with np.errstate(all="ignore"):
+            found[part] = tidy(change(values[part]))
     return found
 
 
@@ -407,7 +393,7 @@ def _across(reduce: Callable[[Any, Any], Any]) -> Callable[[EgenInput], EgenResu
     """A function across variables of one observation: of values and whether each is known."""
 
     def work(given: EgenInput) -> EgenResult:
-        table = np.column_stack(given.columns())
+        table = given.table()
         known = table < MISSING
         with np.errstate(all="ignore"):
             return reduce(np.where(known, table, 0.0), known), "float"
@@ -436,7 +422,7 @@ def _row_deviation(table: Any, known: Any) -> Any:
 
 
 def _row_total(given: EgenInput) -> EgenResult:
-    table = np.column_stack(given.columns())
+    table = given.table()
     known = table < MISSING
     total = np.where(known, table, 0.0).sum(axis=1)
     if given.call.has("missing"):
@@ -460,26 +446,16 @@ def _concat(given: EgenInput) -> EgenResult:
 
 def _any_count(given: EgenInput) -> EgenResult:
     wanted = np.array(numbers_of(given.call.argument("values") or ""))
-    table = np.column_stack(given.columns())
+    table = given.table()
     return np.isin(table, wanted).sum(axis=1).astype(np.float64), "byte"
 
 
-def _row_known(given: EgenInput) -> EgenResult:
-    """How many variables are known; texts count too with the option strok."""
-    known = _known_cells(given)
-    return known.sum(axis=1).astype(np.float64), "float"
-
-
-def _row_missing(given: EgenInput) -> EgenResult:
-    return (~_known_cells(given, texts=True)).sum(axis=1).astype(np.float64), "float"
-
-
 def _known_cells(given: EgenInput, *, texts: bool = False) -> Any:
+    """1 where a variable is known, else 0; texts count too with the option strok."""
     variables = required([given.variable(name) for name in given.names()])
     texts = texts or given.call.has("strok")
-    if any(one.is_text for one in variables) and not texts:
-        raise DoError("type mismatch", code=109)
-    return np.column_stack([~missing_values(one) for one in variables])
+    DoError.when(any(one.is_text for one in variables) and not texts, "type mismatch", code=109)
+    return np.column_stack([~missing_values(one) for one in variables]).astype(np.float64)
 
 
 def _any_match(given: EgenInput) -> EgenResult:
@@ -506,7 +482,7 @@ def _differ(given: EgenInput) -> EgenResult:
 def _row_percentile(share: float | None) -> Callable[[EgenInput], EgenResult]:
     def work(given: EgenInput) -> EgenResult:
         wanted = _percent_of(given) if share is None else share
-        table = np.column_stack(given.columns())
+        table = given.table()
         found = [percentile(row[row < MISSING], wanted) for row in table]
         return np.array(found, dtype=np.float64), "float"
 
@@ -531,8 +507,8 @@ ROW_FUNCTIONS: dict[str, Callable[[EgenInput], EgenResult]] = {
     "rowpctile": _row_percentile(None),
     "rowfirst": _across(_row_end(last=False)),
     "rowlast": _across(_row_end(last=True)),
-    "rownonmiss": _row_known,
-    "rowmiss": _row_missing,
+    "rownonmiss": lambda given: (_known_cells(given).sum(axis=1), "float"),
+    "rowmiss": lambda given: ((1 - _known_cells(given, texts=True)).sum(axis=1), "float"),
     "rowtotal": _row_total,
     "concat": _concat,
     "diff": _differ,
@@ -553,9 +529,10 @@ _CALLED = re.compile(r"(?P<function>\w+)\s*\((?P<inside>.*)\)\s*\Z", re.DOTALL)
 @command("egen")
 def egen(session: Session, call: CommandCall) -> None:
     """`egen [type] name = function(…) [if] [in] [, by() …]`."""
-    found, called = _HEAD.match(call.head), _CALLED.match(call.expression or "")
-    if not found or not called:
-        raise DoError("invalid syntax of egen", code=198)
+    found, called = (
+        required(one, "invalid syntax of egen", code=198)
+        for one in (_HEAD.match(call.head), _CALLED.match(call.expression or ""))
+    )
     name, kind = found["name"], found["type"]
     session.data.check_new(name)
     function = FUNCTIONS.get(called["function"])
@@ -571,17 +548,14 @@ def egen(session: Session, call: CommandCall) -> None:
     session.trace.touch(work.use.few or work.use.rest)
     if called["function"] in ROW_FUNCTIONS and not isinstance(result, DataVariable):
         session.trace.touch(_row_function_depends_on_few(work, function, result))
-    session.trace.touch(_copies_one_value(called["function"], work))
+    chosen = np.where(mask, group, -1)
+    session.trace.touch(rests_on_one_unit(session, called["function"], chosen, work.values))
     if isinstance(result, DataVariable):
         session.data.put(name, result)
         session.derive(name, ())
         return
-    numbers = np.where(mask, result, MISSING)
     kept = kind or (session.options.values.get("type", "float") if default == "float" else default)
-    variable = DataVariable(limited(numbers, kept), kept)
-    session.data.put(name, variable)
-    session.derive(name, ())
-    missing_made(session, variable.values >= MISSING)
+    put_numbers(session, name, np.where(mask, result, MISSING), kept)
 
 
 def _check_options(function: str, call: CommandCall) -> None:
@@ -600,11 +574,9 @@ def _check_options(function: str, call: CommandCall) -> None:
 
 def _groups(session: Session, call: CommandCall) -> tuple[Any, int]:
     """The group of each observation: of the prefix, or of the option by()."""
-    data = session.data
     option = call.argument("by")
-    if option is not None and call.by:
-        raise DoError("by and by() may not be combined", code=190)
-    names = list(call.by) or (data.listed(option) if option else [])
+    DoError.when(option is not None and call.by, "by and by() may not be combined", code=190)
+    names = list(call.by) or session.data.listed(option or "")
     session.trace.touch(not session.trace.variables.isdisjoint(names))
     return codes_of(session, names)
 
@@ -623,11 +595,3 @@ def _row_function_depends_on_few(work: EgenInput, function: Any, result: Any) ->
         if few(work.session, changed & work.mask):
             return True
     return False
-
-
-def _copies_one_value(function: str, work: EgenInput) -> bool:
-    """Whether a function of `egen` gives one's value to the records of several others."""
-    if statistic_facts(function).copies == "nothing":
-        return False
-    group = np.where(work.mask, work.group, -1)
-    return rests_on_one_unit(work.session, function, group, work.values)

@@ -7,7 +7,8 @@ only; temporary files never reach the disk. What would write data for elsewhere 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,34 +17,29 @@ from discreet_fire.runners.builtin.data.data_files import (
     dta_bytes,
     marks_of,
     note_marks,
-    numbers_or_texts,
     read_data,
     read_delimited,
 )
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
 from discreet_fire.runners.builtin.disclosure.units import few, number_microdata
 from discreet_fire.runners.builtin.interpreter import numbers_of
-from discreet_fire.runners.builtin.language.calls import read_call, split_outside
+from discreet_fire.runners.builtin.language.calls import CommandCall, read_call, split_outside
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import (
     STR_MAX,
     code_of,
     limited,
     number_of_text,
+    shortened,
+    text_column,
     text_width,
 )
 from discreet_fire.runners.builtin.macro_expansion import words_of
 from discreet_fire.runners.builtin.registry import command, find, settle_options
 from discreet_fire.runners.builtin.samples import selected
 from discreet_fire.runners.builtin.state.parts import SavedData
-from discreet_fire.runners.builtin.state.session import preserve, restore
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
 
 _TEMPORARY = re.compile(r"__\d{6}\Z")
 
@@ -51,19 +47,20 @@ _TEMPORARY = re.compile(r"__\d{6}\Z")
 def file_name(text: str) -> str:
     """The one file that a text names, without its quotes."""
     words = words_of(text)
-    if len(words) != 1:
-        raise DoError("invalid file specification", code=198)
+    DoError.when(len(words) != 1, "invalid file specification", code=198)
     return words[0]
+
+
+def _given(session: Session, name: str) -> Path | None:
+    """The file of a name that was given to the run, whatever folder stands before it."""
+    return session.memory.sources.get(name.replace("\\", "/").rsplit("/", 1)[-1])
 
 
 def stored_data(session: Session, name: str, suffix: str = ".dta") -> SavedData:
     """The data of a file: saved by this run, given to it, or in its folder."""
     word = file_name(name)
-    source = session.memory.sources.get(word.replace("\\", "/").rsplit("/", 1)[-1])
-    source = source or session.memory.sources.get(
-        word.replace("\\", "/").rsplit("/", 1)[-1] + suffix
-    )
-    path = source if source is not None else session.path_of(word, suffix)
+    path = _given(session, word) or _given(session, word + suffix)
+    path = path if path is not None else session.path_of(word, suffix)
     if path not in session.memory.files:
         data = read_data(path)
         number_microdata(session, data)
@@ -103,8 +100,7 @@ def save(session: Session, call: CommandCall) -> None:
     path = session.path_of(file_name(call.head), ".dta")
     if path in {one.resolve() for one in session.memory.sources.values()}:
         raise DoError("the data given to the run may not be overwritten", code=608)
-    if path.suffix.lower() != ".dta":
-        raise UnsupportedError("saving other files than .dta")
+    UnsupportedError.when(path.suffix.lower() != ".dta", "saving other files than .dta")
     name = path.relative_to(session.memory.folder.resolve()).as_posix()
     if session.trace.touched:
         session.trace.names.add(name)
@@ -128,12 +124,8 @@ def save(session: Session, call: CommandCall) -> None:
     kept.data.settle()
     session.memory.files[path] = kept
     if not inside:
-        check = Check(
-            rule="microdata",
-            verdict=CheckVerdict.review,
-            reason="data are saved; the file may not leave the centre",
-            where=name,
-        )
+        reason = "data are saved; the file may not leave the centre"
+        check = Check(rule="microdata", verdict=CheckVerdict.review, reason=reason, where=name)
         session.show(SafeResult(command=call.name, shown=f"file {name} saved", checks=[check]))
 
 
@@ -147,8 +139,7 @@ def _refuse_long(session: Session, data: DataSet) -> None:
 
 
 def _write(path: Path, kept: SavedData) -> None:
-    if not path.parent.is_dir():
-        raise DoError("the folder of the file does not exist", code=601)
+    DoError.when(not path.parent.is_dir(), "the folder of the file does not exist", code=601)
     content = dta_bytes(kept.data)
     note_marks(path, content, kept.variables, kept.made)
     with atomic_path(path, private=True) as place:
@@ -168,10 +159,9 @@ def import_text(session: Session, call: CommandCall) -> None:
     if known is not None:
         settle_options(known, inner)
     _check_unchanged(session, inner)
-    if inner.using and inner.head:
-        raise UnsupportedError("import with a list of variables")
+    UnsupportedError.when(inner.using and inner.head, "import with a list of variables")
     name = file_name(inner.using or inner.head)
-    path = session.memory.sources.get(name.replace("\\", "/").rsplit("/", 1)[-1])
+    path = _given(session, name)
     session.data = read_delimited(path or session.path_of(name, ".csv"), **_reading(inner))
     number_microdata(session, session.data)
     session.data.settle()
@@ -183,8 +173,7 @@ def _reading(call: CommandCall) -> dict[str, Any]:
     sign = call.argument("delimiters")
     if sign is not None:
         word, *others = split_outside(sign, ",") if sign != "," else [sign]
-        if others:
-            raise UnsupportedError("options of delimiters()")
+        UnsupportedError.when(others, "options of delimiters()")
         word = word.strip().strip('"')
         given["delimiter"] = {"\\t": "\t", "tab": "\t", "comma": ","}.get(word, word)
     if call.has("tab") or call.has("comma"):
@@ -213,8 +202,7 @@ def _reading(call: CommandCall) -> dict[str, Any]:
 def typed_in(session: Session, call: CommandCall) -> None:
     """`input [type] name … end`."""
     before, *options = call.text.replace("\t", " ").split(",")
-    if "".join(options).strip():
-        raise UnsupportedError("an option of input")
+    UnsupportedError.when("".join(options).strip(), "an option of input")
     columns: list[tuple[str, str]] = []
     kind = ""
     for word in before.split():
@@ -239,10 +227,7 @@ def typed_in(session: Session, call: CommandCall) -> None:
 def _typed(words: list[str], kind: str) -> DataVariable:
     width = text_width(kind)
     if width is not None:
-        variable = numbers_or_texts(words, keep_text=True)
-        cut = [text.encode()[:width].decode("utf-8", "ignore") for text in words]
-        variable.values[:] = cut
-        return DataVariable(variable.values, kind)
+        return DataVariable(text_column(shortened(text, width) for text in words), kind)
     numbers = [number_of_text(word) if code_of(word) is None else code_of(word) for word in words]
     if None in numbers:
         raise DoError("a value of input is no number", code=198)
@@ -250,15 +235,24 @@ def _typed(words: list[str], kind: str) -> DataVariable:
 
 
 @command("preserve")
-def put_aside(session: Session, call: CommandCall) -> None:
-    """`preserve`."""
-    preserve(session)
+def preserve(session: Session, call: CommandCall) -> None:
+    """`preserve`; each program or do-file may put the data aside once at a time."""
+    preserved, depth = session.memory.preserved, session.macros.depth
+    DoError.when(preserved and preserved[-1][0] >= depth, "already preserved", code=621)
+    preserved.append((depth, session.kept()))
 
 
 @command("restore")
-def take_back(session: Session, call: CommandCall) -> None:
-    """`restore [, not preserve]`."""
-    restore(session, take=not call.has("not"), keep=call.has("preserve"))
+def restore(session: Session, call: CommandCall) -> None:
+    """`restore [, not preserve]`: data put aside are taken back, or only forgotten."""
+    preserved = session.memory.preserved
+    if not preserved or preserved[-1][0] < session.macros.depth:
+        raise DoError("nothing to restore", code=622)
+    kept = preserved[-1][1]
+    if not call.has("preserve"):
+        preserved.pop()
+    if not call.has("not"):
+        session.take(kept)
 
 
 @command("clear")
@@ -281,19 +275,12 @@ def clear(session: Session, call: CommandCall) -> None:
         session.macros.programs.clear()
 
 
-@command("export outsheet outfile xmlsave")
-def export(session: Session, call: CommandCall) -> None:
-    """Not run: data do not leave the centre this way."""
-    session.refuse(call.name, "commands that write data")
-
-
 @command("erase rm")
 def erase(session: Session, call: CommandCall) -> None:
     """`erase file`: only files that this run has saved are deleted."""
     path = session.path_of(file_name(call.text), "")
-    if path not in session.memory.files or path in {
-        one.resolve() for one in session.memory.sources.values()
-    }:
+    given = {one.resolve() for one in session.memory.sources.values()}
+    if path not in session.memory.files or path in given:
         raise DoError("only files that this run has saved may be erased", code=601)
     del session.memory.files[path]
     path.unlink(missing_ok=True)
@@ -305,8 +292,7 @@ def change_folder(session: Session, call: CommandCall) -> None:
     if not call.text.strip():
         return
     path = session.path_of(file_name(call.text))
-    if not path.is_dir():
-        raise DoError("unable to change to folder", code=170)
+    DoError.when(not path.is_dir(), "unable to change to folder", code=170)
     session.memory.here = path.relative_to(session.memory.folder.resolve()).as_posix()
     if session.trace.touched:
         session.trace.names.add(session.memory.here)
@@ -322,8 +308,6 @@ def folder(session: Session, call: CommandCall) -> None:
 def make_folder(session: Session, call: CommandCall) -> None:
     """`mkdir folder`."""
     path = session.path_of(file_name(call.text.split(",")[0]))
-    if path.exists():
-        raise DoError("could not create folder", code=693)
-    if not path.parent.is_dir():
-        raise DoError("could not create folder", code=693)
+    wrong = path.exists() or not path.parent.is_dir()
+    DoError.when(wrong, "could not create folder", code=693)
     path.mkdir()

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from discreet.arrays import FloatArray
 from discreet_fire.runners.builtin.commands.models import noted
-from discreet_fire.runners.builtin.language.calls import split_outside
+from discreet_fire.runners.builtin.fitted_models import FittedModel
+from discreet_fire.runners.builtin.language.calls import CommandCall, split_outside
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import (
@@ -24,6 +26,7 @@ from discreet_fire.runners.builtin.samples import (
     run_statistic,
     show,
 )
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.layout import Grid, fixed, general
 from discreet_fire.statistics.models.distributions import (
     chi2_tail,
@@ -33,11 +36,6 @@ from discreet_fire.statistics.models.distributions import (
     t_two_sided,
     z_quantile,
 )
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.fitted_models import FittedModel
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
 
 _NUMBER = r"\d*\.?\d+(?:[eE][+-]?\d+)?"
 _LABEL = r"(?:_b\[)?(?P<label>[\w.#]*[A-Za-z_][\w.#]*)\]?"
@@ -91,8 +89,7 @@ def test(session: Session, call: CommandCall) -> None:
         return
     model = last_model(session)
     text, *options = split_outside(call.text, ",")
-    if options:
-        raise UnsupportedError("options of test")
+    UnsupportedError.when(options, "options of test")
     groups = re.findall(r"\(([^()]*)\)", text) if text.strip().startswith("(") else [text]
     rows = []
     for group in groups:
@@ -118,8 +115,7 @@ def testparm(session: Session, call: CommandCall) -> None:
             names = sorted(one.rpartition(".")[2] for one in label.split("#"))
             if names == pieces:
                 wanted.append(label)
-    if not wanted:
-        raise DoError("no such coefficients", code=111)
+    DoError.when(not wanted, "no such coefficients", code=111)
     _joint(session, model, [combination(model, label) for label in wanted], "testparm")
 
 
@@ -127,15 +123,13 @@ def _joint(
     session: Session, model: FittedModel, rows: list[tuple[FloatArray, float]], name: str
 ) -> None:
     """The Wald test that combinations are zero."""
-    if not rows:
-        raise DoError("nothing to test", code=198)
+    DoError.when(not rows, "nothing to test", code=198)
     values, covariance = model.fitted()
     design = np.array([weights for weights, _ in rows])
     distance = design @ values + np.array([added for _, added in rows])
     middle = design @ covariance @ design.T
     rank = int(np.linalg.matrix_rank(middle, hermitian=True))
-    if not rank:
-        raise DoError("the constraints involve no coefficient", code=131)
+    DoError.when(not rank, "the constraints involve no coefficient", code=131)
     wald = float(distance @ np.linalg.pinv(middle, hermitian=True) @ distance)
     named = [
         f" ({at})  {_named(model, weights)} = {general(-added, 9)}"
@@ -176,11 +170,9 @@ def lincom(session: Session, call: CommandCall) -> None:
     weights, added = combination(model, call.head)
     estimate = float(weights @ values) + added
     error = math.sqrt(max(float(weights @ covariance @ weights), 0.0))
-    if not error:
-        raise DoError("the combination has no standard error", code=498)
+    DoError.when(not error, "the combination has no standard error", code=498)
     level = call.number("level", 95.0) / 100
-    if not 0.1 <= level < 1:
-        raise DoError("the level is a number from 10 to 99.99", code=198)
+    DoError.when(not 0.1 <= level < 1, "the level is a number from 10 to 99.99", code=198)
     t = estimate / error
     if model.df is None:
         p, factor = normal_two_sided(t), z_quantile(level)
@@ -208,8 +200,7 @@ def ttest(session: Session, call: CommandCall) -> None:
         left, sign, right = call.head.partition("=")
     name = _one_variable(session, left)
     by = session.data.listed(call.argument("by") or "")
-    if bool(by) == bool(sign):
-        raise UnsupportedError("ttest, but for by(), x == number and x == y")
+    UnsupportedError.when(bool(by) == bool(sign), "ttest, but for by(), x == number and x == y")
     chosen = choose(session, call, [name, *by], groups=by)
     frame, mean = chosen.frame, 0.0
     names = [name, *by]
@@ -220,15 +211,12 @@ def ttest(session: Session, call: CommandCall) -> None:
         names.append(other)
         paired = choose(session, call, [name, other]).frame
         frame = frame.with_columns((paired[name] - paired[other]).alias(name))
-    result = run_statistic(
-        session,
-        "ttest",
-        frame,
-        name,
-        statistics="n mean sd",
-        by=by[0] if by else None,
-        entity=chosen.entity,
-    )
+    how: dict[str, Any] = {
+        "statistics": "n mean sd",
+        "by": by[0] if by else None,
+        "entity": chosen.entity,
+    }
+    result = run_statistic(session, "ttest", frame, name, **how)
     if result is None:
         return
     assert result.frame is not None
@@ -241,22 +229,15 @@ def ttest(session: Session, call: CommandCall) -> None:
     else:
         rows = result.frame
     text, stored = _t(rows, mean, call)
-    full = type(result)(
-        command=f"ttest {name}",
-        shown=f"{result.shown}\n{text}" if text else result.shown,
-        frame=result.frame,
-        stored=stored,
-        checks=result.checks,
-        evidence=result.evidence,
-    )
+    shown = f"{result.shown}\n{text}" if text else result.shown
+    full = replace(result, command=f"ttest {name}", shown=shown, stored=stored)
     if show(session, full, chosen, names) is not None:
         session.store("r", {}, safe=stored)
 
 
 def _one_variable(session: Session, text: str) -> str:
     names = numeric(session, session.data.listed(text))
-    if len(names) != 1:
-        raise DoError("ttest takes one variable on each side", code=198)
+    DoError.when(len(names) != 1, "ttest takes one variable on each side", code=198)
     return names[0]
 
 

@@ -7,92 +7,76 @@ values; the number of observations is withheld where it is small. CONFIDENTIAL.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray
-from discreet_fire.runners.builtin.data.data_files import text_kind
-from discreet_fire.runners.builtin.data.dataset import DataVariable, missing_values
+from discreet_fire.runners.builtin.data.dataset import DataVariable, missing_values, text_kind
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     affected,
     all_records,
     count_text,
     show_counts,
 )
+from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
+    NUMBER_TYPES,
     WHOLE,
     code_of,
     is_format,
     limited,
     number_of_text,
+    shortened,
     smallest_type,
+    text_column,
     text_width,
 )
 from discreet_fire.runners.builtin.macro_expansion import words_of
 from discreet_fire.runners.builtin.registry import command
+from discreet_fire.runners.builtin.samples import selected
+from discreet_fire.runners.builtin.state.parts import StoredResult
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.results import CheckVerdict
 
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
-
-_KINDS = {
-    "variable": 3,
-    "define": 3,
-    "values": 3,
-    "data": 2,
-    "drop": 4,
-    "copy": 4,
-    "list": 1,
-    "dir": 3,
-}
+_OPTIONS = re.compile(r",\s*(?:(?:add|modify|replace|nofix)\s*)+\Z")
 
 
 @command("label")
 def label(session: Session, call: CommandCall) -> None:
     """`label variable x "…"`, `label define name 1 "…" …`, `label values x name`."""
     word, _, rest = call.text.strip().partition(" ")
-    kind = next((one for one, least in _KINDS.items() if _short(word, one, least)), None)
+    kinds = (one for one, (least, _) in _DO.items() if len(word) >= least and one.startswith(word))
+    kind = next(kinds, None)
     if kind is None:
         raise UnsupportedError(f"label {word}")
     if session.trace.touched and kind in ("variable", "define", "data"):
         raise DoError("a label may not hold single values of the data", code=198)
-    if kind in ("list", "dir"):
-        _list(session, rest)
-    else:
-        _DO[kind](session, rest.strip())
-
-
-def _short(word: str, full: str, least: int) -> bool:
-    return len(word) >= least and full.startswith(word)
+    _DO[kind][1](session, rest.strip())
 
 
 def _variable(session: Session, text: str) -> None:
     name, _, label_text = text.partition(" ")
     full = session.data.full(name)
     words = words_of(label_text)
-    if len(words) > 1:
-        raise DoError("invalid syntax of label variable", code=198)
+    DoError.when(len(words) > 1, "invalid syntax of label variable", code=198)
     variable = session.data.variables[full]
     session.data.variables[full] = replace(variable, label=words[0] if words else "")
 
 
 def _define(session: Session, text: str) -> None:
-    before, _, options = text.rpartition(",") if _has_options(text) else (text, "", "")
+    before, _, options = text.rpartition(",") if _OPTIONS.search(text) else (text, "", "")
     given = set(options.split())
     if not given <= {"add", "modify", "replace", "nofix"}:
         raise UnsupportedError("an option of label define")
     words = words_of(before)
-    if len(words) < 3 or len(words) % 2 == 0:
-        raise DoError("invalid syntax of label define", code=198)
-    name, texts = words[0], {}
-    for number, label_text in zip(words[1::2], words[2::2], strict=True):
-        texts[_number(number)] = label_text
+    DoError.when(len(words) < 3 or len(words) % 2 == 0, "invalid syntax of label define", code=198)
+    name = words[0]
+    texts = {_number(number): one for number, one in zip(words[1::2], words[2::2], strict=True)}
     known = session.data.value_labels.get(name)
     if known is not None and not given & {"add", "modify", "replace"}:
         raise DoError(f"label {name} already defined", code=110)
@@ -100,10 +84,6 @@ def _define(session: Session, text: str) -> None:
         raise DoError("a value is labelled already", code=180)
     base = {} if known is None or "replace" in given else known
     session.data.value_labels[name] = {**base, **texts}
-
-
-def _has_options(text: str) -> bool:
-    return bool(re.search(r",\s*(?:(?:add|modify|replace|nofix)\s*)+\Z", text))
 
 
 def _number(text: str) -> float:
@@ -118,16 +98,14 @@ def _number(text: str) -> float:
 
 def _values(session: Session, text: str) -> None:
     words = text.split(",")[0].split()
-    if not words:
-        raise DoError("invalid syntax of label values", code=198)
+    DoError.when(not words, "invalid syntax of label values", code=198)
     if len(words) == 1:
         # One name alone takes the label off.
         words = [*words, "."]
     *names, label_name = words
     for name in session.data.listed(" ".join(names)):
         variable = session.data.variables[name]
-        if variable.is_text:
-            raise DoError("may not label strings", code=181)
+        DoError.when(variable.is_text, "may not label strings", code=181)
         kept = "" if label_name == "." else label_name
         session.data.variables[name] = replace(variable, value_label=kept)
 
@@ -170,8 +148,7 @@ def _copy(session: Session, text: str) -> None:
     known = session.data.value_labels
     if len(words) != 2 or options.strip() not in ("", "replace", "modify"):
         raise DoError("invalid syntax of label copy", code=198)
-    if words[0] not in known:
-        raise DoError(f"value label {words[0]} not found", code=111)
+    DoError.when(words[0] not in known, f"value label {words[0]} not found", code=111)
     if words[1] in known and not options.strip():
         raise DoError(f"label {words[1]} already defined", code=110)
     base = known.get(words[1], {}) if options.strip() == "modify" else {}
@@ -183,12 +160,10 @@ def _copy(session: Session, text: str) -> None:
 @command("numlabel")
 def number_labels(session: Session, call: CommandCall) -> None:
     """`numlabel [names], add` or `remove`."""
-    if call.has("add") == call.has("remove"):
-        raise DoError("give one of add and remove", code=198)
+    DoError.when(call.has("add") == call.has("remove"), "give one of add and remove", code=198)
     known = session.data.value_labels
     for name in call.head.split() or list(known):
-        if name not in known:
-            raise DoError(f"value label {name} not found", code=111)
+        DoError.when(name not in known, f"value label {name} not found", code=111)
         if call.has("add"):
             known[name] = {value: f"{value:g}. {text}" if value < MISSING else text
                            for value, text in known[name].items()}  # fmt: skip
@@ -197,13 +172,16 @@ def number_labels(session: Session, call: CommandCall) -> None:
                            for value, text in known[name].items()}  # fmt: skip
 
 
-_DO = {
-    "variable": _variable,
-    "define": _define,
-    "values": _values,
-    "data": _data,
-    "drop": _drop,
-    "copy": _copy,
+#: Forms of `label`: the fewest letters of each, and what it does.
+_DO: dict[str, tuple[int, Callable[[Session, str], None]]] = {
+    "variable": (3, _variable),
+    "define": (3, _define),
+    "values": (3, _values),
+    "data": (2, _data),
+    "drop": (4, _drop),
+    "copy": (4, _copy),
+    "list": (1, _list),
+    "dir": (3, _list),
 }
 
 
@@ -299,8 +277,6 @@ def names_only(session: Session, call: CommandCall) -> None:
 
 
 def _store_names(session: Session, names: list[str]) -> None:
-    from discreet_fire.runners.builtin.state.parts import StoredResult
-
     session.results.stored["r"] = {"varlist": StoredResult(" ".join(names), safe=True)}
 
 
@@ -310,7 +286,8 @@ def _has(session: Session, name: str, text: str, *, case: bool) -> bool:
     variable, words = session.data.variables[name], words_of(wanted) or ["*"]
     session.trace.touch(name in session.trace.sized)
     if kind.startswith("t"):
-        return any(_is_type(variable, word) for word in words)
+        kinds = {variable.kind, "string" if variable.is_text else "numeric"}
+        return not kinds.isdisjoint(words)
     held = {"varl": variable.label, "vall": variable.value_label, "form": variable.format}
     value = next((known for least, known in held.items() if kind.startswith(least)), None)
     if value is None:
@@ -318,14 +295,6 @@ def _has(session: Session, name: str, text: str, *, case: bool) -> bool:
     if not case:
         value, words = value.lower(), [word.lower() for word in words]
     return bool(value) and any(fnmatchcase(value, word) for word in words)
-
-
-def _is_type(variable: DataVariable, word: str) -> bool:
-    if word == "numeric":
-        return not variable.is_text
-    if word == "string":
-        return variable.is_text
-    return variable.kind == word
 
 
 @command("lookfor")
@@ -357,7 +326,7 @@ def compress(session: Session, call: CommandCall) -> None:
 
 def _smaller(one: DataVariable) -> str:
     """The smallest type of the same precision; doubles become floats never."""
-    kinds = [*WHOLE, "float", "double"]
+    kinds = NUMBER_TYPES
     kind = smallest_type(np.asarray(one.values, dtype=np.float64))
     if kind == "float" and one.kind != "float":
         return one.kind
@@ -370,36 +339,20 @@ def recast(session: Session, call: CommandCall) -> None:
     kind, _, listed = call.head.partition(" ")
     for name in session.data.listed(listed):
         one = session.data.variables[name]
-        if one.is_text != kind.startswith("str"):
-            raise DoError("type mismatch", code=109)
+        DoError.when(one.is_text != kind.startswith("str"), "type mismatch", code=109)
+        values: Any
         if one.is_text:
-            values, lost = _recast_text(one, kind)
+            width = text_width(kind)
+            DoError.when(width is None, "invalid type", code=198)
+            values = text_column(shortened(text, width) for text in one.values)
         else:
-            if kind not in (*WHOLE, "float", "double"):
-                raise DoError("invalid type", code=198)
-            values, lost = _recast_number(one, kind)
-        if lost and not call.has("force"):
-            session.trace.sized.add(name)
-            continue
-        session.data.put(name, replace(one, values=values, kind=kind))
+            DoError.when(kind not in NUMBER_TYPES, "invalid type", code=198)
+            values = limited(np.asarray(one.values, dtype=np.float64), kind)
         session.trace.sized.add(name)
+        if call.has("force") or not (values != one.values).any():
+            session.data.put(name, replace(one, values=values, kind=kind))
     if not call.has("force"):
         session.write("  (recast where no value changes)")
-
-
-def _recast_text(one: DataVariable, kind: str) -> tuple[Any, bool]:
-    width = text_width(kind)
-    if width is None:
-        raise DoError("invalid type", code=198)
-    values = one.values.copy()
-    values[:] = [text.encode()[:width].decode("utf-8", "ignore") for text in one.values]
-    return values, bool((values != one.values).any())
-
-
-def _recast_number(one: DataVariable, kind: str) -> tuple[FloatArray, bool]:
-    old = np.asarray(one.values, dtype=np.float64)
-    values = limited(old, kind)
-    return values, bool((values != old).any())
 
 
 @command("note")
@@ -410,8 +363,6 @@ def note(session: Session, call: CommandCall) -> None:
 @command("misstable")
 def missing_table(session: Session, call: CommandCall) -> None:
     """`misstable summarize [varlist] [if] [in]`: missing values of numeric variables."""
-    from discreet_fire.runners.builtin.samples import selected
-
     kind, _, rest = call.head.partition(" ")
     if not (len(kind) >= 3 and "summarize".startswith(kind)):
         raise UnsupportedError(f"misstable {kind}")

@@ -11,25 +11,25 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from math import erf, sqrt
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet_fire.runners.builtin.data.dataset import DataVariable
-from discreet_fire.runners.builtin.disclosure.record_counts import missing_made
+from discreet_fire.runners.builtin.disclosure.record_counts import put_numbers
 from discreet_fire.runners.builtin.disclosure.units import few
 from discreet_fire.runners.builtin.fitted_models import (
     SAMPLE,
     FittedModel,
     ModelTerms,
     check_factors,
-    keep_sample,
     terms_of,
 )
-from discreet_fire.runners.builtin.language.calls import required
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
-from discreet_fire.runners.builtin.language.values import MISSING, limited
+from discreet_fire.runners.builtin.language.calls import CommandCall
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
+from discreet_fire.runners.builtin.language.values import MISSING, NUMBER_TYPES
 from discreet_fire.runners.builtin.names import one_value
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import (
@@ -41,29 +41,12 @@ from discreet_fire.runners.builtin.samples import (
     show,
 )
 from discreet_fire.runners.builtin.state.parts import StoredResult
-from discreet_fire.runners.builtin.state.session import WITHHELD
+from discreet_fire.runners.builtin.state.session import WITHHELD, Session
 from discreet_fire.statistics.layout import Grid, general
 from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
-
-_TYPES = ("byte", "int", "long", "float", "double")
 #: Groups of `by` whose models are withheld together have at least so many observations.
 _TOGETHER = 20
-
-
-@command("regress")
-def regress(session: Session, call: CommandCall) -> None:
-    """`[by …:] regress y [terms] [if] [in] [weight] [, robust vce(cluster x) noconstant]`."""
-    _model(session, call)
-
-
-@command("logit logistic probit")
-def binary(session: Session, call: CommandCall) -> None:
-    """`logit y [terms] [, or vce(…)]`, `probit …`, `logistic …`."""
-    _model(session, call)
 
 
 @command("utest")
@@ -75,8 +58,7 @@ def utest(session: Session, call: CommandCall) -> None:
     names = session.data.listed(call.head)
     if model is None or model.command != "regress":
         raise DoError("utest needs the results of regress", code=301)
-    if len(names) != 2:
-        raise DoError("utest takes a variable and its square", code=102)
+    DoError.when(len(names) != 2, "utest takes a variable and its square", code=102)
     sample = model.sample
     if sample is None:
         raise DoError("the sample of the last model is no longer in the data", code=301)
@@ -89,32 +71,26 @@ def utest(session: Session, call: CommandCall) -> None:
         error.redacted = few(session, unlike)
         raise error
     controls = [word for word in model.terms.words[1:] if word not in names]
-    if model.terms.shifted:
-        raise UnsupportedError("utest with lagged variables")
+    UnsupportedError.when(model.terms.shifted, "utest with lagged variables")
     if "[" in model.result.command or "vce(" in model.result.command:
         raise UnsupportedError("utest after weights or other standard errors")
     chosen = choose(session, call, model.terms.needed, mask=rows)
     interval = None
     if call.has("min") and call.has("max"):
         interval = call.number("min", 0.0), call.number("max", 0.0)
+    told: dict[str, Any] = {"interval": interval, "entity": chosen.entity}
     result = run_statistic(
-        session,
-        "utest",
-        chosen.frame,
-        model.outcome,
-        names[0],
-        controls,
-        interval=interval,
-        entity=chosen.entity,
+        session, "utest", chosen.frame, model.outcome, names[0], controls, **told
     )
     if result is not None:
         session.store("r", {}, safe=show(session, result, chosen, model.terms.needed))
 
 
-def _model(session: Session, call: CommandCall) -> None:
+@command("regress logit logistic probit")
+def model(session: Session, call: CommandCall) -> None:
+    """`[by …:] regress y [terms] [if] [in] [weight] [, robust vce(cluster x) noconstant or]`."""
     words = required(call.head.split(None, 1))
-    if words[0].startswith("("):
-        raise UnsupportedError(f"several equations with {call.name}")
+    UnsupportedError.when(words[0].startswith("("), f"several equations with {call.name}")
     terms = terms_of(session, call.head)
     outcome, *right = terms.words
     if "#" in outcome or outcome.startswith(("i.", "ib")):
@@ -124,11 +100,12 @@ def _model(session: Session, call: CommandCall) -> None:
         return
     options = _options(session, call)
     used = selected(session, call)
+    parts = (terms, outcome, right)
     if call.groups is not None:
-        _by_groups(session, call, (terms, outcome, right), options, used)
+        _by_groups(session, call, parts, options, used)
         return
-    chosen, result = _fitted(session, call, (terms, outcome, right), options, used)
-    _keep(session, call, terms, outcome, chosen, result)
+    chosen, result = _fitted(session, call, parts, options, used)
+    _keep(session, call.name, parts, chosen, result)
     if result is not None:
         _show(session, call, chosen, terms, result)
 
@@ -142,11 +119,7 @@ _Parts = tuple[ModelTerms, str, list[str]]
 
 
 def _fitted(
-    session: Session,
-    call: CommandCall,
-    parts: _Parts,
-    options: dict[str, Any],
-    rows: BoolArray,
+    session: Session, call: CommandCall, parts: _Parts, options: dict[str, Any], rows: BoolArray
 ) -> tuple[ChosenRecords, SafeResult | None]:
     """Fit a safe model to some observations."""
     terms, outcome, right = parts
@@ -155,18 +128,8 @@ def _fitted(
     names = [*terms.needed, *([cluster] if cluster else [])]
     default = _weight_kind(call)
     chosen = choose(session, call, names, more=terms.more, default=default, repeat=False, mask=rows)
-    extra = {"weights": chosen.weights} if chosen.weights else {}
-    result = run_statistic(
-        session,
-        call.name,
-        chosen.frame,
-        outcome,
-        right,
-        entity=chosen.entity,
-        earlier=session.results.fitted[-50:],
-        **extra,
-        **options,
-    )
+    given = {**chosen.options, **options, "earlier": session.results.fitted[-50:]}
+    result = run_statistic(session, call.name, chosen.frame, outcome, right, **given)
     if result is not None:
         text = re.sub(r"\[(\w+)=[^\]]*\]", r"[\1=…]", result.command)
         result = replace(result, command=text)
@@ -186,8 +149,7 @@ def _options(session: Session, call: CommandCall) -> dict[str, Any]:
         raise UnsupportedError(f"vce({vce[0]}) of {call.name}")
     if cluster is not None:
         names = session.data.listed(cluster)
-        if len(names) != 1:
-            raise DoError("one variable makes clusters", code=198)
+        DoError.when(len(names) != 1, "one variable makes clusters", code=198)
         found["cluster"] = names[0]
     if call.has("level"):
         found["level"] = call.number("level", 95.0)
@@ -199,29 +161,34 @@ def _options(session: Session, call: CommandCall) -> dict[str, Any]:
 
 def _keep(
     session: Session,
-    call: CommandCall,
-    terms: ModelTerms,
-    outcome: str,
+    name: str,
+    parts: _Parts,
     chosen: ChosenRecords,
     result: SafeResult | None,
 ) -> None:
-    """Keep a model for later commands, with its sample."""
+    """Keep a model for later commands, with its sample, which goes with the observations."""
+    terms, outcome, _ = parts
     rows = chosen.mask.copy()
-    for name in {*terms.needed}:
-        if name not in {one for _, one in terms.shifted.values()}:
-            rows &= session.data.variables[name].values < MISSING
+    for one in set(terms.needed) - {of for _, of in terms.shifted.values()}:
+        rows &= session.data.variables[one].values < MISSING
     for values in terms.more.values():
         rows &= values < MISSING
-    keep_sample(session, SAMPLE, rows)
-    session.results.model = None
+    session.data.hidden[SAMPLE] = DataVariable(rows.astype(np.float64), "byte")
+    _forget(session)
     if result is None:
-        session.store("e", {})
         return
     session.results.fitted.append(result)
-    session.results.model = FittedModel.of(session, call.name, outcome, terms, result, SAMPLE)
+    session.results.model = FittedModel(
+        session=session, command=name, outcome=outcome, terms=terms, result=result
+    )
     session.store("e", {"N": float(rows.sum())}, safe=result)
-    session.results.stored["e"]["cmd"] = StoredResult(call.name, safe=True)
+    session.results.stored["e"]["cmd"] = StoredResult(name, safe=True)
     session.results.stored["e"]["depvar"] = StoredResult(outcome, safe=True)
+
+
+def _forget(session: Session) -> None:
+    session.results.model = None
+    session.store("e", {})
 
 
 def _show(
@@ -236,8 +203,7 @@ def _show(
     if odds and "values" in result.evidence:
         result = replace(result, shown=f"{result.shown}\n\n{_odds(result)}")
     if show(session, result, chosen, terms.needed) is None:
-        session.results.model = None
-        session.store("e", {})
+        _forget(session)
 
 
 def _odds(result: SafeResult) -> str:
@@ -254,11 +220,7 @@ def _odds(result: SafeResult) -> str:
 
 
 def _by_groups(
-    session: Session,
-    call: CommandCall,
-    parts: _Parts,
-    options: dict[str, Any],
-    used: BoolArray,
+    session: Session, call: CommandCall, parts: _Parts, options: dict[str, Any], used: BoolArray
 ) -> None:
     """`by …:` one model for each group.
 
@@ -296,20 +258,14 @@ def _by_groups(
             session.withhold(result.command, "secondary", reason)
         else:
             _show(session, call, chosen, parts[0], result)
-    session.results.model = None
-    session.store("e", {})
+    _forget(session)
 
 
 def _hidden(fitted: Sequence[tuple[str, ChosenRecords, SafeResult | None]]) -> set[int]:
-    hidden = {
-        at
-        for at, (_, _, result) in enumerate(fitted)
-        if result is None or "values" not in result.evidence
-    }
-    if not hidden:
-        return hidden
+    results = [result for _, _, result in fitted]
+    hidden = {at for at, one in enumerate(results) if one is None or "values" not in one.evidence}
     sizes = [chosen.frame.height for _, chosen, _ in fitted]
-    left = sorted((size, at) for at, size in enumerate(sizes) if at not in hidden)
+    left = sorted((size, at) for at, size in enumerate(sizes) if at not in hidden) if hidden else []
     while left and (len(hidden) < 2 or sum(sizes[at] for at in hidden) < _TOGETHER):
         hidden.add(left.pop(0)[1])
     return hidden
@@ -333,28 +289,21 @@ def _title(session: Session, names: Sequence[str], row: int, chosen: ChosenRecor
 def predict(session: Session, call: CommandCall) -> None:
     """`predict [type] name [if] [in] [, xb residuals stdp pr]`."""
     words = call.head.split()
-    kind = words.pop(0) if words and words[0] in _TYPES else "float"
-    if len(words) != 1:
-        raise DoError("predict takes one new variable", code=198)
+    kind = words.pop(0) if words and words[0] in NUMBER_TYPES else "float"
+    DoError.when(len(words) != 1, "predict takes one new variable", code=198)
     name = words[0]
     session.data.check_new(name)
-    model = session.results.model
-    if model is None:
-        raise DoError("last estimates not found", code=301)
+    model = required(session.results.model, "last estimates not found", code=301)
     binary_model = model.command != "regress"
     asked = [word for word in ("xb", "residuals", "stdp", "pr") if call.has(word)]
-    if len(asked) > 1:
-        raise DoError("only one statistic may be specified", code=198)
+    DoError.when(len(asked) > 1, "only one statistic may be specified", code=198)
     what = asked[0] if asked else "pr" if binary_model else "xb"
     if (what == "pr") != binary_model and what in ("pr", "residuals"):
         raise UnsupportedError(f"predict, {what} after {model.command}")
     values = _predicted(session, model, what)
     rows = selected(session, call)
     column = np.where(rows & np.isfinite(values), values, MISSING)
-    variable = DataVariable(limited(column, kind), kind)
-    session.data.put(name, variable)
-    session.derive(name, [model.outcome, *model.terms.needed])
-    missing_made(session, variable.values >= MISSING)
+    put_numbers(session, name, column, kind, [model.outcome, *model.terms.needed])
 
 
 def _predicted(session: Session, model: FittedModel, what: str) -> FloatArray:
@@ -366,16 +315,13 @@ def _predicted(session: Session, model: FittedModel, what: str) -> FloatArray:
     linear = model.linear()
     if what == "pr":
         if model.command == "probit":
-            from math import erf, sqrt
-
             shares = [0.5 * (1 + erf(one / sqrt(2))) for one in linear.tolist()]
             return np.array(shares, dtype=np.float64)
         with np.errstate(over="ignore"):
             return np.asarray(1.0 / (1.0 + np.exp(-linear)), dtype=np.float64)
     if what == "residuals":
         name = model.outcome
-        if name in model.terms.shifted:
-            raise UnsupportedError("residuals of a lagged outcome")
+        UnsupportedError.when(name in model.terms.shifted, "residuals of a lagged outcome")
         values = session.data.named(name).values
         return np.asarray(np.where(values >= MISSING, np.nan, values) - linear, dtype=np.float64)
     return linear
@@ -397,8 +343,7 @@ def estimates(session: Session, call: CommandCall) -> None:
     words = call.text.split(",")[0].split()
     what, names = (words[0], words[1:]) if words else ("", [])
     if what in ("store", "sto"):
-        if len(names) != 1:
-            raise DoError("estimates store takes a name", code=198)
+        DoError.when(len(names) != 1, "estimates store takes a name", code=198)
         _store(session, names[0])
     elif what in ("restore", "res"):
         _restore(session, names)
@@ -414,8 +359,7 @@ def estimates(session: Session, call: CommandCall) -> None:
 
 
 def _store(session: Session, name: str) -> None:
-    if session.trace.touched:
-        raise UnsupportedError("a name that holds single values of the data")
+    UnsupportedError.when(session.trace.touched, "a name that holds single values of the data")
     if session.results.model is None:
         raise DoError("last estimates not found", code=301)
     key = f"sample of {name}"
@@ -437,16 +381,17 @@ def _table(session: Session, names: list[str], command_name: str) -> None:
     wanted: dict[str, tuple[FittedModel, dict[str, StoredResult]]] = {}
     stored = list(session.results.estimates) if command_name == "esttab" else []
     for name in names or stored or ["."]:
-        if name == ".":
-            wanted |= _active(session)
+        if name == "." and session.results.model is not None:
+            wanted["Active"] = session.results.model, session.results.stored["e"]
+        elif name == ".":
+            continue
         elif name in ("*", "_all"):
             wanted |= session.results.estimates
         elif name in session.results.estimates:
             wanted[name] = session.results.estimates[name]
         else:
             raise DoError("estimation result not found", code=111)
-    if not wanted:
-        raise DoError("no estimation results are stored", code=301)
+    DoError.when(not wanted, "no estimation results are stored", code=301)
     labels: dict[str, None] = {}
     for model, _ in wanted.values():
         labels |= dict.fromkeys(label for label in model.labels if label != "_cons")
@@ -454,9 +399,8 @@ def _table(session: Session, names: list[str], command_name: str) -> None:
     for label in [*labels, "_cons"]:
         pairs = [_pair(model, label) for model, _ in wanted.values()]
         rows.append((label, [general(value) if value is not None else "" for value, _ in pairs]))
-        rows.append(
-            ("", [f"({general(error)})" if error is not None else "" for _, error in pairs])
-        )
+        errors = ["" if error is None else f"({general(error)})" for _, error in pairs]
+        rows.append(("", errors))
     more = []
     for name in _SHOWN:
         cells = [stored.get(name) for _, stored in wanted.values()]
@@ -466,12 +410,6 @@ def _table(session: Session, names: list[str], command_name: str) -> None:
     session.show(noted(command_name, str(grid), {}))
 
 
-def _active(session: Session) -> dict[str, tuple[FittedModel, dict[str, StoredResult]]]:
-    """The last model, where there is one."""
-    model: FittedModel | None = session.results.model
-    return {} if model is None else {"Active": (model, dict(session.results.stored["e"]))}
-
-
 def _cell(result: StoredResult | None) -> str:
     if result is None:
         return ""
@@ -479,7 +417,7 @@ def _cell(result: StoredResult | None) -> str:
 
 
 def _pair(model: FittedModel, label: str) -> tuple[float | None, float | None]:
-    if model.values is None or label not in model.labels:
+    if label not in model.labels:
         return None, None
     return model.coefficient("b", label), model.coefficient("se", label)
 
@@ -498,8 +436,7 @@ def eststo(session: Session, call: CommandCall) -> None:
 def esttab(session: Session, call: CommandCall) -> None:
     """`esttab [names]`; options change nothing of what is shown, `using` is not supported."""
     words = call.text.split(",")[0].split()
-    if "using" in words:
-        raise UnsupportedError("esttab using")
+    UnsupportedError.when("using" in words, "esttab using")
     if "," in call.text:
         session.note("(options of esttab do not change what is shown here)")
     _table(session, words, "esttab")

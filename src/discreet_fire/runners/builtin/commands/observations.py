@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import CellIndex
-from discreet_fire.runners.builtin.data.dataset import DataVariable, check_room
+from discreet_fire.runners.builtin.data.dataset import DataVariable, check_room, sortable
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     affected,
     cases_note,
@@ -24,35 +24,23 @@ from discreet_fire.runners.builtin.disclosure.record_counts import (
     show_counts,
 )
 from discreet_fire.runners.builtin.disclosure.units import RECORD, cases, few_differ, trimmed
-from discreet_fire.runners.builtin.language.calls import required, split_outside
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.calls import CommandCall, split_outside
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.expressions import evaluate, number_column, number_of
 from discreet_fire.runners.builtin.language.functions import part_of
 from discreet_fire.runners.builtin.language.values import MISSING, is_format, smallest_type
 from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.builtin.state.trace import ORDER
 from discreet_fire.statistics.results import CheckVerdict
 
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
 
-
-@command("keep")
-def keep(session: Session, call: CommandCall) -> None:
-    """`keep varlist`, `keep if exp`, `keep in range`."""
-    _stay(session, call, kept=True)
-
-
-@command("drop")
-def drop(session: Session, call: CommandCall) -> None:
-    """`drop varlist`, `drop _all`, `drop if exp`, `drop in range`."""
-    _stay(session, call, kept=False)
-
-
-def _stay(session: Session, call: CommandCall, *, kept: bool) -> None:
+@command("keep drop")
+def stay(session: Session, call: CommandCall) -> None:
+    """`keep varlist`, `keep if exp`, `keep in range`, the same for `drop`, `drop _all`."""
+    kept = call.name == "keep"
     data = session.data
     chosen = call.condition is not None or call.rows is not None
     if bool(call.head) == chosen:
@@ -104,12 +92,10 @@ def gsort(session: Session, call: CommandCall) -> None:
 
 def _ranked(session: Session, name: str, rows: Any, down: bool, *, first: bool) -> Any:
     """The order of one variable among rows already in an order."""
-    values = session.data.variables[name].values[rows]
-    if values.dtype == object:
-        keys = np.array([one.encode() for one in values], dtype=object)
-        codes = np.unique(keys, return_inverse=True)[1].astype(np.float64)
-        return np.argsort(-codes if down else codes, kind="stable")
-    missing = values >= 2.0**1023
+    values = sortable(session.data.variables[name].values[rows])
+    if session.data.variables[name].is_text:
+        return np.argsort(-values if down else values, kind="stable")
+    missing = values >= MISSING
     keys = np.where(missing, -np.inf if first else np.inf, -values if down else values)
     return np.argsort(keys, kind="stable")
 
@@ -122,20 +108,15 @@ def order(session: Session, call: CommandCall) -> None:
     if call.has("alphabetic"):
         moved.sort()
     if call.has("sequential"):
-        moved.sort(
-            key=lambda name: (
-                re.sub(r"\d+\Z", "", name),
-                int((re.findall(r"\d+\Z", name) or [0])[0]),
-            )
-        )
+        ends = {name: re.findall(r"\d+\Z", name) or [""] for name in moved}
+        moved.sort(key=lambda name: (name.removesuffix(ends[name][0]), int(ends[name][0] or 0)))
     others = [name for name in data.variables if name not in moved]
     at = len(others) if call.has("last") else 0
     for option in ("before", "after"):
         anchor = call.argument(option)
         if anchor is not None:
             full = data.full(anchor.strip())
-            if full in moved:
-                raise DoError(f"{full} may not be moved next to itself", code=198)
+            DoError.when(full in moved, f"{full} may not be moved next to itself", code=198)
             at = others.index(full) + (option == "after")
     arranged = others[:at] + moved + others[at:]
     data.variables = {name: data.variables[name] for name in arranged}
@@ -172,13 +153,11 @@ def _pairs(session: Session, call: CommandCall) -> list[tuple[str, str]]:
             return [(name, change(name)) for name in names if change(name) != name]
     if text.startswith("("):
         parts = re.findall(r"\(([^()]*)\)", text)
-        if len(parts) != 2:
-            raise DoError("invalid syntax of rename", code=198)
+        DoError.when(len(parts) != 2, "invalid syntax of rename", code=198)
         old, new = parts[0].split(), parts[1].split()
     else:
         words = split_outside(" ".join(text.split()), " ")
-        if len(words) != 2:
-            raise DoError("invalid syntax of rename", code=198)
+        DoError.when(len(words) != 2, "invalid syntax of rename", code=198)
         old, new = [words[0]], [words[1]]
     pairs = []
     if len(new) == len(old):
@@ -196,8 +175,7 @@ def _pattern(session: Session, before: str, after: str) -> list[tuple[str, str]]
     """Old and new names of `a*` → `b*`; a plain name is its own."""
     if "*" not in before:
         names = session.data.listed(before)
-        if len(names) != 1:
-            raise DoError("the lists of old and new names differ in length", code=198)
+        DoError.when(len(names) != 1, "the lists of old and new names differ in length", code=198)
         return [(names[0], after)]
     if before.count("*") != 1 or after.count("*") != 1:
         raise DoError("invalid syntax of rename", code=198)
@@ -308,7 +286,9 @@ def fill_in(session: Session, call: CommandCall) -> None:
     data = session.data
     names = required(data.listed(call.head))
     data.check_new("_fillin")
-    found = [np.unique(_sortable(data.variables[name]), return_inverse=True) for name in names]
+    found = [
+        np.unique(sortable(data.variables[name].values), return_inverse=True) for name in names
+    ]
     sizes = [len(values) for values, _ in found]
     check_room(math.prod(sizes), len(data.variables))
     grid = CellIndex(tuple(sizes))
@@ -325,12 +305,6 @@ def fill_in(session: Session, call: CommandCall) -> None:
     data.put("_fillin", DataVariable((np.arange(data.rows) >= old).astype(np.float64), "byte"))
     data.take(data.order_of(names))
     data.sorted_by = tuple(names)
-
-
-def _sortable(variable: DataVariable) -> Any:
-    if variable.is_text:
-        return np.array([text.encode() for text in variable.values], dtype=object)
-    return variable.values
 
 
 @command("sample")
@@ -388,8 +362,7 @@ def fill_time(session: Session, call: CommandCall) -> None:
     """`tsfill [, full]`."""
     data = session.data
     panel, time = data.panel
-    if not time:
-        raise DoError("time variable not set; use tsset or xtset", code=459)
+    DoError.when(not time, "time variable not set; use tsset or xtset", code=459)
     times = np.asarray(data.variables[time].values, dtype=np.float64)
     units, count = codes_of(session, [panel] if panel else [])
     known = times < MISSING
@@ -435,8 +408,7 @@ def panel_set(session: Session, call: CommandCall) -> None:
     names = data.listed(call.head)
     if not call.head:
         names = [name for name in data.panel if name]
-        if not names:
-            raise DoError("panel variable not set", code=459)
+        DoError.when(not names, "panel variable not set", code=459)
     elif len(names) > 2:
         raise DoError("too many variables specified", code=103)
     panel, time = _panel_and_time(call.name, names) if call.head else data.panel
@@ -480,8 +452,7 @@ def _set_layout(session: Session, call: CommandCall, time: str) -> None:
             layout = layout or f"%t{word[0]}"
     if not layout:
         return
-    if not is_format(layout):
-        raise DoError("invalid display format", code=120)
+    DoError.when(not is_format(layout), "invalid display format", code=120)
     variables = session.data.variables
     variables[time] = replace(variables[time], layout=layout)
 

@@ -10,18 +10,18 @@ would change results and is not known stops the run.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from discreet_fire.catalogue.policy import Policy
 from discreet_fire.runners.builtin.data.dataset import NAME, missing_values
 from discreet_fire.runners.builtin.disclosure.record_counts import failure, repeated
-from discreet_fire.runners.builtin.language.calls import options_of, required, split_outside
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.calls import CommandCall, options_of, split_outside
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.expressions import truth
 from discreet_fire.runners.builtin.language.macros import counted_number
-from discreet_fire.runners.builtin.language.values import MISSING, number_of_text
+from discreet_fire.runners.builtin.language.values import MISSING, NUMBER_TYPES, number_of_text
 from discreet_fire.runners.builtin.macro_expansion import (
     display_text,
     extended_function,
@@ -32,21 +32,14 @@ from discreet_fire.runners.builtin.names import macro_text, one_value, scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
 from discreet_fire.runners.builtin.state.parts import StoredResult
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.results import CheckVerdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
 
 _MACRO = re.compile(r"(?P<name>\+\+\w+|--\w+|\w+\+\+|\w+--|\w+)(?P<rest>.*)\Z", re.DOTALL)
 
 
 def _set(session: Session, text: str, put: Callable[[str, str], None], old: dict[str, str]) -> None:
-    found = _MACRO.match(text)
-    if not found:
-        raise DoError("invalid syntax of a macro", code=198)
+    found = required(_MACRO.match(text), "invalid syntax of a macro", code=198)
     name, rest = found["name"], found["rest"].strip()
     if name.startswith(("++", "--")) or name.endswith(("++", "--")):
         bare = name.strip("+-")
@@ -68,16 +61,14 @@ def _unquoted(text: str) -> str:
     return text
 
 
-@command("local")
-def local(session: Session, call: CommandCall) -> None:
-    """`local name text`, `= exp`, `: function`, `++name`."""
-    _set(session, call.text, session.set_local, macros_of(session).local)
-
-
-@command("global")
-def shared(session: Session, call: CommandCall) -> None:
-    """`global name …`."""
-    _set(session, call.text, session.set_global, macros_of(session).shared)
+@command("local global")
+def defined(session: Session, call: CommandCall) -> None:
+    """`local name text`, `= exp`, `: function`, `++name`; the same for `global`."""
+    macros = macros_of(session)
+    if call.name == "local":
+        _set(session, call.text, session.set_local, macros.local)
+    else:
+        _set(session, call.text, session.set_global, macros.shared)
 
 
 @command("macro")
@@ -90,8 +81,7 @@ def macro(session: Session, call: CommandCall) -> None:
             with session.trace.apart():
                 session.set_local(str(at), seen.get(str(at + 1), ""))
         return
-    if not words or words[0] != "drop":
-        raise UnsupportedError("macro, but for drop and shift")
+    UnsupportedError.when(not words or words[0] != "drop", "macro, but for drop and shift")
     for name in words[1:]:
         if name == "_all":
             session.macros.shared.clear()
@@ -137,8 +127,7 @@ def tokenize(session: Session, call: CommandCall) -> None:
     """`tokenize "text" [, parse("signs")]`; numbered macros beyond the last are emptied."""
     before, *options = split_outside(call.text, ",")
     given = options_of(",".join(options))
-    if not given.keys() <= {"parse", "p"}:
-        raise UnsupportedError("an option of tokenize")
+    UnsupportedError.when(not given.keys() <= {"parse", "p"}, "an option of tokenize")
     text = _unquoted(before.strip())
     signs = _unquoted((given.get("parse") or given.get("p") or '" "').strip())
     words = words_of(text) if signs == " " else _cut(text, signs)
@@ -155,28 +144,27 @@ def _cut(text: str, signs: str) -> list[str]:
 
 
 @command("return")
-def returned(session: Session, call: CommandCall) -> None:
+def give_back(session: Session, call: CommandCall) -> None:
     """`return scalar name = exp`, `return local name text`, `return add`, `return clear`."""
     words = call.text.split(None, 1)
     if not words or words[0] in ("list", "li"):
         session.withhold("return list", "single-value", "stored results may be single values")
         return
     kind, rest = words[0], (words[1] if len(words) > 1 else "")
+    returned = session.macros.frame.returned
     if kind in ("scalar", "sca"):
         name, _, expression = rest.partition("=")
         value = one_value(session, expression)
-        session.macros.frame.returned[name.strip()] = StoredResult(
-            value, safe=not session.trace.touched
-        )
+        returned[name.strip()] = StoredResult(value, safe=not session.trace.touched)
     elif kind in ("local", "loc"):
         texts: dict[str, str] = {}
         _set(session, rest, texts.__setitem__, {})
         for name, text in texts.items():
-            session.macros.frame.returned[name] = StoredResult(text, safe=not session.trace.touched)
+            returned[name] = StoredResult(text, safe=not session.trace.touched)
     elif kind == "clear":
-        session.macros.frame.returned.clear()
+        returned.clear()
     elif kind == "add":
-        session.macros.frame.returned.update(session.results.stored["r"])
+        returned.update(session.results.stored["r"])
     else:
         raise UnsupportedError(f"return {kind}")
 
@@ -198,16 +186,14 @@ _HARMLESS = (
 def setting(session: Session, call: CommandCall) -> None:
     """`set obs #`, `set seed #`, `set type kind`, `set more off` …"""
     words = call.text.replace(",", " , ").split()
-    if not words:
-        raise DoError("invalid syntax of set", code=198)
+    DoError.when(not words, "invalid syntax of set", code=198)
     name, rest = words[0], " ".join(words[1:]).split(",")[0].strip()
     if name in ("obs", "ob"):
         _set_obs(session, rest)
     elif name in ("seed", "see"):
         _set_seed(session, rest)
     elif name in ("type", "typ", "ty"):
-        if rest not in ("byte", "int", "long", "float", "double"):
-            raise DoError("invalid type", code=198)
+        DoError.when(rest not in NUMBER_TYPES, "invalid type", code=198)
         session.options.values["type"] = rest
     elif not any(full.startswith(name) and len(name) >= least for full, least in _HARMLESS):
         raise UnsupportedError(f"set {name}")
@@ -221,17 +207,14 @@ def _set_obs(session: Session, text: str) -> None:
     if isinstance(value, str) or value >= MISSING or value != int(value):
         raise DoError("invalid number of observations", code=198)
     more = int(value) - data.rows
-    if more < 0:
-        raise DoError("the number of observations may not become smaller", code=198)
+    DoError.when(more < 0, "the number of observations may not become smaller", code=198)
     data.grow(more)
 
 
 def _set_seed(session: Session, text: str) -> None:
     value = one_value(session, text)
-    if session.trace.touched:
-        raise DoError("a seed may not be a value of the data", code=198)
-    if isinstance(value, str) or not 0 <= value < 2**31:
-        raise DoError("invalid seed", code=198)
+    DoError.when(session.trace.touched, "a seed may not be a value of the data", code=198)
+    DoError.when(isinstance(value, str) or not 0 <= value < 2**31, "invalid seed", code=198)
     session.options.draw = np.random.default_rng(int(value))
 
 
@@ -243,10 +226,12 @@ def harmless(session: Session, call: CommandCall) -> None:
     """`version 17`, `log using …`, `log close`, `timer on 1` …: no effect on results."""
 
 
-@command("ssc net adoupdate")
-def install(session: Session, call: CommandCall) -> None:
-    """Not run: a run loads nothing from elsewhere."""
-    session.refuse(call.name, "nothing is installed in a run")
+@command("ssc net adoupdate export outsheet outfile xmlsave")
+def not_run(session: Session, call: CommandCall) -> None:
+    """A run loads nothing from elsewhere, and data do not leave the centre this way."""
+    installs = call.name in ("ssc", "net", "adoupdate")
+    reason = "nothing is installed in a run" if installs else "commands that write data"
+    session.refuse(call.name, reason)
 
 
 @command("display")
@@ -259,22 +244,17 @@ def display(session: Session, call: CommandCall) -> None:
         session.write(text)
 
 
-_REFUSED = (
-    "list browse edit inspect stem dotplot shell dataex lv scatter line "
-    "rvfplot rvpplot avplot avplots lvr2plot stripplot spikeplot cdfplot qnorm pnorm quantile "
-    "xtline"
+@command(
+    "list browse edit inspect stem dotplot shell dataex lv scatter line rvfplot rvpplot avplot "
+    "avplots lvr2plot stripplot spikeplot cdfplot qnorm pnorm quantile xtline"
 )
-_PICTURES = "graph twoway"
-
-
-@command(_REFUSED)
 def refused(session: Session, call: CommandCall) -> None:
     """Note that a command is not permitted."""
     reason = Policy.default().verdict(call.name).reason or "it shows single records"
     session.refuse(call.name, reason)
 
 
-@command(_PICTURES)
+@command("graph twoway")
 def pictures(session: Session, call: CommandCall) -> None:
     """Note that a picture is not drawn."""
     session.note(f"(pictures are not drawn by the runner: {call.name})")
@@ -288,21 +268,13 @@ def assertion(session: Session, call: CommandCall) -> None:
     mask = selected(session, call)
     held = truth(call.head, scope_of(session, call.groups))
     if session.data.rows == 0:
-        held = np.asarray([truth_of_none(session, call.head)])
+        held = np.asarray([one_value(session, call.head) != 0])
         mask = np.ones(1, dtype=np.bool_)
     if session.trace.touched:
         raise DoError("an assertion may not rest on single values of the data", code=198)
     if not held[mask].all() and not call.has("rc0"):
-        if not session.data.rows:
-            raise DoError("assertion is false", code=9)
+        DoError.when(not session.data.rows, "assertion is false", code=9)
         raise failure(session, mask & ~held, "assertion is false", code=9)
-
-
-def truth_of_none(session: Session, expression: str) -> bool:
-    """Whether an expression holds where there are no data."""
-    from discreet_fire.runners.builtin.names import one_value
-
-    return one_value(session, expression) != 0
 
 
 @command("isid")
@@ -332,23 +304,20 @@ def confirm(session: Session, call: CommandCall) -> None:
     words = words_of(before)
     kinds = [one for one in words[:2] if re.fullmatch(_KINDS, one)]
     rest = words[len(kinds) :]
-    if not kinds:
-        raise DoError("invalid syntax of confirm", code=198)
+    DoError.when(not kinds, "invalid syntax of confirm", code=198)
     last = kinds[-1]
     if last.startswith("v"):
         for name in rest or [""]:
             _variable(session, name, kinds[0] if len(kinds) > 1 else "", exact=exact)
     elif last == "file":
-        exists = session.path_of(" ".join(rest)).exists()
-        known = session.path_of(" ".join(rest)) in session.memory.files
-        if (exists or known) == (kinds[0] == "new"):
-            code = 602 if kinds[0] == "new" else 601
-            raise DoError("file already exists" if code == 602 else "file not found", code=code)
+        path, new = session.path_of(" ".join(rest)), kinds[0] == "new"
+        if (path.exists() or path in session.memory.files) == new:
+            what, code = ("file already exists", 602) if new else ("file not found", 601)
+            raise DoError(what, code=code)
     elif last.startswith("n"):
         _number(rest, whole=kinds[0].startswith("int"))
     elif last.startswith("exi"):
-        if not rest:
-            raise DoError("nothing found where something expected", code=6)
+        DoError.when(not rest, "nothing found where something expected", code=6)
     elif last.startswith("sca"):
         if not rest or rest[0] not in session.results.scalars:
             raise DoError("scalar not found", code=111)
@@ -366,8 +335,7 @@ def _variable(session: Session, name: str, kind: str, *, exact: bool) -> None:
     if kind == "new":
         session.data.check_new(name)
         return
-    if not name:
-        raise DoError("varlist required", code=7)
+    DoError.when(not name, "varlist required", code=7)
     if exact and name not in session.data.variables:
         raise DoError(f"variable {name} not found", code=111)
     if not exact and not any(sign in name for sign in "*?~-") and not NAME.match(name):

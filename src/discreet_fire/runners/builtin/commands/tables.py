@@ -9,15 +9,17 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
+from discreet.arrays import BoolArray
 from discreet_fire.runners.builtin.commands.descriptive import variables
-from discreet_fire.runners.builtin.data.dataset import DataVariable
+from discreet_fire.runners.builtin.data.dataset import DataVariable, missing_values
 from discreet_fire.runners.builtin.disclosure.record_counts import check_made
-from discreet_fire.runners.builtin.language.calls import split_outside
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.calls import CommandCall, split_outside
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.values import MISSING
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import (
@@ -28,10 +30,7 @@ from discreet_fire.runners.builtin.samples import (
     selected,
     show_statistic,
 )
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.runners.builtin.state.session import Session
 
 _STATISTIC = re.compile(r"\bstat(?:i|is|ist|isti|istic)?\s*\(([^()]*)\)")
 _FREQUENCY = frozenset(("freq", "frequency", "count"))
@@ -41,8 +40,7 @@ _FREQUENCY = frozenset(("freq", "frequency", "count"))
 def tabulate(session: Session, call: CommandCall) -> None:
     """`tabulate a [b] [if] [in] [weight] [, missing row column cell chi2 generate() …]`."""
     names = variables(session, call)
-    if len(names) > 2:
-        raise DoError("too many variables specified", code=103)
+    DoError.when(len(names) > 2, "too many variables specified", code=103)
     if call.has("summarize"):
         _summarized(session, call, names)
     elif call.by:
@@ -72,13 +70,19 @@ def _to_number(
 ) -> ChosenRecords:
     """Analytic weights that add up to the number of observations of the table."""
     assert chosen.weight is not None
-    used = np.ones(len(chosen.weight), dtype=np.bool_)
-    for name in [] if missing else names:
-        used &= ~chosen.frame[name].is_null().to_numpy()
+    used = _used(chosen.frame, names, missing=missing)
     total = float(chosen.weight[used].sum())
     factor = float(used.sum()) / total if total else 1.0
     column = chosen.frame[WEIGHT] * factor
     return replace(chosen, frame=chosen.frame.with_columns(column))
+
+
+def _used(frame: pl.DataFrame, names: Sequence[str], *, missing: bool) -> BoolArray:
+    """The observations of a table: all, or those whose values are known."""
+    used = np.ones(frame.height, dtype=np.bool_)
+    for name in [] if missing else names:
+        used &= ~frame[name].is_null().to_numpy()
+    return used
 
 
 def _counts(
@@ -89,13 +93,10 @@ def _counts(
     known = frame if missing else frame.drop_nulls()
     found = {"N": float(known.height)}
     if chosen.weight is not None:
-        kept = np.ones(frame.height, dtype=np.bool_)
-        for name in [] if missing else names:
-            kept &= ~frame[name].is_null().to_numpy()
-        found["N"] = float(chosen.weight[kept].sum())
-    for letter, name in zip("rc", names, strict=False):
-        found[letter] = float(known[name].n_unique())
-    return found
+        found["N"] = float(chosen.weight[_used(frame, names, missing=missing)].sum())
+    return found | {
+        letter: float(known[name].n_unique()) for letter, name in zip("rc", names, strict=False)
+    }
 
 
 def _by_groups(session: Session, call: CommandCall, names: Sequence[str]) -> None:
@@ -114,39 +115,28 @@ def _summarized(session: Session, call: CommandCall, names: Sequence[str]) -> No
     if call.by or (call.weight is not None and call.weight.kind == "iweight"):
         raise UnsupportedError("by or importance weights with tabulate, summarize()")
     of = numeric(session, session.data.listed(call.argument("summarize") or ""))
-    if len(of) != 1:
-        raise DoError("summarize() takes one variable", code=103)
+    DoError.when(len(of) != 1, "summarize() takes one variable", code=103)
     _shown_table(session, call, names, of, ["mean", "sd", "n"])
 
 
 def _shown_table(
     session: Session, call: CommandCall, by: Sequence[str], of: Sequence[str], words: Sequence[str]
 ) -> None:
-    chosen = choose(session, call, [*by, *of], groups=by, default="fweight")
-    show_statistic(
-        session,
-        call.name,
-        chosen,
-        [*by, *of],
-        list(by),
-        list(of) or None,
-        of="table",
-        statistics=list(words) or "n",
-        missing=call.has("missing"),
-    )
+    names = [*by, *of]
+    chosen = choose(session, call, names, groups=by, default="fweight")
+    how: dict[str, Any] = {"statistics": list(words) or "n", "missing": call.has("missing")}
+    what = list(by), list(of) or None
+    show_statistic(session, call.name, chosen, names, *what, **how, of="table")
 
 
 def _dummies(session: Session, call: CommandCall, names: Sequence[str]) -> None:
     """`generate(stub)`: a variable of 0 and 1 for each value."""
-    if len(names) != 1:
-        raise DoError("generate() is for one variable", code=198)
+    DoError.when(len(names) != 1, "generate() is for one variable", code=198)
     stub = (call.argument("generate") or "").strip()
     variable = session.data.variables[names[0]]
     rows = selected(session, call)
     values = variable.values
-    known = rows & (values != "" if variable.is_text else values < MISSING)
-    if call.has("missing"):
-        known = rows
+    known = rows if call.has("missing") else rows & ~missing_values(variable)
     levels = sorted(set(values[known])) if variable.is_text else np.unique(values[known]).tolist()
     later = known.copy()
     for number, level in enumerate(levels, 1):
@@ -159,37 +149,28 @@ def _dummies(session: Session, call: CommandCall, names: Sequence[str]) -> None:
         session.derive(name, names)
 
 
-@command("tab1")
-def tab1(session: Session, call: CommandCall) -> None:
-    """`tab1 varlist`."""
+@command("tab1 proportion")
+def one_way(session: Session, call: CommandCall) -> None:
+    """`tab1 varlist`; `proportion varlist` is shown as frequencies and percentages, too."""
     for name in variables(session, call):
-        session.write(f"-> tabulation of {name}")
+        if call.name == "tab1":
+            session.write(f"-> tabulation of {name}")
         _tabulated(session, call, [name])
 
 
 @command("tab2")
-def tab2(session: Session, call: CommandCall) -> None:
+def two_way(session: Session, call: CommandCall) -> None:
     """`tab2 varlist`."""
     for first, second in itertools.combinations(variables(session, call), 2):
         session.write(f"-> tabulation of {first} by {second}")
         _tabulated(session, call, [first, second])
 
 
-@command("proportion")
-def proportion(session: Session, call: CommandCall) -> None:
-    """`proportion varlist`: shown as frequencies and percentages."""
-    for name in variables(session, call):
-        _tabulated(session, call, [name])
-
-
 @command("table")
 def table(session: Session, call: CommandCall) -> None:
     """`table rows [columns [layers]] [, contents(mean x …)]`, `table (r) (c), statistic(…)`."""
-    by = list(dict.fromkeys(session.data.listed(re.sub(r"[()]", " ", call.head))))
-    if not by:
-        raise DoError("varlist required", code=100)
-    if len(by) > 3:
-        raise UnsupportedError("table of more than three variables")
+    by = required(list(dict.fromkeys(session.data.listed(re.sub(r"[()]", " ", call.head)))))
+    UnsupportedError.when(len(by) > 3, "table of more than three variables")
     wanted = _wanted(session, call)
     for words, of in wanted or [((), ())]:
         _shown_table(session, call, by, numeric(session, of), words)
@@ -203,8 +184,7 @@ def _wanted(session: Session, call: CommandCall) -> list[tuple[tuple[str, ...], 
         if not name and statistic in _FREQUENCY:
             frequencies = True
             continue
-        if not name:
-            raise UnsupportedError(f"statistic {statistic} of table")
+        UnsupportedError.when(not name, f"statistic {statistic} of table")
         for one in session.data.listed(name):
             by_variable.setdefault(one, []).append("n" if statistic in _FREQUENCY else statistic)
     found: dict[tuple[str, ...], list[str]] = {}

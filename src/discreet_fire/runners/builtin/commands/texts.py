@@ -6,41 +6,29 @@ data and are never listed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet_fire.runners.builtin.data.data_files import numbers_or_texts, text_kind
-from discreet_fire.runners.builtin.data.dataset import DataVariable
+from discreet_fire.runners.builtin.data.data_files import numbers_or_texts
+from discreet_fire.runners.builtin.data.dataset import DataVariable, text_variable
 from discreet_fire.runners.builtin.disclosure.record_counts import check_made, failure
-from discreet_fire.runners.builtin.language.calls import split_outside
+from discreet_fire.runners.builtin.language.calls import CommandCall, split_outside
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
     code_of,
     is_format,
-    letter_of,
     limited,
+    shortened,
     shown,
     smallest_type,
 )
 from discreet_fire.runners.builtin.macro_expansion import words_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import selected
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
-
-
-def _texts(texts: Iterable[str]) -> DataVariable:
-    kept = list(texts)
-    column = np.empty(len(kept), dtype=object)
-    column[:] = kept
-    return DataVariable(column, text_kind(kept))
+from discreet_fire.runners.builtin.state.session import Session
 
 
 @command("encode")
@@ -49,8 +37,7 @@ def encode(session: Session, call: CommandCall) -> None:
     data = session.data
     source = data.full(call.head.strip())
     variable = data.variables[source]
-    if not variable.is_text:
-        raise DoError("not possible with a numeric variable", code=107)
+    DoError.when(not variable.is_text, "not possible with a numeric variable", code=107)
     name = (call.argument("generate") or "").strip()
     data.check_new(name)
     mask = selected(session, call) & (variable.values != "")
@@ -86,18 +73,11 @@ def decode(session: Session, call: CommandCall) -> None:
     data.check_new(name)
     mask = selected(session, call)
     most = call.whole("maxlength", 32_000)
-    data.put(
-        name,
-        replace(
-            _texts(
-                texts.get(float(value), "").encode()[:most].decode("utf-8", "ignore")
-                if held
-                else ""
-                for value, held in zip(variable.values, mask, strict=True)
-            ),
-            label=variable.label,
-        ),
+    made = text_variable(
+        shortened(texts.get(float(value), ""), most) if held else ""
+        for value, held in zip(variable.values, mask, strict=True)
     )
+    data.put(name, replace(made, label=variable.label))
     session.derive(name, [source])
 
 
@@ -112,14 +92,13 @@ def destring(session: Session, call: CommandCall) -> None:
         if not variable.is_text:
             session.write(f"{name} already numeric; no replace")
             continue
+        told.append(name)
         made = _as_numbers(variable.values, call)
         if made is None:
             session.trace.sized.add(name)
-            told.append(name)
             continue
         data.put(target, replace(made, label=variable.label))
         session.derive(target, [name])
-        told.append(name)
     if told:
         session.write(f"  (now numeric, unless there are nonnumeric characters: {' '.join(told)})")
 
@@ -153,10 +132,6 @@ def _as_numbers(texts: Iterable[str], call: CommandCall) -> DataVariable | None:
     return DataVariable(limited(values, kind), kind)
 
 
-def _what(call: CommandCall) -> str:
-    return "replace" if call.has("replace") else "generate"
-
-
 def _new_names(session: Session, call: CommandCall, names: list[str]) -> list[str]:
     given = call.argument("generate")
     if (given is None) == (not call.has("replace")):
@@ -177,8 +152,7 @@ def _cleaned(text: str, call: CommandCall) -> str:
     if ignored is not None:
         # The last comma outside quotes begins further options, which are not known.
         signs, *others = split_outside(ignored, ",") if '"' in ignored else [ignored]
-        if others:
-            raise UnsupportedError("options of ignore()")
+        UnsupportedError.when(others, "options of ignore()")
         for sign in "".join(words_of(signs)):
             text = text.replace(sign, "")
     if call.has("percent"):
@@ -197,31 +171,22 @@ def tostring(session: Session, call: CommandCall) -> None:
     for name, target in zip(names, _new_names(session, call, names), strict=True):
         variable = data.variables[name]
         if variable.is_text:
-            session.write(f"{name} already string; no {_what(call)}")
+            what = "replace" if call.has("replace") else "generate"
+            session.write(f"{name} already string; no {what}")
             continue
         layout = (call.argument("format") or "").strip('" ')
         layout = variable.format if call.has("usedisplayformat") else layout or "%12.0g"
-        if not is_format(layout):
-            raise DoError("invalid display format", code=120)
-        texts = [_as_text(float(value), layout) for value in variable.values]
+        DoError.when(not is_format(layout), "invalid display format", code=120)
+        texts = [shown(float(value), layout).strip() for value in variable.values]
+        told.append(name)
         if not call.has("force") and _loses(variable, texts):
             session.trace.sized.add(name)
-            told.append(name)
             continue
-        made = _texts(texts)
-        data.put(target, replace(made, label=variable.label))
+        data.put(target, replace(text_variable(texts), label=variable.label))
         session.derive(target, [name])
-        told.append(name)
     if told:
-        session.write(
-            f"  (now texts, unless they cannot be converted reversibly: {' '.join(told)})"
-        )
-
-
-def _as_text(value: float, layout: str) -> str:
-    if value >= MISSING:
-        return letter_of(value)
-    return shown(value, layout).strip()
+        named = " ".join(told)
+        session.write(f"  (now texts, unless they cannot be converted reversibly: {named})")
 
 
 def _loses(variable: DataVariable, texts: list[str]) -> bool:
@@ -239,12 +204,10 @@ def split(session: Session, call: CommandCall) -> None:
     data = session.data
     source = data.full(call.head.strip())
     variable = data.variables[source]
-    if not variable.is_text:
-        raise DoError("not possible with a numeric variable", code=107)
+    DoError.when(not variable.is_text, "not possible with a numeric variable", code=107)
     mask = selected(session, call)
     signs = words_of(call.argument("parse") or '" "') or [" "]
-    if signs == [""]:
-        signs = [" "]
+    signs = [" "] if signs == [""] else signs
     limit = call.whole("limit", 0)
     rows = [
         _parts(text, signs, trim=not call.has("notrim")) if held else []
@@ -258,7 +221,7 @@ def split(session: Session, call: CommandCall) -> None:
     for at, name in enumerate(names):
         check_made(session, name, longer > at)
     for at, name in enumerate(names):
-        made = _texts(row[at] if at < len(row) else "" for row in rows)
+        made = text_variable(row[at] if at < len(row) else "" for row in rows)
         if call.has("destring"):
             made = _as_numbers(made.values, call) or made
         data.put(name, made)

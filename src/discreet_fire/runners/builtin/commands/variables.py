@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray
-from discreet_fire.runners.builtin.data.data_files import text_kind
-from discreet_fire.runners.builtin.data.dataset import DataVariable
+from discreet.arrays import BoolArray, FloatArray
+from discreet_fire.runners.builtin.data.dataset import DataVariable, missing_values, text_kind
 from discreet_fire.runners.builtin.disclosure.dependence import depends_on_few_units
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     all_affected,
@@ -27,9 +26,10 @@ from discreet_fire.runners.builtin.disclosure.record_counts import (
 )
 from discreet_fire.runners.builtin.disclosure.units import few, trimmed
 from discreet_fire.runners.builtin.interpreter import numbers_of
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.calls import CommandCall
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
 from discreet_fire.runners.builtin.language.expressions import evaluate, truth, whole_column
-from discreet_fire.runners.builtin.language.scope import ExpressionUse
+from discreet_fire.runners.builtin.language.scope import ExpressionUse, Scope, Value
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
     WHOLE,
@@ -37,20 +37,17 @@ from discreet_fire.runners.builtin.language.values import (
     is_text,
     limited,
     number_of_text,
+    shortened,
     smallest_type,
     stored,
+    text_column,
     text_width,
 )
 from discreet_fire.runners.builtin.macro_expansion import words_of
 from discreet_fire.runners.builtin.names import scope_of
 from discreet_fire.runners.builtin.registry import command
 from discreet_fire.runners.builtin.samples import codes_of, selected
-
-if TYPE_CHECKING:
-    from discreet.arrays import BoolArray
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.language.scope import Scope, Value
-    from discreet_fire.runners.builtin.state.session import Session
+from discreet_fire.runners.builtin.state.session import Session
 
 _TYPED = re.compile(
     r"(?:(?P<type>byte|int|long|float|double|str\d*|strL)\s+)?(?P<name>[^\s:]+)(?::(?P<label>\w+))?\Z"
@@ -78,19 +75,12 @@ def generate(session: Session, call: CommandCall) -> None:
     else:
         session.trace.own.add(name)
     if is_text(value) != (kind or "").startswith("str") and (kind or is_text(value)):
-        if kind:
-            raise DoError("type mismatch", code=109)
+        DoError.when(kind, "type mismatch", code=109)
         kind = ""
     default = "" if is_text(value) else session.options.values.get("type")
     variable = _made(value, kind or default, mask, session.data.rows)
-    touched = session.trace.touched
-    session.data.put(
-        name, DataVariable(variable.values, variable.kind, value_label=found["label"] or "")
-    )
-    if touched:
-        session.trace.variables.add(name)
-    else:
-        session.trace.variables.discard(name)
+    session.data.put(name, replace(variable, value_label=found["label"] or ""))
+    session.trace.mark(session.trace.variables, name)
     _place(session, call, name)
     if not variable.is_text:
         missing_made(session, variable.values >= MISSING)
@@ -102,7 +92,7 @@ def _made(value: Value, kind: str | None, mask: BoolArray, rows: int) -> DataVar
         texts = np.where(mask, column, "").astype(object)
         width = text_width(kind) if kind and kind != "str" else None
         if width is not None and kind != "strL":
-            texts[:] = [one.encode()[:width].decode("utf-8", "ignore") for one in texts]
+            texts = text_column(shortened(one, width) for one in texts)
         return DataVariable(texts, kind if kind and kind != "str" else text_kind(texts))
     kept = kind or "float"
     numbers = np.where(mask, np.asarray(column, dtype=np.float64), MISSING)
@@ -141,10 +131,8 @@ def replace_values(session: Session, call: CommandCall) -> None:
     session.trace.touch(use.few or use.rest)
     if use.columns and not few(session, mask):
         session.trace.own.discard(name)
-    if is_text(value) != old.is_text:
-        raise DoError("type mismatch", code=109)
+    DoError.when(is_text(value) != old.is_text, "type mismatch", code=109)
     column = whole_column(value, session.data.rows)
-    touched = session.trace.touched
     if old.is_text:
         texts = np.where(mask, column, old.values).astype(object)
         longer = max((len(one.encode()) for one in texts), default=1)
@@ -157,12 +145,9 @@ def replace_values(session: Session, call: CommandCall) -> None:
     count = np.asarray(fresh.values != old.values, dtype=np.bool_)
     to_missing = np.zeros(session.data.rows, dtype=np.bool_)
     if not old.is_text:
-        before = np.asarray(old.values, dtype=np.float64)
-        to_missing = (fresh.values >= MISSING) & (before < MISSING)
-    session.data.put(
-        name, DataVariable(fresh.values, fresh.kind, old.layout, old.label, old.value_label)
-    )
-    if touched:
+        to_missing = missing_values(fresh) & ~missing_values(old)
+    session.data.put(name, replace(old, values=fresh.values, kind=fresh.kind))
+    if session.trace.touched:
         session.trace.variables.add(name)
     changed(session, count, to_missing)
 
@@ -275,19 +260,16 @@ def _read(session: Session, text: str) -> tuple[list[str], list[_Rule]]:
         listed = " ".join(words[:first])
         parts = _bare(" ".join(words[first:]))
     names = session.data.listed(listed)
-    if not names or not parts:
-        raise DoError("invalid syntax of recode", code=198)
+    DoError.when(not names or not parts, "invalid syntax of recode", code=198)
     for name in names:
-        if session.data.variables[name].is_text:
-            raise DoError(f"{name} is a string variable", code=107)
+        DoError.when(session.data.variables[name].is_text, f"{name} is a string variable", code=107)
     return names, [_rule(part) for part in parts]
 
 
 def _bracketed(text: str) -> list[str]:
     parts = re.findall(r"\(((?:[^()\"]|\"[^\"]*\")*)\)", text)
     left = re.sub(r"\((?:[^()\"]|\"[^\"]*\")*\)", "", text)
-    if left.strip():
-        raise DoError("invalid syntax of recode", code=198)
+    DoError.when(left.strip(), "invalid syntax of recode", code=198)
     return parts
 
 
@@ -304,19 +286,15 @@ def _bare(text: str) -> list[str]:
         if "=" in word:
             parts.append(" ".join(held))
             held = []
-    if held:
-        raise DoError("invalid syntax of recode", code=198)
+    DoError.when(held, "invalid syntax of recode", code=198)
     return parts
 
 
 def _rule(text: str) -> _Rule:
-    found = _RULE.match(text.strip())
-    if not found:
-        raise DoError("invalid syntax of recode", code=198)
+    found = required(_RULE.match(text.strip()), "invalid syntax of recode", code=198)
     label = words_of(found["label"] or "")
     to = found["to"]
-    if '"' in to:
-        raise DoError("invalid syntax of recode", code=198)
+    DoError.when('"' in to, "invalid syntax of recode", code=198)
     spans, special = [], []
     for word in re.sub(r"\s*/\s*", "/", found["from"]).split():
         if word in ("missing", "mis", "miss", "nonmissing", "nonm", "nonmis", "else", "*"):
@@ -411,8 +389,7 @@ def to_missing(session: Session, call: CommandCall) -> None:
         if value is None:
             raise DoError("invalid option mv()", code=198)
         pairs.extend((number, value) for number in numbers_of(numbers))
-    if not pairs:
-        raise DoError("invalid option mv()", code=198)
+    DoError.when(not pairs, "invalid option mv()", code=198)
     for name in session.data.listed(call.head):
         variable = session.data.variables[name]
         if variable.is_text:
@@ -434,8 +411,7 @@ def from_missing(session: Session, call: CommandCall) -> None:
         code, sign, number = part.partition("=")
         which = code_of(code.strip()) if sign and code.strip() != "else" else None
         given = numbers_of(number if sign else code)
-        if len(given) != 1:
-            raise DoError("invalid option mv()", code=198)
+        DoError.when(len(given) != 1, "invalid option mv()", code=198)
         pairs.append((which, given[0]))
     names = [one for one in session.data.listed(call.head)
              if not session.data.variables[one].is_text]  # fmt: skip
@@ -494,8 +470,7 @@ def separate(session: Session, call: CommandCall) -> None:
         values = [0.0, 1.0]
     else:
         group = data.variables[by]
-        if group.is_text:
-            raise UnsupportedError("separate by a string variable")
+        UnsupportedError.when(group.is_text, "separate by a string variable")
         codes = group.values
         values = [float(one) for one in np.unique(codes[mask]) if one < MISSING]
     stub = (call.argument("generate") or source).strip()

@@ -15,6 +15,7 @@ import json
 import re
 import struct
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ import polars as pl
 from discreet.arrays import FloatArray
 from discreet.errors import OutputCheckError
 from discreet.files import write_text
-from discreet_fire.runners.builtin.data.dataset import NAME, DataSet, DataVariable, variable_of
+from discreet_fire.runners.builtin.data.dataset import NAME, DataSet, DataVariable, text_variable
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import (
     FLOAT_MAX,
@@ -48,8 +49,7 @@ def read_data(path: Path) -> DataSet:
     Raises:
         OutputCheckError: The file is missing, damaged or of another kind.
     """
-    if not path.is_file():
-        raise DoError("file not found", code=601)
+    DoError.when(not path.is_file(), "file not found", code=601)
     ending = path.suffix.lower()
     if ending == ".dta":
         data = _stata(path)
@@ -146,23 +146,12 @@ def _variable(name: str, column: Sequence[Any], meta: Any) -> DataVariable:
     label = meta.column_names_to_labels.get(name) or ""
     layout = meta.original_variable_types.get(name) or ""
     if meta.readstat_variable_types[name] == "string":
-        texts = np.empty(len(column), dtype=object)
-        texts[:] = ["" if value is None else value for value in column]
-        return DataVariable(texts, text_kind(texts), layout, label)
+        texts = text_variable("" if value is None else value for value in column)
+        return replace(texts, layout=layout, label=label)
     kind = _TYPES.get(meta.readstat_variable_types[name], "double")
     values = np.array([_code(value) for value in column], dtype=np.float64)
     layout = layout if is_format(layout) else ""
     return DataVariable(values, kind, layout, label, meta.variable_to_label.get(name, ""))
-
-
-def text_kind(texts: Any) -> str:
-    """The storage type that holds texts.
-
-    >>> text_kind(["a", "für"])
-    'str4'
-    """
-    width = max((len(text.encode()) for text in texts), default=1)
-    return f"str{max(width, 1)}" if width <= 2045 else "strL"
 
 
 # --- delimited text --------------------------------------------------------------------
@@ -188,8 +177,7 @@ def read_delimited(
         case: Whether names are kept ("preserve"), or made "lower" or "upper".
         texts: Columns, counted from 1, that stay texts.
     """
-    if not path.is_file():
-        raise DoError("file not found", code=601)
+    DoError.when(not path.is_file(), "file not found", code=601)
     try:
         content = path.read_bytes().decode(encoding)
     except (OSError, LookupError, UnicodeDecodeError) as error:
@@ -198,12 +186,7 @@ def read_delimited(
     first = content.partition("\n")[0]
     sign = delimiter or max("\t;,", key=first.count)
     try:
-        frame = pl.read_csv(
-            content.encode(),
-            has_header=False,
-            separator=sign,
-            infer_schema=False,
-        )
+        frame = pl.read_csv(content.encode(), has_header=False, separator=sign, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         if not content.strip():
             return DataSet()
@@ -243,9 +226,7 @@ def numbers_or_texts(texts: Sequence[str], *, keep_text: bool = False) -> DataVa
         ]
         values = np.array(numbers, dtype=np.float64)
         return _numeric(np.where(np.abs(values) < MISSING, values, MISSING), stripped)
-    column = np.empty(len(texts), dtype=object)
-    column[:] = list(texts)
-    return variable_of(pl.Series("x", column.tolist(), dtype=pl.String))
+    return text_variable(texts)
 
 
 def _numeric(values: FloatArray, texts: Sequence[str]) -> DataVariable:
@@ -273,8 +254,7 @@ def dta_bytes(data: DataSet) -> bytes:
         UnsupportedError: A text is longer than 2,045 bytes.
     """
     names, variables = list(data.variables), list(data.variables.values())
-    if any(one.kind == "strL" for one in variables):
-        raise UnsupportedError("saving strL variables")
+    UnsupportedError.when(any(one.kind == "strL" for one in variables), "saving strL variables")
     count = len(names)
     order = [names.index(name) + 1 for name in data.sorted_by]
     parts = [
@@ -291,14 +271,13 @@ def dta_bytes(data: DataSet) -> bytes:
     ]
     label = data.label.encode()[:320]
     header = (
-        b"<stata_dta><header><release>118</release><byteorder>LSF</byteorder><K>"
-        + struct.pack("<H", count)
-        + b"</K><N>"
-        + struct.pack("<Q", data.rows)
-        + b"</N><label>"
-        + struct.pack("<H", len(label))
-        + label
-        + b"</label><timestamp>\x00</timestamp></header>"
+        b"<stata_dta><header><release>118</release><byteorder>LSF</byteorder><K>%b</K><N>%b</N>"
+        b"<label>%b%b</label><timestamp>\x00</timestamp></header>"
+    ) % (
+        struct.pack("<H", count),
+        struct.pack("<Q", data.rows),
+        struct.pack("<H", len(label)),
+        label,
     )
     places, at = [0, len(header)], len(header) + len(b"<map></map>") + 14 * 8
     for tag, content in parts:
@@ -358,11 +337,8 @@ def _labels(name: str, texts: dict[float, str]) -> bytes:
     places = np.cumsum([0, *map(len, words)]).tolist()
     count, length = len(values), places.pop()
     table = struct.pack(f"<ii{count}i{count}i", count, length, *places, *values) + b"".join(words)
-    return b"<lbl>%b%b\x00\x00\x00%b</lbl>" % (
-        struct.pack("<i", len(table)),
-        _cut(name, 129),
-        table,
-    )
+    size = struct.pack("<i", len(table))
+    return b"<lbl>%b%b\x00\x00\x00%b</lbl>" % (size, _cut(name, 129), table)
 
 
 #: The file of the notes, in the folder of the data.

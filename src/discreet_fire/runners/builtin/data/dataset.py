@@ -18,34 +18,23 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import CellIndex, FloatArray, IntArray, TextArray
-from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.language.errors import DoError, required
 from discreet_fire.runners.builtin.language.scope import ByGroups
-from discreet_fire.runners.builtin.language.values import MISSING, WHOLE, text_width, with_nulls
+from discreet_fire.runners.builtin.language.values import (
+    MISSING,
+    NUMBER_TYPES,
+    STR_MAX,
+    WHOLE,
+    text_column,
+    text_width,
+    with_nulls,
+)
 
 NAME = re.compile(r"[A-Za-z_\u00a1-\uffff][A-Za-z0-9_\u00a1-\uffff]{0,31}\Z")
 _RESERVED = frozenset(
-    [
-        "_all",
-        "_b",
-        "_coef",
-        "_cons",
-        "_n",
-        "_N",
-        "_pi",
-        "_pred",
-        "_rc",
-        "_skip",
-        "byte",
-        "double",
-        "float",
-        "if",
-        "in",
-        "int",
-        "long",
-        "using",
-        "with",
-    ]
-)
+    ("_all", "_b", "_coef", "_cons", "_n", "_N", "_pi", "_pred", "_rc", "_skip", "byte", "double",
+     "float", "if", "in", "int", "long", "using", "with")
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -84,9 +73,7 @@ class DataVariable:
     def nothing(self, rows: int) -> FloatArray | TextArray:
         """Missing values of its kind."""
         if self.is_text:
-            texts = np.empty(rows, dtype=object)
-            texts[:] = ""
-            return texts
+            return text_column([""] * rows)
         return np.full(rows, MISSING)
 
     def taken(self, rows: Any) -> DataVariable:
@@ -103,8 +90,7 @@ _ROOM = 2_000_000_000
 
 def check_room(rows: float, columns: int = 1) -> None:
     """Raise an error if so many observations have no room."""
-    if rows * (columns + 1) > _ROOM:
-        raise DoError("too many observations for the memory", code=909)
+    DoError.when(rows * (columns + 1) > _ROOM, "too many observations for the memory", code=909)
 
 
 @dataclass
@@ -147,20 +133,15 @@ class DataSet:
     def copy(self) -> DataSet:
         """The same, to be kept while this one changes."""
         labels = {name: dict(texts) for name, texts in self.value_labels.items()}
-        return replace(
-            self,
-            variables=dict(self.variables),
-            value_labels=labels,
-            hidden=dict(self.hidden),
-        )
+        variables, hidden = dict(self.variables), dict(self.hidden)
+        return replace(self, variables=variables, value_labels=labels, hidden=hidden)
 
     def find(self, name: str) -> str | None:
         """The full name of a variable, from its name or a unique abbreviation."""
         if name in self.variables:
             return name
         matches = [known for known in self.variables if known.startswith(name)] if name else []
-        if len(matches) > 1:
-            raise DoError(f"{name} ambiguous abbreviation", code=111)
+        DoError.when(len(matches) > 1, f"{name} ambiguous abbreviation", code=111)
         return matches[0] if matches else None
 
     def named(self, name: str) -> DataVariable:
@@ -180,11 +161,8 @@ class DataSet:
 
     def listed(self, text: str) -> list[str]:
         """The variables of a list: names, `*`, `?`, `~`, ranges `a-b` and `_all`."""
-        found: list[str] = []
-        for word in re.sub(r"\s*-\s*", "-", text.strip()).split():
-            found.extend(self._matching(word))
-
-        return found
+        words = re.sub(r"\s*-\s*", "-", text.strip()).split()
+        return [name for word in words for name in self._matching(word)]
 
     def _matching(self, word: str) -> Iterable[str]:
         names = list(self.variables)
@@ -192,22 +170,19 @@ class DataSet:
             return names
         if any(sign in word for sign in "*?~"):
             matches = [name for name in names if fnmatchcase(name, word.replace("~", "*"))]
-            if not matches:
-                raise DoError(f"no variables match {word}", code=111)
+            DoError.when(not matches, f"no variables match {word}", code=111)
             return matches
         if "-" in word:
             first, _, last = word.partition("-")
             start, end = names.index(self.full(first)), names.index(self.full(last))
-            if start > end:
-                raise DoError(f"variables out of order: {word}", code=111)
+            DoError.when(start > end, f"variables out of order: {word}", code=111)
             return names[start : end + 1]
         return [self.full(word)]
 
     def check_new(self, name: str) -> None:
         """Raise an error if a name cannot be a new variable."""
         self.check_name(name)
-        if name in self.variables:
-            raise DoError(f"variable {name} already defined", code=110)
+        DoError.when(name in self.variables, f"variable {name} already defined", code=110)
 
     @staticmethod
     def check_name(name: str) -> None:
@@ -255,19 +230,15 @@ class DataSet:
         if more:
             self.sorted_by = ()
 
-    def order_of(self, names: Sequence[str], descending: Sequence[bool] = ()) -> IntArray:
+    def order_of(self, names: Sequence[str]) -> IntArray:
         """Row numbers in the order of variables; equal ones stay in their order.
 
         Texts are in the order of their bytes, missing numbers after all others.
         """
         rows = np.arange(self.rows, dtype=np.int64)
-        down = list(descending) or [False] * len(names)
-        for name, falling in reversed(list(zip(names, down, strict=True))):
-            values = self.variables[name].values[rows]
-            if values.dtype == object:
-                encoded = np.array([one.encode() for one in values], dtype=object)
-                values = np.unique(encoded, return_inverse=True)[1].astype(np.float64)
-            rows = rows[np.argsort(-values if falling else values, kind="stable")]
+        for name in reversed(names):
+            values = sortable(self.variables[name].values[rows])
+            rows = rows[np.argsort(values, kind="stable")]
         return rows
 
     def starts_of(self, names: Sequence[str]) -> IntArray:
@@ -288,23 +259,40 @@ class DataSet:
             if variable.is_text:
                 columns[name] = pl.Series(name, list(values), dtype=pl.String)
             else:
-                numbers = pl.Series(
-                    name,
-                    with_nulls(np.asarray(values, dtype=np.float64)),
-                    nan_to_null=True,
-                    dtype=pl.Float64,
-                )
-                whole = variable.kind in ("byte", "int", "long")
-                columns[name] = numbers.cast(pl.Int64) if whole else numbers
+                known = with_nulls(np.asarray(values, dtype=np.float64))
+                numbers = pl.Series(name, known, nan_to_null=True, dtype=pl.Float64)
+                columns[name] = numbers.cast(pl.Int64) if variable.kind in WHOLE else numbers
         return pl.DataFrame(columns)
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> DataSet:
         """From a polars frame: nulls are `.`, or empty for texts."""
-        data = cls(rows=frame.height)
-        for column in frame.get_columns():
-            data.variables[column.name] = variable_of(column)
-        return data
+        columns = {column.name: variable_of(column) for column in frame.get_columns()}
+        return cls(columns, frame.height)
+
+
+def sortable(values: FloatArray | TextArray) -> FloatArray:
+    """Numbers in the order of the values; texts are in that of their bytes."""
+    if values.dtype != object:
+        return np.asarray(values, dtype=np.float64)
+    encoded = np.array([text.encode() for text in values], dtype=object)
+    return np.unique(encoded, return_inverse=True)[1].astype(np.float64)
+
+
+def text_kind(texts: Iterable[str]) -> str:
+    """The storage type that holds texts.
+
+    >>> text_kind(["a", "für"])
+    'str4'
+    """
+    width = max((len(text.encode()) for text in texts), default=1)
+    return f"str{max(width, 1)}" if width <= STR_MAX else "strL"
+
+
+def text_variable(texts: Iterable[str]) -> DataVariable:
+    """A variable of texts, in the smallest storage type."""
+    column = text_column(texts)
+    return DataVariable(column, text_kind(column))
 
 
 _KINDS: dict[Any, str] = {pl.Int8: "int", pl.UInt8: "int", pl.Int16: "long", pl.UInt16: "long"}
@@ -317,11 +305,7 @@ def variable_of(column: pl.Series) -> DataVariable:
     array([1.00000000e+000, 8.98846567e+307])
     """
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
-        texts = column.cast(pl.String).fill_null("").to_list()
-        values = np.empty(len(texts), dtype=object)
-        values[:] = texts
-        width = max((len(text.encode()) for text in texts), default=1)
-        return DataVariable(values, f"str{max(width, 1)}" if width <= 2045 else "strL")
+        return text_variable(column.cast(pl.String).fill_null("").to_list())
     if column.dtype == pl.Date:
         days = column.cast(pl.Int32).cast(pl.Float64) + 3653.0
         return DataVariable(_floats(days), "long", "%td")
@@ -338,9 +322,6 @@ def _floats(column: pl.Series) -> FloatArray:
     return np.array(filled, dtype=np.float64)
 
 
-_ORDER = [*WHOLE, "float", "double"]
-
-
 def wider(first: str, second: str) -> str:
     """The storage type that holds values of two types.
 
@@ -353,7 +334,7 @@ def wider(first: str, second: str) -> str:
         return max(first, second, key=lambda kind: text_width(kind) or 0)
     if {first, second} == {"long", "float"}:
         return "double"
-    return max(first, second, key=_ORDER.index)
+    return max(first, second, key=NUMBER_TYPES.index)
 
 
 def missing_values(variable: DataVariable) -> Any:
@@ -374,9 +355,7 @@ def keys_of(master: DataSet, using: DataSet, names: Sequence[str]) -> tuple[Any,
         one, other = master.variables[name], using.variables[name]
         if one.is_text != other.is_text:
             raise DoError(f"key variable {name} is of different types", code=106)
-        values = np.concatenate([one.values, other.values])
-        if one.is_text:
-            values = np.array([text.encode() for text in values], dtype=object)
+        values = sortable(np.concatenate([one.values, other.values]))
         codes.append(np.unique(values, return_inverse=True)[1])
     grid = CellIndex(tuple(int(part.max(initial=0)) + 1 for part in codes))
     numbers, _ = grid.joined(codes, master.rows + using.rows)
@@ -411,21 +390,17 @@ def combined(
     for name, variable in master.variables.items():
         other = using.variables.get(name) if name in wanted else None
         if other is not None and other.is_text != variable.is_text:
-            if not force:
-                raise DoError(f"variable {name} is of different types", code=106)
+            DoError.when(not force, f"variable {name} is of different types", code=106)
             other = None
         result.variables[name] = _joined(variable, other, rows, others)
     for name in wanted:
         if name not in master.variables:
-            one = using.variables[name]
-            values = np.where(others >= 0, _at(one, others), one.nothing(len(others)))
-            result.variables[name] = _with(one, values, one.kind)
+            result.variables[name] = _joined(using.variables[name], None, others, rows)
     for name, kept in master.hidden.items():
         result.hidden[name] = _joined(kept, using.hidden.get(name), rows, others)
     for name, kept in using.hidden.items():
         if name not in master.hidden:
-            values = np.where(others >= 0, _at(kept, others), kept.nothing(len(others)))
-            result.hidden[name] = _with(kept, values, kept.kind)
+            result.hidden[name] = _joined(kept, None, others, rows)
     result.value_labels = {**(using.value_labels if labels else {}), **master.value_labels}
     return result
 
@@ -439,19 +414,14 @@ def _at(variable: DataVariable, rows: Any) -> Any:
 def _joined(
     variable: DataVariable, other: DataVariable | None, rows: Any, others: Any
 ) -> DataVariable:
-    inside = rows >= 0
-    values = np.where(inside, _at(variable, rows), variable.nothing(len(rows)))
-    if other is None:
-        return _with(variable, values, variable.kind)
-    taken = ~inside & (others >= 0)
-    values = np.where(taken, _at(other, others), values)
-    kind = wider(variable.kind, other.kind) if taken.any() else variable.kind
-    return _with(variable, values, kind)
-
-
-def _with(like: DataVariable, values: Any, kind: str) -> DataVariable:
-    column = values.astype(object) if like.is_text else np.asarray(values, dtype=np.float64)
-    return DataVariable(column, kind, like.layout, like.label, like.value_label)
+    inside, kind = rows >= 0, variable.kind
+    values: Any = np.where(inside, _at(variable, rows), variable.nothing(len(rows)))
+    if other is not None:
+        taken = ~inside & (others >= 0)
+        values = np.where(taken, _at(other, others), values)
+        kind = wider(kind, other.kind) if taken.any() else kind
+    column = values.astype(object) if variable.is_text else np.asarray(values, dtype=np.float64)
+    return replace(variable, values=column, kind=kind)
 
 
 _BY = re.compile(r"(?P<by>[^(),]*)(?:\((?P<also>[^)]*)\))?\s*(?:,(?P<options>.*))?\Z", re.DOTALL)
@@ -463,14 +433,12 @@ def grouped(data: DataSet, prefix: str, text: str) -> tuple[tuple[str, ...], ByG
     Raises:
         DoError: The data is not sorted by them.
     """
-    found = _BY.match(text.strip())
-    if not found or not found["by"].strip():
-        raise DoError("varlist required", code=100)
+    found = required(_BY.match(text.strip()))
+    required(found["by"].strip())
     names = tuple(data.listed(found["by"]))
     also = tuple(data.listed(found["also"])) if found["also"] else ()
     options = (found["options"] or "").split()
-    if not set(options) <= {"sort", "s"}:
-        raise DoError("invalid option of by", code=198)
+    DoError.when(not set(options) <= {"sort", "s"}, "invalid option of by", code=198)
     wanted = names + also
     if prefix == "bysort" or options:
         sort(data, wanted)

@@ -9,21 +9,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet_fire.catalogue.execution import CommandFacts
 from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
 from discreet_fire.runners.builtin.disclosure.units import cases, few
+from discreet_fire.runners.builtin.language.calls import CommandCall
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import MISSING
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.builtin.state.trace import ORDER, ROWS, holds_name
 from discreet_fire.statistics.results import CheckVerdict
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.calls import CommandCall
-    from discreet_fire.runners.builtin.state.session import Session
 
 #: So many values tell which one is the commonest, if all but a few have it.
 _FIRST = 2_000

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,10 @@ from discreet_fire.catalogue.functions import statistic_facts
 from discreet_fire.runners.builtin.disclosure.units import few, owners
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.expressions import evaluate, whole_column
+from discreet_fire.runners.builtin.language.scope import Scope
 from discreet_fire.runners.builtin.language.values import MISSING
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.disclosure_rules import concentrated
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.language.scope import Scope
-    from discreet_fire.runners.builtin.state.session import Session
 
 #: Ways to shake a number; each is seen by other expressions.
 _ALTERATIONS: tuple[Callable[[Any], Any], ...] = (

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from discreet.arrays import FloatArray
+from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
 from discreet_fire.runners.builtin.disclosure.units import few, few_in, owners
 from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.language.values import MISSING, limited
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.statistics.disclosure_rules import concentrated
 from discreet_fire.statistics.results import CheckVerdict
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.data.dataset import DataSet
-    from discreet_fire.runners.builtin.state.session import Session
 
 
 def failure(
@@ -176,6 +176,16 @@ def missing_made(session: Session, missing: Any) -> None:
     if count_text(session, found) not in ("0", "."):
         words = "missing value generated", "missing values generated"
         cases_note(session, found, *words, "generate")
+
+
+def put_numbers(
+    session: Session, name: str, numbers: FloatArray, kind: str, sources: Sequence[str] = ()
+) -> None:
+    """Make a variable of what a storage type keeps of numbers, and tell how many are missing."""
+    values = limited(numbers, kind)
+    session.data.put(name, DataVariable(values, kind))
+    session.derive(name, sources)
+    missing_made(session, values >= MISSING)
 
 
 def changed(session: Session, rows: Any, to_missing: Any) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,10 +29,8 @@ from discreet_fire.runners.builtin.language.expressions import (
     expression_tree,
 )
 from discreet_fire.runners.builtin.language.values import MISSING
+from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.builtin.state.trace import RecordMarks
-
-if TYPE_CHECKING:
-    from discreet_fire.runners.builtin.state.session import Session
 
 #: Hidden variables: whom a record is about, which it was when it was read.
 OWNER, RECORD = "entity", "record"

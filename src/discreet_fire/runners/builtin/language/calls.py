@@ -7,15 +7,14 @@ standard syntax. Nothing is looked up in the data here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from itertools import pairwise
 
-from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.language.errors import DoError, required
 from discreet_fire.runners.builtin.language.scope import ByGroups
 from discreet_fire.runners.builtin.language.values import number_of_text
 
-_Found = TypeVar("_Found", bound=Sized)
 _WEIGHT = re.compile(
     r"\[\s*(?P<kind>fweight|fw|aweight|aw|pweight|pw|iweight|iw|weight|w)[a-z]*\s*=\s*(?P<exp>.*)\]\Z",
     re.DOTALL,
@@ -96,7 +95,7 @@ def _outside(text: str) -> Iterator[tuple[int, str]]:
     while at < end:
         one = text[at]
         if one == '"' or text.startswith('`"', at):
-            at = _past_quotes(text, at)
+            at = past_quotes(text, at)
             continue
         if one in _PAIRS:
             if not depth:
@@ -104,23 +103,20 @@ def _outside(text: str) -> Iterator[tuple[int, str]]:
             depth += 1
         elif one in ")]}":
             depth -= 1
-            if depth < 0:
-                raise DoError("brackets do not match", code=198)
+            DoError.when(depth < 0, "brackets do not match", code=198)
             if not depth:
                 yield at, one
         elif not depth:
             yield at, one
         at += 1
-    if depth:
-        raise DoError("brackets do not match", code=198)
+    DoError.when(depth, "brackets do not match", code=198)
 
 
-def _past_quotes(text: str, start: int) -> int:
+def past_quotes(text: str, start: int) -> int:
     """Where the text goes on after the quotes that open at `start`."""
     if text[start] == '"':
         end = text.find('"', start + 1)
-        if end < 0:
-            raise DoError("quotes do not match", code=132)
+        DoError.when(end < 0, "quotes do not match", code=132)
         return end + 1
     depth, at = 0, start
     while at < len(text):
@@ -135,39 +131,21 @@ def _past_quotes(text: str, start: int) -> int:
     raise DoError("quotes do not match", code=132)
 
 
-def required(found: _Found) -> _Found:
-    """The same names or words; an error where there are none."""
-    if not found:
-        raise DoError("varlist required", code=100)
-    return found
-
-
 def split_outside(text: str, sign: str) -> list[str]:
     """The parts between signs that stand outside quotes and brackets.
 
     >>> split_outside('a, f(b, c), "d, e"', ",")
     ['a', ' f(b, c)', ' "d, e"']
     """
-    cuts = [at for at, one in _outside(text) if one == sign]
-    parts, before = [], 0
-    for cut in cuts:
-        parts.append(text[before:cut])
-        before = cut + 1
-    return [*parts, text[before:]]
+    cuts = [-1, *(at for at, one in _outside(text) if one == sign), len(text)]
+    return [text[before + 1 : after] for before, after in pairwise(cuts)]
 
 
 def _blanked(text: str) -> str:
-    """The text with blanks for all that stands in quotes or brackets, of the same length."""
-    kept = [" " if one not in "\n" else one for one in text]
-    for at, one in _outside(text):
-        kept[at] = one
-    inside = [False] * len(text)
-    previous = -1
-    for at, _ in _outside(text):
-        for missing in range(previous + 1, at):
-            inside[missing] = True
-        previous = at
-    return "".join("\x01" if hidden else one for one, hidden in zip(kept, inside, strict=True))
+    """The text with other signs for what stands in quotes or brackets, blanks at its end."""
+    found = dict(_outside(text))
+    last = max(found, default=-1)
+    return "".join(found.get(at, "\x01" if at < last else " ") for at in range(len(text)))
 
 
 def read_call(name: str, text: str, line: int = 0, *, expression: bool = False) -> CommandCall:
@@ -205,8 +183,7 @@ def read_call(name: str, text: str, line: int = 0, *, expression: bool = False) 
 
 
 def _set(call: CommandCall, keyword: str, value: str) -> None:
-    if not value:
-        raise DoError(f"invalid syntax: nothing follows {keyword}", code=198)
+    DoError.when(not value, f"invalid syntax: nothing follows {keyword}", code=198)
     if keyword == "if":
         given, call.condition = call.condition, value
     elif keyword == "in":
@@ -248,9 +225,7 @@ def options_of(text: str) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     at = 0
     while text[at:].strip(" ,\t\n"):
-        match = _OPTION.match(text, at)
-        if not match:
-            raise DoError("options cannot be read", code=198)
+        match = required(_OPTION.match(text, at), "options cannot be read", code=198)
         name, at = match[1], match.end()
         inside: str | None = None
         after = text[at:].lstrip()

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.language.function_frames import FunctionOf, each_number
 from discreet_fire.runners.builtin.language.scope import Scope, Value
-from discreet_fire.runners.builtin.language.values import EPOCH, MISSING, MONTHS, is_text
-
-_Function = Callable[[Scope, str, Sequence[Value]], Value]
+from discreet_fire.runners.builtin.language.values import EPOCH, MISSING, MONTHS
 
 _EPOCH_64 = np.datetime64("1960-01-01")
 _FIRST, _LAST = -679_350, 2_936_549
@@ -48,37 +47,24 @@ def _parts(days: Any) -> tuple[Any, Any, Any, Any]:
     return years, months, in_month, in_year
 
 
-def _of_days(work: Callable[[Any], Any]) -> _Function:
-    return _of_numbers(work, 1, lambda days: (days >= _FIRST) & (days <= _LAST))
+def _of_days(work: Callable[[Any], Any]) -> FunctionOf:
+    return each_number(work, valid=lambda days: (days >= _FIRST) & (days <= _LAST))
 
 
-def _of_periods(work: Callable[[Any], Any], parts: int) -> _Function:
+def _of_periods(work: Callable[[Any], Any], parts: int) -> FunctionOf:
     """The first day of a period; years themselves are counted from 0, parts of one from 1960."""
     first, last = (100, 9999) if parts == 1 else ((100 - 1960) * parts, (10_000 - 1960) * parts - 1)
-    return _of_numbers(work, 1, lambda period: (period >= first) & (period < last + 1))
+    return each_number(work, valid=lambda period: (period >= first) & (period < last + 1))
 
 
-def _of_numbers(
-    work: Callable[..., Any], number: int, valid: Callable[..., Any] | None = None
-) -> _Function:
-    def call(scope: Scope, written: str, values: Sequence[Value]) -> Value:
-        if len(values) != number:
-            raise DoError("invalid syntax: wrong number of arguments", code=198)
-        for value in values:
-            if is_text(value):
-                raise DoError("type mismatch", code=109)
-        given = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
-        known = np.ones(given[0].shape, dtype=np.bool_)
-        for value in given:
-            known &= value < MISSING
-        safe = [np.where(known, value, 1.0) for value in given]
-        if valid is not None:
-            known &= valid(*safe)
-            safe = [np.where(known, value, 1.0) for value in given]
-        found = np.where(known, np.asarray(work(*safe), dtype=np.float64), MISSING)
-        return found if found.ndim else float(found)
-
-    return call
+def _period_of(parts: int) -> FunctionOf:
+    """The period of a year and a number within it, such as `ym(2020, 12)`."""
+    return each_number(
+        lambda year, part: np.where(
+            (part >= 1) & (part <= parts), (year - 1960) * parts + part - 1, MISSING
+        ),
+        2,
+    )
 
 
 def _mdy(month: Any, day: Any, year: Any) -> Any:
@@ -100,14 +86,6 @@ def _first_of_week(weeks: Any) -> Any:
 def _months(days: Any) -> Any:
     year, month, _, _ = _parts(days)
     return (year - 1960) * 12 + month - 1
-
-
-def _quarters(days: Any) -> Any:
-    return np.floor(_months(days) / 3)
-
-
-def _weekday(days: Any) -> Any:
-    return np.mod(np.floor(days) + 5, 7)
 
 
 def _week(days: Any) -> Any:
@@ -177,7 +155,7 @@ def _read_period(letter: str, parts: int) -> Callable[[str, str, float], float]:
     return read
 
 
-def _written(read: Callable[[str, str, float], float]) -> _Function:
+def _written(read: Callable[[str, str, float], float]) -> FunctionOf:
     """`date(text, order)`, also with the latest year that two digits may mean."""
 
     def call(scope: Scope, written: str, values: Sequence[Value]) -> Value:
@@ -202,51 +180,41 @@ def _literal(scope: Scope, written: str, values: Sequence[Value]) -> Value:
     return day_number(int(found[3]), MONTHS.index(found[2].lower()) + 1, int(found[1]))
 
 
-def _period(letter: str, parts: int) -> _Function:
+def _period(letter: str, parts: int) -> FunctionOf:
     def call(scope: Scope, written: str, values: Sequence[Value]) -> Value:
         found = _PERIOD.match(written)
         if not found or (found[2] or letter).lower() != letter or not found[3]:
             raise DoError("a date literal cannot be read", code=198)
         part = int(found[3])
-        if not 1 <= part <= parts:
-            raise DoError("a date literal cannot be read", code=198)
+        DoError.when(not 1 <= part <= parts, "a date literal cannot be read", code=198)
         return float((int(found[1]) - 1960) * parts + part - 1)
 
     return call
 
 
-DATES: dict[str, _Function] = {
-    "mdy": _of_numbers(_mdy, 3),
-    "year": _of_days(lambda days: _parts(days)[0]),
+DATES: dict[str, FunctionOf] = {
+    "mdy": each_number(_mdy, 3),
+    **dict.fromkeys(("year", "yofd"), _of_days(lambda days: _parts(days)[0])),
     "month": _of_days(lambda days: _parts(days)[1]),
     "day": _of_days(lambda days: _parts(days)[2]),
     "doy": _of_days(lambda days: _parts(days)[3]),
-    "dow": _of_days(_weekday),
+    "dow": _of_days(lambda days: np.mod(np.floor(days) + 5, 7)),
     "week": _of_days(_week),
     "quarter": _of_days(lambda days: (_parts(days)[1] - 1) // 3 + 1),
     "halfyear": _of_days(lambda days: (_parts(days)[1] - 1) // 6 + 1),
     "mofd": _of_days(_months),
-    "qofd": _of_days(_quarters),
-    "yofd": _of_days(lambda days: _parts(days)[0]),
+    "qofd": _of_days(lambda days: np.floor(_months(days) / 3)),
     "dofm": _of_periods(_first_of_month, 12),
     "dofq": _of_periods(lambda quarters: _first_of_month(np.floor(quarters) * 3), 4),
     "dofy": _of_periods(lambda years: _first_of_month((np.floor(years) - 1960) * 12), 1),
-    "ym": _of_numbers(
-        lambda y, m: np.where((m >= 1) & (m <= 12), (y - 1960) * 12 + m - 1, MISSING), 2
-    ),
-    "yq": _of_numbers(
-        lambda y, q: np.where((q >= 1) & (q <= 4), (y - 1960) * 4 + q - 1, MISSING), 2
-    ),
+    "ym": _period_of(12),
+    "yq": _period_of(4),
     "wofd": _of_days(lambda days: (_parts(days)[0] - 1960) * 52 + _week(days) - 1),
     "hofd": _of_days(lambda days: np.floor(_months(days) / 6)),
     "dofh": _of_periods(lambda halves: _first_of_month(np.floor(halves) * 6), 2),
     "dofw": _of_periods(_first_of_week, 52),
-    "yh": _of_numbers(
-        lambda y, h: np.where((h >= 1) & (h <= 2), (y - 1960) * 2 + h - 1, MISSING), 2
-    ),
-    "yw": _of_numbers(
-        lambda y, w: np.where((w >= 1) & (w <= 52), (y - 1960) * 52 + w - 1, MISSING), 2
-    ),
+    "yh": _period_of(2),
+    "yw": _period_of(52),
     **dict.fromkeys(("date", "daily"), _written(_read)),
     "monthly": _written(_read_period("m", 12)),
     "quarterly": _written(_read_period("q", 4)),

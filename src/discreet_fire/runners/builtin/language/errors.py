@@ -6,8 +6,12 @@ which nothing catches: a program that cannot be run as written is not run on.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TypeVar
+
 from discreet.errors import OutputCheckError
 
+_Found = TypeVar("_Found")
 _SHOWN = 60
 
 
@@ -44,12 +48,14 @@ class DoError(OutputCheckError):
         """The same error with the line where it happened."""
         return self if self.line is not None else DoError(self.failed, code=self.rc, line=line)
 
+    @classmethod
+    def when(cls, held: object, what: str, *, code: int) -> None:
+        """Raise the error where something holds."""
+        if held:
+            raise cls(what, code=code)
+
     def __reduce__(self) -> tuple[object, ...]:
-        return (_do_error, (self.failed, self.rc, self.line))
-
-
-def _do_error(what: str, code: int, line: int | None) -> DoError:
-    return DoError(what, code=code, line=line)
+        return partial(DoError, self.failed, code=self.rc, line=self.line), ()
 
 
 class UnsupportedError(OutputCheckError):
@@ -80,9 +86,18 @@ class UnsupportedError(OutputCheckError):
         """The same with its line."""
         return self if self.line is not None else UnsupportedError(self.unknown, line=line)
 
+    @classmethod
+    def when(cls, held: object, what: str) -> None:
+        """Raise the error where something holds."""
+        if held:
+            raise cls(what)
+
     def __reduce__(self) -> tuple[object, ...]:
-        return (_unsupported, (self.unknown, self.line))
+        return partial(UnsupportedError, self.unknown, line=self.line), ()
 
 
-def _unsupported(what: str, line: int | None) -> UnsupportedError:
-    return UnsupportedError(what, line=line)
+def required(found: _Found | None, what: str = "varlist required", *, code: int = 100) -> _Found:
+    """What was found; an error where it is nothing: no names, no words, no match."""
+    if not found:
+        raise DoError(what, code=code)
+    return found

@@ -20,10 +20,18 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, TextArray
 from discreet_fire.catalogue.functions import function_table
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.calls import past_quotes
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
+from discreet_fire.runners.builtin.language.function_frames import typed, yes_or_no
 from discreet_fire.runners.builtin.language.functions import function_of
 from discreet_fire.runners.builtin.language.scope import Scope, Value
-from discreet_fire.runners.builtin.language.values import MISSING, code_of, is_text, tidy
+from discreet_fire.runners.builtin.language.values import (
+    MISSING,
+    code_of,
+    is_text,
+    text_column,
+    tidy,
+)
 
 
 class ExpressionNode:
@@ -126,15 +134,13 @@ def _tokens(text: str) -> list[_Token]:
     found = []
     at, end = 0, len(text.rstrip())
     while at < end:
-        match = _TOKEN.match(text, at)
-        if not match:
-            raise DoError("this expression cannot be read", code=198)
+        match = required(_TOKEN.match(text, at), "this expression cannot be read", code=198)
         kind = str(match.lastgroup)
         start = match.start(kind)
         stop = match.end()
         word = match.group(kind)
         if kind == "compound":
-            stop = _compound_end(text, start)
+            stop = past_quotes(text, start)
             kind, word = "text", text[start + 2 : stop - 2]
         elif kind == "text":
             word = word[1:-1]
@@ -148,20 +154,6 @@ def _tokens(text: str) -> list[_Token]:
             found.append(_Token("name", text[at:close].strip(), at, close))
             at = close
     return found
-
-
-def _compound_end(text: str, start: int) -> int:
-    depth, at = 0, start
-    while at < len(text):
-        if text.startswith('`"', at):
-            depth, at = depth + 1, at + 2
-        elif text.startswith("\"'", at):
-            depth, at = depth - 1, at + 2
-            if not depth:
-                return at
-        else:
-            at += 1
-    raise DoError("quotes do not match", code=132)
 
 
 class _ExpressionReader:
@@ -237,8 +229,7 @@ class _ExpressionReader:
 
     def deeper(self) -> None:
         self.depth += 1
-        if self.depth > _DEEPEST:
-            raise DoError("an expression is nested too deeply", code=130)
+        DoError.when(self.depth > _DEEPEST, "an expression is nested too deeply", code=130)
 
     def single(self) -> ExpressionNode:
         if self.at >= len(self.tokens):
@@ -268,13 +259,11 @@ class _ExpressionReader:
         if follows.text == "(" and follows.kind == "sign":
             if token.text in _NAMED:
                 return Function(token.text, (), self.inside("(", ")"))
-            arguments, text = self.listed("(", ")")
-            return Function(token.text, arguments, text)
+            return Function(token.text, *self.listed("(", ")"))
         if follows.text == "[" and follows.kind == "sign":
             if token.text in _COEFFICIENTS:
                 return Index(token.text, (), self.inside("[", "]"))
-            arguments, text = self.listed("[", "]")
-            return Index(token.text, arguments, text)
+            return Index(token.text, *self.listed("[", "]"))
         return Name(token.text)
 
     def inside(self, opening: str, closing: str) -> str:
@@ -362,8 +351,7 @@ def truth(expression: str | ExpressionNode, scope: Scope) -> BoolArray:
 def number_of(expression: str, scope: Scope) -> float:
     """One number: the value of the first observation where it depends on them."""
     value = evaluate(expression, scope)
-    if is_text(value):
-        raise DoError("type mismatch", code=109)
+    DoError.when(is_text(value), "type mismatch", code=109)
     if isinstance(value, np.ndarray):
         return float(value[0]) if value.size else MISSING
     return float(value)
@@ -371,8 +359,7 @@ def number_of(expression: str, scope: Scope) -> float:
 
 def numeric(value: Value, otherwise: str = "type mismatch") -> float | FloatArray:
     """The same value; an error if it is a text."""
-    if is_text(value):
-        raise DoError(otherwise, code=109)
+    DoError.when(is_text(value), otherwise, code=109)
     return cast("float | FloatArray", value)
 
 
@@ -386,9 +373,7 @@ def whole_column(value: Value, rows: int) -> FloatArray | TextArray:
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, str):
-        column = np.empty(rows, dtype=object)
-        column[:] = value
-        return column
+        return text_column([value] * rows)
     return np.full(rows, value, dtype=np.float64)
 
 
@@ -454,23 +439,17 @@ def _named(name: str, scope: Scope) -> Value:
 def _joined(sign: str, left: Value, right: Value) -> Value:
     texts = is_text(left), is_text(right)
     if sign in "&|":
-        if any(texts):
-            raise DoError("type mismatch", code=109)
-        held = (
-            np.not_equal(left, 0) & np.not_equal(right, 0)
-            if sign == "&"
-            else np.not_equal(left, 0) | np.not_equal(right, 0)
-        )
-        return _plain(held)
+        DoError.when(any(texts), "type mismatch", code=109)
+        join = np.logical_and if sign == "&" else np.logical_or
+        return yes_or_no(join(np.not_equal(left, 0), np.not_equal(right, 0)))
     if texts[0] != texts[1]:
         if sign == "*":
             return _copied(*((left, right) if texts[0] else (right, left)))
         raise DoError("type mismatch", code=109)
     if sign in _COMPARISONS:
-        return _plain(_COMPARISONS[sign](left, right))
+        return yes_or_no(_COMPARISONS[sign](left, right))
     if texts[0]:
-        if sign != "+":
-            raise DoError("type mismatch", code=109)
+        DoError.when(sign != "+", "type mismatch", code=109)
         return left + right  # type: ignore[operator]
     missing = np.greater_equal(left, MISSING) | np.greater_equal(right, MISSING)
     if missing.ndim == 0:
@@ -497,18 +476,10 @@ def _copied(text: Value, times: Value) -> Value:
     return found
 
 
-def _plain(held: Any) -> Value:
-    """Yes and no as 1 and 0."""
-    if isinstance(held, np.ndarray) and held.ndim:
-        return held.astype(np.float64)
-    return float(bool(held))
-
-
 def _signed(sign: str, value: Value) -> Value:
-    if is_text(value):
-        raise DoError("type mismatch", code=109)
+    DoError.when(is_text(value), "type mismatch", code=109)
     if sign == "!":
-        return _plain(np.equal(value, 0))
+        return yes_or_no(np.equal(value, 0))
     missing = np.greater_equal(value, MISSING)
     if isinstance(value, np.ndarray):
         return np.where(missing, MISSING, -value)
@@ -529,13 +500,13 @@ def _called(node: Function, scope: Scope) -> Value:
         if scope.names.column(node.name) is not None:
             raise DoError(f"{node.name} is no function", code=133)
         raise UnsupportedError(f"function {node.name}()")
-    if node.name in _DRAWN:
-        if id(node) not in scope.drawn:
-            arguments = [_value(argument, scope) for argument in node.arguments]
-            scope.drawn[id(node)] = function(scope, node.text, arguments)
+    if node.name in _DRAWN and id(node) in scope.drawn:
         drawn: Value = scope.drawn[id(node)]
         return drawn
-    return function(scope, node.text, [_value(argument, scope) for argument in node.arguments])
+    made = function(scope, node.text, [_value(argument, scope) for argument in node.arguments])
+    if node.name in _DRAWN:
+        scope.drawn[id(node)] = made
+    return made
 
 
 #: Functions whose draws are the same however often an expression is looked at.
@@ -563,15 +534,10 @@ def _indexed(node: Index, scope: Scope) -> Value:
     if scope.sequential == node.name and scope.renewed is not None:
         earlier = at < np.arange(scope.rows)
         found = np.where(earlier, scope.renewed[np.minimum(at, scope.rows - 1)], found)
-    result = np.where(inside, found, "" if is_text(column) else MISSING)
-    if result.ndim == 0:
-        return str(result) if is_text(column) else float(result)
-    whole: Value = result.astype(object) if is_text(column) else result
-    return whole
+    return typed(np.where(inside, found, "" if is_text(column) else MISSING), column)
 
 
 def number_of_value(value: Value) -> float:
     """One number from a value that does not depend on observations."""
-    if is_text(value) or isinstance(value, np.ndarray):
-        raise DoError("type mismatch", code=109)
+    DoError.when(is_text(value) or isinstance(value, np.ndarray), "type mismatch", code=109)
     return float(value)

@@ -17,6 +17,14 @@ import numpy as np
 from discreet_fire.catalogue.functions import check_function_names, function_table
 from discreet_fire.runners.builtin.language.date_functions import DATES
 from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.language.function_frames import (
+    FunctionOf,
+    each_number,
+    given_numbers,
+    known_numbers,
+    typed,
+    yes_or_no,
+)
 from discreet_fire.runners.builtin.language.scope import Scope, Value
 from discreet_fire.runners.builtin.language.text_functions import TEXTS
 from discreet_fire.runners.builtin.language.values import MISSING, is_text, limited, tidy
@@ -118,35 +126,27 @@ def _probability_of_each(function: Callable[..., float]) -> Callable[..., Any]:
 
 
 #: Per function: how it is worked out, how many arguments it takes, how many more it may take.
-CHANCES: dict[str, tuple[Callable[..., Any], int, int]] = {
-    "comb": (_probability_of_each(_comb), 2, 0),
-    "lnfactorial": (_probability_of_each(lambda n: _lngamma(n + 1.0)), 1, 0),
-    "lngamma": (_probability_of_each(_lngamma), 1, 0),
-    "normal": (_probability_of_each(_normal_probability), 1, 0),
-    "invnormal": (_probability_of_each(_normal_quantile), 1, 0),
-    "normalden": (_probability_of_each(_density), 1, 2),
-    "binomial": (_probability_of_each(_binomial_probability), 3, 0),
-    "chi2": (_probability_of_each(lambda df, x: 1.0 - _chi2(df, x)), 2, 0),
-    "chi2tail": (_probability_of_each(_chi2), 2, 0),
-    "invchi2": (
-        _probability_of_each(lambda df, p: _quantile(lambda x: _chi2(df, x), 1.0 - p)),
-        2,
-        0,
-    ),
-    "invchi2tail": (_probability_of_each(lambda df, p: _quantile(lambda x: _chi2(df, x), p)), 2, 0),
-    "t": (_probability_of_each(lambda df, t: _t(df, -t)), 2, 0),
-    "ttail": (_probability_of_each(_t), 2, 0),
-    "invt": (_probability_of_each(lambda df, p: -_invttail(df, p)), 2, 0),
-    "invttail": (_probability_of_each(_invttail), 2, 0),
-    "F": (_probability_of_each(lambda a, b, f: 1.0 - _f(a, b, f)), 3, 0),
-    "Ftail": (_probability_of_each(_f), 3, 0),
-    "invF": (_probability_of_each(lambda a, b, p: _quantile(lambda f: _f(a, b, f), 1.0 - p)), 3, 0),
-    "invFtail": (_probability_of_each(lambda a, b, p: _quantile(lambda f: _f(a, b, f), p)), 3, 0),
+CHANCES: dict[str, tuple[Callable[..., float], int, int]] = {
+    "comb": (_comb, 2, 0),
+    "lnfactorial": (lambda n: _lngamma(n + 1.0), 1, 0),
+    "lngamma": (_lngamma, 1, 0),
+    "normal": (_normal_probability, 1, 0),
+    "invnormal": (_normal_quantile, 1, 0),
+    "normalden": (_density, 1, 2),
+    "binomial": (_binomial_probability, 3, 0),
+    "chi2": (lambda df, x: 1.0 - _chi2(df, x), 2, 0),
+    "chi2tail": (_chi2, 2, 0),
+    "invchi2": (lambda df, p: _quantile(lambda x: _chi2(df, x), 1.0 - p), 2, 0),
+    "invchi2tail": (lambda df, p: _quantile(lambda x: _chi2(df, x), p), 2, 0),
+    "t": (lambda df, t: _t(df, -t), 2, 0),
+    "ttail": (_t, 2, 0),
+    "invt": (lambda df, p: -_invttail(df, p), 2, 0),
+    "invttail": (_invttail, 2, 0),
+    "F": (lambda a, b, f: 1.0 - _f(a, b, f), 3, 0),
+    "Ftail": (_f, 3, 0),
+    "invF": (lambda a, b, p: _quantile(lambda f: _f(a, b, f), 1.0 - p), 3, 0),
+    "invFtail": (lambda a, b, p: _quantile(lambda f: _f(a, b, f), p), 3, 0),
 }
-
-
-#: A function: the scope, the text between its brackets, the values of its arguments.
-FunctionOf = Callable[[Scope, str, Sequence[Value]], Value]
 
 
 def function_of(name: str) -> FunctionOf | None:
@@ -157,31 +157,6 @@ def function_of(name: str) -> FunctionOf | None:
 def function_names() -> list[str]:
     """The names of all functions."""
     return sorted(_FUNCTIONS)
-
-
-def _numbers(arguments: Sequence[Value], *, least: int, most: int | None = None) -> list[Any]:
-    if len(arguments) < least or (most is not None and len(arguments) > most):
-        raise DoError("invalid syntax: wrong number of arguments", code=198)
-    for value in arguments:
-        if is_text(value):
-            raise DoError("type mismatch", code=109)
-    return list(arguments)
-
-
-def _each(function: Callable[..., Any], arguments: int = 1, optional: int = 0) -> FunctionOf:
-    """A function of numbers that is missing where an argument is."""
-
-    def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
-        given = _numbers(values, least=arguments, most=arguments + optional)
-        missing = np.zeros((), dtype=np.bool_)
-        for value in given:
-            missing = missing | np.greater_equal(value, MISSING)
-        known = [np.where(missing, 1.0, value) for value in given]
-        found = np.where(missing, MISSING, function(*known))
-        result: Value = tidy(found if found.ndim else float(found))
-        return result
-
-    return call
 
 
 def _rounded(value: Any, unit: Any = 1.0) -> Any:
@@ -198,7 +173,7 @@ def _extreme(choose: Callable[[Any, Any], Any], nothing: float) -> FunctionOf:
     """The largest or smallest of several, without missing ones."""
 
     def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
-        given = _numbers(values, least=1)
+        given = given_numbers(values, least=1)
         best: Any = np.full((), nothing)
         for value in given:
             best = choose(best, np.where(np.greater_equal(value, MISSING), nothing, value))
@@ -222,72 +197,53 @@ def _note_bounds(scope: Scope, given: Sequence[Any], best: Any) -> None:
 def _missing(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     found: Any = np.zeros((), dtype=np.bool_)
     for value in values:
-        if is_text(value):
-            found = found | np.equal(value, "")
-        else:
-            found = found | np.greater_equal(value, MISSING)
-    return _plain(found)
-
-
-def _plain(held: Any) -> Value:
-    held = np.asarray(held)
-    return held.astype(np.float64) if held.ndim else float(held)
+        gap = np.equal(value, "") if is_text(value) else np.greater_equal(value, MISSING)
+        found = found | gap
+    return yes_or_no(found)
 
 
 def _cond(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     if len(values) not in (3, 4):
         raise DoError("invalid syntax: cond() takes 3 or 4 arguments", code=198)
-    test = _numbers(values[:1], least=1)[0]
+    test = given_numbers(values[:1], least=1)[0]
     _alike(values[1:])
     chosen = np.where(np.not_equal(test, 0), values[1], values[2])
     if len(values) == 4:
         chosen = np.where(np.greater_equal(test, MISSING), values[3], chosen)
-    return _typed(chosen, values[1])
-
-
-def _typed(found: Any, like: Value) -> Value:
-    """An array of texts as objects, a single value as itself."""
-    text = is_text(like)
-    if found.ndim == 0:
-        return str(found) if text else float(found)
-    result: Value = found.astype(object) if text else found.astype(np.float64)
-    return result
+    return typed(chosen, values[1])
 
 
 def _alike(values: Sequence[Value]) -> bool:
     """Whether values are texts; an error unless all of them are, or none."""
     kinds = {is_text(value) for value in values}
-    if len(kinds) > 1:
-        raise DoError("type mismatch", code=109)
+    DoError.when(len(kinds) > 1, "type mismatch", code=109)
     return kinds == {True}
 
 
 def _inrange(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     """Whether a value is in a range; a missing end leaves the range open."""
-    if len(values) != 3:
-        raise DoError("invalid syntax: inrange() takes 3 arguments", code=198)
+    DoError.when(len(values) != 3, "invalid syntax: inrange() takes 3 arguments", code=198)
     value, low, high = values
     if _alike(values):
         below = np.equal(high, "") | np.less_equal(value, high)
-        return _plain(np.greater_equal(value, low) & below & np.not_equal(value, ""))
+        return yes_or_no(np.greater_equal(value, low) & below & np.not_equal(value, ""))
     above = np.greater_equal(low, MISSING) | np.greater_equal(value, low)
     below = np.greater_equal(high, MISSING) | np.less_equal(value, high)
-    return _plain(above & below & np.less(value, MISSING))
+    return yes_or_no(above & below & np.less(value, MISSING))
 
 
 def _inlist(scope: Scope, text: str, values: Sequence[Value]) -> Value:
-    if len(values) < 2:
-        raise DoError("invalid syntax: inlist() takes at least 2 arguments", code=198)
+    DoError.when(len(values) < 2, "invalid syntax: inlist() takes at least 2 arguments", code=198)
     _alike(values)
     found: Any = np.zeros((), dtype=np.bool_)
     for other in values[1:]:
         found = found | np.equal(values[0], other)
-    return _plain(found)
+    return yes_or_no(found)
 
 
 def _running(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     """The running sum, within groups; missing values count as 0."""
-    value = _numbers(values, least=1, most=1)[0]
+    value = given_numbers(values, least=1, most=1)[0]
     known = np.where(np.greater_equal(value, MISSING), 0.0, value)
     scope.names.added(known, scope.groups)
     total = np.cumsum(np.broadcast_to(known, (scope.rows,)))
@@ -303,20 +259,20 @@ def _autocode(value: Any, number: Any, low: Any, high: Any) -> Any:
 
 
 def _irecode(scope: Scope, text: str, values: Sequence[Value]) -> Value:
-    value, *cuts = _numbers(values, least=2)
+    value, *cuts = given_numbers(values, least=2)
     found = sum((np.greater(value, cut).astype(np.float64) for cut in cuts), np.zeros(()))
     return _number(np.where(np.greater_equal(value, MISSING), MISSING, found))
 
 
 def _float(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     """A number rounded as a variable of type float keeps it."""
-    value = _numbers(values, least=1, most=1)[0]
+    value = given_numbers(values, least=1, most=1)[0]
     return _number(np.asarray(limited(np.asarray(value, dtype=np.float64), "float")))
 
 
 def _recode(scope: Scope, text: str, values: Sequence[Value]) -> Value:
     """The first of the cuts that is not below a value; the last cut beyond them."""
-    value, *cuts = _numbers(values, least=2)
+    value, *cuts = given_numbers(values, least=2)
     found: Any = np.broadcast_to(cuts[-1], np.shape(value))
     for cut in reversed(cuts[:-1]):
         found = np.where(np.less_equal(value, cut), cut, found)
@@ -328,21 +284,12 @@ def _number(found: Any) -> Value:
 
 
 def _draw(
-    kind: Callable[..., Any],
-    least: int,
-    most: int,
-    valid: Callable[..., Any] = lambda *given: True,
-    fallback: float = 1.0,
+    kind: Callable[..., Any], least: int, most: int, valid: Callable[..., Any] | None = None
 ) -> FunctionOf:
     """Draws of a distribution; missing where an argument is missing or out of its range."""
 
     def call(scope: Scope, text: str, values: Sequence[Value]) -> Value:
-        given = _numbers(values, least=least, most=most)
-        missing: Any = np.zeros((), dtype=np.bool_)
-        for value in given:
-            missing = missing | np.greater_equal(value, MISSING)
-        outside = missing | ~np.asarray(valid(*given), dtype=np.bool_)
-        known = [np.where(outside, fallback, value) for value in given]
+        outside, known = known_numbers(given_numbers(values, least=least, most=most), valid)
         size = scope.rows if scope.rows else None
         if not getattr(scope.names, "scalar_wanted", False):
             scope.names.ordered()
@@ -379,10 +326,7 @@ _MOST_EXPECTED = 1e15
 
 
 def _positive(*given: Any) -> Any:
-    held: Any = True
-    for value in given:
-        held = held & np.greater(value, 0)
-    return held
+    return np.logical_and.reduce([np.greater(value, 0) for value in given])
 
 
 def _is_trial(number: Any, chance: Any) -> Any:
@@ -398,50 +342,34 @@ def _of(kind: str) -> Callable[..., Any]:
     return lambda draw, *given, size: getattr(draw, kind)(*given, size=size)
 
 
+#: Functions of one number, each with its name in numpy.
+_SAME = "abs exp log log10 expm1 sqrt sin cos tan sinh cosh tanh floor ceil trunc sign"
+_OF_NUMPY = {name: name for name in _SAME.split()} | {
+    "ln": "log", "ln1p": "log1p", "int": "trunc", "asin": "arcsin", "acos": "arccos",
+    "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+}  # fmt: skip
 _FUNCTIONS: dict[str, FunctionOf] = {
-    "abs": _each(np.abs),
-    "exp": _each(np.exp),
-    "ln": _each(np.log),
-    "log": _each(np.log),
-    "log10": _each(np.log10),
-    "ln1p": _each(np.log1p),
-    "expm1": _each(np.expm1),
-    "sqrt": _each(np.sqrt),
-    "sin": _each(np.sin),
-    "cos": _each(np.cos),
-    "tan": _each(np.tan),
-    "asin": _each(np.arcsin),
-    "acos": _each(np.arccos),
-    "atan": _each(np.arctan),
-    "atan2": _each(np.arctan2, 2),
-    "sinh": _each(np.sinh),
-    "cosh": _each(np.cosh),
-    "tanh": _each(np.tanh),
-    "asinh": _each(np.arcsinh),
-    "acosh": _each(np.arccosh),
-    "atanh": _each(np.arctanh),
-    "cloglog": _each(lambda p: np.log(-np.log1p(-p))),
-    "invcloglog": _each(lambda x: -np.expm1(-np.exp(x))),
-    "ln1m": _each(lambda x: np.log1p(-x)),
-    "reldif": _each(lambda x, y: np.abs(x - y) / (np.abs(y) + 1.0), 2),
-    "clip": _each(lambda x, low, high: np.where(low > high, MISSING, np.clip(x, low, high)), 3),
+    **{name: each_number(getattr(np, of)) for name, of in _OF_NUMPY.items()},
+    "atan2": each_number(np.arctan2, 2),
+    "cloglog": each_number(lambda p: np.log(-np.log1p(-p))),
+    "invcloglog": each_number(lambda x: -np.expm1(-np.exp(x))),
+    "ln1m": each_number(lambda x: np.log1p(-x)),
+    "reldif": each_number(lambda x, y: np.abs(x - y) / (np.abs(y) + 1.0), 2),
+    "clip": each_number(lambda x, a, b: np.where(a > b, MISSING, np.clip(x, a, b)), 3),
     "float": _float,
     "recode": _recode,
-    "floor": _each(np.floor),
-    "ceil": _each(np.ceil),
-    "int": _each(np.trunc),
-    "trunc": _each(np.trunc),
-    "sign": _each(np.sign),
-    "round": _each(_rounded, 1, 1),
-    "mod": _each(_modulo, 2),
-    "logit": _each(lambda p: np.log(p / (1 - p))),
-    "invlogit": _each(lambda x: 1 / (1 + np.exp(-x))),
-    "autocode": _each(_autocode, 4),
-    **{name: _each(*chances) for name, chances in CHANCES.items()},
+    "round": each_number(_rounded, 1, 1),
+    "mod": each_number(_modulo, 2),
+    "logit": each_number(lambda p: np.log(p / (1 - p))),
+    "invlogit": each_number(lambda x: 1 / (1 + np.exp(-x))),
+    "autocode": each_number(_autocode, 4),
+    **{
+        name: each_number(_probability_of_each(function), arguments, optional)
+        for name, (function, arguments, optional) in CHANCES.items()
+    },
     "min": _extreme(np.minimum, np.inf),
     "max": _extreme(np.maximum, -np.inf),
-    "missing": _missing,
-    "mi": _missing,
+    **dict.fromkeys(("missing", "mi"), _missing),
     "cond": _cond,
     "inrange": _inrange,
     "inlist": _inlist,

@@ -46,8 +46,7 @@ class Macros:
             return self.evaluate(name[1:])
         if name.startswith(":"):
             return self.extended(name[1:].strip())
-        if name.startswith("."):
-            raise DoError("class macros are not supported", code=198)
+        DoError.when(name.startswith("."), "class macros are not supported", code=198)
         stored = _STORED.match(name)
         if stored:
             return self.result(stored[1], stored[2])
@@ -82,8 +81,7 @@ def expanded(text: str, macros: Macros, depth: int = 0) -> str:
     >>> expanded("su `v`i'' $all", Macros({"v1": "wage", "i": "1"}, {"all": "if x"}))
     'su wage if x'
     """
-    if depth > _DEEPEST:
-        raise DoError("macros are nested too deeply", code=130)
+    DoError.when(depth > _DEEPEST, "macros are nested too deeply", code=130)
     parts: list[str] = []
     at = size = 0
     while True:
@@ -95,8 +93,7 @@ def expanded(text: str, macros: Macros, depth: int = 0) -> str:
         piece, at = _one(text, found.start(), macros, depth)
         parts.append(piece)
         size += len(piece)
-        if size > _LONGEST:
-            raise DoError("macros expand to too long a line", code=920)
+        DoError.when(size > _LONGEST, "macros expand to too long a line", code=920)
 
 
 def _one(text: str, start: int, macros: Macros, depth: int) -> tuple[str, int]:

@@ -57,8 +57,7 @@ class _StepReader:
                 return tuple(found)
             self.at += 1
             found.extend(self.steps(one))
-        if until:
-            raise DoError(f"unexpected end of file: {until} is missing", code=612)
+        DoError.when(until, f"unexpected end of file: {until} is missing", code=612)
         return tuple(found)
 
     def steps(self, one: DoStatement) -> Iterator[Step]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.language.function_frames import FunctionOf
 from discreet_fire.runners.builtin.language.scope import Scope, Value
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
@@ -22,14 +23,13 @@ from discreet_fire.runners.builtin.language.values import (
     number_of_text,
     shown,
     shown_default,
+    text_column,
 )
-
-_Function = Callable[[Scope, str, Sequence[Value]], Value]
 
 
 def _over(
     function: Callable[..., Any], kinds: str, text: bool, optional: int = 0, *, fails: bool = False
-) -> _Function:
+) -> FunctionOf:
     """A function of single values for arrays.
 
     Args:
@@ -45,8 +45,7 @@ def _over(
             raise DoError("invalid syntax: wrong number of arguments", code=198)
         size = 0
         for value, kind in zip(values, kinds, strict=False):
-            if is_text(value) != (kind == "s"):
-                raise DoError("type mismatch", code=109)
+            DoError.when(is_text(value) != (kind == "s"), "type mismatch", code=109)
             size = max(size, len(value) if isinstance(value, np.ndarray) else 0)
         if not any(isinstance(value, np.ndarray) for value in values):
             single: Value = function(*values)
@@ -61,9 +60,7 @@ def _over(
             raise
         if not text:
             return np.array(found, dtype=np.float64)
-        result = np.empty(size, dtype=object)
-        result[:] = found
-        return result
+        return text_column(found)
 
     return call
 
@@ -94,9 +91,9 @@ def _last_position(text: str, part: str) -> float:
     return float(text.encode().rfind(part.encode()) + 1) if part else 0.0
 
 
-def _plain_case(text: str, change: Callable[[str], str]) -> str:
+def _plain_case(change: Callable[[str], str]) -> FunctionOf:
     """Change ASCII letters only, as the functions do whose names do not begin with `u`."""
-    return re.sub("[A-Za-z]+", lambda found: change(found[0]), text)
+    return _over(lambda text: re.sub("[A-Za-z]+", lambda one: change(one[0]), text), "s", True)
 
 
 def _words(text: str) -> list[str]:
@@ -110,21 +107,8 @@ def _replaced(text: str, old: str, new: str, times: float = MISSING) -> str:
     return text.replace(old, new, -1 if times >= MISSING else max(int(times), 0))
 
 
-def _upper(text: str) -> str:
-    return _plain_case(text, str.upper)
-
-
-def _lower(text: str) -> str:
-    return _plain_case(text, str.lower)
-
-
-def _proper(text: str) -> str:
-    return _plain_case(text, str.capitalize)
-
-
 def _reversed(text: str) -> str:
-    if not text.isascii():
-        raise DoError("strreverse() is for ASCII texts; use ustrreverse()", code=198)
+    DoError.when(not text.isascii(), "strreverse() is for ASCII texts; use ustrreverse()", code=198)
     return text[::-1]
 
 
@@ -184,14 +168,11 @@ def _regexm(scope: Scope, written: str, values: Sequence[Value]) -> Value:
 
 
 def _regexs(scope: Scope, written: str, values: Sequence[Value]) -> Value:
-    if not isinstance(values[0], float):
-        raise DoError("type mismatch", code=109)
+    DoError.when(not isinstance(values[0], float), "type mismatch", code=109)
     number = int(values[0])
     if not isinstance(scope.matched, list):
         return _group(scope.matched, number)
-    found = np.empty(len(scope.matched), dtype=object)
-    found[:] = [_group(one, number) for one in scope.matched]
-    return found
+    return text_column(_group(one, number) for one in scope.matched)
 
 
 def _group(match: Any, number: int) -> str:
@@ -215,19 +196,17 @@ def _abbreviated(text: str, width: float) -> str:
     return text if len(text) <= size else f"{text[: size - 2]}~{text[-1]}"
 
 
-TEXTS: dict[str, _Function] = {
+TEXTS: dict[str, FunctionOf] = {
     "substr": _over(_substr, "snn", True),
     "usubstr": _over(_usubstr, "snn", True),
-    "strlen": _over(lambda text: float(len(text.encode())), "s", False),
-    "length": _over(lambda text: float(len(text.encode())), "s", False),
+    **dict.fromkeys(("strlen", "length"), _over(lambda one: float(len(one.encode())), "s", False)),
     "ustrlen": _over(lambda text: float(len(text)), "s", False),
     "strpos": _over(_position, "ss", False),
     "strrpos": _over(_last_position, "ss", False),
-    "subinstr": _over(_replaced, "sssn", True, 1),
-    "usubinstr": _over(_replaced, "sssn", True, 1),
-    **dict.fromkeys(("upper", "strupper"), _over(_upper, "s", True)),
-    **dict.fromkeys(("lower", "strlower"), _over(_lower, "s", True)),
-    **dict.fromkeys(("proper", "strproper"), _over(_proper, "s", True)),
+    **dict.fromkeys(("subinstr", "usubinstr"), _over(_replaced, "sssn", True, 1)),
+    **dict.fromkeys(("upper", "strupper"), _plain_case(str.upper)),
+    **dict.fromkeys(("lower", "strlower"), _plain_case(str.lower)),
+    **dict.fromkeys(("proper", "strproper"), _plain_case(str.capitalize)),
     "ustrupper": _over(lambda text: text.upper(), "s", True),
     "ustrlower": _over(lambda text: text.lower(), "s", True),
     "ustrtrim": _over(lambda text: text.strip(), "s", True),
@@ -237,26 +216,19 @@ TEXTS: dict[str, _Function] = {
     "subinword": _over(_in_words, "sssn", True),
     "indexnot": _over(_index_not, "ss", False),
     "plural": _over(lambda number, word: word if abs(number) == 1 else f"{word}s", "ns", True),
-    "trim": _over(lambda text: text.strip(" "), "s", True),
-    "strtrim": _over(lambda text: text.strip(" "), "s", True),
-    "ltrim": _over(lambda text: text.lstrip(" "), "s", True),
-    "strltrim": _over(lambda text: text.lstrip(" "), "s", True),
-    "rtrim": _over(lambda text: text.rstrip(" "), "s", True),
-    "strrtrim": _over(lambda text: text.rstrip(" "), "s", True),
-    "itrim": _over(lambda text: re.sub(" +", " ", text), "s", True),
-    "stritrim": _over(lambda text: re.sub(" +", " ", text), "s", True),
+    **dict.fromkeys(("trim", "strtrim"), _over(lambda text: text.strip(" "), "s", True)),
+    **dict.fromkeys(("ltrim", "strltrim"), _over(lambda text: text.lstrip(" "), "s", True)),
+    **dict.fromkeys(("rtrim", "strrtrim"), _over(lambda text: text.rstrip(" "), "s", True)),
+    **dict.fromkeys(("itrim", "stritrim"), _over(lambda text: re.sub(" +", " ", text), "s", True)),
     "strreverse": _over(_reversed, "s", True, fails=True),
-    "string": _over(_string, "ns", True, 1),
-    "strofreal": _over(_string, "ns", True, 1),
+    **dict.fromkeys(("string", "strofreal"), _over(_string, "ns", True, 1)),
     "real": _over(_real, "s", False),
     "word": _over(_word, "sn", True),
     "wordcount": _over(lambda text: float(len(_words(text))), "s", False),
     "char": _over(lambda code: chr(int(code)) if 0 < code < 128 else "", "n", True),
     "abbrev": _over(_abbreviated, "sn", True),
     "strmatch": _over(_matches, "ss", False),
-    "regexm": _regexm,
-    "ustrregexm": _regexm,
-    "regexs": _regexs,
-    "ustrregexs": _regexs,
+    **dict.fromkeys(("regexm", "ustrregexm"), _regexm),
+    **dict.fromkeys(("regexs", "ustrregexs"), _regexs),
     "regexr": _over(_regexr, "sss", True, fails=True),
 }

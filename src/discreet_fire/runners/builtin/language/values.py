@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray
-from discreet_fire.runners.builtin.language.errors import DoError
+from discreet.arrays import FloatArray, TextArray
+from discreet_fire.runners.builtin.language.errors import required
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 #: The value of `.`; each letter is one step of the exponent's last twelve bits above it.
@@ -24,6 +25,8 @@ _STEP = 2.0**1011
 
 #: The smallest and largest number of each whole-number type.
 WHOLE = {"byte": (-127, 100), "int": (-32_767, 32_740), "long": (-2_147_483_647, 2_147_483_620)}
+#: The storage types of numbers, the narrowest first.
+NUMBER_TYPES = (*WHOLE, "float", "double")
 #: The largest number of `float`.
 FLOAT_MAX = 1.70141173319e38
 _WRITTEN = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*\Z")
@@ -78,6 +81,19 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 
+def text_column(texts: Iterable[str]) -> TextArray:
+    """Texts as an array, one per observation."""
+    kept = list(texts)
+    column = np.empty(len(kept), dtype=object)
+    column[:] = kept
+    return column
+
+
+def shortened(text: str, width: int | None) -> str:
+    """A text cut off after so many bytes, between characters."""
+    return text.encode()[:width].decode("utf-8", "ignore")
+
+
 def tidy(values: Any) -> Any:
     """Results of arithmetic: what is no number, or too large, is missing."""
     if isinstance(values, np.ndarray):
@@ -121,10 +137,8 @@ def smallest_type(values: FloatArray) -> str:
     ('byte', 'double')
     """
     known = values[values < MISSING]
-    if (known == np.trunc(known)).all():
-        for kind, (low, high) in WHOLE.items():
-            if not known.size or (known.min() >= low and known.max() <= high):
-                return kind
+    if (known == np.trunc(known)).all() and (whole := _whole_type(known)):
+        return whole
     fits = np.abs(known) <= FLOAT_MAX
     if fits.all() and np.array_equal(known.astype(np.float32).astype(np.float64), known):
         return "float"
@@ -152,11 +166,14 @@ def stored(values: FloatArray, kind: str, default: str = "float") -> tuple[Float
         beyond = bool((np.abs(known) > FLOAT_MAX).any())
         wide = "double" if kind == "long" or default == "double" or beyond else "float"
         return limited(values, wide), wide
-    for wide in list(WHOLE)[list(WHOLE).index(kind) :]:
-        low, high = WHOLE[wide]
-        if not known.size or (known.min() >= low and known.max() <= high):
-            return values, wide
-    return values, "double"
+    return values, _whole_type(known, kind) or "double"
+
+
+def _whole_type(known: FloatArray, least: str = "byte") -> str | None:
+    """The smallest type of whole numbers, from one on, whose range holds all of them."""
+    kinds = list(WHOLE)[list(WHOLE).index(least) :]
+    low, high = known.min(initial=0), known.max(initial=0)
+    return next((one for one in kinds if WHOLE[one][0] <= low and high <= WHOLE[one][1]), None)
 
 
 def text_width(kind: str) -> int | None:
@@ -205,14 +222,9 @@ def shown(value: float, layout: str) -> str:
     """
     date = _DATE.match(layout)
     if date and is_format(layout):
-        return (
-            letter_of(value)
-            if value >= MISSING
-            else _date(value, date["kind"] or "d", date["rest"])
-        )
-    found = _FORMAT.match(layout)
-    if not found:
-        raise DoError("invalid display format", code=120)
+        missing = value >= MISSING
+        return letter_of(value) if missing else _date(value, date["kind"] or "d", date["rest"])
+    found = required(_FORMAT.match(layout), "invalid display format", code=120)
     width = int(found["width"])
     digits = int(found["digits"] or 0)
     text = letter_of(value) if value >= MISSING else _number(value, width, digits, found["kind"])

@@ -112,8 +112,7 @@ class DataMemory(SessionPart):
             text += suffix
         if "://" in text or text.startswith(("~", "\\\\")) or "\x00" in text:
             raise DoError("files outside the folder of the program are not opened", code=603)
-        if single:
-            raise DoError("the name of a file may not hold single values of the data", code=198)
+        DoError.when(single, "the name of a file may not hold single values of the data", code=198)
         home = self.folder.resolve()
         path = (home / self.here / text.replace("\\", "/")).resolve()
         if not path.is_relative_to(home):

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from discreet_fire.runners.builtin.data.dataset import DataSet
-from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.state.parts import (
     DataMemory,
     MacroMemory,
@@ -46,12 +45,10 @@ class RunSettings:
     Args:
         limits: The rules of output checking.
         entity: The variable that says which person or firm a record belongs to.
-        seed: Where random numbers start.
     """
 
     limits: SafeLimits
     entity: str | None
-    seed: int
 
 
 class Session:
@@ -78,7 +75,7 @@ class Session:
         sources: Mapping[str, Path] | None = None,
         witness: Witness | None = None,
     ) -> None:
-        self.settings = RunSettings(limits, entity, seed)
+        self.settings = RunSettings(limits, entity)
         self.memory = DataMemory(folder, dict(sources or {}))
         self.macros = MacroMemory()
         self.results = ResultMemory()
@@ -209,11 +206,10 @@ class Session:
         """
         known = safe.stored if isinstance(safe, SafeResult) else safe
         public = {} if self.trace.touched else dict(known or {})
-        results = {name: StoredResult(value, safe=False) for name, value in values.items()}
-        results.update(
-            {name: StoredResult(float(value), safe=True) for name, value in public.items()}
-        )
-        self.results.stored[kind] = results
+        self.results.stored[kind] = {
+            **{name: StoredResult(value, safe=False) for name, value in values.items()},
+            **{name: StoredResult(float(value), safe=True) for name, value in public.items()},
+        }
         if not self.trace.branches:
             self.trace.whole.discard(f"{kind}()")
 
@@ -277,28 +273,3 @@ def _unshown(result: SafeResult) -> SafeResult:
     reason = "single values of the data decided whether or how this is shown"
     check = Check(rule="flow", verdict=CheckVerdict.fail, reason=reason)
     return SafeResult(command=result.command.split()[0], shown=WITHHELD, checks=[check])
-
-
-def preserve(session: Session) -> None:
-    """Put the data aside; each program or do-file may do so once at a time."""
-    depth = session.macros.depth
-    if session.memory.preserved and session.memory.preserved[-1][0] >= depth:
-        raise DoError("already preserved", code=621)
-    session.memory.preserved.append((depth, session.kept()))
-
-
-def restore(session: Session, *, take: bool = True, keep: bool = False) -> None:
-    """Take the data back.
-
-    Args:
-        session: The session.
-        take: Whether to; otherwise what was put aside is only forgotten.
-        keep: Whether it stays put aside as well.
-    """
-    if not session.memory.preserved or session.memory.preserved[-1][0] < session.macros.depth:
-        raise DoError("nothing to restore", code=622)
-    kept = session.memory.preserved[-1][1]
-    if not keep:
-        session.memory.preserved.pop()
-    if take:
-        session.take(kept)
