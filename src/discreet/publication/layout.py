@@ -164,11 +164,6 @@ def arrange(
 
     By default the last variable goes across, and a single one down. Several figures go
     across, over the codes of the last variable, unless they are placed by name.
-
-    Args:
-        table: The table.
-        rows: Names of the variables that go down.
-        columns: Names of the variables that go across.
     """
     names = [dimension.name for dimension in table.dimensions]
     _check_names(names, rows, columns, free=table.several_figures)

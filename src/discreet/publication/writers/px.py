@@ -140,13 +140,7 @@ def _others(table: ProtectedTable, language: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """The texts of a table in one language; the key is empty for the main one.
-
-    Args:
-        language: The language.
-        names: The name of each variable.
-        labels: The labels of each variable.
-    """
+    """The texts of a table in one language; the key is empty for the main one."""
 
     language: str
     names: tuple[str, ...]

@@ -44,15 +44,7 @@ def add_index(
     names: Sequence[str],
     language: str,
 ) -> None:
-    """Add the sheet.
-
-    Args:
-        book: The workbook.
-        title: Heading of the sheet.
-        tables: The tables.
-        names: The name of each table's sheet.
-        language: Language of the words.
-    """
+    """Add the sheet."""
     text = words(language)
     sheet: Any = book.create_sheet(text.index)
     for letter, width in _WIDTHS.items():

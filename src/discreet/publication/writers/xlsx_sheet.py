@@ -366,12 +366,7 @@ def _cell_text(styles: Styles, marks: str) -> Callable[[int | float, int, int], 
 
 
 def foot_rows(texts: Sequence[str], first: int) -> Iterator[str]:
-    """Rows of text below the figures.
-
-    Args:
-        texts: A line each.
-        first: Number of the first row.
-    """
+    """Rows of text below the figures."""
     for number, text in enumerate(texts, first):
         yield f'<row r="{number}"><c r="A{number}"{_text_cell(0, text)}</row>'
 

@@ -258,12 +258,7 @@ def _new_encryption(key: PackageKey) -> Encryption:
 
 
 def parse(data: bytes, where: str) -> Sealed:
-    """The parts of a package, by form alone.
-
-    Args:
-        data: The bytes of the file.
-        where: The file, for messages.
-    """
+    """The parts of a package, by form alone."""
     if not data.startswith(MAGIC):
         hint = "packages are made by: discreet params pack"
         raise PackageError(

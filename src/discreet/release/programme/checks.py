@@ -7,7 +7,6 @@ names, sources without keys. Nothing here has seen data.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from itertools import pairwise
@@ -33,7 +32,10 @@ from discreet.release.programme.problems import (
     Found,
     file_problems,
     filter_parsed,
+    missing_keys,
+    named_files,
     named_twice,
+    unset_variable,
 )
 from discreet.release.programme.schema import VariableEntry
 from discreet.release.programme.toml_lines import KeyPath
@@ -102,8 +104,9 @@ def _main_keys(programme: Programme, source: RecordSource) -> Found:
         hint = "keys are either in the data (column) or made here (id and a secret)"
         yield programme.at(("keys", "column"), "column and id or secret exclude each other", hint)
         return
-    if made and keys.id is None:
-        yield programme.at(("keys", "id"), "id is missing", "name the column of the identifier")
+    if made:
+        hint = "name the column of the identifier"
+        yield from missing_keys(programme, ("keys",), keys, id=hint)
     handed_on = keys.secret_file is None and programme.document.parameters is not None
     if handed_on and keys.secret_env is None:
         return  # a package may hold the secret
@@ -118,9 +121,8 @@ def _secret_there(programme: Programme, source: RecordSource) -> Found:
     keys, place = source.keys, source.secret_place
     if keys.secret_file is not None:
         yield from file_problems(programme, place, keys.secret_file)
-    elif keys.secret_env is not None and not os.environ.get(keys.secret_env):
-        what = f"the environment variable {keys.secret_env} is not set"
-        yield programme.at(place, what)
+    else:
+        yield from unset_variable(programme, place, keys.secret_env)
 
 
 def _keys(programme: Programme, source: RecordSource) -> Found:
@@ -172,9 +174,8 @@ def _secret(programme: Programme, source: RecordSource) -> Found:
 
 def _inherited(programme: Programme, source: RecordSource, parts: str) -> Found:
     path = source.keys_path
-    if source.keys.by is None:
-        hint = 'name the column of the unit: by = "household_id"'
-        yield programme.at((*path, "by"), "by is missing", hint)
+    hint = 'name the column of the unit: by = "household_id"'
+    yield from missing_keys(programme, path, source.keys, by=hint)
     if parts not in programme.sources:
         if not programme.reported(("sources", parts)):
             others = [name for name in programme.sources if name != source.name]
@@ -221,8 +222,7 @@ def _sections(programme: Programme) -> Found:
     document = programme.document
     for name in needed_sections(programme):
         handed_on = name in FROM_PACKAGE and document.parameters is not None
-        there = getattr(document, name) is not None or handed_on
-        if not there and not programme.reported((name,)):
+        if getattr(document, name) is None and not handed_on:
             yield programme.at((name,), f"the section [{name}] is missing")
     if not document.tables:
         yield programme.at(("tables",), "no table is asked for", "add a section [tables.T1]")
@@ -244,10 +244,7 @@ def _variables(programme: Programme) -> Found:
             names = getattr(entry, key) or []
             for doubled in named_twice(names):
                 yield programme.at((*path, key), f"{doubled!r} is named twice")
-        if entry.hierarchy is not None:
-            yield from file_problems(programme, (*path, "hierarchy"), entry.hierarchy)
-        if entry.codelist is not None:
-            yield from file_problems(programme, (*path, "codelist"), entry.codelist)
+        yield from named_files(programme, path, entry, "hierarchy", "codelist")
         for key, kind in (("codelist", "hierarchy"), ("coarser", "intervals")):
             if getattr(entry, key) is not None and getattr(entry, kind) is None:
                 yield programme.at((*path, key), f"this goes with {kind} only")
@@ -322,11 +319,8 @@ def _filter(programme: Programme, table: str, path: KeyPath, text: str) -> Found
     known = programme.spanning(programme.source_of(table).name)
     for column in sorted(columns):
         if column.removesuffix(".level") not in known:
-            yield programme.at(
-                path,
-                f"no table is spanned by {column!r}",
-                nearest(column, sorted(known)),
-            )
+            what = f"no table is spanned by {column!r}"
+            yield programme.at(path, what, nearest(column, sorted(known)))
 
 
 def check_protection(programme: Programme) -> Found:

@@ -140,6 +140,9 @@ _KINDS = {
     "dict_type": "must be a table of keys and values",
     "model_type": "must be a table of keys and values",
     "string_too_short": "must not be empty",
+    "too_short": "needs at least {min_length} entries",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
 }
 _QUOTED = re.compile(r"'([^']*)'")
 
@@ -448,13 +451,8 @@ def _form_problem(
     if kind == "literal_error":
         known = _QUOTED.findall(str(context.get("expected", "")))
         return Problem("this value is not known", place, f"known: {', '.join(known)}")
-    if kind == "too_short":
-        return Problem(f"needs at least {context.get('min_length', 1)} entries", place)
-    if kind == "greater_than_equal":
-        return Problem(f"must be at least {context.get('ge')}", place)
-    if kind == "less_than_equal":
-        return Problem(f"must be at most {context.get('le')}", place)
-    return Problem(_KINDS.get(kind, details["msg"]), place, str(context.get("hint", "")))
+    what = _KINDS[kind].format(**context) if kind in _KINDS else details["msg"]
+    return Problem(what, place, str(context.get("hint", "")))
 
 
 def _known(path: KeyPath) -> str:

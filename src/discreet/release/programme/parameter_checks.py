@@ -7,7 +7,6 @@ no use for, notes, thresholds of table parts. Nothing here has seen data.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import PurePath
@@ -16,8 +15,10 @@ from discreet.errors import DiscreetError
 from discreet.release.programme.file import Programme, nearest
 from discreet.release.programme.problems import (
     Found,
-    file_problems,
     filter_parsed,
+    missing_keys,
+    named_files,
+    unset_variable,
 )
 from discreet.release.programme.schema import (
     FigureEntry,
@@ -42,81 +43,64 @@ def check_parameters(programme: Programme) -> Found:
     """Everything about [parameters], [perturbation], [magnitudes.*], [quality] and workbook."""
     if programme.document.parameters is not None:
         yield from _package(programme)
-    yield from _perturbation(programme)
-    for column, entry in programme.magnitudes.items():
-        yield from _magnitude(programme, column, entry)
+    if (entry := programme.document.perturbation) is not None:
+        hint = 'name the file: table = "ptable.csv"'
+        yield from missing_keys(programme, ("perturbation",), entry, table=hint)
+        yield from named_files(programme, ("perturbation",), entry, "table")
+    for column, magnitude in programme.magnitudes.items():
+        yield from _magnitude(programme, column, magnitude)
     yield from _workbook(programme)
 
 
 def _package(programme: Programme) -> Found:
-    entry = programme.parameters
-    if entry.package is None:
-        if not programme.reported(("parameters", "package")):
-            hint = 'name the file: package = "census-2026.dcparams"'
-            yield programme.at(("parameters", "package"), "package is missing", hint)
-    else:
-        yield from file_problems(programme, ("parameters", "package"), entry.package)
+    entry, path = programme.parameters, ("parameters",)
+    yield from missing_keys(
+        programme, path, entry, package='name the file: package = "census-2026.dcparams"'
+    )
     keys = ("key_file", "passphrase_file", "passphrase_env")
     given = [key for key in keys if getattr(entry, key) is not None]
-    if len(given) != 1 and not any(programme.reported(("parameters", key)) for key in keys):
+    if len(given) != 1 and not any(programme.reported((*path, key)) for key in keys):
         what = f"exactly one of {', '.join(keys)} is needed"
-        yield programme.at(("parameters", (given or keys)[0]), what)
-    for key in ("key_file", "passphrase_file", "verify_key"):
-        if (name := getattr(entry, key)) is not None:
-            yield from file_problems(programme, ("parameters", key), name)
-    if entry.passphrase_env is not None and not os.environ.get(entry.passphrase_env):
-        what = f"the environment variable {entry.passphrase_env} is not set"
-        yield programme.at(("parameters", "passphrase_env"), what)
+        yield programme.at((*path, (given or keys)[0]), what)
+    files = ("package", "key_file", "passphrase_file", "verify_key")
+    yield from named_files(programme, path, entry, *files)
+    yield from unset_variable(programme, (*path, "passphrase_env"), entry.passphrase_env)
     for section in FROM_PACKAGE:
         if (section,) in programme.index.lines:
             what = f"[{section}] and [parameters] exclude each other: the package says all of this"
             yield programme.at((section,), what, "leave one of the two out")
 
 
-def _perturbation(programme: Programme) -> Found:
-    if programme.document.perturbation is None:
-        return
-    name = programme.perturbation.table
-    if name is None:
-        hint = 'name the file: table = "ptable.csv"'
-        yield programme.at(("perturbation", "table"), "table is missing", hint)
-    else:
-        yield from file_problems(programme, ("perturbation", "table"), name)
-
-
 def _magnitude(programme: Programme, column: str, entry: MagnitudeEntry) -> Found:
     path: KeyPath = ("magnitudes", column)
-    if entry.table is None:
-        hint = 'name the file: table = "rent-ptable.csv"'
-        yield programme.at((*path, "table"), "table is missing", hint)
+    yield from missing_keys(
+        programme,
+        path,
+        entry,
+        table='name the file: table = "rent-ptable.csv"',
+        strength='strength = { kind = "simple", share = 0.1 }, or kind = "flex"',
+    )
+    yield from named_files(programme, path, entry, "table", "small_table")
+    counts = programme.perturbation.table
     for key in ("table", "small_table"):
-        if (name := getattr(entry, key)) is not None:
-            yield from file_problems(programme, (*path, key), name)
-            counts = programme.perturbation.table
-            if counts is not None and programme.file(name) == programme.file(counts):
-                what = f"{name!r} is the perturbation table of the counts"
-                hint = "magnitudes need a table of their own"
-                yield programme.at((*path, key), what, hint)
-    if entry.strength is None:
-        hint = 'strength = { kind = "simple", share = 0.1 }, or kind = "flex"'
-        yield programme.at((*path, "strength"), "strength is missing", hint)
-    else:
+        name = getattr(entry, key)
+        if counts and name and programme.file(name) == programme.file(counts):
+            what = f"{name!r} is the perturbation table of the counts"
+            yield programme.at((*path, key), what, "magnitudes need a table of their own")
+    if entry.strength is not None:
         yield from _strength(programme, (*path, "strength"), entry.strength)
     yield from _contributions(programme, path, entry)
 
 
 def _strength(programme: Programme, path: KeyPath, entry: StrengthEntry) -> Found:
-    if entry.kind is None:
-        if not programme.reported((*path, "kind")):
-            yield programme.at((*path, "kind"), "kind is missing", "known: flex, simple")
-        return
-    for kind, keys in _STRENGTHS.items():
+    yield from missing_keys(programme, path, entry, kind="known: flex, simple")
+    for kind, keys in _STRENGTHS.items() if entry.kind is not None else ():
+        if kind == entry.kind:
+            needed = dict.fromkeys(keys, f"{kind} needs {', '.join(keys)}")
+            yield from missing_keys(programme, path, entry, **needed)
+            continue
         for key in keys:
-            given = getattr(entry, key) is not None
-            if kind == entry.kind and not given and not programme.reported((*path, key)):
-                hint = f"{kind} needs {', '.join(keys)}"
-                yield programme.at((*path, key), f"{key} is missing", hint)
-            if kind != entry.kind and given:
+            if getattr(entry, key) is not None:
                 yield programme.at((*path, key), f"this goes with {kind} only")
 
 
@@ -202,16 +186,13 @@ def _together(programme: Programme, name: str, table: TableEntry) -> Found:
 
 def _keys(programme: Programme, path: KeyPath, entry: FigureEntry) -> Found:
     """The keys that the kind of figure needs, and those that do not go with it."""
+    yield from missing_keys(programme, path, entry, kind=f"known: {', '.join(_FIGURE_FORMS)}")
     if entry.kind is None:
-        if not programme.reported((*path, "kind")):
-            known = ", ".join(_FIGURE_FORMS)
-            yield programme.at((*path, "kind"), "kind is missing", f"known: {known}")
         return
     form = _FIGURE_FORMS[entry.kind]
     given = [key for key in _SPECIAL if getattr(entry, key) is not None]
-    for key in form.needs:
-        if key not in given and not programme.reported((*path, key)):
-            yield programme.at((*path, key), f"{key} is missing", f"{entry.kind} needs {key}")
+    needed = {key: f"{entry.kind} needs {key}" for key in form.needs}
+    yield from missing_keys(programme, path, entry, **needed)
     lost = any(programme.reported((*path, key)) for key in form.some_of)
     if form.some_of and not lost and not any(key in given for key in form.some_of):
         what = f"{entry.kind} needs {' or '.join(form.some_of)}"
@@ -280,12 +261,7 @@ def _notes(programme: Programme, name: str, table: TableEntry) -> Found:
 
 
 def check_thresholds(programme: Programme, shared: PartsEntry | None = None) -> Found:
-    """What the rules for table parts find wrong with their thresholds, table by table.
-
-    Args:
-        programme: The programme.
-        shared: The rules of a package.
-    """
+    """What the rules for table parts find wrong with their thresholds, table by table."""
     from discreet.protection.parts import PartRules
 
     known = [field.name for field in fields(PartRules)]

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from discreet.errors import DiscreetError, Problem
 from discreet.release.programme.file import Programme, nearest
+from discreet.release.programme.schema import ProgrammeEntry
 from discreet.release.programme.toml_lines import KeyPath
 
 _Thing = TypeVar("_Thing")
@@ -54,6 +55,26 @@ def file_problems(programme: Programme, path: KeyPath, name: str, *, folder: boo
         yield programme.at(path, f"{name!r} is a folder")
     elif not os.access(place, os.R_OK):
         yield programme.at(path, f"{name!r} cannot be read", "check its permissions")
+
+
+def named_files(programme: Programme, path: KeyPath, entry: ProgrammeEntry, *keys: str) -> Found:
+    """Whether the files that keys of an entry name can be read."""
+    for key in keys:
+        if (name := getattr(entry, key)) is not None:
+            yield from file_problems(programme, (*path, key), name)
+
+
+def unset_variable(programme: Programme, path: KeyPath, name: str | None) -> Found:
+    """Whether an environment variable that is named is empty."""
+    if name is not None and not os.environ.get(name):
+        yield programme.at(path, f"the environment variable {name} is not set")
+
+
+def missing_keys(programme: Programme, path: KeyPath, entry: ProgrammeEntry, **hints: str) -> Found:
+    """Keys that an entry lacks, each given with its hint."""
+    for key, hint in hints.items():
+        if getattr(entry, key) is None:
+            yield programme.at((*path, key), f"{key} is missing", hint)
 
 
 def filter_parsed(

@@ -9,7 +9,7 @@ hide another. Nothing here is confidential, but rules and marks, which are SECRE
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
@@ -63,16 +63,19 @@ def _grid(value: Any) -> Any:
         raise PydanticCustomError("grid", "this is not a key grid", hint) from None
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _number(value: Any) -> Any:
     """A finite number, whole or not, as it is written."""
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    if not plain or not abs(value) < float("inf"):
+    if not _is_number(value) or not abs(value) < float("inf"):
         raise PydanticCustomError("number", "must be a number")
     return value
 
 
 def _bound(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if not _is_number(value) or value != value:
         raise PydanticCustomError("bound", "must be a number")
     return value
 
@@ -89,11 +92,17 @@ def _positive(value: Any) -> Any:
     return value
 
 
-def _format(value: Any) -> Any:
-    if not isinstance(value, str) or value not in FORMATS:
-        hint = {"hint": f"known: {', '.join(FORMATS)}"}
-        raise PydanticCustomError("format", "this value is not known", hint)
-    return value
+def _one_of(names: Callable[[], Iterable[str]]) -> BeforeValidator:
+    """One of names that are known when a programme is read."""
+
+    def known(value: Any) -> Any:
+        found = list(names())
+        if value not in found:
+            hint = {"hint": f"known: {', '.join(found)}"}
+            raise PydanticCustomError("unknown", "this value is not known", hint)
+        return value
+
+    return BeforeValidator(known)
 
 
 def _date(value: Any) -> Any:
@@ -244,22 +253,13 @@ class QualityEntry(ProgrammeEntry):
     internal: Text | None = None
 
 
-def _method(value: Any) -> Any:
-    """The name of a method of protection."""
-    known = [method.name for method in protections()]
-    if value not in known:
-        hint = {"hint": f"known: {', '.join(known)}"}
-        raise PydanticCustomError("protect", "this value is not known", hint)
-    return value
-
-
 #: How a table is protected: the name of a method.
-Protect = Annotated[str, BeforeValidator(_method)]
+Protect = Annotated[str, _one_of(lambda: [method.name for method in protections()])]
 
 
 def _stated(value: Any) -> str | PydanticCustomError:
     """What is wrong with a rule: it is a number, numbers, a table of keys, or a list of these."""
-    if isinstance(value, bool) or not isinstance(value, int | float | list | dict):
+    if not _is_number(value) and not isinstance(value, list | dict):
         hint = {"hint": "a number, a list of numbers, or a table of keys"}
         return PydanticCustomError("rule", "this is no rule", hint)
     return ""
@@ -269,8 +269,7 @@ def _share(value: Any) -> Any:
     """A share of a value, or "none" for no bound."""
     if value == "none":
         return value
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    if not plain or not 0 <= value < float("inf"):
+    if not _is_number(value) or not 0 <= value < float("inf"):
         raise PydanticCustomError("share", "must be a number of at least 0, or 'none'")
     return value
 
@@ -279,13 +278,9 @@ def _cost(value: Any) -> Any:
     return {"of": value} if isinstance(value, str) else value
 
 
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 def _marks(value: Any) -> Any:
     """The name of a file stands for the marks in it."""
-    items = [value] if isinstance(value, str) else value
+    items = _names(value)
     if not isinstance(items, list):
         return items
     return [{"file": item} if isinstance(item, str) else item for item in items]
@@ -359,7 +354,7 @@ class SuppressionEntry(ProgrammeEntry):
     intervals: bool = False
     reasons: Literal["rule", "kind", "none"] = "rule"
     unmatched: Literal["refuse", "ignore"] = "refuse"
-    earlier: Annotated[list[Text], BeforeValidator(_listed)] = Field(default_factory=list)
+    earlier: Annotated[list[Text], BeforeValidator(_names)] = Field(default_factory=list)
 
 
 class ValueEntry(ProgrammeEntry):
@@ -391,10 +386,9 @@ class MarkEntry(ProgrammeEntry):
 
 
 Marks = Annotated[list[MarkEntry], BeforeValidator(_marks)]
-Values = Annotated[list[Text], BeforeValidator(_listed), Field(min_length=1)]
 
 
-Format = Annotated[str, BeforeValidator(_format)]
+Format = Annotated[str, _one_of(lambda: FORMATS)]
 Languages = Annotated[list[Language], Field(min_length=1)]
 
 
@@ -505,7 +499,7 @@ class TableEntry(ReleaseSettings):
     figures: dict[str, FigureEntry] = Field(default_factory=dict)
     parts: PartsEntry | None = None
     notes: list[CellNoteEntry] = Field(default_factory=list)
-    value: Values | None = None
+    value: NameList | None = None
     shadow: Text | None = None
     marks: Marks = Field(default_factory=list)
 

@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 
 
 class KeyedRecords:
-    """Gives the records of each source their keys, when they are asked for. CONFIDENTIAL.
-
-    Args:
-        inputs: What the release is made from.
-    """
+    """Gives the records of each source their keys, when they are asked for. CONFIDENTIAL."""
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs

@@ -47,14 +47,7 @@ def check_internal(internal: Path | None, out: Path) -> None:
 
 
 class Writer:
-    """Writes the files of one release.
-
-    Args:
-        inputs: What the release is made from.
-        shelf: Where protected tables are, and the files made of them.
-        digests: Per table, its digest.
-        resume: Keep files that are complete.
-    """
+    """Writes the files of one release."""
 
     def __init__(
         self,
@@ -93,11 +86,7 @@ class Writer:
     # -- about the release as a whole ------------------------------------------------
 
     def about(self, internal: Path | None) -> None:
-        """Write the pages about the release, its workbook, and the list of its files.
-
-        Args:
-            internal: The folder of the internal report; none if None.
-        """
+        """Write the pages about the release, its workbook, and the list of its files."""
         document = self.programme.document
         released = [self.released(name) for name in self.programme.tables]
         parts = [[table.described(), self.digests[table.name]] for table in released]

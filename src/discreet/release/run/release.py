@@ -56,13 +56,7 @@ _ALWAYS_FITS = 16_000
 def check_grids(
     programme: Programme, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Refuse complete grids that a format cannot hold before anything is counted.
-
-    Args:
-        programme: The programme.
-        names: The tables.
-        spanning: Per source and name in a table's `by`, what spans the table.
-    """
+    """Refuse complete grids that a format cannot hold before anything is counted."""
     problems: list[Problem] = []
     for name in names:
         entry = programme.tables[name]
@@ -242,13 +236,7 @@ def _not_protected(names: Sequence[str]) -> PublicationError:
 
 
 def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartDecisions]:
-    """Filter → what the rules say of the parts of that count; none without rules.
-
-    Args:
-        inputs: What the release is made from.
-        name: Name of the table.
-        counts: What was counted for it.
-    """
+    """Filter → what the rules say of the parts of that count; none without rules."""
     thresholds = inputs.thresholds(name)
     if thresholds is None:
         return {}
@@ -282,15 +270,7 @@ def annotated(
     notes: tuple[Note, ...],
     digests: Mapping[str, str],
 ) -> ProtectedTable:
-    """The table as it is published: with title, remarks, name, date of release and digests.
-
-    Args:
-        programme: The programme.
-        name: The name of the table.
-        protected: The table as its method gives it.
-        notes: What the method says to readers besides.
-        digests: The digests to print: none that could be guessed.
-    """
+    """The table as it is published: with title, remarks, name, date of release and digests."""
     entry = programme.tables[name]
     provenance = dataclasses.replace(
         protected.provenance, time=programme.document.date or "", digests=dict(digests)

@@ -174,12 +174,7 @@ Memory = dict[str, Any]
 
 
 class ReleaseState:
-    """The memory of one release folder.
-
-    Args:
-        out: The release folder.
-        programme: File name of the programme that the release belongs to.
-    """
+    """The memory of one release folder."""
 
     def __init__(self, out: Path, programme: str) -> None:
         self.out = out
@@ -400,9 +395,6 @@ class RememberedTable(NamedTuple):
 def remembered_tables(out: Path) -> list[RememberedTable]:
     """The protected tables of a finished release, which stays as it is.
 
-    Args:
-        out: The release folder.
-
     Raises:
         PublicationError: If this is no release folder, or one that is damaged.
     """
@@ -509,12 +501,7 @@ def table_statement(programme: Programme, table: str) -> dict[str, Any]:
 
 
 def read_release(folder: Path, number: int = 0) -> list[EarlierTable]:
-    """The tables of a finished release.
-
-    Args:
-        folder: The release folder.
-        number: Which of several releases it is.
-    """
+    """The tables of a finished release."""
     found = []
     for kept in remembered_tables(folder):
         if "about" not in kept.extras:

@@ -293,11 +293,7 @@ def read_parameters(path: str | os.PathLike[str], *, with_secret: bool = False) 
 
 
 def warnings_about_parameters(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Warnings about files of parameters that others on this computer can read.
-
-    Args:
-        path: As for `read_parameters`.
-    """
+    """Warnings about files of parameters that others on this computer can read."""
     return parameter_warnings(load(path)[0])
 
 

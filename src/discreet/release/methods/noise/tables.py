@@ -34,12 +34,7 @@ def opened_noise(inputs: Inputs) -> OpenedNoise:
 
 
 class NoiseTables:
-    """Protects the tables of one release with noise. CONFIDENTIAL.
-
-    Args:
-        inputs: What the release is made from.
-        digests: Per table, the digests to print with it.
-    """
+    """Protects the tables of one release with noise. CONFIDENTIAL."""
 
     def __init__(self, inputs: Inputs, digests: Mapping[str, Mapping[str, str]]) -> None:
         self.inputs = inputs

@@ -70,24 +70,14 @@ class RecountedTable:
 
 
 def recounted_tables(inputs: Inputs, names: Sequence[str]) -> list[RecountedTable]:
-    """Earlier tables that tell of the values of a group, counted anew.
-
-    Args:
-        inputs: What the release is made from.
-        names: The tables of the group.
-    """
+    """Earlier tables that tell of the values of a group, counted anew."""
     records = inputs.records[inputs.programme.source_of(names[0]).name]
     entries = [inputs.programme.tables[name] for name in names]
     return [_counted(inputs, each, entries, records) for each in tables_before(inputs, names)]
 
 
 def tables_before(inputs: Inputs, names: Sequence[str]) -> list[EarlierTable]:
-    """The earlier tables that tell of the values of a group.
-
-    Args:
-        inputs: What the release is made from.
-        names: The tables of the group.
-    """
+    """The earlier tables that tell of the values of a group."""
     programme = inputs.programme
     source, single = programme.source_of(names[0]).name, len(programme.sources) == 1
     values = {value for name in names for value in programme.tables[name].values}

@@ -42,13 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SensitiveTable:
-    """A table of a programme with its sensitive cells (confidential).
-
-    Args:
-        name: Its name.
-        table: Its true values.
-        primaries: What is sensitive, for each of its values.
-    """
+    """A table of a programme with its sensitive cells (confidential)."""
 
     name: str
     table: Table
@@ -323,12 +317,7 @@ def internal_entry(done: SuppressedTables, digests: Mapping[str, str]) -> dict[s
 
 
 def write_internal(entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    """Write the internal report, readable by its owner only. CONFIDENTIAL.
-
-    Args:
-        entries: One per system of tables.
-        folder: Its folder, outside of the release.
-    """
+    """Write the internal report, readable by its owner only. CONFIDENTIAL."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     systems = [{key: each[key] for key in each if key != "text"} for each in entries]
     content = {"format": f"{_FORMAT}-internal", "format_version": 1, "systems": systems}
@@ -345,12 +334,7 @@ def write_internal(entries: Sequence[Mapping[str, Any]], folder: Path) -> None:
 
 
 def is_current(folder: Path, digests: Mapping[str, str]) -> bool:
-    """Whether the internal report there is about exactly these tables.
-
-    Args:
-        folder: The folder of the internal report.
-        digests: Name → digest of the tables with hidden cells.
-    """
+    """Whether the internal report there is about exactly these tables."""
     try:
         content = json.loads((folder / INTERNAL[0]).read_text("utf-8"))
         told: dict[str, str] = {}

@@ -51,11 +51,7 @@ def rules_of(programme: Programme, entry: TableEntry) -> RuleSet:
 
 @dataclass(frozen=True)
 class PrimaryJudge:
-    """Applies rules and marks to the tables of a programme. CONFIDENTIAL results.
-
-    Args:
-        programme: The programme.
-    """
+    """Applies rules and marks to the tables of a programme. CONFIDENTIAL results."""
 
     programme: Programme
 
