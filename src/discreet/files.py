@@ -77,12 +77,9 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
     """Raise a clear error unless files can be created in `folder`."""
     place = Path(folder)
     if not place.is_dir():
-        raise PublicationError(
-            "the output folder does not exist" if not place.exists() else "this is not a folder",
-            code="output-folder",
-            where=str(place),
-            hint="create it, or choose another place",
-        )
+        what = "the output folder does not exist" if not place.exists() else "this is not a folder"
+        hint = "create it, or choose another place"
+        raise PublicationError(what, code="output-folder", where=str(place), hint=hint)
     try:
         # Without a name where the system can: nothing is left behind if the process is killed.
         with tempfile.TemporaryFile(dir=place, suffix=TEMPORARY_SUFFIX):
@@ -90,12 +87,9 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
     except OSError as error:
         if _means_full(error):
             raise _disk_full(place) from None
-        raise PublicationError(
-            f"no file can be written here ({error.strerror})",
-            code="output-folder",
-            where=str(place),
-            hint="check the permissions and the free space",
-        ) from None
+        what = f"no file can be written here ({error.strerror})"
+        hint = "check the permissions and the free space"
+        raise PublicationError(what, code="output-folder", where=str(place), hint=hint) from None
 
 
 def _means_full(error: Exception) -> bool:
@@ -107,12 +101,9 @@ def _means_full(error: Exception) -> bool:
 
 
 def _disk_full(place: Path) -> PublicationError:
-    return PublicationError(
-        "the disk is full; nothing was written here",
-        code="disk-full",
-        where=str(place),
-        hint="make room, and run again",
-    )
+    what = "the disk is full; nothing was written here"
+    hint = "make room, and run again"
+    return PublicationError(what, code="disk-full", where=str(place), hint=hint)
 
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -161,12 +152,9 @@ def _check_mode(status: os.stat_result, place: Path, name: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise _unusable(place, "this is not a file")
     if os.name == "posix" and status.st_mode & _OTHERS:
-        raise RecordKeyError(
-            f"others on this computer can open the {name}",
-            code="secret-permissions",
-            where=str(place),
-            hint=f"chmod 600 {place}",
-        )
+        what = f"others on this computer can open the {name}"
+        hint = f"chmod 600 {place}"
+        raise RecordKeyError(what, code="secret-permissions", where=str(place), hint=hint)
 
 
 def _check_folders(place: Path, name: str) -> None:
@@ -178,12 +166,9 @@ def _check_folders(place: Path, name: str) -> None:
             continue  # a missing file is reported when it is opened
         mode = folder.stat().st_mode
         if mode & _WRITABLE_BY_ALL and not mode & stat.S_ISVTX:
-            raise RecordKeyError(
-                f"everyone on this computer can replace the {name}",
-                code="secret-permissions",
-                where=str(folder),
-                hint=f"chmod o-w {folder}, or move the file to a folder of your own",
-            )
+            what = f"everyone on this computer can replace the {name}"
+            hint = f"chmod o-w {folder}, or move the file to a folder of your own"
+            raise RecordKeyError(what, code="secret-permissions", where=str(folder), hint=hint)
 
 
 def _unusable(

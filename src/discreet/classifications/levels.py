@@ -25,12 +25,9 @@ Codes = TypeVar("Codes", bound=tuple[str | None, ...])
 def tree_from_levels(name: str, frame: Any, columns: Sequence[str], *, total: str) -> CodeTree:
     """The tree of the combinations that occur in columns from coarse to fine."""
     if isinstance(columns, str) or not columns or len(set(columns)) < len(columns):
-        raise ClassificationError(
-            "level columns are a list of different names, coarsest first",
-            code="classification",
-            where=name,
-            hint='such as columns=["state", "district"]',
-        )
+        what = "level columns are a list of different names, coarsest first"
+        hint = 'such as columns=["state", "district"]'
+        raise ClassificationError(what, code="classification", where=name, hint=hint)
     rows = text_rows(frame, columns, name, distinct=True)
     rows = _sorted_rows([row for row in rows if any(code is not None for code in row)])
     links = _level_links(name, rows, columns)
@@ -104,12 +101,9 @@ def _check_lengths(name: str, lengths: Sequence[int]) -> None:
     whole = all(isinstance(length, int) and length > 0 for length in lengths)
     rising = whole and list(lengths) == sorted(set(lengths))
     if not lengths or not rising:
-        raise ClassificationError(
-            f"the lengths {list(lengths)} of prefixes are not rising whole numbers",
-            code="classification",
-            where=name,
-            hint="such as lengths=[2, 5, 8]; the last is that of the full codes",
-        )
+        what = f"the lengths {list(lengths)} of prefixes are not rising whole numbers"
+        hint = "such as lengths=[2, 5, 8]; the last is that of the full codes"
+        raise ClassificationError(what, code="classification", where=name, hint=hint)
 
 
 def _check_codes(name: str, codes: Sequence[str], longest: int) -> None:

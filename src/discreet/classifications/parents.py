@@ -61,12 +61,9 @@ def _read(wrapped: Any, columns: Sequence[str], name: str, *, distinct: bool) ->
     except MemoryError:
         raise
     except Exception as error:  # each engine has its own; their texts may hold data
-        raise ClassificationError(
-            f"the columns cannot be read ({type(error).__name__})",
-            code="codes",
-            where=name,
-            hint="the values of a column are of one type: make it a column of texts",
-        ) from None
+        what = f"the columns cannot be read ({type(error).__name__})"
+        hint = "the values of a column are of one type: make it a column of texts"
+        raise ClassificationError(what, code="codes", where=name, hint=hint) from None
     return frame
 
 
@@ -76,12 +73,9 @@ def _wrapped(frame: Any, name: str) -> Any:
     try:
         return nw.from_native(frame)
     except (TypeError, ValueError):
-        raise ClassificationError(
-            f"an object of type {type(frame).__name__} is not a table of codes",
-            code="classification",
-            where=name,
-            hint="give a data frame, such as one of polars, pandas, pyarrow or DuckDB",
-        ) from None
+        what = f"an object of type {type(frame).__name__} is not a table of codes"
+        hint = "give a data frame, such as one of polars, pandas, pyarrow or DuckDB"
+        raise ClassificationError(what, code="classification", where=name, hint=hint) from None
 
 
 def _texts(series: pl.Series, name: str) -> list[str | None]:
@@ -96,12 +90,8 @@ def _texts(series: pl.Series, name: str) -> list[str | None]:
         or isinstance(dtype, pl.Categorical | pl.Enum)
         or dtype in (pl.String, pl.Boolean, pl.Null)
     ):
-        raise ClassificationError(
-            f"column {series.name!r} of type {dtype} cannot hold codes",
-            code="codes",
-            where=name,
-            hint="make it a column of texts",
-        )
+        what = f"column {series.name!r} of type {dtype} cannot hold codes"
+        raise ClassificationError(what, code="codes", where=name, hint="make it a column of texts")
     return series.cast(pl.String).to_list()
 
 
@@ -112,12 +102,9 @@ def _whole(series: pl.Series, name: str) -> pl.Series:
     filled = series.fill_nan(None)
     whole = filled.cast(pl.Int64, strict=False)
     if not bool(((whole.cast(pl.Float64) == filled).fill_null(False) | filled.is_null()).all()):
-        raise ClassificationError(
-            f"column {series.name!r} holds numbers with decimals; they cannot serve as codes",
-            code="codes",
-            where=name,
-            hint="group them with Classification.from_intervals",
-        )
+        what = f"column {series.name!r} holds numbers with decimals; they cannot serve as codes"
+        hint = "group them with Classification.from_intervals"
+        raise ClassificationError(what, code="codes", where=name, hint=hint)
     return whole
 
 
@@ -130,14 +117,7 @@ class CodeLink(NamedTuple):
 
 
 def tree_from_links(name: str, links: Sequence[CodeLink], total: str, **fields: object) -> CodeTree:
-    """The tree that the links describe.
-
-    Args:
-        name: Name of the variable.
-        links: One per code but the total.
-        total: Code of the total.
-        fields: Further fields of the tree.
-    """
+    """The tree that the links describe."""
     problems = [*_text_problems(name, links), *_double_problems(name, links, total)]
     raise_problems(name, problems)
     raise_problems(name, _orphan_problems(name, links, total))
@@ -279,12 +259,9 @@ def tree_from_parents(
 def _pair(name: str, number: int, item: Any) -> CodeRow:
     where = f"{name}, pair {number}"
     if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
-        raise ClassificationError(
-            "this is not a pair of code and parent",
-            code="classification",
-            where=where,
-            hint='write pairs such as ("N1", "N"), with None above the highest codes',
-        )
+        what = "this is not a pair of code and parent"
+        hint = 'write pairs such as ("N1", "N"), with None above the highest codes'
+        raise ClassificationError(what, code="classification", where=where, hint=hint)
     return CodeRow(item[0], item[1], {}, where)
 
 

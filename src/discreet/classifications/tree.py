@@ -301,12 +301,9 @@ class CodeTree:
         Where `level_columns` hold them instead, no single column does: an error.
         """
         if self.level_columns and self.column is None:
-            raise ClassificationError(
-                f"some rows end above the finest column {self.level_columns[-1]!r}",
-                code="uneven-levels",
-                where=self.name,
-                hint="add a column with the last code of each row, and name it with column=",
-            )
+            what = f"some rows end above the finest column {self.level_columns[-1]!r}"
+            hint = "add a column with the last code of each row, and name it with column="
+            raise ClassificationError(what, code="uneven-levels", where=self.name, hint=hint)
         return self.column or self.name
 
     @cached_property

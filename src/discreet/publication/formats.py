@@ -170,12 +170,8 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002 - the
     named = (found if format is None else format).lower()
     if named not in known:
         what = f"{named!r} is not a format" if named else "the file name has no suffix"
-        raise PublicationError(
-            what,
-            code="format",
-            where=str(path),
-            hint=f"formats: {', '.join(FORMATS)}",
-        )
+        hint = f"formats: {', '.join(FORMATS)}"
+        raise PublicationError(what, code="format", where=str(path), hint=hint)
     return known[named]
 
 
@@ -221,21 +217,16 @@ def check_protected(table: object) -> None:
     """Raise an error unless this is a protected table."""
     if isinstance(table, ProtectedTable):
         return
-    raise PublicationError(
-        f"a {type(table).__name__} cannot be published, only a ProtectedTable",
-        code="not-protected",
-        hint="a Table is confidential; protect it first, for example with discreet.perturb",
-    )
+    what = f"a {type(table).__name__} cannot be published, only a ProtectedTable"
+    hint = "a Table is confidential; protect it first, for example with discreet.perturb"
+    raise PublicationError(what, code="not-protected", hint=hint)
 
 
 def place_of(path: Any) -> Path:
     """Where a file is to be written."""
     if not isinstance(path, str | os.PathLike):
-        raise PublicationError(
-            f"the name of a file is needed, this is a {type(path).__name__}",
-            code="output-file",
-            where="path",
-        )
+        what = f"the name of a file is needed, this is a {type(path).__name__}"
+        raise PublicationError(what, code="output-file", where="path")
     return Path(path)
 
 
@@ -243,9 +234,5 @@ def check_place(target: Path) -> None:
     """Raise an error unless a file can be written there."""
     check_writable(target.parent)
     if target.is_dir():
-        raise PublicationError(
-            "this is a folder; it is not overwritten with a file",
-            code="output-file",
-            where=str(target),
-            hint="name a file",
-        )
+        what = "this is a folder; it is not overwritten with a file"
+        raise PublicationError(what, code="output-file", where=str(target), hint="name a file")

@@ -132,14 +132,15 @@ class PageLayout:
             wanted: Per dimension, the position of a code; None for all.
         """
         return (
-            _matching(self.row_codes, [wanted[at] for at in self.rows]),
-            _matching(self.column_codes, [wanted[at] for at in self.columns]),
+            _matching(self.row_codes.T, [wanted[at] for at in self.rows], self.shape[0]),
+            _matching(self.column_codes.T, [wanted[at] for at in self.columns], self.shape[1]),
         )
 
 
-def _matching(codes: IntArray, wanted: Sequence[int | None]) -> BoolArray:
-    match = np.ones(len(codes), dtype=np.bool_)
-    for part, code in zip(codes.T, wanted, strict=True):
+def _matching(index: Iterable[Any], wanted: Sequence[int | None], size: int) -> BoolArray:
+    """Which of so many cells have the codes wanted, given the codes of each variable."""
+    match = np.ones(size, dtype=np.bool_)
+    for part, code in zip(index, wanted, strict=True):
         if code is not None:
             match &= part == code
     return match
@@ -213,13 +214,9 @@ def _check_names(
             ]
     if problems:
         first = problems[0]
-        raise PublicationError(
-            first.what if len(problems) == 1 else "the layout does not fit the table",
-            code="layout",
-            where=first.where,
-            hint=first.hint or found,
-            problems=problems,
-        )
+        what = first.what if len(problems) == 1 else "the layout does not fit the table"
+        hint = first.hint or found
+        raise PublicationError(what, code="layout", where=first.where, hint=hint, problems=problems)
 
 
 def lay_out(
@@ -273,12 +270,9 @@ def laid_out(table: ProtectedTable, options: WriteOptions) -> PageLayout:
 
 def _check_limit(size: int, limit: int, name: str) -> None:
     if size > limit:
-        raise PublicationError(
-            f"a page or workbook holds at most {limit:,} cells; this table has {size:,}",
-            code="too-large",
-            where=name,
-            hint="write csv or parquet instead, or publish fewer codes",
-        )
+        what = f"a page or workbook holds at most {limit:,} cells; this table has {size:,}"
+        hint = "write csv or parquet instead, or publish fewer codes"
+        raise PublicationError(what, code="too-large", where=name, hint=hint)
 
 
 def _shown(
@@ -317,11 +311,7 @@ class Remark:
 
     def holds(self, cells: ListedCells) -> BoolArray:
         """Which cells it is about."""
-        match = np.ones(len(cells), dtype=np.bool_)
-        for part, code in zip(cells.index, self.wanted, strict=True):
-            if code is not None:
-                match &= part == code
-        return match
+        return _matching(cells.index, self.wanted, len(cells))
 
 
 @dataclass(frozen=True, slots=True)

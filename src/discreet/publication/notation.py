@@ -216,17 +216,11 @@ def symbols(
 def check_values(table: ProtectedTable) -> None:
     """Raise an error if a table holds values that cannot be printed."""
     if not 0 <= table.decimals <= _MOST_DECIMALS:
-        raise PublicationError(
-            f"a table is printed with 0 to {_MOST_DECIMALS} decimals",
-            code="decimals",
-            where=table.name,
-        )
+        what = f"a table is printed with 0 to {_MOST_DECIMALS} decimals"
+        raise PublicationError(what, code="decimals", where=table.name)
     if table.value.dtype.kind == "f":
         bad = int((~np.isfinite(table.value)).sum())
         if bad:
-            raise PublicationError(
-                f"{bad:,} cells have a value that is not a finite number",
-                code="values",
-                where=table.name,
-                hint="suppress them, or repair the weights",
-            )
+            what = f"{bad:,} cells have a value that is not a finite number"
+            hint = "suppress them, or repair the weights"
+            raise PublicationError(what, code="values", where=table.name, hint=hint)

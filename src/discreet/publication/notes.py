@@ -77,10 +77,15 @@ def _level(dimension: Dimension, number: int, language: str) -> str:
     level = depth if number == _FINEST else number - 1
     if depth == 1:
         return dimension.title(language)
-    text = words(language)
-    given = dimension.classifications[0].level_names[level - 1 : level]
+    given = dimension.classifications[0].level_names
+    return _level_name(given, level, dimension.title(language), language)
+
+
+def _level_name(given: Sequence[str], level: int, title: str, language: str) -> str:
+    """A variable and one of its several levels."""
+    text, given = words(language), given[level - 1 : level]
     where = given[0] if given else text.level.format(level=level)
-    return text.add_level.format(name=dimension.title(language), level=where)
+    return text.add_level.format(name=title, level=where)
 
 
 #: Kind of the note with the published figures that do not add up.
@@ -254,16 +259,13 @@ def _cuts(dimension: Dimension, language: str) -> Iterator[tuple[str, BoolArray]
 
     Branches that end above a level are part of it with their last code.
     """
-    text = words(language)
     several = len(dimension.classifications) > 1
     for tree, classification in enumerate(dimension.classifications):
         own = (dimension.breakdown == tree) & (dimension.levels > 0)
         title = classification.title(language) if several else dimension.title(language)
         for level in range(1, classification.depth + 1):
-            named = classification.level_names[level - 1 : level]
-            where = named[0] if named else text.level.format(level=level)
-            name = text.add_level.format(name=title, level=where)
             short = dimension.is_leaf & (dimension.levels < level)
+            name = _level_name(classification.level_names, level, title, language)
             yield (
                 title if classification.depth == 1 else name,
                 own & ((dimension.levels == level) | short),

@@ -202,12 +202,9 @@ def write_workbook(
     """
     target = place_of(path)
     if isinstance(tables, ProtectedTable) or not isinstance(tables, Iterable):
-        raise PublicationError(
-            "a list of protected tables is needed",
-            code="workbook",
-            where="tables",
-            hint="a single table writes itself: table.write(…)",
-        )
+        what = "a list of protected tables is needed"
+        hint = "a single table writes itself: table.write(…)"
+        raise PublicationError(what, code="workbook", where="tables", hint=hint)
     writer = FORMATS[format_of(target)].workbook
     if writer is None:
         names = [name for name, each in FORMATS.items() if each.workbook is not None]

@@ -105,11 +105,8 @@ def words(language: str) -> Words:
     'Zeichenerklärung'
     """
     if language not in _WORDS:
-        raise PublicationError(
-            f"there are no printed words in language {language!r}",
-            code="language",
-            hint=f"languages: {', '.join(LANGUAGES)}",
-        )
+        what = f"there are no printed words in language {language!r}"
+        raise PublicationError(what, code="language", hint=f"languages: {', '.join(LANGUAGES)}")
     return _WORDS[language]
 
 

@@ -47,12 +47,9 @@ def write_confidential(frame: Any, path: str | os.PathLike[str]) -> Path:
 def _target(path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     if target.suffix.lower() not in (".parquet", ".csv"):
-        raise MicrodataError(
-            "confidential files are written as Parquet or CSV",
-            code="format",
-            where=str(target),
-            hint="give the file the suffix .parquet or .csv",
-        )
+        what = "confidential files are written as Parquet or CSV"
+        hint = "give the file the suffix .parquet or .csv"
+        raise MicrodataError(what, code="format", where=str(target), hint=hint)
     return target
 
 

@@ -176,12 +176,9 @@ def _check_lengths(table: ProtectedTable, spoken: _Spoken) -> None:
     every = [*spoken.names, *chain(*spoken.labels), *chain(*(d.codes for d in table.dimensions))]
     bad = sum(len(quoted(text)) > LONGEST_TEXT for text in every)
     if bad:
-        raise PublicationError(
-            f"{bad:,} labels or codes are too long for a px file",
-            code="texts",
-            where=table.name,
-            hint=f"shorten them to {LONGEST_TEXT - 2} characters",
-        )
+        what = f"{bad:,} labels or codes are too long for a px file"
+        hint = f"shorten them to {LONGEST_TEXT - 2} characters"
+        raise PublicationError(what, code="texts", where=table.name, hint=hint)
 
 
 def _each(

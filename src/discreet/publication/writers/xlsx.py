@@ -206,12 +206,9 @@ def _check_names(tables: Sequence[ProtectedTable]) -> None:
 def _check_size(layouts: Sequence[PageLayout]) -> None:
     size = sum(rows * columns for rows, columns in (layout.shape for layout in layouts))
     if size > CELL_LIMIT:
-        raise PublicationError(
-            f"a workbook holds at most {CELL_LIMIT:,} cells; these tables have {size:,}",
-            code="too-large",
-            where="workbook",
-            hint="write several workbooks, or csv or parquet instead",
-        )
+        what = f"a workbook holds at most {CELL_LIMIT:,} cells; these tables have {size:,}"
+        hint = "write several workbooks, or csv or parquet instead"
+        raise PublicationError(what, code="too-large", where="workbook", hint=hint)
 
 
 def sheet_names(names: Sequence[str], *, taken: Sequence[str] = ()) -> list[str]:

@@ -378,13 +378,7 @@ _NUMBER_WIDTH = 13
 
 @dataclass(frozen=True)
 class TableSheet:
-    """The sheet with the figures of a table.
-
-    Args:
-        layout: The table on the sheet.
-        language: Language of labels and signs.
-        labels: Write labels beside codes.
-    """
+    """The sheet with the figures of a table."""
 
     layout: PageLayout
     language: str

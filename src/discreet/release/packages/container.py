@@ -268,12 +268,9 @@ def parse(data: bytes, where: str) -> Sealed:
         raise _damaged(where)
     _, form, header_length, length = _START.unpack_from(data)
     if form != FORMAT_VERSION:
-        raise PackageError(
-            f"the package is in version {form} of the format",
-            code="package-version",
-            where=where,
-            hint=f"this program reads version {FORMAT_VERSION}; a newer one may read more",
-        )
+        what = f"the package is in version {form} of the format"
+        hint = f"this program reads version {FORMAT_VERSION}; a newer one may read more"
+        raise PackageError(what, code="package-version", where=where, hint=hint)
     end = _START.size + header_length + length
     if header_length > LARGEST_HEADER or length < _TAG_BYTES or end > len(data):
         raise _damaged(where)
@@ -325,14 +322,7 @@ def to_bytes(parameters: Parameters) -> bytes:
 
 
 def from_bytes(content: bytes, *, where: str, statistic: str, version: str) -> Parameters:
-    """The parameters that JSON holds. SECRET.
-
-    Args:
-        content: The JSON.
-        where: The file it comes from, for messages.
-        statistic: The statistic of the package.
-        version: The version of the package.
-    """
+    """The parameters that JSON holds. SECRET."""
     from discreet.microdata import Secret
 
     try:
@@ -421,9 +411,6 @@ def _whole(numbers: list[Any]) -> bool:
 
 
 def _other_form(where: str) -> PackageError:
-    return PackageError(
-        "the content of the package has another form than this program writes",
-        code="package-content",
-        where=where,
-        hint="a newer version of this program may read it",
-    )
+    what = "the content of the package has another form than this program writes"
+    hint = "a newer version of this program may read it"
+    return PackageError(what, code="package-content", where=where, hint=hint)

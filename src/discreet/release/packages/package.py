@@ -184,8 +184,7 @@ def open_parameters(
     discreet.errors.PackageError: [package-file] missing.dcparams: the package cannot be
     read (No such file or directory)
     """
-    sealed = _read(path)
-    sealed.check_signature(None if verify_key is None else read_verify_key(verify_key))
+    sealed = _read(path, verify_key)
     return _opened(sealed, sealed.working_keys(_opener(key, passphrase)))
 
 
@@ -214,18 +213,14 @@ def verify_package(
     discreet.errors.PackageError: [package-file] missing.dcparams: the package cannot be
     read (No such file or directory)
     """
-    sealed = _read(path)
-    sealed.check_signature(None if verify_key is None else read_verify_key(verify_key))
+    sealed = _read(path, verify_key)
     closed = key is None and passphrase is None
     if not closed:
         _opened(sealed, sealed.working_keys(_opener(key, passphrase)))
     elif sealed.header.signer is None:
-        raise PackageError(
-            "the package is not signed: without its key nothing can be checked",
-            code="package-unsigned",
-            where=sealed.where,
-            hint="name the key file or the passphrase",
-        )
+        what = "the package is not signed: without its key nothing can be checked"
+        hint = "name the key file or the passphrase"
+        raise PackageError(what, code="package-unsigned", where=sealed.where, hint=hint)
     return _description(path, sealed, trusted=verify_key is not None, opened=not closed)
 
 
@@ -241,9 +236,7 @@ def describe_package(path: AnyPath) -> PackageDescription:
     discreet.errors.PackageError: [package-file] missing.dcparams: the package cannot be
     read (No such file or directory)
     """
-    sealed = _read(path)
-    sealed.check_signature()
-    return _description(path, sealed)
+    return _description(path, _read(path))
 
 
 def _description(
@@ -255,19 +248,19 @@ def _description(
     )
 
 
-def _read(path: AnyPath) -> Sealed:
+def _read(path: AnyPath, verify_key: AnyPath | None = None) -> Sealed:
+    """A package whose signature is valid."""
     place = Path(path)
     try:
         with place.open("rb") as file:
             data = file.read(container.LARGEST + 1)
     except OSError as error:
-        raise PackageError(
-            f"the package cannot be read ({error.strerror})",
-            code="package-file",
-            where=str(place),
-            hint="check the path and its permissions",
-        ) from None
-    return container.parse(data, str(place))
+        what = f"the package cannot be read ({error.strerror})"
+        hint = "check the path and its permissions"
+        raise PackageError(what, code="package-file", where=str(place), hint=hint) from None
+    sealed = container.parse(data, str(place))
+    sealed.check_signature(None if verify_key is None else read_verify_key(verify_key))
+    return sealed
 
 
 def _opened(sealed: Sealed, keys: WorkingKeys) -> Parameters:
@@ -282,42 +275,30 @@ def _opened(sealed: Sealed, keys: WorkingKeys) -> Parameters:
     digest = parameters.digest(keys.digest)
     same = hmac.compare_digest(digest, header.digest)
     if not same or header.kinds != parameters.kinds or header.grid != parameters.grid.size:
-        raise PackageError(
-            "the package says of itself what is not so",
-            code="package-content",
-            where=sealed.where,
-            hint="another version of this program may have made it: pack it again",
-        )
+        what = "the package says of itself what is not so"
+        hint = "another version of this program may have made it: pack it again"
+        raise PackageError(what, code="package-content", where=sealed.where, hint=hint)
     return parameters
 
 
 def _opener(key: AnyKey | None, passphrase: str | None) -> PackageKey:
     if (key is None) == (passphrase is None):
-        raise PackageError(
-            "a package is opened with a key or a passphrase: give one of them",
-            code="package-key",
-            where="key",
-            hint="discreet params show tells which",
-        )
+        what = "a package is opened with a key or a passphrase: give one of them"
+        hint = "discreet params show tells which"
+        raise PackageError(what, code="package-key", where="key", hint=hint)
     return PackageKey.from_passphrase(passphrase or "") if key is None else PackageKey.of(key)
 
 
 def _target(path: AnyPath, *, overwrite: bool) -> Path:
     target = Path(path)
     if target.suffix != SUFFIX:
-        raise PackageError(
-            f"the name of a package ends with {SUFFIX}",
-            code="package-file",
-            where=str(target),
-            hint=f"such as {target.stem or 'statistic'}{SUFFIX}",
-        )
+        what = f"the name of a package ends with {SUFFIX}"
+        hint = f"such as {target.stem or 'statistic'}{SUFFIX}"
+        raise PackageError(what, code="package-file", where=str(target), hint=hint)
     if target.exists() and not overwrite:
-        raise PackageError(
-            "there is already a file here",
-            code="package-exists",
-            where=str(target),
-            hint="choose another name, or ask for it: --overwrite, overwrite=True",
-        )
+        what = "there is already a file here"
+        hint = "choose another name, or ask for it: --overwrite, overwrite=True"
+        raise PackageError(what, code="package-exists", where=str(target), hint=hint)
     return target
 
 

@@ -30,7 +30,6 @@ from discreet.release.programme.schema import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from discreet.microdata import Secret
@@ -334,13 +333,19 @@ def parameters_of(
     )
 
 
-def _entry(form: type[_Form], where: str, given: Any, problems: list[Problem]) -> _Form:
-    """A section in its form, without the places of files."""
+def _keyed(where: str, given: Any, problems: list[Problem]) -> Mapping[str, Any]:
+    """A section of keys and values."""
     if given is not None and not isinstance(given, Mapping):
         problems.append(Problem("this is not a section of keys and values", where))
-        given = None
+        return {}
+    return given or {}
+
+
+def _entry(form: type[_Form], where: str, given: Any, problems: list[Problem]) -> _Form:
+    """A section in its form, without the places of files."""
     places = PLACES.get(where.partition(".")[0], set())
-    values = {key: value for key, value in (given or {}).items() if key not in places}
+    found = _keyed(where, given, problems)
+    values = {key: value for key, value in found.items() if key not in places}
     try:
         return form.model_validate(values)
     except ValidationError as error:
@@ -357,10 +362,7 @@ def _magnitudes(
     given: Any, tables: Mapping[str, MagnitudePerturbationTable], problems: list[Problem]
 ) -> dict[str, Magnitude]:
     """Each value column with its section and its table."""
-    if given is not None and not isinstance(given, Mapping):
-        problems.append(Problem("this is not a section of keys and values", "magnitudes"))
-        given = None
-    sections: Mapping[str, Any] = given or {}
+    sections = _keyed("magnitudes", given, problems)
     problems += [
         Problem("there is no such section", f"magnitudes.{column}")
         for column in tables
@@ -383,14 +385,10 @@ def _official(given: Any, problems: list[Problem]) -> str | None:
     if not isinstance(given, str):
         problems.append(Problem("must be a text", "official"))
         return None
-    problems += _attempted("official", lambda: _parsed(given))
-    return given.strip()
-
-
-def _parsed(text: str) -> None:
     from discreet.tabulation.filters import parse_filter
 
-    parse_filter(text)
+    problems += _attempted("official", lambda: parse_filter(given))
+    return given.strip()
 
 
 def _together(

@@ -352,31 +352,22 @@ def _text(place: Path) -> str:
     try:
         return place.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise ProgrammeError(
-            f"byte {error.start + 1} is not UTF-8 text",
-            code="programme-file",
-            where=str(place),
-            hint="a programme is a TOML file, saved as UTF-8",
-        ) from None
+        what = f"byte {error.start + 1} is not UTF-8 text"
+        hint = "a programme is a TOML file, saved as UTF-8"
+        raise ProgrammeError(what, code="programme-file", where=str(place), hint=hint) from None
     except OSError as error:
-        raise ProgrammeError(
-            f"the programme cannot be read ({error.strerror})",
-            code="programme-file",
-            where=str(place),
-            hint="give the path of a TOML file",
-        ) from None
+        what = f"the programme cannot be read ({error.strerror})"
+        hint = "give the path of a TOML file"
+        raise ProgrammeError(what, code="programme-file", where=str(place), hint=hint) from None
 
 
 def _not_toml(place: Path, error: tomllib.TOMLDecodeError) -> ProgrammeError:
     found = _AT_LINE.search(str(error))
     where = f"{place}, line {found[1]}, column {found[2]}" if found else str(place)
     reason = _AT_LINE.sub("", str(error)).strip().rstrip(".")
-    return ProgrammeError(
-        f"the file is not valid TOML: {reason}",
-        code="programme-syntax",
-        where=where,
-        hint="texts stand in quotes, each key once, one key per line",
-    )
+    what = f"the file is not valid TOML: {reason}"
+    hint = "texts stand in quotes, each key once, one key per line"
+    return ProgrammeError(what, code="programme-syntax", where=where, hint=hint)
 
 
 def _validate(
@@ -496,13 +487,8 @@ def raise_problems(place: str, problems: Sequence[Problem]) -> None:
     what = f"the programme has {number} mistakes" if number > 1 else ordered[0].what
     where = place if number > 1 else f"{place}, {ordered[0].where}".rstrip(", ")
     shown = ordered if number > 1 else [Problem(what, where, ordered[0].hint)]
-    raise ProgrammeError(
-        what,
-        code="programme",
-        where=where,
-        hint=shown[0].hint if number == 1 else "",
-        problems=shown,
-    )
+    hint = shown[0].hint if number == 1 else ""
+    raise ProgrammeError(what, code="programme", where=where, hint=hint, problems=shown)
 
 
 def _line(problem: Problem) -> int:

@@ -59,12 +59,6 @@ def official_rule(
 
     A variable that the table lacks counts as at its total. Where the table has another
     variable over the same column (age in other groups), that holds at its total only.
-
-    Args:
-        programme: The programme.
-        table: Name of the table.
-        totals: The total code of every variable.
-        text: The rule as it is stated.
     """
     from discreet.tabulation.filters import parse_filter
 
@@ -460,12 +454,7 @@ def _filter_problems(programme: Programme, schema: Schema, tables: Sequence[str]
 
 
 def check_codes(programme: Programme, trees: Mapping[str, Classification]) -> list[Problem]:
-    """Every code that a variable does not have.
-
-    Args:
-        programme: The programme.
-        trees: The classifications that need no data.
-    """
+    """Every code that a variable does not have."""
     problems = []
     for path, variable, code in _named(programme):
         known = _stated_codes(programme, variable, trees)

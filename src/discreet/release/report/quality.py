@@ -297,12 +297,9 @@ def write_quality(
 
 def _check_languages(languages: Sequence[str]) -> None:
     if isinstance(languages, str) or not languages or len(set(languages)) < len(languages):
-        raise PublicationError(
-            "languages is a list of different languages",
-            code="language",
-            where="languages",
-            hint=f"languages: {', '.join(LANGUAGES)}",
-        )
+        what = "languages is a list of different languages"
+        hint = f"languages: {', '.join(LANGUAGES)}"
+        raise PublicationError(what, code="language", where="languages", hint=hint)
     for language in languages:
         words(language)
 
@@ -311,19 +308,13 @@ def _internal_folder(internal: Path, out: Path) -> Path:
     """The folder of the internal version, made if there is none; never within the release."""
     inner, outer = internal.resolve(), out.resolve()
     if inner == outer or outer in inner.parents:
-        raise PublicationError(
-            "the internal report cannot stand in the release folder, which is published",
-            code="internal-folder",
-            where=str(internal),
-            hint="choose a folder elsewhere",
-        )
+        what = "the internal report cannot stand in the release folder, which is published"
+        hint = "choose a folder elsewhere"
+        raise PublicationError(what, code="internal-folder", where=str(internal), hint=hint)
     try:
         internal.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise PublicationError(
-            f"the folder cannot be made ({error.strerror})",
-            code="output-folder",
-            where=str(internal),
-            hint="choose another place, or check the permissions",
-        ) from None
+        what = f"the folder cannot be made ({error.strerror})"
+        hint = "choose another place, or check the permissions"
+        raise PublicationError(what, code="output-folder", where=str(internal), hint=hint) from None
     return internal

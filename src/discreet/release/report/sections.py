@@ -28,13 +28,7 @@ _TOP = 24
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar.
-
-    Args:
-        label: What it stands for.
-        size: Its length; at least 0.
-        value: The number as printed beside it.
-    """
+    """One bar."""
 
     label: str
     size: float
@@ -69,13 +63,7 @@ def bar_chart(bars: Sequence[Bar], *, identifier: str, title: str, full: float =
 
 
 def column_chart(bars: Sequence[Bar], *, identifier: str, title: str) -> str:
-    """Columns side by side, for whole numbers in a row.
-
-    Args:
-        bars: The columns, from the left.
-        identifier: Unique id on the page.
-        title: What the chart shows.
-    """
+    """Columns side by side, for whole numbers in a row."""
     step = (_WIDTH - 20) / max(len(bars), 1)
     longest = max((bar.size for bar in bars), default=0) or 1
     parts = []

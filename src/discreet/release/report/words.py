@@ -19,10 +19,7 @@ def words(language: str) -> Words:
     'Tabellen'
     """
     if language not in _WORDS:
-        raise PublicationError(
-            f"there are no words about quality in language {language!r}",
-            code="language",
-            where="languages",
-            hint=f"languages: {', '.join(LANGUAGES)}",
-        )
+        what = f"there are no words about quality in language {language!r}"
+        hint = f"languages: {', '.join(LANGUAGES)}"
+        raise PublicationError(what, code="language", where="languages", hint=hint)
     return _WORDS[language]

@@ -159,13 +159,7 @@ class _Count:
 def counted_tables(
     inputs: Inputs, names: Sequence[str], spanning: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, Counts]]:
-    """Each table that is to be made, with all of its counts; they come as passes end.
-
-    Args:
-        inputs: What the release is made from.
-        names: The tables.
-        spanning: Per source and name in a table's `by`, what spans the table.
-    """
+    """Each table that is to be made, with all of its counts; they come as passes end."""
     keyed = KeyedRecords(inputs)
     for source in inputs.programme.sources:
         own = [name for name in names if inputs.programme.source_of(name).name == source]

@@ -36,12 +36,9 @@ def check_internal(internal: Path | None, out: Path) -> None:
     if internal is None:
         return
     if internal.resolve().is_relative_to(out.resolve()):
-        raise PublicationError(
-            "the internal report would stand in the release folder",
-            code="internal-folder",
-            where=str(internal),
-            hint="choose a folder outside: it is not for publication",
-        )
+        what = "the internal report would stand in the release folder"
+        hint = "choose a folder outside: it is not for publication"
+        raise PublicationError(what, code="internal-folder", where=str(internal), hint=hint)
     if internal.exists():
         check_writable(internal)
 

@@ -42,12 +42,9 @@ def made_folder(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise PublicationError(
-            f"the folder cannot be made ({error.strerror})",
-            code="output-folder",
-            where=str(folder),
-            hint="choose another place, or check the permissions",
-        ) from None
+        what = f"the folder cannot be made ({error.strerror})"
+        hint = "choose another place, or check the permissions"
+        raise PublicationError(what, code="output-folder", where=str(folder), hint=hint) from None
     try:
         check_writable(folder)
         yield
@@ -63,12 +60,9 @@ def locked_folder(path: Path, out: Path) -> Iterator[None]:
     """Hold a lock that the system releases when the process ends, however it ends."""
     with path.open("ab") as file:
         if not _taken(file.fileno()) or not _current(file.fileno(), path):
-            raise PublicationError(
-                "another run is writing to this folder",
-                code="output-locked",
-                where=str(out),
-                hint="wait until it has ended, or choose another folder",
-            )
+            what = "another run is writing to this folder"
+            hint = "wait until it has ended, or choose another folder"
+            raise PublicationError(what, code="output-locked", where=str(out), hint=hint)
         try:
             yield
         finally:
@@ -188,12 +182,9 @@ class ReleaseState:
         """A link in place of the memory would let a run remove files elsewhere."""
         for folder in (self.folder, self.stage):
             if folder.is_symlink():
-                raise PublicationError(
-                    "this is a link, not a folder of a release",
-                    code="output-folder",
-                    where=str(folder),
-                    hint="remove it, or choose another folder for the release",
-                )
+                what = "this is a link, not a folder of a release"
+                hint = "remove it, or choose another folder for the release"
+                raise PublicationError(what, code="output-folder", where=str(folder), hint=hint)
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -221,12 +212,9 @@ class ReleaseState:
                 found[path.stem] = memory
         others = {str(memory["programme"]) for memory in found.values()} - {self.programme}
         if others:
-            raise PublicationError(
-                f"the folder holds the release of another programme ({min(others)})",
-                code="output-folder",
-                where=str(self.out),
-                hint="choose another folder for this one",
-            )
+            what = f"the folder holds the release of another programme ({min(others)})"
+            hint = "choose another folder for this one"
+            raise PublicationError(what, code="output-folder", where=str(self.out), hint=hint)
         return found
 
     def _clean(self) -> None:
@@ -505,12 +493,9 @@ def read_release(folder: Path, number: int = 0) -> list[EarlierTable]:
     found = []
     for kept in remembered_tables(folder):
         if "about" not in kept.extras:
-            raise PublicationError(
-                "this release does not say what its tables are about",
-                code="release-folder",
-                where=str(folder),
-                hint="make it once more from its programme, with this version",
-            )
+            what = "this release does not say what its tables are about"
+            hint = "make it once more from its programme, with this version"
+            raise PublicationError(what, code="release-folder", where=str(folder), hint=hint)
         protection(kept.extras["about"]["protect"])  # what an unknown method tells is not known
         found.append(EarlierTable(folder=folder, kept=kept, number=number))
     return found

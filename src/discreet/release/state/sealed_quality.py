@@ -54,12 +54,7 @@ def sealed_quality(
 def quality_of(
     extras: Mapping[str, Mapping[str, Any]], keys: Mapping[str, ReleaseKey]
 ) -> QualityLog:
-    """The statistics on all tables of a release.
-
-    Args:
-        extras: Name of table → what was remembered of it.
-        keys: Name of table → the key of the digests of its source.
-    """
+    """The statistics on all tables of a release."""
     from discreet.assessment.release_quality import QualityLog
 
     whole = QualityLog()

@@ -38,11 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class OpenedNoise:
-    """Everything that determines noise, opened. SECRET.
-
-    Args:
-        parameters: Perturbation tables, strengths and thresholds.
-    """
+    """Everything that determines noise, opened. SECRET."""
 
     parameters: Parameters
 
@@ -91,11 +87,9 @@ def _read_perturbation_table(programme: Programme) -> PerturbationTable | None:
         return None
     table = PerturbationTable.read(path, format=entry.format, zeros=entry.zeros == "table")
     if entry.zeros == "table" and not table.changes_zeros:
-        raise PerturbationError(
-            "the perturbation table holds no noise for zeros",
-            code="zeros",
-            hint='use zeros = "keep", or a table with such a row 0',
-        )
+        what = "the perturbation table holds no noise for zeros"
+        hint = 'use zeros = "keep", or a table with such a row 0'
+        raise PerturbationError(what, code="zeros", hint=hint)
     return table
 
 

@@ -54,7 +54,7 @@ class NoiseTables:
             assessed=AssessedTable(
                 counts=used.get(""),
                 ingredients=ingredients,
-                figures=self._key_figures(entry),
+                figures=[self._key_figure(figure, entry) for figure in entry.figures],
             ),
             found_codes=self._found(used.values()),
         )
@@ -103,7 +103,7 @@ class NoiseTables:
         try:
             protected = derive(
                 ingredients,
-                self._key_figures(entry),
+                [self._key_figure(figure, entry) for figure in entry.figures],
                 bracket_above=self.parameters.figures.bracket_above,
                 found_codes=self.parameters.rules.found_codes,
                 name=name,
@@ -160,9 +160,6 @@ class NoiseTables:
             count_decimals=parameters.rules.decimals,
             **options,
         )
-
-    def _key_figures(self, entry: TableEntry) -> list[KeyFigure]:
-        return [self._key_figure(figure, entry) for figure in entry.figures]
 
     def _key_figure(self, figure: str, entry: TableEntry) -> KeyFigure:
         from discreet.derived import KeyFigure

@@ -114,11 +114,11 @@ def _counted(
     main = counts[next(iter(needed(rules_of(inputs.programme, asked[0]), asked[0].where)))]
     primaries = {}
     for value in dict.fromkeys(value for entry in asked for value in entry.values):
-        found = [
-            judge.judged(entry, value, counts, _holdings(inputs, before, entry, spanning, records))
-            for entry in asked
-            if value in entry.values
-        ]
+        found = []
+        for entry in [entry for entry in asked if value in entry.values]:
+            rules = rules_of(inputs.programme, entry)
+            holdings = counted_holdings(records, spanning, entry, rules, before.name)
+            found.append(judge.judged(entry, value, counts, holdings))
         check_values(judge, before, main, value, asked[0].weight)
         named = _named(before, before.values.index(value), main)
         primaries[value] = _with_named(strictest(found), named)
@@ -193,29 +193,10 @@ def _counts(
     return dict(zip(filters, tabulate_many(records, queries), strict=True))
 
 
-def _holdings(
-    inputs: Inputs,
-    before: EarlierTable,
-    entry: TableEntry,
-    spanning: Sequence[Any],
-    records: Any,
-) -> Table | None:
-    rules = rules_of(inputs.programme, entry)
-    return counted_holdings(records, spanning, entry, rules, before.name)
-
-
 def check_values(
     judge: PrimaryJudge, before: EarlierTable, table: Table, value: str, weight: str | None
 ) -> None:
-    """Refuse an earlier table whose published values are not those of the data of today.
-
-    Args:
-        judge: Knows how values are printed.
-        before: The table as it was published.
-        table: Its true values.
-        value: Which of its values.
-        weight: The column of weights.
-    """
+    """Refuse an earlier table whose published values are not those of the data of today."""
     decimals = judge.decimals(value, weight)
     published = figure_of(before.kept.table, before.values.index(value))
     if published.figure_decimals() != decimals:
@@ -275,9 +256,5 @@ def _places(published: ProtectedTable, table: Table) -> IntArray:
 
 
 def _other(before: EarlierTable, what: str) -> SuppressionError:
-    return SuppressionError(
-        what,
-        code="earlier",
-        where=before.name,
-        hint="an earlier release can be respected only with the data it was made of",
-    )
+    hint = "an earlier release can be respected only with the data it was made of"
+    return SuppressionError(what, code="earlier", where=before.name, hint=hint)

@@ -35,7 +35,7 @@ from discreet.tables import Figure, ProtectedTable, Table
 from discreet.tables.figures import figure_dimension
 
 if TYPE_CHECKING:
-    from discreet.protection.suppression import Knowledge, SharedSuppression, Suppression
+    from discreet.protection.suppression import Knowledge, Suppression
     from discreet.protection.suppression.publish.report import PartHidden
     from discreet.rules import Primary
 
@@ -92,12 +92,7 @@ class TableSuppression:
     def judged(
         self, counts: Mapping[str, Counts], spanning: Mapping[str, Any]
     ) -> list[SensitiveTable]:
-        """Tables with their sensitive cells.
-
-        Args:
-            counts: Per table, its true counts.
-            spanning: Per name in a table's `by`, what spans the table.
-        """
+        """Tables with their sensitive cells."""
         found = []
         for name, own in counts.items():
             entry = self.programme.tables[name]
@@ -112,17 +107,8 @@ class TableSuppression:
     def hidden(
         self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
     ) -> list[SuppressedTables]:
-        """The tables of a group as they may be published, those that share cells together.
-
-        Args:
-            group: The tables.
-            past: Earlier tables about the same values.
-        """
-        found = []
-        for own, before in components(group, past):
-            if own:
-                found.append(self._hidden(own, before))
-        return found
+        """The tables of a group as they may be published, those that share cells together."""
+        return [self._hidden(own, before) for own, before in components(group, past) if own]
 
     def _hidden(
         self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
@@ -149,7 +135,10 @@ class TableSuppression:
         except SuppressionError as error:
             raise self._placed(error, names) from None
         return SuppressedTables(
-            tables=self._published(group, done),
+            tables={
+                each.name: self._described(safe)
+                for each, safe in zip(group, done.tables, strict=True)
+            },
             by_value={value: done.by_value[column] for value, column in columns.items()},
             earlier=tuple(one.before.name for one in past),
         )
@@ -183,12 +172,6 @@ class TableSuppression:
             "time_limit": stated.time_limit,
             "seed": stated.seed,
         }
-
-    def _published(
-        self, group: Sequence[SensitiveTable], done: SharedSuppression
-    ) -> dict[str, ProtectedTable]:
-        pairs = zip(group, done.tables, strict=True)
-        return {each.name: self._described(safe) for each, safe in pairs}
 
     def _described(self, safe: ProtectedTable) -> ProtectedTable:
         """The table with titles and units of its values."""
@@ -289,11 +272,7 @@ def _numbers(parts: Sequence[PartHidden], *, told: bool) -> dict[str, Any]:
 
 
 def public_text(entries: Mapping[str, Any]) -> str:
-    """The public report on all tables with hidden cells.
-
-    Args:
-        entries: Name of table → what anyone may know.
-    """
+    """The public report on all tables with hidden cells."""
     content = {"format": _FORMAT, "format_version": 1, "tables": dict(entries)}
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 

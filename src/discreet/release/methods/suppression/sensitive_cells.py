@@ -58,33 +58,13 @@ class PrimaryJudge:
     def primaries(
         self, name: str, entry: TableEntry, counts: Counts, holdings: Table | None
     ) -> list[Primary]:
-        """What is sensitive in a table of the programme, for each of its values.
-
-        Args:
-            name: Its name.
-            entry: What the programme says of it.
-            counts: Its true counts, and those of who asked for protection.
-            holdings: Its holdings, if rules look at them.
-        """
+        """What is sensitive in a table of the programme, for each of its values."""
         try:
             marks = self.marks(name, entry)
         except DiscreetError as error:
             raise self._placed(error, ("tables", name, "marks")) from None
-        return [
-            self._primary(name, entry, value, counts, holdings, marks) for value in entry.values
-        ]
-
-    def _primary(
-        self,
-        name: str,
-        entry: TableEntry,
-        value: str,
-        counts: Counts,
-        holdings: Table | None,
-        marks: Marks,
-    ) -> Primary:
         try:
-            return self.judged(entry, value, counts, holdings, marks)
+            return [self.judged(entry, each, counts, holdings, marks) for each in entry.values]
         except DiscreetError as error:
             own = error.code == "marks" and entry.marks
             key: KeyPath = ("tables", name, "marks") if own else ("tables", name)
