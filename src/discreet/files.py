@@ -27,6 +27,7 @@ __all__ = [
     "TEMPORARY_SUFFIX",
     "atomic_path",
     "check_writable",
+    "make_folder",
     "read_private",
     "write_private",
     "write_text",
@@ -90,6 +91,16 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
         what = f"no file can be written here ({error.strerror})"
         hint = "check the permissions and the free space"
         raise PublicationError(what, code="output-folder", where=str(place), hint=hint) from None
+
+
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder, and those above it, unless it is there."""
+    try:
+        folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"the folder cannot be made ({error.strerror})"
+        hint = "choose another place, or check the permissions"
+        raise PublicationError(what, code="output-folder", where=str(folder), hint=hint) from None
 
 
 def _means_full(error: Exception) -> bool:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from discreet.arrays import BoolArray
 from discreet.publication.layout import whole_notes
 from discreet.publication.notation import number_text
-from discreet.publication.words import LANGUAGES, words
+from discreet.publication.words import LANGUAGES, only_total, words
 from discreet.tables import CellStatus, Dimension, Note, ProtectedTable
 from discreet.tables.dimension import Parts
 from discreet.tables.figures import Figure
@@ -203,7 +203,7 @@ def _narrowed(parts: Parts | None, number: int) -> Parts | None:
 def _sums(table: ProtectedTable) -> tuple[int | float | None, list[int | float | None]]:
     """The grand total, and the sum of each part of it; None where there is no sum."""
     margins = _margins(table)
-    total = _sum(table, [_only_total(dimension) for dimension in table.dimensions], margins)
+    total = _sum(table, [only_total(dimension) for dimension in table.dimensions], margins)
     if total is None:
         return None, []
     every = (table.index, table.value, table.status)
@@ -243,15 +243,10 @@ def _differences(
 
 def _one_way(table: ProtectedTable, language: str) -> Iterator[tuple[str, list[BoolArray]]]:
     """The ways to split the grand total by one variable at one level."""
-    at_total = [_only_total(dimension) for dimension in table.dimensions]
+    at_total = [only_total(dimension) for dimension in table.dimensions]
     for at, dimension in enumerate(table.dimensions):
         for name, codes in _cuts(dimension, language):
             yield name, [*at_total[:at], codes, *at_total[at + 1 :]]
-
-
-def _only_total(dimension: Dimension) -> BoolArray:
-    total: BoolArray = dimension.levels == 0
-    return total
 
 
 def _cuts(dimension: Dimension, language: str) -> Iterator[tuple[str, BoolArray]]:

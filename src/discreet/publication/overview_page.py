@@ -15,14 +15,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import BoolArray
 from discreet.files import atomic_path
 from discreet.publication.description import check_texts, provenance_lines, universe
 from discreet.publication.formats import check_place, check_protected
 from discreet.publication.layout import PageLayout, lay_out
 from discreet.publication.notation import Sign, check_values, legend, number_text
-from discreet.publication.words import Words, figure_line, title_in, words
+from discreet.publication.words import Words, figure_line, only_total, title_in, words
 from discreet.publication.writers import html as page
 from discreet.tables import Dimension, ProtectedTable
 
@@ -161,28 +161,18 @@ def _brief(table: ProtectedTable) -> tuple[PageLayout, bool]:
     most = max(1, _PART // math.prod(len(mask) for mask in figures))
     while int(np.prod([int(mask.sum()) for mask in keep], dtype=object)) > most:
         largest = max(range(len(keep)), key=lambda at: int(keep[at].sum()))
-        keep[largest] = _only_total(table.dimensions[largest])
+        keep[largest] = only_total(table.dimensions[largest])
     return lay_out(table, keep=[*keep, *figures]), False
 
 
-def _first_level(dimension: Dimension) -> npt.NDArray[np.bool_]:
-    first = (dimension.levels <= 1) & (dimension.breakdown == 0)
-    return first if int(first.sum()) <= _MOST_CODES else _only_total(dimension)
-
-
-def _only_total(dimension: Dimension) -> npt.NDArray[np.bool_]:
-    total: npt.NDArray[np.bool_] = dimension.levels == 0
-    return total
+def _first_level(dimension: Dimension) -> BoolArray:
+    first: BoolArray = (dimension.levels <= 1) & (dimension.breakdown == 0)
+    return first if int(first.sum()) <= _MOST_CODES else only_total(dimension)
 
 
 def _facts(summary: Mapping[str, str | int | float], text: Words, language: str) -> str:
-    if not summary:
-        return ""
-    items = "".join(
-        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(_figure(value, language))}</dd></div>\n"
-        for name, value in summary.items()
-    )
-    return f'<dl class="facts" aria-label="{text.summary}">\n{items}</dl>\n'
+    pairs = [(name, _figure(value, language)) for name, value in summary.items()]
+    return page.facts_html(pairs, text.summary) if pairs else ""
 
 
 def _figure(value: str | int | float, language: str) -> str:

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import BoolArray
 from discreet.errors import PublicationError
 from discreet.tables import Dimension, ProtectedTable
 from discreet.tables.figures import Figure
@@ -168,3 +169,9 @@ def levels_at(table: ProtectedTable, at: int) -> npt.NDArray[np.int32]:
     """The level of each code as printed: all figures stand on one, the first."""
     levels = table.dimensions[at].levels
     return np.zeros_like(levels) if is_figure(table, at) else levels
+
+
+def only_total(dimension: Dimension) -> BoolArray:
+    """Which code of a variable is its total."""
+    total: BoolArray = dimension.levels == 0
+    return total

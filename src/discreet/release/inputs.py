@@ -6,7 +6,6 @@ runs and methods of protection ask for it: records, parameters, key grid, keys o
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -83,11 +82,7 @@ class Inputs:
         tree = self.trees.get(name)
         if tree is None:
             return [entry]
-        fields = [
-            getattr(tree, field.name)
-            for field in dataclasses.fields(tree)
-            if field.name != "labels"
-        ]
+        fields = [value for name, value in tree.fields().items() if name != "labels"]
         labels = {code: dict(texts) for code, texts in tree.labels.items()}
         plain = [dict(value) if isinstance(value, Mapping) else value for value in fields]
         return [entry, plain, labels]

@@ -267,13 +267,21 @@ def _explained(sign: str, meaning: str) -> str:
 
 def legend_html(signs: Iterable[Sign], language: str, *, level: int = 2) -> str:
     """The signs and what they mean; empty if there are none."""
-    items = "".join(
-        f"<div><dt>{html.escape(sign.symbol)}</dt><dd>{html.escape(sign.meaning)}</dd></div>\n"
-        for sign in signs
-    )
+    items = _terms((sign.symbol, html.escape(sign.meaning)) for sign in signs)
     if not items:
         return ""
     return _section(words(language).legend, f'<dl class="legend">\n{items}</dl>\n', level)
+
+
+def _terms(pairs: Iterable[tuple[str, str]]) -> str:
+    """Terms, each with what is said of it as HTML."""
+    return "".join(f"<div><dt>{html.escape(a)}</dt><dd>{b}</dd></div>\n" for a, b in pairs)
+
+
+def facts_html(pairs: Sequence[tuple[str, str]], label: str) -> str:
+    """The most important numbers, at the top."""
+    items = _terms((name, html.escape(value)) for name, value in pairs)
+    return f'<dl class="facts" aria-label="{html.escape(label)}">\n{items}</dl>\n'
 
 
 def notes_html(
@@ -310,11 +318,7 @@ def provenance_html(tables: Sequence[tuple[str, Sequence[tuple[str, str]]]], lan
     every = [lines for _, lines in tables]
     shared = [line for line in (every[0] if every else []) if all(line in own for own in every)]
     rest = [(name, [line for line in own if line not in shared]) for name, own in tables]
-    items = "".join(
-        f"<div><dt>{html.escape(name)}</dt><dd>{_pairs(own)}</dd></div>\n"
-        for name, own in rest
-        if own
-    )
+    items = _terms((name, _pairs(own)) for name, own in rest if own)
     more = f"<details>\n<summary>{text.each_table}</summary>\n<dl>\n{items}</dl>\n</details>\n"
     return (
         f'<footer aria-label="{html.escape(text.provenance)}">{_shared(shared, text)}'

@@ -66,13 +66,13 @@ def official_rule(
         return None
     own = programme.tables[table].by or []
     named = {name.removesuffix(".level") for name in parse_filter(text).columns} - set(own)
-    hidden = {column for name in named for column in _sources(programme, name)}
-    tied = [name for name in own if hidden & _sources(programme, name)]
+    hidden = {column for name in named for column in columns_behind(programme, name)}
+    tied = [name for name in own if hidden & columns_behind(programme, name)]
     conditions = [f"`{name}` == {totals[name]!r}" for name in tied]
     return " and ".join([f"({text})", *conditions]) if conditions else text
 
 
-def _sources(programme: Programme, name: str) -> set[str]:
+def columns_behind(programme: Programme, name: str) -> set[str]:
     """The columns of the data behind a variable."""
     entry = programme.variables.get(name)
     if entry is None:

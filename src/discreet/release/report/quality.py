@@ -27,18 +27,17 @@ from discreet.assessment.release_quality import (
 )
 from discreet.assessment.words import number, percent
 from discreet.errors import PublicationError
-from discreet.files import check_writable, write_text
+from discreet.files import check_writable, make_folder, write_text
 from discreet.publication.words import LANGUAGES
-from discreet.publication.writers.html import page_head, page_tail
+from discreet.publication.writers.html import facts_html, page_head, page_tail
 from discreet.release.report.sections import (
     Document,
-    facts,
     heading,
     internal_sections,
     shown_section,
     statement_list,
+    words,
 )
-from discreet.release.report.words import words
 
 _FORMAT = "discreet-quality"
 
@@ -211,7 +210,7 @@ class QualityReport:
                 page_head(title, language, css.read_text("utf-8")),
                 warning if internal else "",
                 f'<h1>{html.escape(title)}</h1>\n<p class="lead">{html.escape(lead)}</p>\n',
-                facts(_at_a_glance(document, text, language), text["summary"]),
+                facts_html(_at_a_glance(document, text, language), text["summary"]),
                 heading(text["statements"], statement_list(document, text, language)),
                 shown_section(document, text, language),
                 internal_sections(document, text, language) if internal else "",
@@ -311,10 +310,5 @@ def _internal_folder(internal: Path, out: Path) -> Path:
         what = "the internal report cannot stand in the release folder, which is published"
         hint = "choose a folder elsewhere"
         raise PublicationError(what, code="internal-folder", where=str(internal), hint=hint)
-    try:
-        internal.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        what = f"the folder cannot be made ({error.strerror})"
-        hint = "choose another place, or check the permissions"
-        raise PublicationError(what, code="output-folder", where=str(internal), hint=hint) from None
+    make_folder(internal, mode=0o700)
     return internal

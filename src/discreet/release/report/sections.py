@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.assessment.words import number, percent
-from discreet.release.report.words import Words
+from discreet.errors import PublicationError
+from discreet.publication.words import LANGUAGES, read_words
 
 _WIDTH = 640
 _ROW = 26
@@ -105,6 +106,23 @@ def _text(text: str) -> str:
 
 
 Document = Mapping[str, Any]
+Words = Mapping[str, str]
+
+_WORDS: Mapping[str, Words] = read_words("discreet.release.report")
+
+
+def words(language: str) -> Words:
+    """The words of a language, which stand in `words.toml`.
+
+    >>> words("de")["tables"]
+    'Tabellen'
+    """
+    if language not in _WORDS:
+        what = f"there are no words about quality in language {language!r}"
+        hint = f"languages: {', '.join(LANGUAGES)}"
+        raise PublicationError(what, code="language", where="languages", hint=hint)
+    return _WORDS[language]
+
 
 #: Charts have at most so many bars; the table beside them has all rows.
 _MOST_BARS = 25
@@ -113,15 +131,6 @@ _MOST_BARS = 25
 def heading(text: str, content: str) -> str:
     """A section with its heading."""
     return f"<section>\n<h2>{html.escape(text)}</h2>\n{content}</section>\n"
-
-
-def facts(pairs: Sequence[tuple[str, str]], label: str) -> str:
-    """The most important numbers, at the top."""
-    items = "".join(
-        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd></div>\n"
-        for name, value in pairs
-    )
-    return f'<dl class="facts" aria-label="{html.escape(label)}">\n{items}</dl>\n'
 
 
 def statement_list(document: Document, text: Words, language: str) -> str:
@@ -141,7 +150,7 @@ def shown_section(document: Document, text: Words, language: str) -> str:
         variable, level = entry["variable"], entry["level"]
         name = variable if level == variable else f"{variable}: {level}"
         share = entry["complete"] / entry["tables"]
-        bars.append(Bar(name, share, percent(share, language)))
+        bars.append(_share_bar(name, share, language))
         rows.append([name, entry["tables"], *(entry[state] for state in states)])
     heads = [text["level"], text["tables"], *(text[state] for state in states)]
     return _pair("shown", text["shown"], heads, rows, bars, language, full=1)
@@ -175,13 +184,11 @@ def _noise_section(document: Document, text: Words, language: str) -> str:
     bars, rows = [], []
     for value in range(low, high + 1):
         cells = noise.get(str(value), 0)
-        label = _signed(value)
-        bars.append(Bar(label, cells / total, percent(cells / total, language)))
-        rows.append([label, cells, percent(cells / total, language)])
+        bars.append(_share_bar(_signed(value), cells / total, language))
+        rows.append([bars[-1].label, cells, bars[-1].value])
     heads = [text["noise value"], text["cells"], text["share"]]
     chart = column_chart(bars, identifier="noise", title=text["noise"])
-    table = _table(text["noise"], heads, rows, language)
-    return heading(text["noise"], f'<div class="pair">\n{chart}{table}</div>\n')
+    return heading(text["noise"], _beside(chart, text["noise"], heads, rows, language))
 
 
 def _classes(
@@ -215,9 +222,8 @@ def _classes(
 
 def _relative(document: Document, text: Words, language: str) -> str:
     there = [entry for entry in document["by_size"] if entry["cells"]]
-    shares = [(entry["original"], entry["mean_relative_error"]) for entry in there]
-    bars = [Bar(label, share, percent(share, language)) for label, share in shares]
-    rows = [[label, percent(share, language)] for label, share in shares]
+    bars = [_share_bar(one["original"], one["mean_relative_error"], language) for one in there]
+    rows = [[bar.label, bar.value] for bar in bars]
     heads = [text["original"], text["relative"]]
     return _pair("relative", text["relative by size"], heads, rows, bars, language)
 
@@ -228,14 +234,15 @@ def _deviations(document: Document, text: Words, language: str) -> str:
         total = sum(cells.values())
         if not total:
             continue
-        shares = {label: percent(part / total, language) for label, part in cells.items()}
-        bars = [Bar(label, part / total, shares[label]) for label, part in cells.items()]
-        rows = [[label, part, shares[label]] for label, part in cells.items()]
+        bars = [_share_bar(label, part / total, language) for label, part in cells.items()]
+        rows = [
+            [bar.label, part, bar.value] for bar, part in zip(bars, cells.values(), strict=True)
+        ]
         name = text.get(f"kind {kind}", kind)
         heads = [text["deviation class"], text["cells"], text["share"]]
         chart = bar_chart(bars, identifier=f"deviation-{html.escape(kind)}", title=name, full=1)
-        table = _table(name, heads, rows, language)
-        content += f'<h3>{html.escape(name)}</h3>\n<div class="pair">\n{chart}{table}</div>\n'
+        content += f"<h3>{html.escape(name)}</h3>\n"
+        content += _beside(chart, name, heads, rows, language)
     return heading(text["deviation"], content) if content else ""
 
 
@@ -244,8 +251,8 @@ def _brackets(document: Document, text: Words, language: str) -> str:
     for kind, pair in document["brackets"].items():
         share = pair["bracketed"] / pair["shown"]
         name = text.get(f"kind {kind}", kind)
-        bars.append(Bar(name, share, percent(share, language)))
-        rows.append([name, pair["shown"], pair["bracketed"], percent(share, language)])
+        bars.append(_share_bar(name, share, language))
+        rows.append([name, pair["shown"], pair["bracketed"], bars[-1].value])
     heads = [text["kind"], text["shown figures"], text["bracketed"], text["share"]]
     return _pair("brackets", text["brackets"], heads, rows, bars, language, full=1)
 
@@ -256,22 +263,19 @@ def _sums(document: Document, text: Words, language: str) -> str:
     mean = number(sums["mean_difference"], language, 3)
     row = [number(sums["compared"], language, 0), sums["differing"], mean]
     rows = [[*row, sums["largest_difference"]]]
-    return heading(text["sums"], _table(text["sums"], heads, rows, language))
+    return _alone(text["sums"], heads, rows, language)
 
 
 def _aside(document: Document, text: Words, language: str) -> str:
     rows: list[list[Any]] = [[text[name], cells] for name, cells in document["set_aside"].items()]
     rows.append([text["suppressed cells"], document["suppressed_cells"]])
-    table = _table(text["aside"], [text["aside"], text["cells"]], rows, language)
-    return heading(text["aside"], table)
+    return _alone(text["aside"], [text["aside"], text["cells"]], rows, language)
 
 
 def _reasons(document: Document, text: Words, language: str) -> str:
     rows = [[reason, parts] for reason, parts in document["reasons"].items()]
-    if not rows:
-        return ""
     heads = [text["reason"], text["parts"]]
-    return heading(text["reasons"], _table(text["reasons"], heads, rows, language))
+    return _alone(text["reasons"], heads, rows, language) if rows else ""
 
 
 def _each_table(document: Document, text: Words, language: str) -> str:
@@ -291,7 +295,24 @@ def _each_table(document: Document, text: Words, language: str) -> str:
         )
     heads = [text["table"], text["state"], text["cells"], text["suppressed cells"], text["mad"]]
     heads.append(text["at_most_1"])
-    return heading(text["each table"], _table(text["each table"], heads, rows, language))
+    return _alone(text["each table"], heads, rows, language)
+
+
+def _alone(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], language: str) -> str:
+    """A section that is a table."""
+    return heading(title, _table(title, heads, rows, language))
+
+
+def _share_bar(label: str, share: float, language: str) -> Bar:
+    return Bar(label, share, percent(share, language))
+
+
+def _beside(
+    chart: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], language: str
+) -> str:
+    """A chart with its table beside it."""
+    table = _table(title, heads, rows, language)
+    return f'<div class="pair">\n{chart}{table}</div>\n'
 
 
 def _pair(
@@ -308,8 +329,7 @@ def _pair(
     if not rows:
         return ""
     chart = bar_chart(bars[:_MOST_BARS], identifier=identifier, title=title, full=full)
-    table = _table(title, heads, rows, language)
-    return heading(title, f'<div class="pair">\n{chart}{table}</div>\n')
+    return heading(title, _beside(chart, title, heads, rows, language))
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], language: str) -> str:

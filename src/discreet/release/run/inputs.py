@@ -22,6 +22,7 @@ from discreet.release.programme.variables import check_codes, check_columns, fix
 from discreet.release.state.memory import EarlierTable, contradictions, read_release
 
 if TYPE_CHECKING:
+    from discreet.classifications import Classification
     from discreet.microdata import Secret
 
 
@@ -43,13 +44,21 @@ def read_programme(path: str | os.PathLike[str]) -> Programme:
     line 3, tables.T1.format: there is no such key
       Hint: did you mean 'formats'?
     """
+    programme, problems, _ = _read(path)
+    raise_problems(str(path), problems)
+    return programme
+
+
+def _read(
+    path: str | os.PathLike[str],
+) -> tuple[Programme, list[Problem], dict[str, Classification]]:
+    """A programme, what is wrong with it, and the classifications that need no data."""
     programme, problems = load(path)
     problems += check_programme(programme)
     trees, more = fixed_classifications(programme)
     problems += not_yet_known(problems, more)
     problems += check_codes(programme, trees)
-    raise_problems(str(path), problems)
-    return programme
+    return programme, problems, trees
 
 
 def open_inputs(path: str | os.PathLike[str]) -> Inputs:
@@ -58,11 +67,7 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
     Raises:
         ProgrammeError: Lists every mistake with its line and key.
     """
-    programme, problems = load(path)
-    problems += check_programme(programme)
-    trees, more = fixed_classifications(programme)
-    problems += not_yet_known(problems, more)
-    problems += check_codes(programme, trees)
+    programme, problems, trees = _read(path)
     opener = Opener(programme, problems)
     opened = {
         method.name: opener.attempt(
@@ -168,16 +173,12 @@ def check_release(path: str | os.PathLike[str]) -> Programme:
 
 def _read_secret(source: RecordSource, programme: Programme) -> Secret | None:
     keys = source.keys
-    if keys.secret_env is not None and os.environ.get(keys.secret_env):
-        from discreet.microdata import Secret
-
-        return Secret.from_env(keys.secret_env)
-    path = present(programme, keys.secret_file)
-    if path is None:
-        return None
     from discreet.microdata import Secret
 
-    return Secret.from_file(path)
+    if keys.secret_env is not None and os.environ.get(keys.secret_env):
+        return Secret.from_env(keys.secret_env)
+    path = present(programme, keys.secret_file)
+    return None if path is None else Secret.from_file(path)
 
 
 def _read_records(source: RecordSource, programme: Programme) -> Any:

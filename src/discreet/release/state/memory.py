@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.errors import MicrodataError, Problem, PublicationError
-from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, write_text
+from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, make_folder, write_text
 from discreet.protection.protocol import COUNT, clash, protection
 from discreet.release.programme.file import Programme
 from discreet.release.state.tables import cells_frame, described, rebuilt, with_cells, without_cells
@@ -39,12 +39,7 @@ if TYPE_CHECKING:
 def made_folder(folder: Path) -> Iterator[None]:
     """Make a folder; take it away again if the work fails and leaves it empty."""
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        what = f"the folder cannot be made ({error.strerror})"
-        hint = "choose another place, or check the permissions"
-        raise PublicationError(what, code="output-folder", where=str(folder), hint=hint) from None
+    make_folder(folder)
     try:
         check_writable(folder)
         yield

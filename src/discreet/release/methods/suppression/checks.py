@@ -23,7 +23,7 @@ from discreet.release.programme.rules import RuleSet, rule_filters, rule_problem
 from discreet.release.programme.schema import MarkEntry, TableEntry
 from discreet.release.programme.toml_lines import KeyPath
 from discreet.release.programme.universes import places_of
-from discreet.release.programme.variables import columns_of
+from discreet.release.programme.variables import columns_behind
 from discreet.tables.figures import FIGURE
 
 _WEIGHT = "weight"
@@ -132,7 +132,7 @@ def _names(programme: Programme, tables: Sequence[str]) -> Found:
     for group in linked_tables(programme, tables):
         variables = dict.fromkeys(v for name in group for v in programme.tables[name].by or [])
         for first, second in combinations(variables, 2):
-            joint = _columns(programme, first) & _columns(programme, second)
+            joint = columns_behind(programme, first) & columns_behind(programme, second)
             if not joint or (first, second) in seen:
                 continue
             seen.add((first, second))
@@ -143,14 +143,6 @@ def _names(programme: Programme, tables: Sequence[str]) -> Found:
             )
             user = next(n for n in group if second in (programme.tables[n].by or []))
             yield programme.at(("tables", user, "by"), what, hint)
-
-
-def _columns(programme: Programme, variable: str) -> set[str]:
-    entry = programme.variables.get(variable)
-    if entry is None:
-        return {variable}
-    names = entry.alternatives or [variable]
-    return {column for name in names for _, column in columns_of(programme, name)} or {variable}
 
 
 def suppression_warnings(programme: Programme, tables: Sequence[str]) -> tuple[str, ...]:
