@@ -8,11 +8,11 @@ policy and this file must name the same commands. Nothing here is confidential.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, is_dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,12 +78,14 @@ class RewritingFacts:
         runs: Whether it runs "any" command behind it, runs it "as it is", or "safely".
         reserved: Whether it may give names that are the centre's: as `global` or `macro`.
         table: Whether it makes tables of stored results.
+        before: Whether as a prefix it runs a model of its own, so that a safe command goes before.
     """
 
     calls: bool
     runs: Literal["nothing", "any", "as it is", "safely"]
     reserved: Literal["none", "global", "macro"]
     table: bool
+    before: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,14 +98,19 @@ class CatalogueRow:
         reading: How it is read.
         flow: Where figures go.
         rewriting: What rewriting looks at.
-        log: Whether in a log it "loads" data and prints their label, or displays "results".
+        log: Whether in a log it "loads" data and prints their label, or displays "results", or
+            all that it prints is "withheld".
     """
 
     origin: Literal["stata", "users", "rare"]
     reading: ReadingFacts
     flow: FlowFacts
     rewriting: RewritingFacts
-    log: Literal["usual", "loads", "results"]
+    log: Literal["usual", "loads", "results", "withheld"]
+
+
+#: Parts of a policy, what they have rules for, and these rules.
+Outline = Mapping[str, Mapping[str, frozenset[str]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +122,14 @@ class CommandTable:
         shortest: Shortest forms, of those that may be shortened.
         also: Other words for commands.
         forms: How the lines look that safe commands print.
+        policy: What the policy must hold besides a rule for each command.
     """
 
     rows: Mapping[str, CatalogueRow]
     shortest: Mapping[str, str]
     also: Mapping[str, str]
     forms: Mapping[str, tuple[str, ...]]
+    policy: Outline
 
 
 @cache
@@ -157,7 +166,9 @@ def _alike() -> list[tuple[CatalogueRow, list[str]]]:
 SAFE = "fdz"
 _ORIGINS = ("stata", "users", "rare")
 _CLASSES = {"reading": ReadingFacts, "flow": FlowFacts, "rewriting": RewritingFacts}
-_TOP = {*_ORIGINS, *_CLASSES, "also", "forms", "plain", "rows"}
+_TOP = {*_ORIGINS, *_CLASSES, "also", "forms", "plain", "rows", "policy", "facts"}
+#: What no list needs to say again: the policy does, or nothing hangs on it.
+_ONCE = ("flow.shows", "flow.uses", "origin", "section")
 
 
 def read_commands(document: Mapping[str, Any]) -> CommandTable:
@@ -195,7 +206,76 @@ def read_commands(document: Mapping[str, Any]) -> CommandTable:
             raise ValueError(f"classes of {part} without a command: {', '.join(sorted(unused))}")
     forms = {name: tuple(lines) for name, lines in document["forms"].items()}
     _check_keys("forms", forms, {name for name in rows if name.startswith(SAFE)})
-    return CommandTable(rows=rows, shortest=shortest, also=document["also"], forms=forms)
+    found = leaves(rows)
+    lengths = {name: str(len(word)) for name, word in shortest.items()}
+    counts = {name: str(len(lines)) for name, lines in forms.items()}
+    words = lengths | dict.fromkeys(document["also"], "also")
+    for field, values in (("forms", counts), ("letters", words)):
+        found[field] = {
+            value: {name for name in values if values[name] == value}
+            for value in sorted(set(values.values()))
+        }
+    check_facts(found, document["facts"])
+    policy = {
+        part: {
+            key: frozenset(words.split() if isinstance(words, str) else words)
+            for key, words in keys.items()
+        }
+        for part, keys in document["policy"].items()
+    }
+    return CommandTable(
+        rows=rows, shortest=shortest, also=document["also"], forms=forms, policy=policy
+    )
+
+
+def leaves(rows: Mapping[str, Any]) -> dict[str, dict[str, set[str]]]:
+    """The fields of some rows that take one of several values: for each value the commands.
+
+    >>> sorted(leaves(command_table().rows)["rewriting.calls"]["true"])
+    ['do', 'include', 'run']
+    """
+    found: dict[str, dict[str, set[str]]] = {}
+    alike: dict[int, tuple[Any, list[str]]] = {}
+    for name, row in rows.items():
+        alike.setdefault(id(row), (row, []))[1].append(name)
+    for row, names in alike.values():
+        for field, value in _choices_made(row, ""):
+            if field not in _ONCE:
+                found.setdefault(field, {}).setdefault(value, set()).update(names)
+    return found
+
+
+def _choices_made(part: Any, before: str) -> Iterator[tuple[str, str]]:
+    """The values of such fields of one row."""
+    for key, kind in get_type_hints(type(part)).items():
+        value = getattr(part, key)
+        if is_dataclass(value):
+            yield from _choices_made(value, f"{before}{key}.")
+        elif kind == tuple[str, ...]:
+            yield f"{before}{key}", " ".join(value)
+        elif kind is bool or get_origin(kind) is Literal:
+            yield f"{before}{key}", str(value).lower() if kind is bool else value
+
+
+def check_facts(
+    found: Mapping[str, Mapping[str, Set[str]]], told: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Each fact must be told twice: in the row of its command, and in a list of all that share it.
+
+    So a wrong field is an error and opens nothing. Of each field one value, that of all the
+    other commands, is not listed.
+
+    Raises:
+        ValueError: They differ.
+    """
+    for field in found.keys() | told.keys():
+        rows, lists = found.get(field, {}), told.get(field, {})
+        if len(rows.keys() - lists.keys()) > 1:
+            raise ValueError(f"{field}: more than one value is not listed")
+        for value, names in lists.items():
+            if differ := set(names.split()) ^ rows.get(value, set()):
+                what = f"{field} = {value}: rows and lists differ in"
+                raise ValueError(f"{what} {', '.join(sorted(differ))}")
 
 
 def _add(rows: dict[str, CatalogueRow], names: list[str], row: CatalogueRow) -> None:
@@ -270,3 +350,23 @@ def check_policy_names(
             raise ValueError(f"{role}: policy and catalogue differ in {', '.join(sorted(wrong))}")
     if set(gather) != commands_where(lambda row: row.flow.gathers in ("shown", "both")):
         raise ValueError("the policy and the catalogue differ in prefixes that gather")
+
+
+def check_policy_outline(before: Iterable[str], outline: Outline) -> None:
+    """Nothing that the policy holds besides its rules on commands may be lost, here or there.
+
+    Args:
+        before: Prefixes that a safe command goes before.
+        outline: What else it holds.
+
+    Raises:
+        ValueError: They differ.
+    """
+    if set(before) != commands_where(lambda row: row.rewriting.before):
+        raise ValueError("the policy and the catalogue differ in prefixes with a safe command")
+    told = command_table().policy
+    for part in told.keys() | outline.keys():
+        here, there = told.get(part, {}), outline.get(part, {})
+        wrong = sorted(key for key in here.keys() | there.keys() if here.get(key) != there.get(key))
+        if wrong or part not in outline or part not in told:
+            raise ValueError(f"{part}: policy and catalogue differ in {', '.join(wrong)}")

@@ -16,6 +16,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args, get_type_hints
 
+from discreet_fire.catalogue.commands import check_facts, leaves
+
 _OPTION = re.compile(r"(?P<name>[A-Za-z_0-9]+)(?P<brackets>\(\))?(?P<may>\?)?\Z")
 _MANY = ("options", "layout", "idle")
 #: What may change unseen, where single values decide whether a command runs.
@@ -187,7 +189,11 @@ def facts_of(name: str) -> CommandFacts | None:
 def execution_rows() -> Mapping[str, CommandFacts]:
     """All rows, by name."""
     text = files("discreet_fire.catalogue").joinpath("execution.toml").read_text("utf-8")
-    return read_rows(tomllib.loads(text))
+    document = tomllib.loads(text)
+    facts = document.pop("facts")
+    rows = read_rows(document)
+    check_facts(leaves(rows), facts)
+    return rows
 
 
 def read_rows(document: Mapping[str, Any]) -> dict[str, CommandFacts]:

@@ -23,7 +23,13 @@ from typing import Any
 
 from discreet.errors import OutputCheckError, Problem, shortened
 from discreet_fire.catalogue.command_names import canonical, prefix_kind
-from discreet_fire.catalogue.commands import check_policy_names, commands_where
+from discreet_fire.catalogue.commands import (
+    SAFE,
+    Outline,
+    check_policy_names,
+    check_policy_outline,
+    commands_where,
+)
 from discreet_fire.catalogue.verdicts import (
     Action,
     CommandVerdict,
@@ -549,10 +555,60 @@ def _listed(table: Mapping[str, tuple[WordPattern, ...]], name: str, word: str) 
 @cache
 def _default() -> Policy:
     text = files("discreet_fire.catalogue").joinpath("policy.toml").read_text("utf-8")
-    tables = extended(PolicyTables(), text, "policy.toml")
+    return Policy(checked(extended(PolicyTables(), text, "policy.toml")))
+
+
+def checked(tables: PolicyTables) -> PolicyTables:
+    """The tables of the policy that comes with discreet, which holds all that the catalogue wants.
+
+    Raises:
+        ValueError: Something was left out, there or here.
+    """
     roles = {
         role: {name: "some" if words else "all" for name, words in table.items()}
         for role, table in (("shows", tables.shows), ("uses", tables.uses))
     }
     check_policy_names({*tables.commands, *tables.words}, roles, tables.gather)
-    return Policy(tables)
+    check_policy_outline(tables.before, _outline(tables))
+    return tables
+
+
+def _outline(tables: PolicyTables) -> Outline:
+    """What a policy holds besides its rules on commands, and the reasons of all its rules."""
+    words, options = [
+        [(name, *rule) for name, rules in table.items() for rule in rules.values()]
+        for table in (tables.words, tables.options)
+    ]
+    ranks = {name: rule.action.rank for name, rule in tables.commands.items()}
+    verdicts = [*tables.commands.values(), *(rule for *_, rule in (*words, *options))]
+    wrapped = {rule.safe for rule in verdicts if rule.action is Action.WRAPPED}
+    if wrong := {safe for safe in wrapped if not safe.startswith((SAFE, "quietly {word}"))}:
+        raise ValueError(f"these are no safe commands: {', '.join(sorted(wrong))}")
+    stored = {
+        (f"{kind}_{key}", name)
+        for kind, rules in tables.stored.items()
+        for key, names in (
+            ("refused", rules.refused), ("review", rules.review), ("default", (rules.default,))
+        )
+        for name in names
+    }  # fmt: skip
+    unmarked = Action.REVIEW.rank
+    parts: dict[str, Iterable[tuple[str, str]]] = {
+        "safe": (("commands", name) for name in tables.safe),
+        "words": (
+            (name, pattern.text)
+            for name, pattern, rule in words
+            if rule.action.rank > ranks.get(name, unmarked)
+        ),
+        "options": ((pattern.text, name) for name, pattern, _ in options),
+        "shows": ((name, one.text) for name, some in tables.shows.items() for one in some),
+        "stored": stored,
+        "reasons": ((rule.action.value, rule.reason) for rule in verdicts),
+    }
+    found: dict[str, dict[str, set[str]]] = {part: {} for part in parts}
+    for part, pairs in parts.items():
+        for key, one in pairs:
+            found[part].setdefault(key, set()).add(one)
+    return {
+        part: {key: frozenset(names) for key, names in keys.items()} for part, keys in found.items()
+    }

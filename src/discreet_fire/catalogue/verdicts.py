@@ -98,6 +98,17 @@ class WordPattern:
         capitals = len(word) - len(word.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"))
         return cls(word.lower(), capitals if capitals and not word.islower() else len(word))
 
+    @property
+    def text(self) -> str:
+        """As `of` reads it.
+
+        >>> WordPattern.of("RESiduals").text, WordPattern.of("AT").text
+        ('RESiduals', 'at')
+        """
+        if self.shortest == len(self.full):
+            return self.full
+        return self.full[: self.shortest].upper() + self.full[self.shortest :]
+
     def matches(self, word: str) -> bool:
         """Whether a word is this one, or an abbreviation of it."""
         lower = word.lower()

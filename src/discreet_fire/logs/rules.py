@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import OutputCheckError, Problem
+from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.texts import read_source
 
 #: A whole number in a pattern; it is bounded, so that no line takes long.
@@ -141,7 +142,7 @@ def _default() -> CleaningRules:
         residual_df=10,
         moment_cases=10,
         messages=(),
-        withheld=frozenset(),
+        withheld=commands_where(lambda row: row.log == "withheld"),
         safe=(),
         roots=(),
     )

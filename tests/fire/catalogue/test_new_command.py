@@ -28,6 +28,11 @@ sample = "checked"
 universes = "each"
 remote = true
 """
+#: Where the lists of its facts begin.
+ROW_ALIKE = [
+    '"r()" = """\n', 'r = """\n', 'each = "', 'variables = "', 'usual = """\n',
+    '[facts."reads.counts"]\ntrue = """\n', '[facts."shows.remote"]\ntrue = "',
+]  # fmt: skip
 STATISTIC = '''\
 """Means of variables."""
 
@@ -110,6 +115,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     add(catalogue / "policy.toml", '"fdzsummarize", ', '"fdzspans", "fdzsummarize", ')
     add(catalogue / "execution.toml", "\n[[command]]\n", f"{ROW}\n[[command]]\n")
+    add(catalogue / "commands.toml", "[facts.forms]\n", '[facts.forms]\n1 = "fdzspans"\n')
+    for alike in ROW_ALIKE:
+        add(catalogue / "execution.toml", alike, f"{alike}spans ")
     (package / "statistics" / "spans.py").write_text(STATISTIC)
     (root / "stata" / "fdzspans.ado").write_text(ADO)
     (root / "program.do").write_text(PROGRAM)
