@@ -32,7 +32,6 @@ app = group("Statistical disclosure control for official statistics.", kind=Comm
 app.add_typer(keys.app, name="keys")
 app.add_typer(params.app, name="params")
 app.add_typer(ptable.app, name="ptable")
-ptable.register(ptable.app)
 suppression.register(app)
 
 

@@ -7,6 +7,7 @@ terminal. Texts of unexpected exceptions may quote data; they are never shown.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import json
@@ -98,10 +99,7 @@ def _described(error: DiscreetError) -> dict[str, Any]:
         "what": error.what,
         "where": error.where,
         "hint": error.hint,
-        "problems": [
-            {"what": problem.what, "where": problem.where, "hint": problem.hint}
-            for problem in error.problems
-        ],
+        "problems": [dataclasses.asdict(problem) for problem in error.problems],
     }
 
 
@@ -291,7 +289,7 @@ def progress_bar(title: str) -> Iterator[Report]:
         title: What is being done.
     """
     if not sys.stderr.isatty():
-        yield _nothing
+        yield lambda done, steps, name: None
         return
     from rich.console import Console
     from rich.progress import Progress, TimeElapsedColumn
@@ -315,7 +313,3 @@ def progress_bar(title: str) -> Iterator[Report]:
     finally:
         timer.cancel()
         bar.stop()
-
-
-def _nothing(done: int, steps: int, name: str) -> None:
-    """Show nothing."""

@@ -6,7 +6,6 @@ or converted, readable by their owner only. SECRET.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -132,16 +131,11 @@ Format_design = Annotated[str | None, typer.Option(help="Its format; found out i
 _SEED = "permuted intervals"  # what the secret is used for; part of the construction
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the group of perturbation tables."""
-    command(
-        app,
-        "design",
-        example="discreet ptable design ptable.csv --max-noise 5 --variance 3 --forbidden 1,2",
-    )(design)
-    command(app, "compare", example="discreet ptable compare old.csv new.csv")(compare)
-
-
+@command(
+    app,
+    "design",
+    example="discreet ptable design ptable.csv --max-noise 5 --variance 3 --forbidden 1,2",
+)
 def design(
     out: Out,
     max_noise: MaxNoise = None,
@@ -161,16 +155,21 @@ def design(
 ) -> None:
     """Design a perturbation table with the most random noise its promises allow."""
     from discreet.assessment import describe, evaluate
+    from discreet.protection.noise.design import preset as ready_made
     from discreet.protection.noise.design.discretisation import discretised
     from discreet.protection.noise.design.permutation import permuted
 
     secret = secret_from(seed_file, seed_env)
     if split is not None and secret is None:
         raise typer.BadParameter("--split belongs to permuting: name --seed-file or --seed-env")
-    wishes = _Wishes(max_noise, variance, forbidden, stay, monotone, relax)
-    table = wishes.table() if preset is None else wishes.ready_made(preset)
-    if preset is not None and secret is None:
-        warn(["ready-made tables are public: permute this one with --seed-file"])
+    if preset is None:
+        table = _designed(max_noise, variance, forbidden, stay, monotone, relax)
+    else:
+        if (max_noise, variance, forbidden, stay, monotone, relax) != (*[None] * 4, True, None):
+            raise typer.BadParameter("a --preset is complete: no other property can be asked for")
+        table = ready_made(preset)
+        if secret is None:
+            warn(["ready-made tables are public: permute this one with --seed-file"])
     rounding = None
     if keys is not None:
         table, rounding = discretised(table, keys)
@@ -190,6 +189,7 @@ def design(
     show(text, described, as_json=as_json)
 
 
+@command(app, "compare", example="discreet ptable compare old.csv new.csv")
 def compare(
     first: Annotated[Path, typer.Argument(help="A perturbation table.")],
     second: Annotated[Path, typer.Argument(help="Another one.")],
@@ -212,44 +212,32 @@ def compare(
     show(comparison.text(language), comparison.described(), as_json=as_json)
 
 
-@dataclass(frozen=True)
-class _Wishes:
-    """What was asked of a design; None where nothing was."""
+def _designed(
+    max_noise: int | None,
+    variance: float | None,
+    forbidden: list[str] | None,
+    stay: float | None,
+    monotone: bool,
+    relax: str | None,
+) -> PerturbationTable:
+    """The table of these wishes; None where there is none."""
+    from discreet.protection.noise.design import design_perturbation
 
-    max_noise: int | None
-    variance: float | None
-    forbidden: list[str] | None
-    stay: float | None
-    monotone: bool
-    relax: str | None
-
-    def table(self) -> PerturbationTable:
-        """The table designed."""
-        from discreet.protection.noise.design import design_perturbation
-
-        if self.max_noise is None or self.variance is None:
-            raise typer.BadParameter("name --max-noise and --variance, or a --preset")
-        values = [_whole(text) for text in names(self.forbidden)]
-        stay: float | dict[int, float] | None = self.stay
-        if self.stay is not None and values:  # for every row whose count may be published
-            last = self.max_noise + max(values) + 1  # from here on all rows are alike
-            stay = {row: self.stay for row in range(1, last + 1) if row not in values}
-        return design_perturbation(
-            self.max_noise,
-            self.variance,
-            values,
-            monotone=self.monotone,
-            stay=stay,
-            relax=cast("Literal['variance', 'stay', 'unimodality']", self.relax or "variance"),
-        )
-
-    def ready_made(self, name: str) -> PerturbationTable:
-        """The table of this name, which leaves nothing to wish for."""
-        from discreet.protection.noise.design import preset
-
-        if self != _Wishes(None, None, None, None, True, None):
-            raise typer.BadParameter("a --preset is complete: no other property can be asked for")
-        return preset(name)
+    if max_noise is None or variance is None:
+        raise typer.BadParameter("name --max-noise and --variance, or a --preset")
+    values = [_whole(text) for text in names(forbidden)]
+    shares: float | dict[int, float] | None = stay
+    if stay is not None and values:  # for every row whose count may be published
+        last = max_noise + max(values) + 1  # from here on all rows are alike
+        shares = {row: stay for row in range(1, last + 1) if row not in values}
+    return design_perturbation(
+        max_noise,
+        variance,
+        values,
+        monotone=monotone,
+        stay=shares,
+        relax=cast("Literal['variance', 'stay', 'unimodality']", relax or "variance"),
+    )
 
 
 def _whole(text: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -21,6 +21,7 @@ from discreet.cli.program import (
 from discreet.files import check_writable
 
 if TYPE_CHECKING:
+    from discreet.assessment.pictures.picture import Picture
     from discreet.tables import ProtectedTable
 
 Metadata = Annotated[
@@ -86,8 +87,7 @@ def suppress(
     if table.suffix == ".toml":
         words = f"a programme is carried out with: discreet protect {table} --out DIR"
         raise typer.BadParameter(words)
-    _check_places(table, metadata, out, picture)
-    _check_list(differences, {table, out, metadata, picture})
+    _check_places(table, metadata, out, picture, differences)
     if view is not None and picture is None:
         raise typer.BadParameter("--view says what is drawn: name --picture FILE too")
 
@@ -115,7 +115,9 @@ def suppress(
     show(text, described, as_json=as_json)
 
 
-def _check_places(table: Path, metadata: Path | None, out: Path, picture: Path | None) -> None:
+def _check_places(
+    table: Path, metadata: Path | None, out: Path, picture: Path | None, differences: Path | None
+) -> None:
     """Refuse places that are used otherwise or cannot be written, before the long search."""
     from discreet.publication.formats import check_place, format_of, place_of
 
@@ -135,27 +137,22 @@ def _check_places(table: Path, metadata: Path | None, out: Path, picture: Path |
             raise typer.BadParameter("--picture names a file that is used otherwise")
         check_picture_place(picture)
         check_writable(picture.parent)
-
-
-def _check_list(differences: Path | None, used: set[Path | None]) -> None:
-    """Refuse a place for the list of differences that is used otherwise."""
-    if differences is None:
-        return
-    if differences.resolve() in {place.resolve() for place in used if place is not None}:
-        raise typer.BadParameter("--differences names a file that is used otherwise")
-    check_writable(differences.parent)
+    if differences is not None:
+        drawn = set() if picture is None else {picture.resolve()}
+        if differences.resolve() in {*read, out.resolve(), *drawn}:
+            raise typer.BadParameter("--differences names a file that is used otherwise")
+        check_writable(differences.parent)
 
 
 def _draw(safe: ProtectedTable, picture: Path, view: str, language: str) -> None:
     from discreet.assessment.pictures import hidden_by_code, hidden_by_part, hidden_cells
 
-    if view == "cells":
-        drawn = hidden_cells(safe, language=language)
-    elif view == "codes":
-        drawn = hidden_by_code(safe, language=language)
-    else:
-        drawn = hidden_by_part(safe, language=language)
-    drawn.save(picture)
+    ways: Mapping[str, Callable[..., Picture]] = {
+        "cells": hidden_cells,
+        "codes": hidden_by_code,
+        "parts": hidden_by_part,
+    }
+    ways[view](safe, language=language).save(picture)
 
 
 def audit(
