@@ -138,7 +138,7 @@ def _check_columns(table: ProtectedTable, columns: CellColumns, *, labels: bool)
 def _check_options(table: ProtectedTable, form: OutputFormat, options: WriteOptions) -> None:
     """Raise an error for regions, structures and versions that there are not."""
     geo, structure = options.geo, options.structure
-    _refuse(list(_type_problems(options)))
+    raise_all(PublicationError, _type_problems(options), code="options")
     names = [dimension.name for dimension in table.spanning]
     found = f"variables: {', '.join(names)}"
     problems = [
@@ -153,7 +153,7 @@ def _check_options(table: ProtectedTable, form: OutputFormat, options: WriteOpti
         problems.append(Problem(what, "structure", f"leave it out, or write {naming}"))
     if options.sdmx not in ("2.0", "1.0"):
         problems.append(Problem("this is no version of SDMX-CSV", "sdmx", "versions: 2.0, 1.0"))
-    _refuse(problems)
+    raise_all(PublicationError, problems, code="options")
 
 
 def _type_problems(options: WriteOptions) -> Iterator[Problem]:
@@ -167,10 +167,6 @@ def _type_problems(options: WriteOptions) -> Iterator[Problem]:
         yield Problem("a list of names is needed", "geo", 'such as ["region"]')
     if not isinstance(given["structure"], str):
         yield Problem("structure is a text", "structure", "write it as AGENCY:ID(1.0)")
-
-
-def _refuse(problems: Sequence[Problem]) -> None:
-    raise_all(PublicationError, problems, code="options")
 
 
 def write_workbook(

@@ -210,17 +210,7 @@ def seal(
     kinds: list[str],
     grid: int,
 ) -> bytes:
-    """The bytes of a package.
-
-    Args:
-        content: Gives the content and its digest, once there are keys.
-        key: What opens the package.
-        signing: The key that signs, if any.
-        statistic: As for `Header`, like the others.
-        version: As for `Header`.
-        kinds: As for `Header`.
-        grid: As for `Header`.
-    """
+    """The bytes of a package."""
     encryption = _new_encryption(key)
     stretching = None if encryption.scrypt is None else encryption.scrypt.stretching()
     keys = key.working_keys(bytes.fromhex(encryption.salt), stretching)

@@ -70,17 +70,12 @@ class Magnitude:
             raise PackageError("strength is missing", code="parameters", where="strength")
         settings = given.model_dump(exclude={"kind"}, exclude_none=True)
         strength = FlexStrength(**settings) if given.kind == "flex" else SimpleStrength(**settings)
-        more = {} if entry.epsilon is None else {"epsilon": tuple(entry.epsilon)}
-        return MagnitudeNoise(
-            table=self.table,
-            strength=strength,
-            of=entry.of,
-            top=entry.top,
-            same_key=entry.same_key,
-            zeros_in_key=entry.zeros_in_key,
-            mu_c=entry.mu_c,
-            **more,
+        same: dict[str, Any] = entry.model_dump(
+            include={"of", "top", "same_key", "zeros_in_key", "mu_c"}
         )
+        if entry.epsilon is not None:
+            same["epsilon"] = tuple(entry.epsilon)
+        return MagnitudeNoise(table=self.table, strength=strength, **same)
 
     @property
     def contributions(self) -> int:

@@ -120,14 +120,7 @@ def fixed_classifications(
 def spanning_variables(
     programme: Programme, names: Sequence[str], fixed: Mapping[str, Classification], records: Any
 ) -> dict[str, Spanning]:
-    """For each name in a table's `by` what spans the table.
-
-    Args:
-        programme: The programme.
-        names: Names of variables or columns.
-        fixed: The classifications that need no data.
-        records: The records (a narwhals frame), for the codes found in them.
-    """
+    """For each name in a table's `by` what spans the table."""
     entries = {name: programme.variables.get(name) for name in dict.fromkeys(names)}
     wanted = [
         other
@@ -260,13 +253,7 @@ Schema: TypeAlias = Mapping[str, Any]
 
 
 def check_columns(programme: Programme, schemas: Mapping[str, Schema]) -> list[Problem]:
-    """Columns that the programme names and the data lack, or that are of the wrong type.
-
-    Args:
-        programme: The programme.
-        schemas: Name of source → name of column → type; a source that could not be opened
-            is left out.
-    """
+    """Columns that the programme names and the data lack, or that are of the wrong type."""
     problems: list[Problem] = []
     for name, schema in schemas.items():
         source = programme.sources[name]

@@ -20,10 +20,9 @@ from discreet.release.run.plan import (
     RELEASE,
     about_files,
     decision_files,
-    outputs,
     quality_files,
     report_files,
-    table_files,
+    table_outputs,
     workbook_files,
     workbook_tables,
 )
@@ -71,11 +70,12 @@ class Writer:
         from discreet.publication import write
 
         entry, digest = self.programme.tables[name], self.digests[name]
-        files = table_files(self.programme, name)
+        made = table_outputs(self.programme, name)
+        files = [each.file for each in made]
         if self.resume and self.shelf.complete(name, digest, files):
             return
         table = self.shelf.table(name)
-        for file, kind, language in outputs(name, entry.formats or [], self.programme.languages):
+        for file, kind, language in made:
             path = self.shelf.stage / file
             write(table, path, format=kind, language=language, complete=entry.complete)
         self.shelf.add_files(name, digest, files)
@@ -202,9 +202,7 @@ class Writer:
             data_version=self.programme.data.version,
             sources=self._versions(),
             languages=self.programme.languages,
-            reports={
-                file: file_digest(self.shelf.stage / file) for file in about_files(self.inputs)
-            },
+            reports={file: file_digest(stage / file) for file in about_files(self.inputs)},
         )
         write_text(stage / MANIFEST, text)
 
@@ -213,9 +211,7 @@ class Writer:
         return {
             name: [
                 self.shelf.stage / file
-                for file, _, spoken in outputs(
-                    name, self.programme.tables[name].formats or [], self.programme.languages
-                )
+                for file, _, spoken in table_outputs(self.programme, name)
                 if spoken == language
             ]
             for name in self.programme.tables

@@ -60,15 +60,19 @@ def outputs(name: str, formats: Sequence[str], languages: Sequence[str]) -> list
     return found
 
 
-def table_files(programme: Programme, name: str) -> list[str]:
-    """The files of one table."""
-    formats = programme.tables[name].formats or []
-    return [output.file for output in outputs(name, formats, programme.languages)]
+def table_outputs(programme: Programme, name: str) -> list[OutputFile]:
+    """The files of one table of a programme."""
+    return outputs(name, programme.tables[name].formats or [], programme.languages)
+
+
+def _in_languages(programme: Programme, name: str, kind: str) -> list[str]:
+    """A file in each language of a programme."""
+    return [output.file for output in outputs(name, [kind], programme.languages)]
 
 
 def report_files(programme: Programme) -> list[str]:
     """The pages about the release, one per language."""
-    return [output.file for output in outputs(_REPORT, ["html"], programme.languages)]
+    return _in_languages(programme, _REPORT, "html")
 
 
 def workbook_files(programme: Programme) -> list[str]:
@@ -76,8 +80,7 @@ def workbook_files(programme: Programme) -> list[str]:
     name = programme.document.workbook
     if name is None:
         return []
-    found = outputs(name.removesuffix(f".{WORKBOOK}"), [WORKBOOK], programme.languages)
-    return [output.file for output in found]
+    return _in_languages(programme, name.removesuffix(f".{WORKBOOK}"), WORKBOOK)
 
 
 def workbook_tables(programme: Programme) -> list[str]:
@@ -92,8 +95,7 @@ def quality_files(programme: Programme) -> list[str]:
     assessed = any(method.assessed for method in programme.methods)
     if not programme.document.quality.enabled or not assessed:
         return []
-    pages = [output.file for output in outputs(_QUALITY, ["html"], programme.languages)]
-    return [*pages, f"{_QUALITY}.json"]
+    return [*_in_languages(programme, _QUALITY, "html"), f"{_QUALITY}.json"]
 
 
 def decision_files(inputs: Inputs) -> list[str]:
@@ -117,7 +119,7 @@ def about_files(inputs: Inputs) -> list[str]:
 def release_files(inputs: Inputs) -> list[str]:
     """Everything that will stand in the release folder."""
     programme = inputs.programme
-    tables = [file for name in programme.tables for file in table_files(programme, name)]
+    tables = [each.file for name in programme.tables for each in table_outputs(programme, name)]
     return [*tables, *about_files(inputs), MANIFEST]
 
 

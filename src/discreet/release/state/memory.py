@@ -85,8 +85,6 @@ def _taken(descriptor: int) -> bool:
     return True
 
 
-DIGEST_BYTES = 32
-
 _CONTEXT = b"discreet release 1"
 
 
@@ -425,13 +423,7 @@ def _is_plain(name: object) -> bool:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class EarlierTable:
-    """A table of a finished release.
-
-    Args:
-        folder: The release.
-        kept: The table as it was published, and what is remembered with it.
-        number: Which of the releases it belongs to.
-    """
+    """A table of a finished release."""
 
     folder: Path
     kept: RememberedTable

@@ -29,14 +29,7 @@ def sealed_quality(
     decisions: PartDecisions | None,
     key: ReleaseKey,
 ) -> str:
-    """The statistics on one table, sealed.
-
-    Args:
-        table: The table as it is published.
-        assessed: What it is held against.
-        decisions: What was decided about its parts; None if nothing was.
-        key: The key of the digests of its source.
-    """
+    """The statistics on one table, sealed."""
     from discreet.assessment.release_quality import QualityLog
 
     log = QualityLog()

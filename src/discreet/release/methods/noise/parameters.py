@@ -71,11 +71,14 @@ def open_parameters_of(opener: Opener) -> Parameters | None:
         table = opener.attempt(path, partial(_read_magnitude_table, column))
         if table is not None:
             tables[column] = table
-            if not _doubtful(opener, column):
+            section = dotted(("magnitudes", column))
+            if not any(section in problem.where for problem in opener.problems):
                 opener.attempt(("magnitudes", column), partial(_noise_of, column, table))
     if ptable is None or opener.problems:
         return None
-    return opener.attempt((), partial(_joined, ptable, tables))
+    from discreet.release.packages import parameters_of
+
+    return opener.attempt((), lambda known: parameters_of(sections_of(known), ptable, tables))
 
 
 def _read_perturbation_table(programme: Programme) -> PerturbationTable | None:
@@ -114,12 +117,6 @@ def _read_magnitude_table(column: str, programme: Programme) -> MagnitudePerturb
     )
 
 
-def _doubtful(opener: Opener, column: str) -> bool:
-    """Whether something is wrong with the description of a noise already."""
-    section = dotted(("magnitudes", column))
-    return any(section in problem.where for problem in opener.problems)
-
-
 def _noise_of(
     column: str, table: MagnitudePerturbationTable, programme: Programme
 ) -> MagnitudeNoise:
@@ -128,14 +125,6 @@ def _noise_of(
     magnitude = Magnitude(programme.magnitudes[column], table)
     magnitude.rules()
     return magnitude.noise()
-
-
-def _joined(
-    ptable: PerturbationTable, tables: Mapping[str, Any], programme: Programme
-) -> Parameters:
-    from discreet.release.packages import parameters_of
-
-    return parameters_of(sections_of(programme), ptable, tables)
 
 
 def sections_of(programme: Programme) -> dict[str, Any]:
@@ -164,9 +153,7 @@ def _open_package(programme: Programme) -> Parameters | None:
         return None
     key_file, passphrase_file, verify_key = (present(programme, name) for name in files)
     key = PackageKey.named(
-        key_file=key_file,
-        passphrase_env=entry.passphrase_env,
-        passphrase_file=passphrase_file,
+        key_file=key_file, passphrase_env=entry.passphrase_env, passphrase_file=passphrase_file
     )
     return open_parameters(path, key=key, verify_key=verify_key)
 

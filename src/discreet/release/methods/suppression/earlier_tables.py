@@ -41,13 +41,7 @@ SECONDARY = "secondary"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RecountedTable:
-    """An earlier table with its true values (confidential).
-
-    Args:
-        before: The table as it was published.
-        table: Its true values.
-        primaries: Value → what the rules of today find in it.
-    """
+    """An earlier table with its true values (confidential)."""
 
     before: EarlierTable
     table: Table

@@ -37,15 +37,7 @@ def group_audit(
     kept: Mapping[str, RememberedTable],
     coalition: int,
 ) -> tuple[dict[tuple[str, str], Audit], list[str]]:
-    """Verdicts on the tables of a group, by what shares cells and by value; findings.
-
-    Args:
-        inputs: What the release was made from.
-        judged: The true tables, with their sensitive cells.
-        past: Tables that were published before, counted anew.
-        kept: Name → table as it was published.
-        coalition: Also find out what so many respondents together can learn.
-    """
+    """Verdicts on the tables of a group, by what shares cells and by value; findings."""
     from discreet.protection.suppression import audit
 
     audits: dict[tuple[str, str], Audit] = {}
