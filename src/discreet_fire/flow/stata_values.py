@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from discreet_fire.catalogue.commands import command_table
@@ -165,17 +165,7 @@ class Taints:
         Args:
             local: The local macros of the files that `include` each other, which share them.
         """
-        return Taints(
-            local=local,
-            globals=self.globals,
-            scalars=self.scalars,
-            matrices=self.matrices,
-            variables=self.variables,
-            results=self.results,
-            returned=self.returned,
-            known_scalars=self.known_scalars,
-            known_matrices=self.known_matrices,
-        )
+        return replace(self, local=local, unnamed={})
 
     def size(self) -> int:
         """How much is noted; it only grows."""

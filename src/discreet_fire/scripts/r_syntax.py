@@ -303,12 +303,17 @@ class _RParser:
             return RNode("unary", token.value, token.start, inner.end, [inner])
         raise RSyntaxError("an expression is missing or not complete", token.start)
 
-    def paren(self, token: RToken) -> RNode:
+    def within(self, close: str) -> tuple[RNode, int]:
+        """An expression in brackets, in which line ends do not count, and where they end."""
         self.lines.append(False)
         inner = self.expression(0)
         self.peek()
         self.lines.pop()
-        return RNode("paren", "(", token.start, self.expect(")").end, [inner])
+        return inner, self.expect(close).end
+
+    def paren(self, token: RToken) -> RNode:
+        inner, end = self.within(")")
+        return RNode("paren", "(", token.start, end, [inner])
 
     def block(self, token: RToken) -> RNode:
         node = RNode("block", "{", token.start, 0)
@@ -330,11 +335,7 @@ class _RParser:
 
     def condition(self) -> RNode:
         self.expect("(")
-        self.lines.append(False)
-        inner = self.expression(0)
-        self.peek()
-        self.lines.pop()
-        self.expect(")")
+        inner, _ = self.within(")")
         self.skip()
         return inner
 
@@ -362,10 +363,8 @@ class _RParser:
         name = self.next()
         if self.next().value != "in":
             raise RSyntaxError("'in' is missing", name.start)
-        values = self.expression(0)
-        self.peek()
         self.lines.pop()
-        self.expect(")")
+        values, _ = self.within(")")
         self.skip()
         body = self.expression(3)
         return RNode("for", name.value, token.start, body.end, [values, body])

@@ -101,23 +101,10 @@ class LineCache:
         kind, at, end, prefixes, command = first[:5]
         by = start - at
         spans = [Span(what, begin + by, last + by) for what, begin, last in first.spans]
-        parts = (
-            kind,
-            start,
-            end + by,
-            tuple([_moved(word, by) for word in prefixes]) if prefixes else (),
-            _moved(command, by) if command is not None else None,
-            depth,
-            program,
-            None,
-            first.opens,
-            joined,
-            False,
-            (),
-            self._source,
-            tuple(spans),
-            line,
-        )
+        moved = tuple([_moved(word, by) for word in prefixes]) if prefixes else ()
+        word = _moved(command, by) if command is not None else None
+        around = (depth, program, None, first.opens, joined, False, (), self._source)
+        parts = (kind, start, end + by, moved, word, *around, tuple(spans), line)
         return _new(DoStatement, parts), after + by
 
     def _plain(
@@ -149,23 +136,9 @@ class LineCache:
             for found in _SPANS.finditer(line, len(prefixes[0].text) if prefixes else end)
         ]
         opens = line[last - 1] == "{"
-        parts = (
-            Kind.COMMAND,
-            start,
-            start + last,
-            tuple(prefixes),
-            word,
-            depth,
-            program,
-            None,
-            opens,
-            joined,
-            False,
-            (),
-            self._source,
-            tuple(spans),
-            line,
-        )
+        around = (depth, program, None, opens, joined, False, (), self._source)
+        head = (Kind.COMMAND, start, start + last, tuple(prefixes), word)
+        parts = (*head, *around, tuple(spans), line)
         known = (_new(DoStatement, parts), start + (last if opens else len(line)))
         self._first[line] = known
         return known

@@ -9,9 +9,7 @@ the length of the text.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
 
 from discreet_fire.catalogue.command_names import canonical
 from discreet_fire.catalogue.commands import commands_where
@@ -68,8 +66,41 @@ class ParserNotes:
         return tuple(sorted(self._found, key=lambda one: (one.start, one.rule)))
 
 
-class DoFileWalk(ABC):
-    """A walk through a text: where it is, what is open, and what was found.
+#: Blanks between statements; old files end with the sign of Ctrl-Z.
+_GAP = re.compile(r"[\s;\ufeff\u200b\x1a]+")
+_DIRECTIVE = re.compile(
+    r"#[ \t]*(?:(?P<delimit>d(?:e|el|eli|elim|elimi|elimit)?)\b[ \t]*(?P<how>cr\b|;)?"
+    r"|r(?:e|ev|evi|evie|eview)?\b[^\r\n]*)"
+)
+#: Commands that open or close a program, or a block of another language.
+_FOLLOWED = commands_where(lambda row: row.reading.body)
+
+
+def parse_do(text: str, known: KnownLines | None = None) -> DoFile:
+    r"""Take a do-file apart.
+
+    Args:
+        text: The whole text; line ends of every kind.
+        known: What was read in other texts: its lines are known here, and those read here are
+            added to it.
+
+    >>> do = parse_do("qui su wage if y>1 // note\nby id: l x")
+    >>> [(one.command.text, one.command.canonical, one.command.start) for one in do.commands]
+    [('su', 'summarize', 4), ('l', 'list', 34)]
+    """
+    parser = DoFileParser(text, known=known)
+    parser.run()
+    parser.close()
+    return DoFile(
+        text=text,
+        statements=tuple(parser.statements),
+        findings=parser.notes.sorted(),
+        programs=frozenset(parser.programs),
+    )
+
+
+class DoFileParser:
+    """Reads a text, statement by statement.
 
     Args:
         text: The whole text.
@@ -110,10 +141,6 @@ class DoFileWalk(ABC):
         #: Where the line ends in which ``;`` parts the commands behind ``mi xeq:``.
         self.parted: int | None = None
 
-    @abstractmethod
-    def run(self) -> None:
-        """Read all statements."""
-
     @property
     def semicolons(self) -> bool:
         """Whether ``;`` ends commands at present."""
@@ -124,7 +151,7 @@ class DoFileWalk(ABC):
     ) -> list[DoStatement]:
         """Read a part again, without findings and further readings."""
         on = self.semicolons if semicolons is None else semicolons
-        parser = type(self)(self.text, start, end, inner=True, loose=loose, semicolons=on)
+        parser = DoFileParser(self.text, start, end, inner=True, loose=loose, semicolons=on)
         parser.run()
         return parser.statements
 
@@ -150,23 +177,11 @@ class DoFileWalk(ABC):
         found: tuple[Reading, ...] = (),
     ) -> None:
         """Add a statement."""
-        parts = (
-            kind,
-            start,
-            end,
-            tuple(head.prefixes) if head else (),
-            head.command if head else None,
-            len(self.braces),
-            self.program[0] if self.program else None,
-            block,
-            opens,
-            self._joined(start),
-            self.scanner.semicolons and self.parted is None,
-            found,
-            self.text,
-            spans,
-            None,
-        )
+        words = (tuple(head.prefixes), head.command) if head else ((), None)
+        program = self.program[0] if self.program else None
+        ends = self.scanner.semicolons and self.parted is None
+        around = (len(self.braces), program, block, opens, self._joined(start), ends)
+        parts = (kind, start, end, *words, *around, found, self.text, spans, None)
         self.statements.append(tuple.__new__(DoStatement, parts))  # the class itself is slower
 
     def _joined(self, start: int) -> bool:
@@ -207,56 +222,11 @@ class DoFileWalk(ABC):
         self.scanner.set_semicolons(end is not None)
         self.scanner.set_limit(self.limit if end is None else end)
 
-
-#: Blanks between statements; old files end with the sign of Ctrl-Z.
-_GAP = re.compile(r"[\s;\ufeff\u200b\x1a]+")
-_DIRECTIVE = re.compile(
-    r"#[ \t]*(?:(?P<delimit>d(?:e|el|eli|elim|elimi|elimit)?)\b[ \t]*(?P<how>cr\b|;)?"
-    r"|r(?:e|ev|evi|evie|eview)?\b[^\r\n]*)"
-)
-#: Commands that open or close a program, or a block of another language.
-_FOLLOWED = commands_where(lambda row: row.reading.body)
-
-
-def parse_do(text: str, known: KnownLines | None = None) -> DoFile:
-    r"""Take a do-file apart.
-
-    Args:
-        text: The whole text; line ends of every kind.
-        known: What was read in other texts: its lines are known here, and those read here are
-            added to it.
-
-    >>> do = parse_do("qui su wage if y>1 // note\nby id: l x")
-    >>> [(one.command.text, one.command.canonical, one.command.start) for one in do.commands]
-    [('su', 'summarize', 4), ('l', 'list', 34)]
-    """
-    parser = DoFileParser(text, known=known)
-    parser.run()
-    parser.close()
-    return DoFile(
-        text=text,
-        statements=tuple(parser.statements),
-        findings=parser.notes.sorted(),
-        programs=frozenset(parser.programs),
-    )
-
-
-class DoFileParser(DoFileWalk):
-    """Reads a text, statement by statement."""
-
-    @property
-    def _starters(self) -> dict[str, Callable[[int], None]]:
-        return {
-            "*": self._star,
-            "/": self._slash,
-            "#": self._directive,
-            "{": self._brace,
-            "}": self._brace,
-        }
-
     def run(self) -> None:
         """Read all statements."""
-        text, limit, starters = self.text, self.limit, self._starters
+        text, limit, brace = self.text, self.limit, self._brace
+        starters = {"*": self._star, "/": self._slash, "#": self._directive}
+        starters |= {"{": brace, "}": brace}
         while self.at < limit:
             gap = _GAP.match(text, self.at, limit)
             if gap:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from discreet_fire.stata.statements import Span, SpanKind
 
@@ -151,44 +152,27 @@ _OPENER = re.compile(
 )
 
 
+@dataclass(slots=True)
 class ScannedCommand:
     """One command as the scanner finds it."""
 
-    __slots__ = (
-        "braces",
-        "brackets",
-        "colons",
-        "deep_colons",
-        "end",
-        "inner",
-        "joins",
-        "open_macro",
-        "opener",
-        "opens",
-        "semicolons",
-        "spans",
-        "start",
-        "unclosed",
-    )  # fmt: skip
-
-    def __init__(self, start: int) -> None:
-        self.start = start
-        self.end = start
-        self.opens = False
-        #: Whether its first words are of a kind that a block follows.
-        self.opener: bool | None = None
-        self.brackets = 0
-        #: Open braces that are no block, and where the first of them was.
-        self.braces = 0
-        self.inner: int | None = None
-        self.spans: list[Span] = []
-        self.colons: list[int] = []
-        self.deep_colons: list[int] = []
-        self.semicolons: list[int] = []
-        self.unclosed: tuple[int, ...] = ()
-        #: A back quote outside of strings that opens a macro which never closes.
-        self.open_macro: int | None = None
-        self.joins: tuple[int, ...] = ()
+    start: int
+    end: int = -1
+    opens: bool = False
+    #: Whether its first words are of a kind that a block follows.
+    opener: bool | None = None
+    brackets: int = 0
+    #: Open braces that are no block, and where the first of them was.
+    braces: int = 0
+    inner: int | None = None
+    spans: list[Span] = field(default_factory=list)
+    colons: list[int] = field(default_factory=list)
+    deep_colons: list[int] = field(default_factory=list)
+    semicolons: list[int] = field(default_factory=list)
+    unclosed: tuple[int, ...] = ()
+    #: A back quote outside of strings that opens a macro which never closes.
+    open_macro: int | None = None
+    joins: tuple[int, ...] = ()
 
     @property
     def odd(self) -> bool:
@@ -297,10 +281,8 @@ class Scanner:
 
     def piece(self, start: int, *, plain: bool = False) -> ScannedCommand:
         """The command that starts here; if `plain`, braces in its midst open no block."""
-        piece, at = ScannedCommand(start), start
-        piece.opener = False if plain else None
+        piece, at = ScannedCommand(start, opener=False if plain else None), start
         text, limit, search, handlers = self.text, self.limit, _SIGN.search, self._handlers
-        piece.end = -1
         while found := search(text, at, limit):
             at = found.start()
             at = handlers[text[at]](piece, at)
