@@ -7,11 +7,13 @@ nothing changes, and the levels of what they hold. Nothing is run.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
+from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
 from discreet_fire.catalogue.verdicts import Action
 
 _Node = TypeVar("_Node")
@@ -230,18 +232,65 @@ class ControlFlow(ABC, Generic[_Node]):
         return tuple(names for _, names in made)
 
 
-class Names(Protocol[_Node]):
-    """What the names of a script stand for."""
+class Names(ABC, Generic[_Node]):
+    """What the names of a script stand for, and which of them tell of the data."""
 
-    @property
-    def values(self) -> Mapping[str, list[_Node | None]]:
-        """What each name is bound to."""
+    def __init__(self, policy: ScriptPolicy) -> None:
+        self.policy = policy
+        #: What a name or a part of it is bound to; None if it cannot be known.
+        self.bindings: list[tuple[str, _Node | None]] = []
+        #: The same for whole names only, not for ``name.part = …``.
+        self.direct: list[tuple[str, _Node | None]] = []
+        #: What each name is bound to.
+        self.values: dict[str, list[_Node | None]] = {}
+        #: The functions that a name stands for.
+        self.aliases: dict[str, set[str]] = {}
+        self.tainted: set[str] = set()
 
+    @abstractmethod
+    def rules(self, function: _Node) -> list[ScriptRule]:
+        """The rules on what an expression may be as a function."""
+
+    @abstractmethod
+    def facts(self, function: _Node) -> list[ScriptRule]:
+        """The rules that state what a call may do with values."""
+
+    @abstractmethod
     def clean(self, node: _Node) -> bool:
         """Whether an expression tells nothing of the data."""
 
+    @abstractmethod
+    def _followed(self, value: _Node) -> Iterable[str]:
+        """The names that a value may only be another name for."""
+
+    @abstractmethod
+    def _functions_in(self, value: _Node) -> set[str]:
+        """The functions with rules that the value of an expression may be."""
+
     def may(self, function: _Node, *risks: str) -> bool:
-        """Whether a call of a function may do one of these with values."""
+        """Whether a call may do one of these with values; where nothing is stated it may."""
+        return any(rule.may(*risks) for rule in self.facts(function))
+
+    def does(self, function: _Node, risk: str) -> bool:
+        """Whether a rule states that a call does this; where nothing is stated it is reviewed."""
+        return any(risk in (rule.risks or ()) for rule in self.facts(function))
+
+    def follow_aliases(
+        self, pairs: Sequence[tuple[str, _Node | None]], most: float = math.inf
+    ) -> None:
+        """Follow functions that are given other names, up to so many of these."""
+        waiting: dict[str, list[int]] = defaultdict(list)
+        for place, (_, value) in enumerate(pairs):
+            for each in set(self._followed(value)) if value is not None else ():
+                waiting[each].append(place)
+        todo = list(range(len(pairs) - 1, -1, -1))
+        while todo and most > 0:
+            name, value = pairs[todo.pop()]
+            found = set[str]() if value is None else self._functions_in(value)
+            if new := found - self.aliases.get(name, set()):
+                self.aliases.setdefault(name, set()).update(new)
+                most -= len(new)
+                todo.extend(waiting.get(name, ()))
 
 
 class SingleValues(ABC, Generic[_Node]):

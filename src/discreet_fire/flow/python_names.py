@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from discreet.former_names import present_name
 from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
 from discreet_fire.catalogue.verdicts import Action
-from discreet_fire.flow.engine import ControlFlow, spread
+from discreet_fire.flow.engine import ControlFlow, Names, spread
 from discreet_fire.scripts.python_bindings import (
     HOLDERS,
     PythonBindings,
@@ -181,7 +181,7 @@ _PIECES = (
 )  # fmt: skip
 
 
-class PythonNames:
+class PythonNames(Names[ast.AST]):
     r"""The names of one script.
 
     >>> tree = ast.parse("import pandas as pd\nf = pd.crosstab\nn = 3\nt = f(a, b)")
@@ -191,22 +191,19 @@ class PythonNames:
     """
 
     def __init__(self, tree: ast.Module, policy: ScriptPolicy) -> None:
-        self.policy = policy
+        super().__init__(policy)
         self.tree = tree
         self.made = PythonBindings(tree)
         self.aliases = self.made.aliases
-        self.bindings = self.made.pairs
+        self.bindings, self.direct = self.made.pairs, self.made.direct
         self.own, self.methods = self.made.own, self.made.methods
         self.functions = self.made.functions
         self.bound = self.made.names
-        self.tainted: set[str] = set()
-        #: What each name is bound to.
-        self.values: dict[str, list[ast.AST | None]] = {}
         for name, value in self.bindings:
             self.values.setdefault(name, []).append(value)
-        self._whole = {name for name, _ in self.made.direct}
+        self._whole = {name for name, _ in self.direct}
         self._given = {name for name, value in self.bindings if value is None}
-        self._alias()
+        self.follow_aliases(self.direct, _MOST_ALIASES)
         self.flows = PythonFlows(tree, self.made, self.acts)
         #: Names of objects that other names hold too, and of constants.
         self._held: dict[str, set[str]] = defaultdict(set)
@@ -330,14 +327,6 @@ class PythonNames:
             return [rule, method, *self._of_modules(name.split("."), rule.name.count("."))]
         return [method] if method.role in ("data", "clean") else [rule]
 
-    def may(self, function: ast.AST, *risks: str) -> bool:
-        """Whether a call may do one of these with values; where nothing is stated it may."""
-        return any(rule.may(*risks) for rule in self.facts(function))
-
-    def does(self, function: ast.AST, risk: str) -> bool:
-        """Whether a rule states that a call does this; where nothing is stated it is reviewed."""
-        return any(risk in (rule.risks or ()) for rule in self.facts(function))
-
     def states(self, name: str, risk: str) -> bool:
         """Whether a call of a name that a rule names may do this."""
         rule = self.policy.rule(name)
@@ -448,26 +437,12 @@ class PythonNames:
             function.value
         )
 
-    def _alias(self) -> None:
-        """Follow names that are assigned to names."""
-        waiting: dict[str, list[int]] = {}
-        pairs = self.made.direct
-        todo = list(range(len(pairs) - 1, -1, -1))
-        for place, (_, value) in enumerate(pairs):
-            for each in roots_of(value) if isinstance(value, _FOLLOWED) else ():
-                waiting.setdefault(each, []).append(place)
-        count = 0
-        while todo and count < _MOST_ALIASES:
-            name, value = pairs[todo.pop()]
-            if value is None or not (found := self.resolved(value)):
-                continue
-            short = {each for each in found if each.count(".") <= _MOST_PARTS}
-            new = {each for each in short if self.policy.rule(each).known}
-            new -= self.aliases.get(name, set())
-            if new:
-                self.aliases.setdefault(name, set()).update(new)
-                count += len(new)
-                todo.extend(waiting.get(name, ()))
+    def _followed(self, value: ast.AST) -> Iterable[str]:
+        return roots_of(value) if isinstance(value, _FOLLOWED) else ()
+
+    def _functions_in(self, value: ast.AST) -> set[str]:
+        short = {each for each in self.resolved(value) if each.count(".") <= _MOST_PARTS}
+        return {each for each in short if self.policy.rule(each).known}
 
     # ------------------------------------------------------------ what is tainted
 

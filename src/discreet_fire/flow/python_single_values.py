@@ -21,9 +21,6 @@ _QUANTILES = (0.01, 0.99)
 class PythonPicks(SingleValues[ast.AST]):
     r"""Judges what is put into columns and labels.
 
-    Args:
-        names: What names stand for.
-
     >>> from discreet_fire.catalogue.script_policy import ScriptPolicy
     >>> tree = ast.parse("import pandas as pd\nd = pd.read_csv('a')\nd['m'] = d.x.max()")
     >>> picks = PythonPicks(PythonNames(tree, ScriptPolicy.default("python")))
@@ -33,7 +30,7 @@ class PythonPicks(SingleValues[ast.AST]):
 
     def __init__(self, names: PythonNames) -> None:
         self.names = names
-        pairs = [*names.made.direct]
+        pairs = [*names.direct]
         for name in sorted(names.functions):
             given = (n for n in ast.walk(names.own[name]) if isinstance(n, ast.Return))
             pairs += [(name, each.value) for each in given]

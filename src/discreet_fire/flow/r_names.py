@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from discreet_fire.catalogue.script_policy import ScriptPolicy, ScriptRule
 from discreet_fire.catalogue.verdicts import Action
-from discreet_fire.flow.engine import ControlFlow, spread
+from discreet_fire.flow.engine import ControlFlow, Names, spread
 from discreet_fire.scripts.r_syntax import RNode
 from discreet_fire.texts import words
 
@@ -157,7 +157,7 @@ _TEXTS = words("as.character format toString length")
 _GROUPS = frozenset(("Ops", "Math", "Summary", "Complex", "Arith", "Compare", "Logic"))
 
 
-class RNames:
+class RNames(Names[RNode]):
     """The names of one script.
 
     >>> from discreet_fire.scripts.r_syntax import parse_r
@@ -168,15 +168,9 @@ class RNames:
     """
 
     def __init__(self, tree: list[RNode], policy: ScriptPolicy) -> None:
-        self.policy = policy
-        self.bindings: list[tuple[str, RNode | None]] = []
+        super().__init__(policy)
         self.functions: set[str] = set()
-        self.aliases: dict[str, set[str]] = {}
-        self.tainted: set[str] = set()
-        self.values: dict[str, list[RNode | None]] = {}
         self._models: dict[str, bool] = {}
-        #: Bindings of whole names only, not of ``name$part``.
-        self.direct: list[tuple[str, RNode | None]] = []
         #: Assignments.
         self.changes: list[RNode] = []
         self.flows = RFlows(tree, self._decides)
@@ -184,7 +178,7 @@ class RNames:
             for node in top.walk():
                 self._bind(node)
         self.bound = set(self.values)
-        self._alias()
+        self.follow_aliases(self.bindings)
         #: Functions that a method of this script may stand in for.
         self.dispatched: set[str] = set()
         #: Methods, which run without being called by name.
@@ -224,29 +218,20 @@ class RNames:
         self.dispatched |= inner
         return bool(inner)
 
-    def _alias(self) -> None:
-        """Follow functions that are given other names."""
-        waiting: dict[str, list[int]] = {}
-        for place, (_, value) in enumerate(self.bindings):
-            if value is not None and value.kind in _FOLLOWED:
-                for each in value.walk():
-                    if each.kind in ("name", "string"):
-                        waiting.setdefault(each.value, []).append(place)
-        todo = list(range(len(self.bindings) - 1, -1, -1))
-        while todo:
-            name, value = self.bindings[todo.pop()]
-            found = set[str]() if value is None else self._functions_in(value)
-            new = found - self.aliases.get(name, set())
-            if new and any(self.policy.rule(each).known for each in found):
-                self.aliases.setdefault(name, set()).update(found)
-                todo.extend(waiting.get(name, ()))
+    def _followed(self, value: RNode) -> Iterable[str]:
+        followed = value.kind in _FOLLOWED
+        return (n.value for n in value.walk() if n.kind in ("name", "string")) if followed else ()
 
     def _functions_in(self, value: RNode) -> set[str]:
+        found = self._meant(value)
+        return found if any(self.policy.rule(each).known for each in found) else set()
+
+    def _meant(self, value: RNode) -> set[str]:
         """The functions that the value of an expression may be."""
         while value.kind in ("paren", "block") and value.parts:
             value = value.parts[-1]
         if value.kind == "if":
-            return set[str]().union(*(self._functions_in(each) for each in value.parts[1:]))
+            return set[str]().union(*(self._meant(each) for each in value.parts[1:]))
         return self.called(value)
 
     def called(self, function: RNode) -> set[str]:
@@ -269,13 +254,9 @@ class RNames:
         """The rules on what an expression may be as a function."""
         return [self.policy.rule(name) for name in sorted(self.called(function))]
 
-    def may(self, function: RNode, *risks: str) -> bool:
-        """Whether a call may do one of these with values; where nothing is stated it may."""
-        return any(rule.may(*risks) for rule in self.rules(function))
-
-    def does(self, function: RNode, risk: str) -> bool:
-        """Whether a rule states that a call does this."""
-        return any(risk in (rule.risks or ()) for rule in self.rules(function))
+    def facts(self, function: RNode) -> list[ScriptRule]:
+        """The same: each rule states what a call may do with values, or it may do anything."""
+        return self.rules(function)
 
     def has(self, function: RNode, trait: str) -> bool:
         """Whether a rule states this of a function."""

@@ -19,9 +19,6 @@ _NAMED = ("FUN", "f", ".f", "fn")
 class RPicks(SingleValues[RNode]):
     """Judges what is put into columns and labels.
 
-    Args:
-        names: What names stand for.
-
     >>> from discreet_fire.catalogue.script_policy import ScriptPolicy
     >>> from discreet_fire.scripts.r_syntax import parse_r
     >>> tree = parse_r("d <- read.csv('a'); d$m <- max(d$x)")

@@ -401,11 +401,7 @@ def _with_readings(statement: DoStatement) -> Iterator[DoStatement]:
 
 
 class StatementParts:
-    """What a statement says after its command word; worked out when someone asks.
-
-    Args:
-        statement: The statement.
-    """
+    """What a statement says after its command word; worked out when someone asks."""
 
     __slots__ = ("_pieces", "name", "start", "statement")
 

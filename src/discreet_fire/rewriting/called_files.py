@@ -78,12 +78,7 @@ class CalledFile:
 
 
 def called_files(statement: DoStatement, dofile: DoFile) -> CalledFile | None:
-    """The do-file that a statement runs; None if it runs none.
-
-    Args:
-        statement: One statement.
-        dofile: The program it belongs to, which may give macros their text.
-    """
+    """The do-file that a statement runs; None if it runs none."""
     command = statement.command
     if command is None or command.canonical not in CALLERS:
         return None
@@ -176,12 +171,7 @@ def pointed_call(call: CalledFile) -> WordChange | None:
 
 
 class SubmissionFolder:
-    """The folder of a submission, which its do-files may not leave.
-
-    Args:
-        root: The folder.
-        file: The do-file that calls others.
-    """
+    """The folder of a submission, which its do-files may not leave."""
 
     def __init__(self, root: Path, file: Path) -> None:
         self.root = root.resolve()

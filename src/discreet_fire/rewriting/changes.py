@@ -76,12 +76,7 @@ _REST = re.compile(r"[ \t\f]*(?:#|[\r\n]|\Z)")
 
 @dataclass(kw_only=True)
 class ProgramNotes:
-    """Edits and findings of one text, as they are found.
-
-    Args:
-        text: The whole text.
-        lines: Where its lines start.
-    """
+    """Edits and findings of one text, as they are found."""
 
     text: str = field(repr=False)
     lines: Lines

@@ -36,15 +36,12 @@ class PythonControl(PythonTexts):
     def prepare(self) -> None:
         """Find the functions of the script that show something, also by others they call."""
         self.shows_figures = False
-        shows: set[str] = set()
-        calls: dict[str, set[str]] = {}
+        inside = []
         for node in (each for each in ast.walk(self.tree) if isinstance(each, _FUNCTIONS)):
-            for each in ast.walk(node):
-                if isinstance(each, ast.Call):
-                    calls.setdefault(node.name, set()).add(word_of(each.func))
-                    if any(rule.role == "shows" for rule in self.names.rules(each.func)):
-                        shows.add(node.name)
-        self.find_speaking(calls, shows)
+            for each in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
+                shows = any(rule.role == "shows" for rule in self.names.rules(each.func))
+                inside.append((node.name, {word_of(each.func)}, shows))
+        self.find_speaking(inside)
 
     def judge_speaking(self, node: ast.Call) -> None:
         """A function of the script that shows something, called as often as data say."""

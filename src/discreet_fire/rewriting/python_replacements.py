@@ -25,15 +25,7 @@ from discreet_fire.texts import words
 
 
 class PythonWrapper:
-    """Writes safe calls.
-
-    Args:
-        tree: The script.
-        names: What its names stand for.
-        notes: Where edits go.
-        spans: Places of nodes.
-        wrap: Notes an edit.
-    """
+    """Writes safe calls."""
 
     def __init__(
         self,

@@ -45,28 +45,19 @@ _UNREAD = "code in a text that cannot be read from the program"
 
 
 class RWalker(ScriptJudge[RNode]):
-    """Visits one script.
-
-    Args:
-        names: What its names stand for.
-        notes: Where edits and findings go.
-        language: Of the wording.
-    """
+    """Visits one script."""
 
     def __init__(self, names: RNames, notes: ProgramNotes, language: Language) -> None:
         super().__init__(names, RPicks(names), notes, language)
         self.names = names
-        shows: set[str] = set()
-        calls: dict[str, set[str]] = {}
+        inside = []
         for name, value in names.bindings:
-            if value is None or value.kind != "function":
-                continue
-            functions = [each.parts[0] for each in value.walk() if each.kind == "call"]
-            called = {each.value for each in functions}.union(*map(names.called, functions))
-            calls.setdefault(name, set()).update(called)
-            if any(names.policy.rule(each).role == "shows" for each in called):
-                shows.add(name)
-        self.find_speaking(calls, shows)
+            if value is not None and value.kind == "function":
+                functions = [each.parts[0] for each in value.walk() if each.kind == "call"]
+                called = {each.value for each in functions}.union(*map(names.called, functions))
+                shows = any(names.policy.rule(each).role == "shows" for each in called)
+                inside.append((name, called, shows))
+        self.find_speaking(inside)
 
     def span(self, node: RNode) -> tuple[int, int]:
         """Where a node starts and ends in the text."""

@@ -86,9 +86,6 @@ class RewrittenFile:
 class ResultPlace:
     """Where the result of a program and its manifest stand.
 
-    Args:
-        original: The program.
-
     >>> ResultPlace(Path("a.DO")).output.name, ResultPlace(Path("a.py")).document.name
     ('a_FiRe.do', 'a_FiRe.py.json')
     """

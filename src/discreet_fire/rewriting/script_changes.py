@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
@@ -80,14 +80,7 @@ _Node = TypeVar("_Node")
 
 
 class ScriptJudge(ABC, Generic[_Node]):
-    """Judges one script of any language.
-
-    Args:
-        names: What its names stand for.
-        picks: What it puts into columns and labels.
-        notes: Where edits and findings go.
-        language: Of the wording.
-    """
+    """Judges one script of any language."""
 
     def __init__(
         self,
@@ -114,12 +107,19 @@ class ScriptJudge(ABC, Generic[_Node]):
     def numbers(self, node: _Node) -> bool:
         """Whether an expression is made of numbers only."""
 
-    def find_speaking(self, calls: Mapping[str, set[str]], shows: set[str]) -> None:
-        """Find the functions that show something, also by others they call."""
+    def find_speaking(self, inside: Iterable[tuple[str, Iterable[str], bool]]) -> None:
+        """Find the functions that show something, also by others they call.
+
+        Args:
+            inside: Functions with the words of what they call, and whether that shows something.
+        """
+        calls: dict[str, set[str]] = {}
+        for name, words, shows in inside:
+            calls.setdefault(name, set()).update(words)
+            self.speaking |= {name} if shows else set()
         size = -1
-        while size != (size := len(shows)):
-            shows |= {name for name, inside in calls.items() if inside & shows}
-        self.speaking = shows
+        while size != (size := len(self.speaking)):
+            self.speaking |= {name for name, words in calls.items() if words & self.speaking}
 
     def review(self, node: _Node, rule: str, what: str) -> None:
         """Note what an officer looks at."""

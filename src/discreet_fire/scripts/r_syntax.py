@@ -36,12 +36,7 @@ _CLOSE = {"(": ")", "[": "]", "{": "}"}
 
 
 class RSyntaxError(Exception):
-    """The text is no R, as far as can be read here.
-
-    Args:
-        what: What is wrong.
-        at: Where.
-    """
+    """The text is no R, as far as can be read here."""
 
     def __init__(self, what: str, at: int) -> None:
         super().__init__(what)

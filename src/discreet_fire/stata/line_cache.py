@@ -60,13 +60,7 @@ class LineCache:
         self._first: KnownLines = {} if known is None else known
 
     def keep(self, line: str, statement: DoStatement, after: int) -> DoStatement:
-        """Keep what was read in a line, unless it can be read in other ways.
-
-        Args:
-            line: The line, from the start of the statement.
-            statement: The statement.
-            after: Where reading goes on, in the whole text.
-        """
+        """Keep what was read in a line, unless it can be read in other ways."""
         if statement.readings:
             return statement
         statement = statement._replace(form=line)
@@ -148,13 +142,6 @@ def _prefix(line: str, word: Word, kind: str, end: int, start: int) -> tuple[Wor
     """A prefix, and where its command starts in the line.
 
     None where more than a glance is needed.
-
-    Args:
-        line: The line.
-        word: The prefix, with places of the whole text.
-        kind: Its kind.
-        end: Where it ends in the line.
-        start: Where the line starts in the text.
     """
     if kind == "colon" and word.canonical not in _NOT_PREFIXES:
         arguments = _ARGUMENTS.match(line, end)

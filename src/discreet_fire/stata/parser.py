@@ -34,11 +34,7 @@ MOST_OF_A_RULE = 100
 
 
 class ParserNotes:
-    """Gathers the findings about one text.
-
-    Args:
-        text: The text.
-    """
+    """Gathers the findings about one text."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -126,12 +126,7 @@ class Head:
 
 
 class HeadReader:
-    """Reads prefixes and command word of one piece.
-
-    Args:
-        text: The whole text.
-        piece: The command.
-    """
+    """Reads prefixes and command word of one piece."""
 
     def __init__(self, text: str, piece: ScannedCommand) -> None:
         self.text = text

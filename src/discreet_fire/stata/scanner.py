@@ -27,12 +27,7 @@ _DOLLAR = re.compile(r"\$+(?:\{[^{}\"\r\n]*\}|\w+)?")
 
 
 class Quotes:
-    """Ends of strings and macros in one text.
-
-    Args:
-        text: The text.
-        limit: Where the part that is looked at ends.
-    """
+    """Ends of strings and macros in one text."""
 
     def __init__(self, text: str, limit: int) -> None:
         self.text = text

@@ -204,12 +204,6 @@ def _given(text: str, name: str, at: int, end: int) -> list[tuple[int, int]]:
 def gives_command(text: str, name: str, at: int, end: int) -> bool:
     """Whether a text that a macro is given starts with a command.
 
-    Args:
-        text: The whole text.
-        name: The command that gives it.
-        at: Where its arguments start.
-        end: Where they end.
-
     >>> gives_command('local c "list x"', "local", 5, 16), gives_command("local c x", "local", 5, 9)
     (True, False)
     """
