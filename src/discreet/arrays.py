@@ -99,10 +99,6 @@ class CellIndex:
     def require(self, where: str = "", error: type[DiscreetError] = TableError) -> CellIndex:
         """Itself, if its numbers fit into 64 bits.
 
-        Args:
-            where: What to name in the error.
-            error: What to raise.
-
         Raises:
             TableError: The grid is too large to number.
         """

@@ -32,10 +32,6 @@ def large_risk(ptable: PerturbationTable, terms: int = 2) -> float:
     That happens only when the noise of all parts lies at one end and that of the sum at
     the other.
 
-    Args:
-        ptable: A perturbation table whose last rows are alike.
-        terms: 2 or 3 parts.
-
     >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
     >>> large_risk(ptable), large_risk(ptable, terms=3)
     (0.03125, 0.0078125)

@@ -60,13 +60,7 @@ class MadeElsewhere:
 
 
 def hand_on(census: Path, place: Path, release: ReleaseSummary) -> MadeElsewhere:
-    """Pack the parameters, make some tables again with nothing but the package, and compare.
-
-    Args:
-        census: The folder of records and programme.
-        place: The folder of whoever uses the package; it is there.
-        release: The office's release.
-    """
+    """Pack the parameters, make some tables again with nothing but the package, and compare."""
     from discreet.release import protect, read_parameters
     from discreet.release.packages import pack_parameters
 
@@ -178,25 +172,14 @@ class HiddenFirms:
 def hide(
     programme: Path, out: Path, *, progress: Callable[[int, int, str], None] | None = None
 ) -> HiddenFirms:
-    """Protect the tables of the firms, and audit what stands in the folder then.
-
-    Args:
-        programme: The programme, with the firms beside it.
-        out: The folder of the release.
-        progress: As for `discreet.protect`.
-    """
+    """Protect the tables of the firms, and audit what stands in the folder then."""
     from discreet.release import protect
 
     return audited(programme, protect(programme, out, progress=progress))
 
 
 def audited(programme: Path, release: ReleaseSummary) -> HiddenFirms:
-    """Look for what anyone can work out; an error if a sensitive cell is not protected.
-
-    Args:
-        programme: The programme, with the firms beside it.
-        release: The release.
-    """
+    """Look for what anyone can work out; an error if a sensitive cell is not protected."""
     from discreet.release import audit_release
 
     found = audit_release(programme, release.out)

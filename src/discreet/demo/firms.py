@@ -39,9 +39,6 @@ _FIRMS, _BRANCH_FILE, _STATE_FILE = "firms.parquet", "branch.json", "state.json"
 def firms_of(country: Geography) -> pl.DataFrame:
     """The firms of a country: branch, state, holding, employees, turnover in EUR 1,000.
 
-    Args:
-        country: Its map; the same map gives the same firms.
-
     >>> firms = firms_of(Geography.of(20_000, seed=2026))
     >>> len(firms), firms["holding"].n_unique() < len(firms)
     (600, True)

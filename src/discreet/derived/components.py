@@ -29,11 +29,7 @@ _MOST_PROBLEMS = 10
 
 
 def common_dimensions(tables: Mapping[str, Spanning]) -> Spanning:
-    """The spanning variables of all tables, with the codes of all of them.
-
-    Args:
-        tables: name → spanning variables.
-    """
+    """The spanning variables of all tables, with the codes of all of them."""
     problems = list(_problems(tables))
     raise_all(
         TableError,

@@ -27,12 +27,7 @@ _FLOAT_DIGITS = 17  # what programs write for a float; more would be lost
 
 
 def scan_csv(path: Path, text: Collection[str] = ()) -> pl.LazyFrame:
-    """A plan that reads the file.
-
-    Args:
-        path: The file.
-        text: Columns to read as text whatever they hold.
-    """
+    """A plan that reads the file; the columns of `text` are text whatever they hold."""
     separator = _separator(path)
     names = _header(path, separator)
     unknown = [name for name in text if name not in names]

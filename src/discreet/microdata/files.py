@@ -155,12 +155,7 @@ _EXACT = 2**53
 
 
 def read_statistical(path: Path, file_format: str) -> pl.DataFrame:
-    """Read a Stata or SPSS file.
-
-    Args:
-        path: The file.
-        file_format: "stata" or "spss".
-    """
+    """Read a Stata or SPSS file."""
     try:
         pyreadstat = importlib.import_module("pyreadstat")
     except ImportError:
@@ -278,8 +273,6 @@ def _read_path(
     if file_format == "csv":
         return nw.from_native(scan_csv(path, text))
     if file_format in ("stata", "spss"):
-        pass  # dropped import
-
         return open_frame(read_statistical(path, file_format).lazy())
     return _opened(_scan(path, file_format), path)
 

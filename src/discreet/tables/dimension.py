@@ -239,10 +239,6 @@ def parts_with_figures(parts: Parts, dimensions: Sequence[Dimension]) -> Parts:
     The first figure stands in the place of a total and has a level of its own, so
     each part becomes one part of the first figure and one of all others.
 
-    Args:
-        parts: Level numbers of the spanning variables only.
-        dimensions: The dimensions of the table, that of the figures last.
-
     >>> from discreet.tables.figures import Figure, figure_dimension
     >>> figures = figure_dimension([Figure(name="n"), Figure(name="rent", kind="mean")])
     >>> sorted(parts_with_figures(frozenset({(0,)}), [figures, figures]))

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.arrays import CellIndex, FloatArray, IntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
 from discreet.microdata.frames import eager_columns
 from discreet.tabulation.columns import CodedColumn, code_columns
@@ -58,12 +58,7 @@ class ShareValues:
 
     def among(self, start: int, stop: int) -> IntArray | None:
         """Which of these records belong to it; None for all."""
-        values = self.values[start:stop]
-        if self.of == "plain":
-            return None
-        if self.of == "missing":
-            return np.flatnonzero(np.isnan(values))
-        return np.flatnonzero(values == 0 if self.of == "zero" else values < 0)
+        return None if self.of == "plain" else np.flatnonzero(_is(self.of, self.values[start:stop]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -331,7 +326,7 @@ class Amounts:
         return [
             share
             for share in layout.possible
-            if share.of == "plain" or _any(share.of, self.raw[share.column])
+            if share.of == "plain" or bool(_is(share.of, self.raw[share.column]).any())
         ]
 
     @property
@@ -361,10 +356,11 @@ class Amounts:
         }
 
 
-def _any(of: str, values: FloatArray) -> bool:
+def _is(of: str, values: FloatArray) -> BoolArray:
+    """Which values are "missing", "zero" or "negative"."""
     if of == "missing":
-        return bool(np.isnan(values).any())
-    return bool((values == 0 if of == "zero" else values < 0).any())
+        return np.isnan(values)
+    return values == 0 if of == "zero" else values < 0
 
 
 def _filled(values: FloatArray) -> FloatArray:

@@ -44,21 +44,13 @@ def engine_keys(record_key: str, schema: nw.Schema, grid: KeyGrid) -> nw.Expr:
 def _key_sums(
     record_key: str, schema: nw.Schema, grid: KeyGrid, *, wide: bool
 ) -> tuple[dict[str, nw.Expr], list[nw.Expr]]:
-    """Columns to make from the records, and aggregates over them.
-
-    Args:
-        record_key: The key column.
-        schema: Types of the columns.
-        grid: The key grid.
-        wide: Whether the engine adds in 128 bits.
-    """
+    """Columns to make from the records, and aggregates; `wide` engines add in 128 bits."""
     dtype = schema[record_key]
     column = nw.col(record_key)
     usable: nw.Expr
     finer: nw.Expr
     if dtype.is_integer():
-        inside = (column >= 0) & (column < grid.size)
-        usable, finer = nw.when(inside).then(column).cast(nw.Int64), nw.lit(0)
+        usable, finer = engine_keys(record_key, schema, grid), nw.lit(0)
     elif dtype.is_float() or _fits_float(dtype):
         usable, finer = _from_decimals(column.cast(nw.Float64), grid)
     else:
@@ -128,13 +120,7 @@ def _measure(row: int) -> str:
 def _number_parts(
     layout: MeasureLayout, schema: nw.Schema, key: nw.Expr | None
 ) -> dict[str, nw.Expr]:
-    """The columns to sum, but for counts and keys of all records.
-
-    Args:
-        layout: What to sum.
-        schema: Types of the columns.
-        key: The record keys as whole numbers.
-    """
+    """The columns to sum, but for counts and keys of all records."""
     columns: dict[str, nw.Expr] = {}
     weight = None
     if layout.weight is not None:
@@ -286,14 +272,7 @@ def first_records(
 def _read_largest(
     cells: pl.DataFrame, found: list[pl.DataFrame], axes: int, layout: MeasureLayout
 ) -> dict[str, Largest]:
-    """The lists of the cells, from their first records.
-
-    Args:
-        cells: The engine's cells, one row each.
-        found: The first records of the cells, per column of contributions.
-        axes: Number of axes.
-        layout: What was wanted.
-    """
+    """The lists of the cells, from their first records."""
     names = [f"axis{k}" for k in range(axes)]
     places = cells.select(names).with_row_index("cell")
     lists = {}

@@ -265,13 +265,7 @@ class QueryGroup:
 def plan(
     queries: Sequence[Query], *, records: int | None, sizes: Mapping[CubeAxis, int]
 ) -> list[QueryGroup]:
-    """Group the queries, widest first.
-
-    Args:
-        queries: What to count.
-        records: Number of records, if known.
-        sizes: Number of values per axis, as far as known.
-    """
+    """Group the queries, widest first."""
     limit = max(_SMALL, (records or 0) // _SHARE)
     groups: list[QueryGroup] = []
     order = sorted(range(len(queries)), key=lambda at: (-len(queries[at].axes), at))

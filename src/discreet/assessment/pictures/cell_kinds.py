@@ -55,10 +55,7 @@ class ChosenCodes:
 def choose(dimension: Dimension, most: int, under: int = 0) -> ChosenCodes:
     """The codes to show: as many whole levels as fit, or the first codes of the first level.
 
-    Args:
-        dimension: The variable.
-        most: Most codes that fit.
-        under: Position of a code; only it and the codes below it are shown.
+    None but the code at position `under`, and those below it, are shown.
 
     >>> from discreet.classifications import Classification
     >>> place = Classification.from_prefixes("place", ["11", "12", "21", "22"], [1, 2])
@@ -88,11 +85,6 @@ def choose(dimension: Dimension, most: int, under: int = 0) -> ChosenCodes:
 def named(dimension: Dimension, chosen: ChosenCodes, language: str) -> list[str]:
     """The labels of codes, shortened; equal ones with their codes.
 
-    Args:
-        dimension: The variable.
-        chosen: Some of its codes.
-        language: "en" or "de".
-
     >>> from discreet.classifications import Classification
     >>> labels = {"1": {"en": "Other"}, "2": {"en": "Other"}}
     >>> place = Dimension(classifications=(Classification.flat("p", ["1", "2"], labels=labels),))
@@ -120,12 +112,7 @@ def shortened_label(label: str, longest: int = _LONGEST) -> str:
 
 
 def label_width(labels: Sequence[str], levels: Sequence[int] | None = None) -> int:
-    """About how many pixels the longest label takes.
-
-    Args:
-        labels: The labels.
-        levels: How many steps each of them is set in.
-    """
+    """About how many pixels the longest label takes."""
     steps = levels or [0] * len(labels)
     widths = [
         min(len(label), _SHORT) * _WIDE_SIGN + max(len(label) - _SHORT, 0) * _SIGN + at * STEP
@@ -159,12 +146,7 @@ _SAMPLES: Mapping[str, str] = {"shown": "123", "bracketed": "(123)"}
 
 
 def legend_beside(kinds: Iterable[str], language: str) -> dict[str, Any]:
-    """What the colours and signs mean, one below the other.
-
-    Args:
-        kinds: Kinds that occur.
-        language: "en" or "de".
-    """
+    """What the colours and signs mean, one below the other."""
     text = hidden_words(language)
     found = {"shown" if kind == "official" else kind for kind in kinds}
     listed = [kind for kind in KIND_STYLES if kind in found]
@@ -209,15 +191,7 @@ def line_labels(
     title: str = "",
     strong: Sequence[bool] = (),
 ) -> list[dict[str, Any]]:
-    """Labels left of lines, set in by level, as texts of their own: axes would not set in.
-
-    Args:
-        places: What the lines are called in the data.
-        labels: Their labels.
-        levels: How many steps each of them is set in.
-        title: What stands above.
-        strong: Which of them are bold; none if empty.
-    """
+    """Labels left of lines, set in by level, as texts of their own: axes would not set in."""
     width = label_width(labels, levels)
     records: list[dict[str, Any]] = [
         {"line": place, "label": label, "step": level, "bold": bold}
@@ -280,13 +254,7 @@ class CellKinds:
         which: str | None = None,
         figure: str | None = None,
     ) -> CellKinds:
-        """Look at a table, or at one of those that were suppressed together.
-
-        Args:
-            table: The table, or what `Suppression.of` did.
-            which: Name of the table, if there are several.
-            figure: Name of its figure, if it has several; the first if None.
-        """
+        """Look at a table, or at one of those that were suppressed together."""
         if isinstance(table, ProtectedTable):
             found = cls(table=table)
         else:
@@ -325,12 +293,7 @@ class CellKinds:
         return index[: len(self.dimensions)], value[keep], kind
 
     def kinds(self, index: tuple[PositionArray, ...], status: SmallIntArray) -> SmallIntArray:
-        """The kind of cells of the table.
-
-        Args:
-            index: Their positions in all its dimensions.
-            status: Their status.
-        """
+        """The kind of cells of the table."""
         kind = status.astype(np.int8)
         withheld = self.table.withheld
         hidden = kind == _SUPPRESSED

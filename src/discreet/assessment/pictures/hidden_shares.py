@@ -63,13 +63,7 @@ class BarLine:
 
 
 def bars(lines: Sequence[BarLine], *, told: bool, language: str) -> dict[str, Any]:
-    """The bars with their numbers.
-
-    Args:
-        lines: The lines, from the top.
-        told: Whether primary and secondary cells are told apart.
-        language: "en" or "de".
-    """
+    """The bars with their numbers."""
     kinds = ("primary", "secondary") if told else ("hidden",)
     if any(line.hidden[HIDDEN.index("hidden")] for line in lines):
         kinds = (*kinds, "hidden") if told else kinds

@@ -74,15 +74,7 @@ def one_pass(
     hidden: BoolArray,
     unknown: BoolArray,
 ) -> Tallies | None:
-    """The statistics on a table of counts; None where they are made step by step.
-
-    Args:
-        table: The true table.
-        protected: The table as published.
-        grid: Its parts.
-        hidden: Which parts are suppressed.
-        unknown: Which parts the table does not have.
-    """
+    """The statistics on a table of counts; None where they are made step by step."""
     if table is None or not _suits(table, protected, grid):
         return None
     from discreet.assessment.release_quality import compiled_loops

@@ -324,12 +324,6 @@ def key_figure_pairs(
 
     Counts are compared as they are. Other figures are made of true ingredients as they
     were of protected ones, and rounded alike.
-
-    Args:
-        ingredients: What the figures are made of.
-        figures: The key figures of the table.
-        protected: The table as published.
-        grid: Its table parts.
     """
     shown = [figure for figure in figures if not figure.hidden]
     if {figure.name for figure in shown} != {figure.name for figure in protected.figures}:

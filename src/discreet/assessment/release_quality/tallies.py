@@ -142,9 +142,6 @@ def _merged(one: IntArray, two: IntArray, *, keys: int) -> IntArray:
 def count_statistics(pairs: Pairs) -> CountStatistics:
     """Tally the noise of counts.
 
-    Args:
-        pairs: Original and published counts.
-
     >>> pairs = Pairs(original=np.array([2, 5]), value=np.array([0, 6]),
     ...               status=np.array([1, 0], dtype=np.int8), part=np.array([0, 0]))
     >>> count_statistics(pairs).noise.tolist()  # part, size class, noise, cells

@@ -268,14 +268,7 @@ def thresholds(content: Intervals, grid: KeyGrid) -> IntArray:
 
 
 def look_up(content: Intervals, count: IntArray, cell_key: IntArray, grid: KeyGrid) -> IntArray:
-    """The noise of each cell.
-
-    Args:
-        content: The intervals.
-        count: Original (unweighted) counts.
-        cell_key: Cell keys on `grid`.
-        grid: The key grid.
-    """
+    """The noise of each cell."""
     _check(count, cell_key, grid)
     first_above = thresholds(content, grid)
     rows = content.n_max + 1
@@ -415,13 +408,7 @@ def _cheapest(
 def mixed_with_unchanged(
     content: Intervals, probability: float | Fraction | Decimal, rows: Collection[int] | None
 ) -> Intervals:
-    """In each row named, stay at `probability`, else do as the table says.
-
-    Args:
-        content: The table's intervals.
-        probability: Of staying, from 0 to 1.
-        rows: Original counts concerned; all rows if None.
-    """
+    """In each row named, stay at `probability`, else do as the table says."""
     share = _share(probability)
     unknown = sorted(row for row in rows or () if not 0 <= row <= content.n_max)
     if unknown:

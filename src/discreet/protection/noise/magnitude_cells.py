@@ -40,12 +40,6 @@ def noise_keys(
 ) -> list[IntArray]:
     """The keys of `number` contributions to each cell.
 
-    Args:
-        key: Cell keys.
-        grid: Their grid.
-        number: How many are needed.
-        same_key: The first contribution uses the cell key itself.
-
     >>> key = np.array([123_450_000_000_000, 120_000_000_000])
     >>> [keys.tolist() for keys in noise_keys(key, KeyGrid(), 2, same_key=True)]
     [[123450000000000, 120000000000], [234510000000000, 1200000000000]]

@@ -175,11 +175,7 @@ class PartCells:
         return sums.reshape(shape)
 
     def cells_per_part(self, which: BoolArray) -> npt.NDArray[Any]:
-        """How many of these cells stand on each part; parts by place of their levels.
-
-        Args:
-            which: The cells.
-        """
+        """How many of these cells stand on each part; parts by place of their levels."""
         return _on_parts(self._by_kind(self._kind[which]), self._on_levels)
 
     def place(self, part: PartKey) -> tuple[int, ...]:
@@ -196,12 +192,7 @@ class PartCells:
         return np.asarray(wanted[self._kind], dtype=np.bool_)
 
     def measure(self, part: PartKey, *, grouped: bool = True) -> PartMeasures:
-        """The measures of one part.
-
-        Args:
-            part: The part.
-            grouped: Whether to look for groups that give a category away.
-        """
+        """The measures of one part."""
         place = self.place(part)
         occupied, records, small, unique = (int(cube[place]) for cube in self._totals)
         error = None
@@ -326,13 +317,7 @@ def _alike(groups: npt.NDArray[np.int64], size: int, count: IntArray) -> tuple[I
 
 
 def part_cells(table: Table, small_up_to: int, deviation: Deviation | None = None) -> PartCells:
-    """The cells of a table that have records, to be measured.
-
-    Args:
-        table: The table.
-        small_up_to: Largest count of a small cell.
-        deviation: Standard deviation of the noise: of each cell, or a function of counts.
-    """
+    """The cells of a table that have records, to be measured."""
     occupied = table.count > 0
     whole = bool(occupied.all())
     count = table.count if whole else table.count[occupied]
@@ -398,13 +383,7 @@ class FilterUniverse:
 
     @classmethod
     def of(cls, table: Table, universe: Table, small_up_to: int) -> FilterUniverse:
-        """The universe of a filtered table; an error if it is not that.
-
-        Args:
-            table: The filtered table.
-            universe: The table of the same variables without the filter.
-            small_up_to: Largest count of a small cell.
-        """
+        """The universe of a filtered table; an error if it is not that."""
         _check(table, universe)
         every = part_cells(universe, small_up_to)
         query = part_cells(table, small_up_to)

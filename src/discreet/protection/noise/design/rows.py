@@ -127,13 +127,7 @@ class UnreachableError(Exception):
 
 
 def largest_entropy(row: NoiseRow, variance: Decimal, start: Multipliers) -> Multipliers:
-    """Multipliers of the distribution with the largest entropy and at most `variance`.
-
-    Args:
-        row: The row.
-        variance: The largest variance allowed.
-        start: Multipliers of a row like this one; any will do.
-    """
+    """Multipliers of the distribution with the largest entropy and at most `variance`."""
     return _newton(row, variance, start) or bracketed(row, variance, start[0])
 
 
@@ -321,13 +315,7 @@ class RowSolution:
 
 
 def solve_row(demand: Demand, variance: Decimal, start: Multipliers) -> RowSolution:
-    """Design one row.
-
-    Args:
-        demand: What it is to be.
-        variance: The largest variance, or the one to reach, in units of the noise.
-        start: Multipliers of a row like it.
-    """
+    """Design one row."""
     if not (demand.below and demand.above) or demand.stay == ONE:
         return _without_noise(demand)
     found = _at_most(demand, demand.stay, variance, start)

@@ -186,13 +186,7 @@ def design_rows(
 def solve_all(
     demands: Sequence[Demand], variance: Decimal, name: str = ""
 ) -> dict[int, RowSolution]:
-    """Solve every row, or raise one error with all that cannot be solved.
-
-    Args:
-        demands: The rows.
-        variance: The variance, in units of the noise.
-        name: What the rows belong to, for errors.
-    """
+    """Solve every row, or raise one error with all that cannot be solved."""
     known: dict[tuple[object, ...], RowSolution] = {}
     found: dict[int, RowSolution] = {}
     problems: list[Problem] = []
