@@ -16,12 +16,12 @@ import numpy as np
 from discreet.assessment.probabilities import NoiseChances
 from discreet.assessment.words import number, percent, words_of
 from discreet.protection.noise import PerturbationTable
+from discreet.protection.noise.intervals import moments
 
 if TYPE_CHECKING:
     import polars as pl
 
 _NoiseUnits = list[tuple[int, int]]
-Moments = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -168,11 +168,8 @@ def _same_keys(ours: _NoiseUnits, theirs: _NoiseUnits) -> int:
     return same
 
 
-def _moments(row: _NoiseUnits, scale: int) -> Moments:
-    pairs = _widths(row).items()
-    mean = Fraction(sum(noise * width for noise, width in pairs), scale)
-    square = Fraction(sum(noise * noise * width for noise, width in pairs), scale)
-    return mean, square - mean * mean
+def _moments(row: _NoiseUnits, scale: int) -> tuple[Fraction, Fraction]:
+    return moments({noise: Fraction(width, scale) for noise, width in _widths(row).items()})
 
 
 def _span(values: Any, language: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import numpy as np
 from discreet.assessment.probabilities import NoiseChances
 from discreet.assessment.words import listed, number, percent, words_of
 from discreet.protection.noise import PerturbationTable
+from discreet.protection.noise.intervals import moments
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,23 +41,16 @@ def evaluate(ptable: PerturbationTable) -> pl.DataFrame:
     """
     import polars as pl
 
-    chances = NoiseChances.of(ptable)
-    noise = chances.noise.tolist()
     rows = []
-    for count, units in enumerate(chances.units.tolist()):
-        share = {
-            value: Fraction(width, chances.scale)
-            for value, width in zip(noise, units, strict=True)
-            if width
-        }
-        mean = sum((value * part for value, part in share.items()), Fraction(0))
-        square = sum((value * value * part for value, part in share.items()), Fraction(0))
+    for count, every in ptable.content.shares():
+        share = {value: part for value, part in every.items() if part}
+        mean, variance = moments(share)
         nats = -math.fsum(float(part) * math.log(part) for part in share.values())
         rows.append(
             {
                 "i": count,
                 "mean": float(mean),
-                "variance": float(square - mean * mean),
+                "variance": float(variance),
                 "entropy": abs(nats),
                 "stay": float(share.get(0, 0)),
                 "p_zero": float(share.get(-count, 0)),

@@ -23,6 +23,7 @@ from discreet.assessment.pictures.theme import (
 )
 from discreet.assessment.pictures.words import number, sign, words
 from discreet.protection.noise import PerturbationTable
+from discreet.protection.noise.intervals import moments
 
 _MOST_TABLEAU_ROWS = 40
 _TABLEAU_WIDTH = 620
@@ -385,11 +386,10 @@ def _wanted(ptable: PerturbationTable) -> list[int]:
 def _head(row: DrawnRow, scale: int, language: str) -> dict[str, Any]:
     """Original count, variance and stay probability, as the heading of a row."""
     shares = row.shares(scale)
-    mean = sum((noise * share for noise, share in shares.items()), Fraction(0))
-    square = sum((noise * noise * share for noise, share in shares.items()), Fraction(0))
+    _, variance = moments(shares)
     text = words(language)["row_head"].format(
         label=row.label,
-        variance=number(f"{float(square - mean * mean):.2f}", language),
+        variance=number(f"{float(variance):.2f}", language),
         stay=number(f"{float(shares.get(0, Fraction(0)) * 100):.1f}", language),
     )
     return {"text": text, "fontSize": 10.5, "offset": 6, "frame": "group"}

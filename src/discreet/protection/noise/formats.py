@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.arrays import IntArray, starts
 from discreet.errors import PerturbationError, Problem
-from discreet.protection.noise.intervals import DECIMAL_SCALE, Beyond, Intervals
+from discreet.protection.noise.intervals import DECIMAL_SCALE, Beyond, Intervals, decimal_text
 from discreet.protection.noise.sources import (
     JSON_NAME,
     JSON_VERSION,
@@ -176,23 +176,13 @@ def as_text(content: Intervals, kind: Format, *, name: str, version: str) -> str
     return "\n".join([*lines, ""])
 
 
-def _decimal(units: int) -> str:
-    """Units of 10^-15 as a decimal, without trailing zeros.
-
-    >>> _decimal(250000000000000)
-    '0.25'
-    """
-    whole, part = divmod(units, DECIMAL_SCALE)
-    return f"{whole}.{part:015d}".rstrip("0").rstrip(".")
-
-
 def _intervals(content: Intervals) -> Iterator[str]:
     yield '"i","j","p","v","p_int_lb","p_int_ub","type"'
     for count, upper, noise in content.rows():
         below = 0
         for bound, value in zip(upper, noise, strict=True):
-            cells = (count, count + value, _decimal(bound - below), value)
-            bounds = (_decimal(below), _decimal(bound), "all")
+            cells = (count, count + value, decimal_text(bound - below), value)
+            bounds = (decimal_text(below), decimal_text(bound), "all")
             yield ",".join(f'"{cell}"' for cell in (*cells, *bounds))
             below = bound
 
@@ -202,8 +192,8 @@ def _argus(content: Intervals) -> Iterator[str]:
     for count, upper, noise in content.rows():
         below = 0
         for bound, value in zip(upper, noise, strict=True):
-            share = _decimal(bound - below)
-            yield f"{count};{count + value};{share};{value};{_decimal(bound)}"
+            share = decimal_text(bound - below)
+            yield f"{count};{count + value};{share};{value};{decimal_text(bound)}"
             below = bound
 
 
@@ -223,7 +213,7 @@ def _cumulative(content: Intervals) -> str:
         cells = []
         for value in columns:
             bound = reached.get(value, bound)
-            cells.append(_decimal(bound))
+            cells.append(decimal_text(bound))
         lines.append(",".join([str(count), *cells]))
     return "\n".join([*lines, ""])
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
@@ -45,7 +45,7 @@ class StatedInterval:
     Args:
         line: Where it stands, for error messages ("line 12", "row 3").
         count: The original count it belongs to.
-        noise: What is added to the count.
+        noise: What is added to the count; of sums, in fractions of its unit.
         upper: Its upper bound: a number up to 1, or units of a scale.
         lower: Its lower bound, if stated.
         share: Its probability, if stated.
@@ -54,7 +54,7 @@ class StatedInterval:
 
     line: str
     count: int
-    noise: int
+    noise: Bound
     upper: Bound
     lower: Fraction | None = None
     share: Fraction | None = None
@@ -114,6 +114,15 @@ class Intervals:
         for row, (first, last) in enumerate(pairwise(starts)):
             yield row, upper[first:last], noise[first:last]
 
+    def shares(self) -> Iterator[tuple[int, dict[int, Fraction]]]:
+        """Each row with the exact probability of each of its noise values."""
+        widths, starts = self.widths.tolist(), self.starts.tolist()
+        for row, _, noise in self.rows():
+            found: dict[int, int] = {}
+            for value, width in zip(noise, widths[starts[row] : starts[row + 1]], strict=True):
+                found[value] = found.get(value, 0) + width
+            yield row, {value: Fraction(width, self.scale) for value, width in found.items()}
+
     def canonical(self) -> bytes:
         """The same bytes for the same table, whatever file it came from."""
         head = (
@@ -125,6 +134,17 @@ class Intervals:
 
     def __repr__(self) -> str:
         return "<Intervals: secret>"
+
+
+def moments(shares: Mapping[int, Fraction]) -> tuple[Fraction, Fraction]:
+    """Mean and variance of noise of these probabilities, exactly.
+
+    >>> moments({-1: Fraction(1, 4), 0: Fraction(1, 2), 1: Fraction(1, 4)})
+    (Fraction(0, 1), Fraction(1, 2))
+    """
+    mean = sum((value * share for value, share in shares.items()), Fraction(0))
+    square = sum((value * value * share for value, share in shares.items()), Fraction(0))
+    return mean, square - mean * mean
 
 
 class SecretTable:
@@ -192,6 +212,16 @@ def on_scale(bound: Fraction, closed: Closed, scale: int = DECIMAL_SCALE) -> int
     exact = bound * scale
     whole = exact.numerator // exact.denominator
     return whole + 1 if closed == "left" and whole != exact else whole
+
+
+def decimal_text(units: int) -> str:
+    """Units of 10^-15 as a decimal, without trailing zeros.
+
+    >>> decimal_text(250000000000000)
+    '0.25'
+    """
+    whole, part = divmod(units, DECIMAL_SCALE)
+    return f"{whole}.{part:015d}".rstrip("0").rstrip(".")
 
 
 def pack(

@@ -8,14 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, cast, get_args
 
-from discreet.errors import PerturbationError, Problem, raise_all
-from discreet.protection.noise.intervals import DECIMAL_SCALE, Closed, Intervals, on_scale, pack
-from discreet.protection.noise.sources import PerturbationFile, exact
+from discreet.errors import PerturbationError, Problem
+from discreet.protection.noise.intervals import (
+    DECIMAL_SCALE,
+    Closed,
+    Intervals,
+    StatedInterval,
+    decimal_text,
+    on_scale,
+    pack,
+)
+from discreet.protection.noise.sources import (
+    NEAR,
+    PerturbationFile,
+    bound_problems,
+    exact,
+    raise_problems,
+)
 
 #: What a part is for.
 Kind = Literal["all", "even", "odd", "small"]
@@ -23,11 +37,7 @@ _KINDS: tuple[str, ...] = get_args(Kind)
 _WRITTEN = {"small": "small_cells"}
 _READ = {"small_cells": "small", "small": "small", "all": "all", "even": "even", "odd": "odd"}
 
-_NEAR = Fraction(1, 10**9)
-_ROUNDED = Fraction(1, 10**7)  # stated probabilities are rounded
 _FINEST = 1000  # steps per unit that files may have
-_SHOWN = 20
-_NUMBERS = ("i", "j", "p", "v", "lower", "upper")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -50,21 +60,6 @@ class MagnitudePart:
         return f"<Part {self.kind}: secret>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class _Line:
-    number: int
-    size_class: int
-    noise: Fraction
-    upper: Fraction
-    lower: Fraction | None
-    share: Fraction | None
-    target: Fraction | None
-
-    @property
-    def place(self) -> str:
-        return f"line {self.number}"
-
-
 def check_kind(kind: object) -> Kind:
     """Raise unless `kind` is one."""
     if kind not in _KINDS:
@@ -79,33 +74,23 @@ def check_kind(kind: object) -> Kind:
 
 def raise_magnitude(name: str, problems: Sequence[Problem]) -> None:
     """Raise one error for all problems; do nothing when there is none."""
-    if len(problems) == 1:
-        problems = [replace(problems[0], where=f"{name}, {problems[0].where}")]
     many = "{} problems in the perturbation table for magnitudes"
-    code = "magnitude-table"
-    raise_all(PerturbationError, problems, code=code, many=many, where=name, most=_SHOWN)
+    raise_problems(name, problems, "magnitude-table", many)
 
 
 def read_parts(source: PerturbationFile, form: str | None) -> list[MagnitudePart]:
     """Read and check the parts of a file."""
-    places = {name: source.place(name) for name in (*_NUMBERS, "type")}
-    missing = [name for name in ("i", "v", "upper", "type") if places[name] is None]
-    if missing:
-        raise PerturbationError(
-            f"columns are missing: {', '.join(missing)}",
-            code="perturbation-file",
-            where=source.name,
-            hint="tables for counts are read by PerturbationTable",
-        )
-    kind = form or ("argus" if places["lower"] is None else "intervals")
+    hint = "tables for counts are read by PerturbationTable"
+    places = source.places(("i", "v", "upper", "type"), hint)
+    kind = form or ("intervals" if "lower" in places else "argus")
     closed: Closed = "right" if kind == "argus" else "left"
     problems: list[Problem] = []
-    lines: dict[str, list[_Line]] = {}
+    lines: dict[str, list[StatedInterval]] = {}
     for number, cells in source.rows():
         if len(cells) != len(source.header):
             problems.append(Problem("the line has another number of columns", f"line {number}"))
             continue
-        stated = {name: cells[at] for name, at in places.items() if at is not None}
+        stated = {name: cells[at] for name, at in places.items()}
         found = _READ.get(stated.pop("type").lower())
         line = _line(number, stated)
         if found is None or line is None:
@@ -120,7 +105,7 @@ def read_parts(source: PerturbationFile, form: str | None) -> list[MagnitudePart
     return [part for part in parts if part is not None]
 
 
-def _line(number: int, stated: dict[str, str]) -> _Line | None:
+def _line(number: int, stated: dict[str, str]) -> StatedInterval | None:
     numbers = {name: exact(text) for name, text in stated.items()}
     size_class, noise, upper = numbers["i"], numbers["v"], numbers["upper"]
     if None in numbers.values() or size_class is None or noise is None or upper is None:
@@ -129,27 +114,27 @@ def _line(number: int, stated: dict[str, str]) -> _Line | None:
         return None
     # Noise of a third, say, is written with so many digits; the fraction is meant.
     near = noise.limit_denominator(_FINEST)
-    noise = near if abs(near - noise) <= _NEAR else noise
-    stated_share, target = numbers.get("p"), numbers.get("j")
-    return _Line(number, int(size_class), noise, upper, numbers.get("lower"), stated_share, target)
+    noise = near if abs(near - noise) <= NEAR else noise
+    others = (numbers.get(name) for name in ("lower", "p", "j"))
+    return StatedInterval(f"line {number}", int(size_class), noise, upper, *others)
 
 
 def _part(
-    kind: Kind, lines: Sequence[_Line], closed: Closed, problems: list[Problem]
+    kind: Kind, lines: Sequence[StatedInterval], closed: Closed, problems: list[Problem]
 ) -> MagnitudePart | None:
     before = len(problems)
-    rows: dict[int, list[_Line]] = {}
+    rows: dict[int, list[StatedInterval]] = {}
     for line in lines:
-        rows.setdefault(line.size_class, []).append(line)
+        rows.setdefault(line.count, []).append(line)
     step = math.lcm(*(line.noise.denominator for line in lines))
     if step > _FINEST:
         what = f"the noise of part {kind!r} has no common step of at least 1/{_FINEST}"
-        problems.append(Problem(what, lines[0].place))
+        problems.append(Problem(what, lines[0].line))
     if 0 not in rows or any(line.noise for line in rows[0]):
         what = f"part {kind!r} needs a row for class 0 that changes nothing"
-        problems.append(Problem(what, lines[0].place))
+        problems.append(Problem(what, lines[0].line))
     if min(rows) < 0:
-        problems.append(Problem("a size class is negative", lines[0].place))
+        problems.append(Problem("a size class is negative", lines[0].line))
     for row in rows.values():
         problems += _row_problems(row)
     if len(problems) > before:
@@ -168,26 +153,19 @@ def _part(
     return MagnitudePart(kind, classes, step, pack(packed, closed=closed))
 
 
-def _row_problems(row: Sequence[_Line]) -> Iterator[Problem]:
+def _row_problems(row: Sequence[StatedInterval]) -> Iterator[Problem]:
     """Everything wrong with the intervals of one size class."""
     below = Fraction(0)
     for line in row:
-        if line.lower is not None and abs(line.lower - below) > _NEAR:
-            gap = line.lower > below
-            what = "there is a gap before the interval" if gap else "the interval overlaps another"
-            yield Problem(what, line.place, "intervals follow one another, in order")
-        elif line.upper < below:
-            yield Problem("the upper bound falls", line.place, "cumulative probabilities go upward")
-        elif line.share is not None and abs(line.upper - below - line.share) > _ROUNDED:
-            yield Problem("probability and bounds contradict each other", line.place)
-        if line.size_class + line.noise < 0:
-            yield Problem("the noise can change the sign", line.place)
-        if line.target is not None and abs(line.target - line.size_class - line.noise) > _NEAR:
-            yield Problem("class plus noise is not the target stated", line.place)
+        yield from bound_problems(line, below, "cumulative probabilities go upward")
+        if line.count + line.noise < 0:
+            yield Problem("the noise can change the sign", line.line)
+        if line.target is not None and abs(line.target - line.count - line.noise) > NEAR:
+            yield Problem("class plus noise is not the target stated", line.line)
         below = line.upper
-    if abs(below - 1) > _NEAR:
-        what = f"the probabilities of class {row[-1].size_class} do not sum to one"
-        yield Problem(what, row[-1].place)
+    if abs(below - 1) > NEAR:
+        what = f"the probabilities of class {row[-1].count} do not sum to one"
+        yield Problem(what, row[-1].line)
 
 
 def as_text(parts: Sequence[MagnitudePart], form: str) -> str:
@@ -214,8 +192,8 @@ def _values(part: MagnitudePart) -> Iterator[tuple[int, str, str, str, str, str]
     for size_class, (_, upper, noise) in zip(part.classes, part.content.rows(), strict=True):
         for (below, bound), steps in zip(pairwise([0, *upper]), noise, strict=True):
             value = Fraction(steps, part.step)
-            shown = (_decimal(size_class + value), _share(bound - below), _decimal(value))
-            yield (size_class, *shown, _share(below), _share(bound))
+            shown = (_decimal(size_class + value), decimal_text(bound - below), _decimal(value))
+            yield (size_class, *shown, decimal_text(below), decimal_text(bound))
 
 
 def _intervals(parts: Sequence[MagnitudePart]) -> Iterator[str]:
@@ -234,10 +212,6 @@ def _argus(parts: Sequence[MagnitudePart]) -> Iterator[str]:
             yield f"{size_class};{target};{share};{value};{upper};{kind}"
 
 
-def _share(units: int) -> str:
-    return _decimal(Fraction(units, DECIMAL_SCALE))
-
-
 def _decimal(value: Fraction) -> str:
     """A fraction as a decimal of at most 15 places.
 
@@ -245,6 +219,4 @@ def _decimal(value: Fraction) -> str:
     ('-0.5', '0.333333333333333', '2')
     """
     units = round(abs(value) * DECIMAL_SCALE)
-    whole, part = divmod(units, DECIMAL_SCALE)
-    text = f"{whole}.{part:015d}".rstrip("0").rstrip(".")
-    return f"-{text}" if value < 0 and units else text
+    return f"-{decimal_text(units)}" if value < 0 and units else decimal_text(units)

@@ -39,7 +39,7 @@ from discreet.protection.noise.intervals import (
     pack,
 )
 
-_NEAR = Fraction(1, 10**9)  # rows sum to one, bounds meet
+NEAR = Fraction(1, 10**9)  # rows sum to one, bounds meet
 _ROUNDED = Fraction(1, 10**7)  # stated probabilities are rounded
 _SHOWN = 20
 _SHOWN_ROWS = 5
@@ -84,7 +84,7 @@ def check_entries(
     raise_problems(name, found)
     changes_zeros = zeros and not _certain_zero(rows[0], closed)
     packed = [
-        [(_unit(entry.upper, row[-1].upper, closed, scale, one), entry.noise) for entry in row]
+        [(_unit(entry.upper, row[-1].upper, closed, scale, one), int(entry.noise)) for entry in row]
         for _, row in sorted(rows.items())
     ]
     return pack(packed, closed=closed, scale=scale, beyond=beyond, zeros=changes_zeros)
@@ -100,32 +100,36 @@ def _unit(upper: Bound, last: Bound, closed: Closed, scale: int, one: int) -> in
 def _row_problems(row: Sequence[StatedInterval], closed: Closed, one: int) -> Iterator[Problem]:
     """Everything wrong with the intervals of one original count."""
     below: Bound = 0
-    seen: set[tuple[Bound, int]] = set()
+    seen: set[tuple[Bound, Bound]] = set()
+    upward = "intervals, and cumulative probabilities, go upward"
     for entry in row:
         if (entry.upper, entry.noise) in seen:
             yield Problem("the interval is listed twice", entry.line)
         seen.add((entry.upper, entry.noise))
-        if entry.lower is not None and abs(entry.lower - below) > _NEAR:
-            gap = entry.lower > below
-            what = "there is a gap before the interval" if gap else "the interval overlaps another"
-            yield Problem(what, entry.line, "intervals follow one another, in order")
-        elif entry.upper < below:
-            yield Problem(
-                "the upper bound falls",
-                entry.line,
-                "intervals, and cumulative probabilities, go upward",
-            )
-        elif entry.share is not None and abs(entry.upper - below - entry.share) > _ROUNDED:
-            yield Problem("probability and bounds contradict each other", entry.line)
+        yield from bound_problems(
+            entry, below, "intervals, and cumulative probabilities, go upward"
+        )
         occurs = entry.upper > below or (closed == "right" and entry is row[0])
         if occurs and entry.count + entry.noise < 0:
             yield Problem("the noise can make the count negative", entry.line)
         if entry.target is not None and entry.target != entry.count + entry.noise:
             yield Problem("count plus noise is not the target stated", entry.line)
         below = entry.upper
-    if not one - _NEAR * one <= below <= one + _NEAR * one:
+    if not one - NEAR * one <= below <= one + NEAR * one:
         what = f"the probabilities of row {row[-1].count} do not sum to one"
         yield Problem(what, row[-1].line)
+
+
+def bound_problems(entry: StatedInterval, below: Bound, upward: str) -> Iterator[Problem]:
+    """What is wrong with the bounds of an interval that begins where the one before ends."""
+    if entry.lower is not None and abs(entry.lower - below) > NEAR:
+        gap = entry.lower > below
+        what = "there is a gap before the interval" if gap else "the interval overlaps another"
+        yield Problem(what, entry.line, "intervals follow one another, in order")
+    elif entry.upper < below:
+        yield Problem("the upper bound falls", entry.line, upward)
+    elif entry.share is not None and abs(entry.upper - below - entry.share) > _ROUNDED:
+        yield Problem("probability and bounds contradict each other", entry.line)
 
 
 def _certain_zero(row: Sequence[StatedInterval], closed: Closed) -> bool:
@@ -180,12 +184,15 @@ def magnitude_error(name: str, what: str) -> PerturbationError:
     )
 
 
-def raise_problems(name: str, problems: Sequence[Problem]) -> None:
+def raise_problems(
+    name: str,
+    problems: Sequence[Problem],
+    code: str = "perturbation-table",
+    many: str = "{} problems in the perturbation table",
+) -> None:
     """Raise one error for all problems; do nothing when there is none."""
     if len(problems) == 1 and problems[0].where:
         problems = [replace(problems[0], where=f"{name}, {problems[0].where}")]
-    many = "{} problems in the perturbation table"
-    code = "perturbation-table"
     raise_all(PerturbationError, problems, code=code, many=many, where=name, most=_SHOWN)
 
 
@@ -273,6 +280,19 @@ class PerturbationFile:
             if name in COLUMNS[column]:
                 return at
         return None
+
+    def places(self, needed: Sequence[str], hint: str) -> dict[str, int]:
+        """Where each known column stands that the file has; an error without those needed."""
+        found = {name: at for name in COLUMNS if (at := self.place(name)) is not None}
+        missing = [name for name in needed if name not in found]
+        if missing:
+            raise PerturbationError(
+                f"columns are missing: {', '.join(missing)}",
+                code="perturbation-file",
+                where=self.name,
+                hint=hint,
+            )
+        return found
 
     def detect(self) -> Format:
         """The format, by content."""
@@ -379,15 +399,8 @@ def read_intervals(source: PerturbationFile, *, closed: Closed, zeros: bool = Fa
         closed: "left" for the R family's CSV, "right" for τ-ARGUS.
         zeros: Row 0 is meant to change zeros.
     """
-    places = {name: source.place(name) for name in ("i", "j", "p", "v", "lower", "upper", "type")}
-    missing = [name for name in ("i", "v", "upper") if places[name] is None]
-    if missing:
-        raise PerturbationError(
-            f"columns are missing: {', '.join(missing)}",
-            code="perturbation-file",
-            where=source.name,
-            hint="columns found: " + ", ".join(source.header[:10]),
-        )
+    found = "columns found: " + ", ".join(source.header[:10])
+    places = source.places(("i", "v", "upper"), hint=found)
     entries, problems = [], []
     fractions = 0
     other_types = set()
@@ -396,7 +409,7 @@ def read_intervals(source: PerturbationFile, *, closed: Closed, zeros: bool = Fa
         if len(cells) != len(source.header):
             problems.append(Problem("the line has another number of columns", line))
             continue
-        stated = {name: cells[at] for name, at in places.items() if at is not None}
+        stated = {name: cells[at] for name, at in places.items()}
         if stated.pop("type", "all").lower() != "all":
             other_types.add(number)
         numbers = {name: exact(text) for name, text in stated.items()}

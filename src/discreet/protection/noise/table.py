@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,6 +30,7 @@ from discreet.protection.noise.intervals import (
     closed_on,
     look_up,
     mixed_with_unchanged,
+    moments,
 )
 from discreet.protection.noise.sources import (
     Format,
@@ -303,25 +303,17 @@ class PerturbationTable(SecretTable):
         >>> PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}).parameters()[1]
         {'count': 1, 'mean': 0.0, 'variance': 1.0, 'stay': 0.0, 'lowest': -1, 'highest': 1}
         """
-        content, described = self.content, []
-        widths = content.widths
-        for row, (first, last) in enumerate(
-            zip(content.starts[:-1], content.starts[1:], strict=True)
-        ):
-            noise = [int(value) for value in content.noise[first:last]]
-            share = [Fraction(int(width), content.scale) for width in widths[first:last]]
-            pairs = list(zip(noise, share, strict=True))
-            mean = sum((value * part for value, part in pairs), Fraction(0))
-            square = sum((value * value * part for value, part in pairs), Fraction(0))
-            stay = sum((part for value, part in pairs if value == 0), Fraction(0))
+        described = []
+        for row, share in self.content.shares():
+            mean, variance = moments(share)
             described.append(
                 {
                     "count": row,
                     "mean": float(mean),
-                    "variance": float(square - mean * mean),
-                    "stay": float(stay),
-                    "lowest": min(noise),
-                    "highest": max(noise),
+                    "variance": float(variance),
+                    "stay": float(share.get(0, 0)),
+                    "lowest": min(share),
+                    "highest": max(share),
                 }
             )
         return described
