@@ -66,6 +66,13 @@ def name_list(names: str | Sequence[str], what: str) -> list[str]:
     return listed
 
 
+def only_row(frame: NarwhalsFrame) -> dict[str, int]:
+    """The numbers of a frame of one row; what is missing is 0."""
+    held = frame.collect("pyarrow") if isinstance(frame, nw.LazyFrame) else frame
+    row = next(held.iter_rows(named=True))
+    return {name: int(value or 0) for name, value in row.items()}
+
+
 def require_columns(frame: NarwhalsFrame, names: Sequence[str]) -> None:
     """Raise an error that lists all of `names` the frame does not have."""
     found = frame.collect_schema().names()

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import MicrodataError, Problem, raise_all
-from discreet.microdata.frames import NarwhalsFrame, eager_columns, require_columns
+from discreet.microdata.frames import NarwhalsFrame, eager_columns, only_row, require_columns
 
 _UNIQUE_HINT = "every record needs an identifier of its own"
 
@@ -138,7 +138,7 @@ def _count_engine(frame: nw.LazyFrame[Any], names: Sequence[str]) -> Counts:
         for at, name in enumerate(names)
     ]
     totals = frame.select(nw.len().alias("total"), *nulls, *empties)
-    row = {key: int(value or 0) for key, value in _only_row(totals).items()}
+    row = only_row(totals)
     sizes = (
         frame.filter(*[~nw.col(name).is_null() for name in names])
         .group_by(*names)
@@ -146,11 +146,6 @@ def _count_engine(frame: nw.LazyFrame[Any], names: Sequence[str]) -> Counts:
         .filter(nw.col("discreet_size") > 1)
         .select(nw.col("discreet_size").cast(nw.Int64).sum())
     )
-    repeated = int(_only_row(sizes)["discreet_size"] or 0)
     null_counts = {name: row[f"null_{at}"] for at, name in enumerate(names)}
     empty_counts = {name: row[f"empty_{at}"] for at, name in enumerate(names)}
-    return row["total"], null_counts, empty_counts, repeated
-
-
-def _only_row(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
-    return next(frame.collect("pyarrow").iter_rows(named=True))
+    return row["total"], null_counts, empty_counts, only_row(sizes)["discreet_size"]

@@ -20,6 +20,7 @@ from discreet.microdata.frames import (
     NarwhalsFrame,
     like,
     name_list,
+    only_row,
     open_frame,
     require_columns,
     require_new,
@@ -116,7 +117,7 @@ def _check_parts(
         )
     outside = (nw.col(key) < 0) | (nw.col(key) >= grid.size)
     homeless = nw.any_horizontal(*[nw.col(name).is_null() for name in units], ignore_nulls=True)
-    row = _only_row(
+    row = only_row(
         records.select(
             nw.len().alias("total"),
             nw.col(key).is_null().cast(nw.Int64).sum().alias("nulls"),
@@ -164,7 +165,7 @@ def _one_row_each(
     if kept:
         rows = summed.group_by(*units).agg(nw.len().alias("rows"))
         several = rows.filter(nw.col("rows") > 1).select(nw.len().alias("number"))
-        if number := _only_row(several)["number"]:
+        if number := only_row(several)["number"]:
             raise MicrodataError(
                 f"{number:,} units have parts that differ in a column to keep",
                 code="keep",
@@ -218,7 +219,7 @@ def _added(
     places = homes.select(*[nw.col(name) for name in units], *common)
     _check_lost(keys.join(places.select(*on), on=on, how="anti"), units)
     vacant = places.join(keys.select(*on), on=on, how="anti").select(*units)
-    number = int(_only_row(vacant.select(nw.len().alias("number")))["number"])
+    number = only_row(vacant.select(nw.len().alias("number")))["number"]
     keys = keys.select(*on, key)
     if number:
         if secret is None:
@@ -241,7 +242,7 @@ def _comparable(name: str, schema: nw.Schema) -> nw.Expr:
 
 
 def _check_lost(lost: NarwhalsFrame, units: Sequence[str]) -> None:
-    row = _only_row(lost.select(nw.len().alias("units"), nw.col(_PARTS).sum().alias("parts")))
+    row = only_row(lost.select(nw.len().alias("units"), nw.col(_PARTS).sum().alias("parts")))
     if row["units"]:
         raise MicrodataError(
             f"{row['parts']:,} records belong to {row['units']:,} units that are not there",
@@ -275,9 +276,3 @@ def _looked_up(
         found = places.join(keys, on=list(on), how="left")
     chosen: NarwhalsFrame = found.select(*names, key)
     return chosen
-
-
-def _only_row(frame: NarwhalsFrame) -> dict[str, int]:
-    held = frame.collect("pyarrow") if isinstance(frame, nw.LazyFrame) else frame
-    row = next(held.iter_rows(named=True))
-    return {name: int(value or 0) for name, value in row.items()}

@@ -170,26 +170,20 @@ def _intervals(series: pl.Series, axis: CubeAxis) -> CodedColumn:
     bounds = np.asarray(axis.bounds, dtype=np.float64)
     count = len(bounds) - 1
     values = pl.Series([*(str(k) for k in range(count)), "outside"])
+    places: Any = slice(None)
+    numbers = series
     if series.dtype.is_integer():
         raw = _integers(series, False)
         if raw.size <= _WIDEST_RANGE and series.len() and raw.values.len():
-            numbers = raw.values.cast(pl.Float64).to_numpy()
-            table = bin_codes(numbers, bounds)
-            missing = np.isnan(numbers)
-            table[missing] = count + 1
-            codes = table.astype(np.uint32)[raw.codes.to_numpy()]
-            return _with_missing(codes, values, bool(missing.any()))
-    numbers = series.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    codes = bin_codes(numbers, bounds)
-    missing = np.isnan(numbers)
+            # Each number that occurs is cut once.
+            numbers, places = raw.values, raw.codes.to_numpy()
+    floats = numbers.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    codes, missing = bin_codes(floats, bounds), np.isnan(floats)
     codes[missing] = count + 1
-    return _with_missing(codes, values, bool(missing.any()))
-
-
-def _with_missing(codes: npt.NDArray[Any], values: pl.Series, missing: bool) -> CodedColumn:
-    if missing:
+    if bool(missing.any()):
         values = pl.concat([values, pl.Series([None], dtype=pl.String)])
-    return CodedColumn(pl.Series(codes).cast(_narrow(len(values))), values)
+    coded = pl.Series(codes.astype(np.uint32)[places])
+    return CodedColumn(coded.cast(_narrow(len(values))), values)
 
 
 def bin_codes(numbers: npt.NDArray[np.float64], bounds: npt.NDArray[np.float64]) -> Any:

@@ -106,9 +106,7 @@ def _row_problems(row: Sequence[StatedInterval], closed: Closed, one: int) -> It
         if (entry.upper, entry.noise) in seen:
             yield Problem("the interval is listed twice", entry.line)
         seen.add((entry.upper, entry.noise))
-        yield from bound_problems(
-            entry, below, "intervals, and cumulative probabilities, go upward"
-        )
+        yield from bound_problems(entry, below, upward)
         occurs = entry.upper > below or (closed == "right" and entry is row[0])
         if occurs and entry.count + entry.noise < 0:
             yield Problem("the noise can make the count negative", entry.line)

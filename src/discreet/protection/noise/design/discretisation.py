@@ -16,7 +16,7 @@ import numpy.typing as npt
 from discreet.arrays import IntArray
 from discreet.errors import PerturbationError
 from discreet.protection.noise.formats import FULL_ROWS, KEYS, REPEATING
-from discreet.protection.noise.intervals import Beyond, pack
+from discreet.protection.noise.intervals import Beyond, moments, pack
 from discreet.protection.noise.table import PerturbationTable
 
 if TYPE_CHECKING:
@@ -230,23 +230,16 @@ def _traced(
 def _changes(
     count: int, widths: list[int], noise: list[int], numbers: list[int], keys: int, scale: int
 ) -> tuple[int, float, float, float, int]:
-    before = [Fraction(width, scale) for width in widths]
-    after = [Fraction(number, keys) for number in numbers]
-    pairs = list(zip(before, after, strict=True))
-    (mean, square), (new_mean, new_square) = _moments(noise, before), _moments(noise, after)
+    before = {value: Fraction(width, scale) for value, width in zip(noise, widths, strict=True)}
+    after = {value: Fraction(number, keys) for value, number in zip(noise, numbers, strict=True)}
+    (mean, variance), (new_mean, new_variance) = moments(before), moments(after)
     return (
         count,
-        float(max(abs(new - old) for old, new in pairs)),
+        float(max(abs(after[value] - before[value]) for value in noise)),
         float(new_mean - mean),
-        float((new_square - new_mean**2) - (square - mean**2)),
-        sum(old > 0 and new == 0 for old, new in pairs),
+        float(new_variance - variance),
+        sum(before[value] > 0 and after[value] == 0 for value in noise),
     )
-
-
-def _moments(noise: list[int], shares: list[Fraction]) -> tuple[Fraction, Fraction]:
-    pairs = list(zip(noise, shares, strict=True))
-    mean = sum((value * share for value, share in pairs), Fraction(0))
-    return mean, sum((value * value * share for value, share in pairs), Fraction(0))
 
 
 def _frame(changes: list[tuple[int, float, float, float, int]]) -> pl.DataFrame:
