@@ -95,7 +95,8 @@ def compare(first: PerturbationTable, second: PerturbationTable) -> Comparison:
     rows = []
     exact = []
     for count, (ours, theirs) in enumerate(zip(*laid_out, strict=True)):
-        changes = _differences(ours, theirs)
+        before, after = _widths(ours), _widths(theirs)
+        changes = [abs(after.get(at, 0) - before.get(at, 0)) for at in {*before, *after}]
         same = Fraction(_same_keys(ours, theirs), scale)
         (mean, variance), (new_mean, new_variance) = _moments(ours, scale), _moments(theirs, scale)
         exact.append((max(changes), same))
@@ -148,11 +149,6 @@ def _widths(row: _NoiseUnits) -> dict[int, int]:
         widths[noise] = widths.get(noise, 0) + bound - below
         below = bound
     return widths
-
-
-def _differences(ours: _NoiseUnits, theirs: _NoiseUnits) -> list[int]:
-    first, second = _widths(ours), _widths(theirs)
-    return [abs(second.get(at, 0) - first.get(at, 0)) for at in {*first, *second}]
 
 
 def _same_keys(ours: _NoiseUnits, theirs: _NoiseUnits) -> int:

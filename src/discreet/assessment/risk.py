@@ -256,6 +256,8 @@ def disclosure_risk(
     >>> risk.large  # 2 · ¼ · ¼ · ¼: the noise of the parts at one end, of the sum at the other
     0.03125
     """
+    import polars as pl
+
     _check(terms, knows)
     chances, alike = _alike(ptable)
     beliefs = Beliefs.of(chances, alike, terms, whole_table=knows == "table")
@@ -283,7 +285,7 @@ def disclosure_risk(
         worst_parts=tuple(sorted(int(occurs[at]) for at in place)),
         large=float(any_[(beliefs.limit,) * terms]),
         large_from=beliefs.limit,
-        by_count=_per_count(occurs, by_count[occurs]),
+        by_count=pl.DataFrame({"count": occurs.astype(np.int64), "part": by_count[occurs]}),
         small=_small(beliefs.move, prior, beliefs.reach),
     )
 
@@ -352,12 +354,6 @@ def _mean(chance: FloatArray, prior: FloatArray) -> float:
     for _ in range(chance.ndim):
         chance = np.asarray(chance @ prior)
     return float(chance)
-
-
-def _per_count(count: Any, part: FloatArray) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame({"count": count.astype(np.int64), "part": part})
 
 
 def _small(move: FloatArray, prior: FloatArray, reach: int) -> pl.DataFrame:

@@ -10,6 +10,7 @@ every sensitive cell is proven to be protected.
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shutil
@@ -202,28 +203,6 @@ def audited(programme: Path, release: ReleaseSummary) -> HiddenFirms:
 #: Called with the steps done, the steps to do, and what has just been done.
 StepProgress = Callable[[int, int, str], None]
 
-#: What there is to look at, and why.
-_SIGHTS = (
-    ("release/index.html", "all tables on one page, with legend"),
-    ("release/census.xlsx", "the tables as a workbook with an index"),
-    ("release/rents.html", "means, a ratio, an index; parentheses where noise may be large"),
-    ("release/rents.px", "the same as PC-Axis; also as JSON-stat and SDMX-CSV"),
-    ("release/buildings.html", "a table whose finest part is suppressed"),
-    ("release/decisions.json", "what was decided about table parts, and why"),
-    ("release/quality.html", "how good the figures are, for everyone"),
-    ("census/quality/quality-internal.html", "the same in full: CONFIDENTIAL"),
-    ("census/programme.toml", "the programme that did all this"),
-    ("elsewhere/programme.toml", "a programme that uses the package of parameters"),
-    ("firms-release/index.html", "turnover of firms; a dot stands for a hidden cell"),
-    ("firms-release/by_state.csv", "turnover and employees; why each cell is hidden"),
-    ("firms-release/suppression.json", "how many cells are hidden, on each part of a table"),
-    ("firms/programme.toml", "the rules that hide them: in real life SECRET"),
-    (
-        "firms/internal/suppression-internal.txt",
-        "cost, bound and proof of the pattern: CONFIDENTIAL",
-    ),
-)
-
 #: The folders that are not for publication; releases make their own.
 _FOLDERS = ("census", "elsewhere", "firms")
 
@@ -267,7 +246,8 @@ class Demonstration:
     @property
     def sights(self) -> dict[Path, str]:
         """What there is to look at: file → what it shows."""
-        return {self.out / name: shows for name, shows in _SIGHTS}
+        lines = files("discreet.demo").joinpath("sights.csv").read_text("utf-8").splitlines()
+        return {self.out / row["file"]: row["shows"] for row in csv.DictReader(lines)}
 
     def text(self) -> str:
         """The demonstration for people."""

@@ -123,7 +123,8 @@ class Geography:
         sizes = _sizes(number["municipalities"], persons)
         district_state = _grouped(stream, number["districts"], number["states"])
         district = _districts(stream, sizes, number["districts"])
-        population, district = _in_order(stream, sizes, district)
+        order = np.lexsort((stream.words(len(sizes)), district))
+        population, district = sizes[order], district[order]
         names = place_names(stream, number["states"] + number["municipalities"])
         states = tuple(f"{k + 1:02d}" for k in range(number["states"]))
         districts = _numbered(states, district_state)
@@ -189,11 +190,6 @@ def _districts(stream: Stream, sizes: IntArray, number: int) -> IntArray:
     place = stream.order(number)  # city districts stand anywhere among the others
     rank = np.concatenate([shuffled, np.arange(number - cities, number)])
     return np.asarray(place[rank], dtype=np.int64)
-
-
-def _in_order(stream: Stream, sizes: IntArray, district: IntArray) -> tuple[IntArray, IntArray]:
-    order = np.lexsort((stream.words(len(sizes)), district))
-    return sizes[order], district[order]
 
 
 def _numbered(groups: tuple[str, ...], member_group: IntArray) -> tuple[str, ...]:

@@ -430,8 +430,9 @@ def _assembled(
         suppressed = parts_with_figures(suppressed, dimensions)
         parts = None if parts is None else parts_with_figures(parts, dimensions)
     value: Any = np.concatenate([column.value for column in columns])
-    if all(figure.summed and not figure.decimals for figure in figures):
-        value = _whole(value)
+    whole = all(figure.summed and not figure.decimals for figure in figures)
+    if whole and bool((np.abs(value) < _EXACT).all()):
+        value = value.astype(np.int64)
     return ProtectedTable(
         dimensions=dimensions,
         index=tuple(index),
@@ -443,12 +444,6 @@ def _assembled(
         figures=figures,
         **description,
     )
-
-
-def _whole(value: FloatArray) -> FloatArray | npt.NDArray[np.int64]:
-    """Figures without decimals as whole numbers, if they are exact."""
-    exact = bool((np.abs(value) < _EXACT).all())
-    return value.astype(np.int64) if exact else value
 
 
 def _parts(known: Mapping[str, Component]) -> Parts | None:

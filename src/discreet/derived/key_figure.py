@@ -197,7 +197,8 @@ class KeyFigure:
             yield "over", "a list of variables is needed", 'such as ["sex"]'
         if not _by_name(given["base"]):
             yield "base", "variables and their codes are needed", 'such as {"year": "2015"}'
-        if given["factor"] is not None and not _is_factor(given["factor"]):
+        factor = given["factor"]
+        if factor is not None and not (_number(factor) and 0 < factor < math.inf):
             yield "factor", "factor is a number above 0", ""
         if given["decimals"] is not None and not _is_decimals(given["decimals"]):
             yield "decimals", f"decimals is a whole number from 0 to {MOST_DECIMALS}", ""
@@ -217,10 +218,6 @@ def is_limit(value: Any) -> bool:
 
 def _number(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, Real) and not math.isnan(value)
-
-
-def _is_factor(value: Any) -> bool:
-    return _number(value) and 0 < value < math.inf
 
 
 def _is_decimals(value: Any) -> bool:

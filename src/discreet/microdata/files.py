@@ -223,17 +223,13 @@ def read_microdata(
         raise MicrodataError("text needs a list of column names", code="option", where="text")
     if isinstance(source, str | os.PathLike):
         return _read_path(Path(source), format, table, query, text)
-    if _is_connection(source):
+    if type(source).__name__ == "DuckDBPyConnection":
         from discreet.microdata.databases import relation
 
         _refuse(format=format, text=text)
         return nw.from_native(relation(source, table, query, "connection"))
     _refuse(format=format, table=table, query=query, text=text)
     return open_frame(source)
-
-
-def _is_connection(source: Any) -> bool:
-    return type(source).__name__ == "DuckDBPyConnection"
 
 
 def _refuse(**options: Any) -> None:

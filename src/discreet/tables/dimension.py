@@ -150,11 +150,9 @@ class Dimension:
 
     def title(self, language: str = "en") -> str:
         """The name of the variable as printed."""
-        return self.classifications[0].title(language) if self._own_title() else self.name
-
-    def _own_title(self) -> bool:
         first = self.classifications[0]
-        return bool(first.titles) or first.name == self.name
+        own = bool(first.titles) or first.name == self.name
+        return first.title(language) if own else self.name
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import FilterError, Problem, raise_all
 
@@ -211,12 +211,13 @@ def _depth(tree: ast.expr) -> int:
     depth, layer = 0, [tree]
     while layer:
         depth += 1
-        layer = [part for node in layer for part in ast.iter_child_nodes(node) if _is_nested(part)]
+        layer = [
+            part
+            for node in layer
+            for part in ast.iter_child_nodes(node)
+            if isinstance(part, ast.expr)
+        ]
     return depth
-
-
-def _is_nested(node: ast.AST) -> TypeGuard[ast.expr]:
-    return isinstance(node, ast.expr)
 
 
 def _refuse_unread(text: str) -> None:

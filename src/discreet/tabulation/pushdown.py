@@ -9,7 +9,7 @@ cells, and only the first ones leave the engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -51,7 +51,7 @@ def _key_sums(
     finer: nw.Expr
     if dtype.is_integer():
         usable, finer = engine_keys(record_key, schema, grid), nw.lit(0)
-    elif dtype.is_float() or _fits_float(dtype):
+    elif dtype.is_float() or (isinstance(dtype, nw.Decimal) and dtype.scale <= DECIMALS):
         usable, finer = _from_decimals(column.cast(nw.Float64), grid)
     else:
         raise RecordKeyError(
@@ -73,11 +73,6 @@ def _key_sums(
     columns |= {"key_high": usable // LIMB, "key_low": usable % LIMB}
     parts = [nw.col(name).sum().cast(nw.Int64).alias(name) for name in ("key_high", "key_low")]
     return columns, [*aggregates, *parts]
-
-
-def _fits_float(dtype: nw.dtypes.DType) -> bool:
-    """Whether a type holds decimals of which a float loses no digit that counts."""
-    return isinstance(dtype, nw.Decimal) and dtype.scale <= DECIMALS
 
 
 def _from_decimals(decimal: nw.Expr, grid: KeyGrid) -> tuple[nw.Expr, nw.Expr]:
@@ -246,13 +241,13 @@ def _end_totals(layout: MeasureLayout) -> list[nw.Expr]:
     ]
 
 
-def first_records(
-    frame: nw.LazyFrame[Any],
-    groups: Mapping[str, nw.Expr],
-    layout: MeasureLayout,
-    schema: nw.Schema,
+def _first_records(
+    frame: nw.LazyFrame[Any], schema: nw.Schema, one: Pass
 ) -> list[nw.LazyFrame[Any]]:
     """Per column of contributions, the plan of each cell's first records."""
+    if one.where is not None:
+        frame = frame.filter(one.where)
+    groups, layout = _groups(one.axes, schema), one.layout
     named = [expression.alias(name) for name, expression in groups.items()]
     cells = [*groups] or [_ALL]
     plans = []
@@ -339,7 +334,8 @@ def _plan(
     columns: dict[str, nw.Expr] = {}
     totals: list[nw.Expr] = []
     if one.layout.keyed and record_key is not None:
-        columns, totals = _key_sums(record_key, schema, grid, wide=_adds_wide(frame))
+        wide = frame.implementation in (nw.Implementation.POLARS, nw.Implementation.DUCKDB)
+        columns, totals = _key_sums(record_key, schema, grid, wide=wide)
     numbers = _number_parts(one.layout, schema, columns.get("key"))
     columns |= numbers | _end_columns(one.layout, schema)
     totals += [nw.col(name).sum().cast(nw.Int64).alias(name) for name in numbers]
@@ -356,23 +352,9 @@ def _plan(
     return grouped
 
 
-def _first_records(
-    frame: nw.LazyFrame[Any], schema: nw.Schema, one: Pass
-) -> list[nw.LazyFrame[Any]]:
-    """The plans of the first records of each cell, where they are wanted."""
-    if one.where is not None:
-        frame = frame.filter(one.where)
-    return first_records(frame, _groups(one.axes, schema), one.layout, schema)
-
-
 def _groups(axes: Sequence[CubeAxis], schema: nw.Schema) -> dict[str, nw.Expr]:
     """The columns that span the cube."""
     return {f"axis{k}": _axis(axis, schema) for k, axis in enumerate(axes)}
-
-
-def _adds_wide(frame: nw.LazyFrame[Any]) -> bool:
-    """Whether the engine adds whole numbers in 128 bits."""
-    return frame.implementation in (nw.Implementation.POLARS, nw.Implementation.DUCKDB)
 
 
 def _axis(axis: CubeAxis, schema: nw.Schema) -> nw.Expr:

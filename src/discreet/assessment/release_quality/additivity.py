@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray
 from discreet.assessment.release_quality.pairs import PartGrid
-from discreet.tables import CellStatus, ProtectedTable
+from discreet.tables import CellStatus, Dimension, ProtectedTable
 
 #: Up to so many places per cell, sums are made on the whole range of places.
 _DENSE = 16
@@ -79,7 +79,7 @@ def _compared_at_once(
     """
     index, value, _ = cells
     dimension = grid.dimensions[at]
-    branch, above = _family(grid, at, tree)
+    branch, above = family(dimension, tree)
     codes = np.arange(len(dimension))
     shift = np.where(branch, dimension.parents - codes, 0) * grid.cells.strides[at]
     # Whole numbers in floats: exact below 2^53.
@@ -93,9 +93,8 @@ def _compared_at_once(
     return _described(difference)
 
 
-def _family(grid: PartGrid, at: int, tree: int) -> tuple[BoolArray, BoolArray]:
+def family(dimension: Dimension, tree: int) -> tuple[BoolArray, BoolArray]:
     """Which codes of a variable are parts in a classification, and which have parts."""
-    dimension = grid.dimensions[at]
     branch: BoolArray = (dimension.breakdown == tree) & (dimension.levels > 0)
     above = np.zeros(len(dimension), dtype=np.bool_)
     above[dimension.parents[branch]] = True
@@ -117,7 +116,7 @@ def _compared(
     """Totals compared in one variable, differing ones, their |difference|, the largest."""
     index, value, status = cells
     dimension = grid.dimensions[at]
-    branch, above = _family(grid, at, tree)
+    branch, above = family(dimension, tree)
     if not bool(above.any()) or not len(value):
         return 0, 0, 0, 0
     rest, size = _rest(grid, index, at)
@@ -131,7 +130,8 @@ def _compared(
     secret = status == CellStatus.suppressed
     left_out = np.zeros(len(difference), dtype=np.bool_)
     if bool(secret.any()):
-        left_out |= _marked(child_key[secret[child]], parent_key[secret[parent]], rows)
+        keys = (child_key[secret[child]], parent_key[secret[parent]])
+        left_out |= np.isin(rows, np.concatenate(keys))
     if bool(hidden.any()):
         keys, positions = np.concatenate([child_key, parent_key]), np.arange(len(value))
         where = np.concatenate([positions[child], positions[parent]])
@@ -169,11 +169,6 @@ def _by_place(
     totals = np.zeros(len(rows), dtype=np.int64)
     totals[number[len(child_key) :]] = parent
     return sums, totals, rows
-
-
-def _marked(child_key: IntArray, parent_key: IntArray, rows: IntArray) -> BoolArray:
-    """Which places have a suppressed part, or are suppressed themselves."""
-    return np.isin(rows, np.concatenate([child_key, parent_key]))
 
 
 def _on_hidden(

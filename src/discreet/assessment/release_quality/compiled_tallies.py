@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.assessment.release_quality.additivity import family
 from discreet.assessment.release_quality.pairs import PartGrid
 from discreet.assessment.release_quality.tallies import SIZE_CLASSES, CountStatistics
 from discreet.tables import CellStatus, ProtectedTable, Table
@@ -173,9 +174,7 @@ def _sums(cells: _JointCells, grid: PartGrid, hidden: BoolArray) -> IntArray:
     for at, dimension in enumerate(grid.dimensions):
         stride, rank = grid.cells.strides[at], grid.rank[at]
         for tree in range(len(dimension.classifications)):
-            branch = (dimension.breakdown == tree) & (dimension.levels > 0)
-            above = np.zeros(len(dimension), dtype=np.bool_)
-            above[dimension.parents[branch]] = True
+            branch, above = family(dimension, tree)
             parents = np.where(branch, dimension.parents, np.arange(len(dimension)))
             kind, left_out = _left_out(grid, at, branch, hidden)
             found = np.zeros(4, dtype=np.int64)

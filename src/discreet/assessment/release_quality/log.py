@@ -100,13 +100,11 @@ class TableQuality:
     def cells_in(self, status: CellStatus) -> int:
         """Number of cells in a state; zeros and inapplicable cells only where stored."""
         rows = self.states[self.states[:, 2] == status]
-        return int(rows[:, 3].sum()) + (self._hidden_cells if status == status.suppressed else 0)
-
-    @property
-    def _hidden_cells(self) -> int:
-        """Cells of suppressed parts, which are not stored."""
-        one = sum(part.cells for part in self.parts if part is not None and part.suppressed)
-        return one * max(1, len(self.figures))
+        cells = int(rows[:, 3].sum())
+        if status == status.suppressed:  # those of suppressed parts are not stored
+            hidden = sum(part.cells for part in self.parts if part is not None and part.suppressed)
+            cells += hidden * max(1, len(self.figures))
+        return cells
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON takes it."""
@@ -337,7 +335,9 @@ class QualityLog:
         """
         text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         packed = zlib.compress(text.encode(), 6)
-        return bytes(_cipher(key).encrypt(_padded(packed, self._room), [_CONTEXT]))
+        room = self._room
+        full = -(-len(packed) // room) * room
+        return bytes(_cipher(key).encrypt(packed.ljust(full, b"\0"), [_CONTEXT]))
 
     @property
     def _room(self) -> int:
@@ -376,11 +376,6 @@ def _cipher(key: bytes) -> Any:
         )
     derived = HKDF(algorithm=SHA256(), length=_KEY_BYTES, salt=None, info=_CONTEXT).derive(key)
     return AESSIV(derived)
-
-
-def _padded(packed: bytes, room: int) -> bytes:
-    """Filled up to a multiple of the room."""
-    return packed.ljust(-(-len(packed) // room) * room, b"\0")
 
 
 def _twice(name: str) -> TableError:

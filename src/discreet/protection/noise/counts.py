@@ -30,8 +30,6 @@ from discreet.tables.ingredient import Ingredient
 from discreet.tabulation.filters import Filter, filter_failed, parse_filter
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from discreet.tables import Dimension
 
 #: ``<variable>.level`` stands for the level of a code: 0 for the total, 1 below it, …
@@ -67,7 +65,7 @@ def official_cells(
         variable = name.removesuffix(LEVEL)
         if name in spanning:
             at = spanning[name]
-            columns[name] = _codes(dimensions[at], index[at])
+            columns[name] = pl.Series(dimensions[at].codes, dtype=pl.String).gather(index[at])
         elif name.endswith(LEVEL) and variable in spanning:
             at = spanning[variable]
             columns[name] = pl.Series(dimensions[at].levels[index[at]])
@@ -107,12 +105,6 @@ def _advice(name: str, spanning: Sequence[str]) -> str:
     near = get_close_matches(name.casefold(), known, n=1)
     meant = f"did you mean {known[near[0]]!r}? " if near else ""
     return f"{meant}a variable of other tables is named with its total: totals={{{name!r}: …}}"
-
-
-def _codes(dimension: Dimension, index: PositionArray) -> pl.Series:
-    import polars as pl
-
-    return pl.Series(dimension.codes, dtype=pl.String).gather(index)
 
 
 #: More digits than a double holds would say nothing.

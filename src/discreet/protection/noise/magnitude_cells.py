@@ -46,8 +46,8 @@ def noise_keys(
     """
     key = np.asarray(key, dtype=np.int64)
     first = 0 if same_key else 1
-    digits = _decimal_digits(grid.size)
-    if digits:
+    digits = len(str(grid.size)) - 1
+    if grid.size == 10**digits:
         return [_rotated(key, digits, first + at) for at in range(number)]
     factor, keys = _factor(grid.size), key
     found = []
@@ -56,12 +56,6 @@ def noise_keys(
             found.append(keys)
         keys = _product(keys, factor, grid.size)
     return found
-
-
-def _decimal_digits(size: int) -> int:
-    """How many digits keys have on a grid of 10^p keys; 0 on others."""
-    digits = len(str(size)) - 1
-    return digits if size == 10**digits else 0
 
 
 def _rotated(key: IntArray, digits: int, by: int) -> IntArray:

@@ -217,7 +217,7 @@ class MagnitudeNoise:
             hint = "MagnitudePerturbationTable.read or design_magnitude_perturbation make one"
             what = "a perturbation table for magnitudes is needed"
             problems.append(Problem(what, "table", hint))
-        elif not _complete(table.kinds):
+        elif "all" not in table.kinds and not {"even", "odd"} <= set(table.kinds):
             hint = 'a part "all", or parts "even" and "odd"'
             problems.append(Problem("the table has no rows for ordinary cells", "table", hint))
         if not isinstance(strength, FlexStrength | SimpleStrength):
@@ -284,10 +284,6 @@ class MagnitudeNoise:
 
     def __repr__(self) -> str:
         return "<MagnitudeNoise: secret>"
-
-
-def _complete(kinds: Sequence[str]) -> bool:
-    return "all" in kinds or ("even" in kinds and "odd" in kinds)
 
 
 def _numbers(epsilon: Any) -> tuple[float, ...] | None:

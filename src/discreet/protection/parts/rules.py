@@ -163,16 +163,13 @@ class _Judge:
             rest = self.universe.left_out.measure(part, grouped=grouped)
             found += [PartReason(code, "universe") for code in rules.risks(whole)]
             found += [PartReason(code, "difference") for code in rules.risks(rest, always=always)]
-            if grouped and rules.risks(_of_filter(self.universe, part), always=always):
+            # The filter as a further variable: passing or not. All else is measured elsewhere.
+            told = (self.universe.told_by_filter(part),)
+            told_by = PartMeasures(cells=1, occupied=0, records=0, small=0, unique=0, groups=told)
+            if grouped and rules.risks(told_by, always=always):
                 found.append(PartReason("group-disclosure", "filter"))
         found += [PartReason(code) for code in rules.losses(measures, always=always)]
         return tuple(found)
-
-
-def _of_filter(universe: FilterUniverse, part: PartKey) -> PartMeasures:
-    """The filter as a further variable: passing or not. All else is measured elsewhere."""
-    groups = (universe.told_by_filter(part),)
-    return PartMeasures(cells=1, occupied=0, records=0, small=0, unique=0, groups=groups)
 
 
 def check_parts(

@@ -268,10 +268,6 @@ def _next(x: Decimal, after: bool, ends: dict[bool, _Place], number: int) -> Dec
             new = ends[end][1]
             if new is not None and ends[False][0] < new < ends[True][0]:
                 return new
-    return _middle(ends)
-
-
-def _middle(ends: dict[bool, _Place]) -> Decimal:
     return (ends[False][0] + ends[True][0]) / 2
 
 

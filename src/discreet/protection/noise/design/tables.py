@@ -180,7 +180,8 @@ def design_rows(
     with exact_arithmetic():
         solutions = solve_all(demands, exact)
         rows = [_designed(demand, solutions[demand.i], exact) for demand in demands]
-    return Design((_unchanged(), *rows), name)
+    zeros_stay = DesignedRow(0, (0,), np.ones(1), 0.0, 0.0, 0.0, None, None, (DECIMAL_SCALE,))
+    return Design((zeros_stay, *rows), name)
 
 
 def solve_all(
@@ -248,11 +249,6 @@ def allowed_noise(demand: Demand) -> tuple[int, ...]:
     """The noise values of a row, ascending."""
     below = tuple(-distance for distance in reversed(demand.below))
     return (*below, *((0,) if demand.zero else ()), *demand.above)
-
-
-def _unchanged() -> DesignedRow:
-    """Row 0: zeros stay zero."""
-    return DesignedRow(0, (0,), np.ones(1), 0.0, 0.0, 0.0, None, None, (DECIMAL_SCALE,))
 
 
 def _moments(noise: Sequence[int], probability: FloatArray) -> tuple[float, float]:
