@@ -30,6 +30,7 @@ __all__ = [
     "UintArray",
     "find_numbers",
     "find_sorted",
+    "quotient",
     "starts",
 ]
 
@@ -268,4 +269,15 @@ def starts(widths: npt.NDArray[Any] | Sequence[int]) -> IntArray:
     """
     found = np.zeros(len(widths) + 1, dtype=np.int64)
     np.cumsum(widths, out=found[1:])
+    return found
+
+
+def quotient(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> FloatArray:
+    """Part / whole; 0 where there is no whole.
+
+    >>> quotient(np.array([3.0, 1.0]), np.array([2, 0])).tolist()
+    [1.5, 0.0]
+    """
+    found = np.zeros(len(part), dtype=np.float64)
+    np.divide(part, whole, out=found, where=whole != 0)
     return found

@@ -87,9 +87,6 @@ class Attack:
 
     Arrays have one axis per part and a last one for the sum; along them run the
     published values 0, 1, ….
-
-    Args:
-        beliefs: What the attacker holds possible.
     """
 
     def __init__(self, beliefs: Beliefs) -> None:

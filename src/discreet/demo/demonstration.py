@@ -39,13 +39,7 @@ _PACKAGE, _PACKAGE_KEY, _OFFICE = "census.dcparams", "package.key", "office"
 
 @dataclass(frozen=True, kw_only=True)
 class MadeElsewhere:
-    """What came of it.
-
-    Args:
-        release: The release made elsewhere.
-        package: The package of parameters.
-        files: The files of its tables, each equal to the office's to the byte.
-    """
+    """Some tables made once more; each file equals the office's to the byte."""
 
     release: ReleaseSummary
     package: Path

@@ -43,7 +43,7 @@ from discreet.tables import (
 from discreet.tables.dimension import Parts, level_numbers, parts_with_figures, within
 from discreet.tables.figures import FIGURE, by_language
 from discreet.tables.ingredient import Ingredient
-from discreet.tables.protected import listed_codes
+from discreet.tables.protected import listed_codes, note_of
 
 _MOST_PROBLEMS = 10
 
@@ -139,15 +139,7 @@ def _code_problems(figure: KeyFigure, dimensions: Sequence[Dimension]) -> Iterat
             yield Problem(f"{variable} has no code {code!r}", figure.name)
 
 
-BRACKETS = Note(
-    "brackets",
-    {
-        "en": "Figures in parentheses are of limited value: the noise that the method can add may "
-        "have changed them relatively strongly.",
-        "de": "Werte in Klammern haben eingeschränkten Aussagewert: Die mögliche Überlagerung kann "
-        "sie relativ stark verändert haben.",
-    },
-)
+BRACKETS = note_of("discreet.derived", "brackets")
 
 
 def notes(known: Mapping[str, Component], *, bracketed: bool) -> tuple[Note, ...]:

@@ -23,25 +23,16 @@ from discreet.microdata.csv_files import scan_csv
 from discreet.microdata.frames import NarwhalsFrame, open_frame
 
 _SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".tsv": "csv",
-    ".tsv.gz": "csv",
-    ".txt": "csv",
-    ".arrow": "arrow",
-    ".ipc": "arrow",
-    ".feather": "arrow",
-    ".dta": "stata",
-    ".sav": "spss",
-    ".zsav": "spss",
-    ".duckdb": "duckdb",
-    ".db": "duckdb",
+    "parquet": (".parquet", ".pq"),
+    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt"),
+    "arrow": (".arrow", ".ipc", ".feather"),
+    "stata": (".dta",),
+    "spss": (".sav", ".zsav"),
+    "duckdb": (".duckdb", ".db"),
 }
 
 #: Names of the formats `read_microdata` reads.
-FORMATS = ("parquet", "csv", "arrow", "stata", "spss", "duckdb")
+FORMATS = tuple(_SUFFIXES)
 
 _ALIASES = {"tsv": "csv", "ipc": "arrow", "feather": "arrow", "dta": "stata", "sav": "spss"}
 
@@ -65,10 +56,9 @@ def format_of(path: Path, named: str | None) -> str:
                 hint=f"formats: {', '.join(FORMATS)}",
             )
         return chosen
-    name = path.name.lower()
-    for suffix in sorted(_SUFFIXES, key=len, reverse=True):
-        if name.endswith(suffix):
-            return _SUFFIXES[suffix]
+    for file_format, suffixes in _SUFFIXES.items():
+        if path.name.lower().endswith(suffixes):
+            return file_format
     raise MicrodataError(
         "the name of the file does not tell its format",
         code="format",

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
 from discreet.errors import TableError
+from discreet.files import texts_of
 from discreet.tables.dimension import Dimension, Parts, level_numbers, within
 from discreet.tables.figures import FIGURE, Figure
 from discreet.tables.table import grid_size, sort_cells
@@ -157,6 +158,11 @@ class Note:
     def text(self, language: str = "en") -> str:
         """The text in `language`, else in English."""
         return self.texts.get(language) or self.texts["en"]
+
+
+def note_of(package: str, kind: str) -> Note:
+    """The remark of this kind that a package brings along."""
+    return Note(kind, {each: texts_of(package, "notes", each)[kind] for each in ("en", "de")})
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 #: Values must be smaller than this in absolute size.
 LIMIT = 2.0**47
-#: So many records can be added in one cell without leaving 64 bits.
-MAX_RECORDS = 2**28
 
 COARSE = 2.0**12
 _BITS = 34

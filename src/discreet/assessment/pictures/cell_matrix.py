@@ -92,15 +92,7 @@ def hidden_cells(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Side:
-    """The codes down the side or along the top.
-
-    Args:
-        place: Position of the variable; None if there is none.
-        title: Its name.
-        chosen: Its codes that are shown.
-        labels: What they are called.
-        steps: How far each of them lies below the first one.
-    """
+    """The codes down the side or along the top."""
 
     place: int | None
     title: str
@@ -214,18 +206,12 @@ class _Grid:
 
     def notes(self, language: str) -> list[str]:
         """Which codes are shown, and which cells of the other variables."""
-        text, dimensions = hidden_words(language), self.looked.dimensions
-        notes = []
+        dimensions, notes = self.looked.dimensions, []
         for place, code in self.fixed.items():
             label = dimensions[place].labels(language)[code]
             notes.append(f"{dimensions[place].title(language)}: {shortened_label(label)}")
-        for side in (self.rows, self.columns):
-            if not side.chosen.complete:
-                shown, every = (
-                    number(count, language) for count in (len(side.labels), side.chosen.all)
-                )
-                notes.append(text["some_codes"].format(title=side.title, shown=shown, all=every))
-        return notes
+        sides = (self.rows, self.columns)
+        return [*notes, *(side.chosen.note(side.title, language) for side in sides)]
 
 
 def _wrong(what: str, hint: str) -> PublicationError:

@@ -218,10 +218,7 @@ def hidden_by_code(
     text = hidden_words(language)
     notes = [text["below"] if below else "", text["zeros" if below else "own"]]
     for at, codes in zip(axes, chosen, strict=True):
-        if not codes.complete:
-            shown, every = (number(count, language) for count in (len(codes.codes), codes.all))
-            name = looked.dimensions[at].title(language)
-            notes.append(text["some_codes"].format(title=name, shown=shown, all=every))
+        notes.append(codes.note(looked.dimensions[at].title(language), language))
     heading = text["by_code"].format(variable=title)
     return _picture("hidden_by_code", heading, lines, notes, looked, language)
 

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,33 +33,7 @@ _NUMBERS: Mapping[str, Mapping[str, Any]] = {
 }
 
 # Nothing may leave the page: no network at all, no menu that takes the data elsewhere.
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="{language}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-body {{ margin: 2rem; background: #fff; color: #1a1a1a; font-family: Arial, sans-serif; }}
-#picture {{ overflow-x: auto; }}
-#vg-tooltip-element {{ font-size: 13px; }}
-@media print {{ body {{ margin: 0; }} }}
-</style>
-</head>
-<body>
-<div id="picture" role="img" aria-label="{title}"></div>
-<script>{library}</script>
-<script>
-vegaEmbed("#picture", {description}, {options}).catch(function (error) {{
-  document.getElementById("picture").textContent = String(error);
-}});
-</script>
-</body>
-</html>
-"""
+_PAGE = files("discreet.assessment.pictures").joinpath("page.html").read_text("utf-8")
 
 
 def _library() -> ModuleType:

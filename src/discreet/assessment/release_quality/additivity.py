@@ -130,8 +130,8 @@ def _compared(
     secret = status == CellStatus.suppressed
     left_out = np.zeros(len(difference), dtype=np.bool_)
     if bool(secret.any()):
-        keys = (child_key[secret[child]], parent_key[secret[parent]])
-        left_out |= np.isin(rows, np.concatenate(keys))
+        marked = (child_key[secret[child]], parent_key[secret[parent]])
+        left_out |= np.isin(rows, np.concatenate(marked))
     if bool(hidden.any()):
         keys, positions = np.concatenate([child_key, parent_key]), np.arange(len(value))
         where = np.concatenate([positions[child], positions[parent]])

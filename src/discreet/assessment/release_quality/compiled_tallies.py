@@ -32,13 +32,7 @@ _MOST_NOISE = 128
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Tallies:
-    """What is known of a table of counts (confidential).
-
-    Args:
-        counts: What noise did.
-        states: Rows (figure, part, status, number of stored cells).
-        sums: As `additivity.differences` gives them.
-    """
+    """What is known of a table of counts (confidential)."""
 
     counts: CountStatistics
     states: IntArray

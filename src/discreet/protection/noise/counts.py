@@ -18,15 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet._version import __version__
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, quotient
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise.intervals import count_deviations
 from discreet.protection.noise.table import PerturbationTable
-from discreet.tables import CellStatus, Note, ProtectedTable, Provenance, Table, without_unpublished
+from discreet.tables import CellStatus, ProtectedTable, Provenance, Table, without_unpublished
 from discreet.tables.dimension import within
 from discreet.tables.figures import by_language, texts_by
 from discreet.tables.ingredient import Ingredient
+from discreet.tables.protected import note_of
 from discreet.tabulation.filters import Filter, filter_failed, parse_filter
 
 if TYPE_CHECKING:
@@ -113,17 +114,7 @@ MOST_DECIMALS = 15
 #: Rules that speak about every combination of codes need the complete grid, up to this size.
 GRID_LIMIT = 50_000_000
 
-NON_ADDITIVITY = Note(
-    "non-additivity",
-    {
-        "en": "Figures are protected with the cell-key method. Each cell is altered on its own: "
-        "the parts of a total need not add up to it. Take every total from the table; "
-        "do not compute it from its parts.",
-        "de": "Die Werte sind mit der Cell-Key-Methode geheim gehalten. Jede Zelle wird für sich "
-        "überlagert: Die Teile einer Summe ergeben zusammen nicht immer den ausgewiesenen Wert. "
-        "Summen sind der Tabelle zu entnehmen, nicht aus ihren Teilen zu bilden.",
-    },
-)
+NON_ADDITIVITY = note_of("discreet.protection.noise", "non-additivity")
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,9 +135,7 @@ class CountCells:
         """Sum of weights / count; 1 without weights, 0 where there are no records."""
         if self.weight is None:
             return np.ones(len(self.count), dtype=np.float64)
-        mean = np.zeros(len(self.count), dtype=np.float64)
-        np.divide(self.weight, self.count, out=mean, where=self.count > 0)
-        return mean
+        return quotient(self.weight, self.count)
 
 
 @dataclass(frozen=True, repr=False)

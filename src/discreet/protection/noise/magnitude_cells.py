@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, quotient
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise.intervals import Intervals, look_up
 from discreet.protection.noise.magnitude_noise import MagnitudeNoise
@@ -154,8 +154,7 @@ def _taken(made: Contributions, noise: MagnitudeNoise) -> FloatArray:
         taken = made.total
     elif noise.of == "mean":
         size = made.count.astype(np.float64) if made.weight is None else made.weight
-        taken = np.zeros(len(made), dtype=np.float64)
-        np.divide(made.total, size, out=taken, where=size != 0)
+        taken = quotient(made.total, size)
     else:
         # Values that are all equal have no range; without noise they would be shown.
         taken = np.where(made.high == made.low, made.high, made.high - made.low)
@@ -163,13 +162,7 @@ def _taken(made: Contributions, noise: MagnitudeNoise) -> FloatArray:
 
 
 def units_of_noise(cells: MagnitudeCells, noise: MagnitudeNoise, epsilon: Any = None) -> FloatArray:
-    """What one unit of table noise is worth, cells × contributions; at most the cell value.
-
-    Args:
-        cells: The cells.
-        noise: The noise.
-        epsilon: Weights to use instead of those of the noise, one each.
-    """
+    """What one unit of table noise is worth, cells × contributions; at most the cell value."""
     weights = np.asarray(noise.epsilon if epsilon is None else epsilon, dtype=np.float64)
     size = np.where(np.isnan(cells.contributions), 0.0, np.abs(cells.contributions))
     units = size * noise.strength.multipliers(size) * weights
@@ -196,22 +189,14 @@ def kinds_of(cells: MagnitudeCells, noise: MagnitudeNoise) -> list[tuple[Kind, B
 def perturbed(
     cells: MagnitudeCells, noise: MagnitudeNoise, grid: KeyGrid, units: FloatArray | None = None
 ) -> tuple[FloatArray, list[MagnitudeStep]]:
-    """Perturbed cell values, and how they came about.
-
-    Args:
-        cells: The cells.
-        noise: The noise.
-        grid: Grid of the keys.
-        units: Units of noise to use, as `units_of_noise` makes them.
-    """
+    """Perturbed cell values, and how they came about."""
     if units is None:
         units = units_of_noise(cells, noise)
     groups = [(noise.part(kind), np.flatnonzero(which)) for kind, which in kinds_of(cells, noise)]
     value, steps = cells.value.astype(np.float64), []
     for number, key in enumerate(cells.keys):
         unit, size = units[:, number], np.abs(value)
-        ratio = np.zeros(len(value), dtype=np.float64)
-        np.divide(size, unit, out=ratio, where=unit > 0)
+        ratio = quotient(size, unit)
         found = np.zeros(len(value), dtype=np.float64)
         for part, which in groups:
             found[which] = _table_noise(part, ratio[which], key[which], grid)
@@ -256,8 +241,7 @@ def magnitude_deviations(cells: MagnitudeCells, noise: MagnitudeNoise) -> FloatA
     groups = kinds_of(cells, noise)
     for number in range(units.shape[1]):
         unit = units[:, number]
-        ratio = np.zeros(len(size), dtype=np.float64)
-        np.divide(size, unit, out=ratio, where=unit > 0)
+        ratio = quotient(size, unit)
         for kind, which in groups:
             for mu_c, marked in ((0.0, ~cells.sensitive), (noise.mu_c, cells.sensitive)):
                 at = np.flatnonzero(which & marked & (unit > 0))

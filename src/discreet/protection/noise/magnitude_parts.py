@@ -16,6 +16,7 @@ from typing import Literal, cast, get_args
 from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise.intervals import (
     DECIMAL_SCALE,
+    Bound,
     Closed,
     Intervals,
     StatedInterval,
@@ -143,7 +144,7 @@ def _part(
     packed = [
         [
             (
-                DECIMAL_SCALE if line is rows[at][-1] else on_scale(line.upper, closed),
+                DECIMAL_SCALE if line is rows[at][-1] else on_scale(Fraction(line.upper), closed),
                 int(line.noise * step),
             )
             for line in rows[at]
@@ -155,7 +156,7 @@ def _part(
 
 def _row_problems(row: Sequence[StatedInterval]) -> Iterator[Problem]:
     """Everything wrong with the intervals of one size class."""
-    below = Fraction(0)
+    below: Bound = 0
     for line in row:
         yield from bound_problems(line, below, "cumulative probabilities go upward")
         if line.count + line.noise < 0:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet._version import __version__
-from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.counts import (
     NON_ADDITIVITY,
@@ -128,13 +128,6 @@ class PerturbedSums:
         if self.counts is None:
             return np.zeros(len(self.noisy), dtype=np.bool_)
         return self.counts.suppressed
-
-
-def quotient(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Part / whole; 0 where there is no whole."""
-    found = np.zeros(len(part), dtype=np.float64)
-    np.divide(part, whole, out=found, where=whole != 0)
-    return found
 
 
 def contributors(table: Table, value: str) -> Table:

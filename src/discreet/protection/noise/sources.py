@@ -216,12 +216,7 @@ _KNOWN = (
 
 @dataclass(frozen=True, repr=False)
 class PerturbationFile:
-    """An opened file.
-
-    Args:
-        name: Its name, for errors.
-        content: Its bytes, unpacked.
-    """
+    """An opened file."""
 
     name: str
     content: bytes

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from discreet.arrays import IntArray
 from discreet.errors import PerturbationError
+from discreet.files import texts_of
 from discreet.protection.noise.formats import FULL_ROWS, KEYS, REPEATING
 from discreet.protection.noise.intervals import Beyond, moments, pack
 from discreet.protection.noise.table import PerturbationTable
@@ -22,13 +23,6 @@ from discreet.protection.noise.table import PerturbationTable
 if TYPE_CHECKING:
     import polars as pl
 
-_WORDS = {
-    "en": "Rounded to {keys} keys: probabilities change by at most {largest}, means by {mean}, "
-    "variances by {variance}; {lost} noise values became too rare to occur.",
-    "de": "Auf {keys} Schlüssel gerundet: Wahrscheinlichkeiten ändern sich um höchstens "
-    "{largest}, Mittelwerte um {mean}, Varianzen um {variance}; {lost} Überlagerungswerte sind "
-    "zu selten, um noch vorzukommen.",
-}
 _NEVER = np.int64(2**62)
 _SPARE = 6  # roundings up that a part of a row may have beyond its expectation
 
@@ -63,11 +57,12 @@ class RoundingError:
 
     def text(self, language: str = "en") -> str:
         """The largest errors in plain words. SECRET."""
-        if language not in _WORDS:
+        if language not in ("en", "de"):
             raise PerturbationError(
                 f"there are no words in the language {language!r}", code="language"
             )
-        return _WORDS[language].format(
+        text = texts_of("discreet.protection.noise", "rounding", language)["few-keys"]
+        return text.format(
             keys=self.keys,
             largest=f"{self.largest:.2g}",
             mean=f"{self.largest_mean:.2g}",

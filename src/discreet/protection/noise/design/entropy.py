@@ -181,14 +181,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoiseRow:
-    """What is possible in one row.
-
-    Args:
-        below: Noise below zero.
-        above: Noise above zero.
-        zero: Whether the count may stay as it is.
-        stay: Fixed probability that it does.
-    """
+    """What is possible in one row."""
 
     below: NoiseSide
     above: NoiseSide
