@@ -158,18 +158,14 @@ def grid_keys(series: pl.Series, grid: KeyGrid, *, column: str = "record_key") -
 
 
 def _from_floats(values: npt.NDArray[np.float64], grid: KeyGrid, column: str) -> IntArray:
+    scale, inside = 1.0, np.abs(np.rint(values)) < float(_MAX_SIZE)
     if grid.size == _MAX_SIZE:
-        inside = (values >= 0) & (values < 1)
-        outside = int((~inside).sum())
-        if outside:
-            raise off_grid(outside, len(values), column, grid)
-        keys = np.rint(values * float(_MAX_SIZE))
-        finer = int((keys / float(_MAX_SIZE) != values).sum())
-    else:
-        keys = np.rint(values)
-        finer = int((keys != values).sum())
-        if int((np.abs(keys) >= float(_MAX_SIZE)).sum()):
-            raise off_grid(int((np.abs(keys) >= float(_MAX_SIZE)).sum()), len(values), column, grid)
+        scale, inside = float(_MAX_SIZE), (values >= 0) & (values < 1)
+    outside = int((~inside).sum())
+    if outside:
+        raise off_grid(outside, len(values), column, grid)
+    keys = np.rint(values * scale)
+    finer = int((keys / scale != values).sum())
     if finer:
         raise too_fine(finer, len(values), column)
     return keys.astype(np.int64)

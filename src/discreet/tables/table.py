@@ -165,7 +165,7 @@ def read_cells(
     grid: KeyGrid,
 ) -> dict[str, Any]:
     """The fields of a `Table` from a frame with one row per cell."""
-    _check_by(by)
+    check_by(by)
     frame = to_polars(cells)
     confidential = [column for column in (count, cell_key, weight) if column is not None]
     _check_names([_name(item) for item in by], confidential)
@@ -188,10 +188,10 @@ def read_cells(
     }
 
 
-def _check_by(by: Sequence[Spanning]) -> None:
+def check_by(by: Sequence[Spanning], where: str = "by", names: str = "cells") -> None:
     """Raise unless `by` is a list of variables with names that a table can have."""
     if isinstance(by, str | Classification) or not isinstance(by, Sequence):
-        raise TableError("by is a list", code="by", where="by", hint='write by=["sex"]')
+        raise TableError("by is a list", code="by", where=where, hint='write by=["sex"]')
     sound = all(
         isinstance(item, str | Classification)
         or (
@@ -207,10 +207,10 @@ def _check_by(by: Sequence[Spanning]) -> None:
             code="by",
             where="by",
         )
-    raise_name_problems([_name(item) for item in by])
+    _raise_name_problems([_name(item) for item in by], names)
 
 
-def raise_name_problems(names: Sequence[str], where: str = "cells") -> None:
+def _raise_name_problems(names: Sequence[str], where: str) -> None:
     """Raise if variables share a name, or have that of a column of every table."""
     hint = "rename the column, or give a classification of another name with column="
     doubled = sorted({name for name in names if names.count(name) > 1})

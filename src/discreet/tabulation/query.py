@@ -16,7 +16,7 @@ import narwhals as nw
 
 from discreet.classifications import Classification
 from discreet.errors import Problem, TableError, raise_all
-from discreet.tables.table import COLUMNS, Spanning, raise_name_problems
+from discreet.tables.table import COLUMNS, Spanning, check_by
 from discreet.tabulation.filters import Filter, parse_filter
 from discreet.tabulation.measures import LARGEST_K
 
@@ -61,14 +61,7 @@ class SpanningVariable:
         """From a column name, a classification, or several that do not nest."""
         if isinstance(item, str):
             return cls(item, ())
-        listed = (item,) if isinstance(item, Classification) else item
-        trees = tuple(listed) if isinstance(listed, Sequence) else ()
-        if not trees or not all(isinstance(tree, Classification) for tree in trees):
-            raise TableError(
-                "a spanning variable is a column name, a classification, or a list of those",
-                code="by",
-                where="by",
-            )
+        trees = (item,) if isinstance(item, Classification) else tuple(item)
         return cls(trees[0].name, trees)
 
     @property
@@ -107,13 +100,10 @@ class Query:
     @cached_property
     def variables(self) -> tuple[SpanningVariable, ...]:
         """The spanning variables, checked."""
-        if isinstance(self.by, str | Classification) or not isinstance(self.by, Sequence):
-            raise TableError("by is a list", code="by", where=self.name, hint='write by=["sex"]')
+        check_by(self.by, self.name, self.name)
         found = tuple(SpanningVariable.of(item) for item in self.by)
-        names = [variable.name for variable in found]
-        raise_name_problems(names, self.name)
         self._check_types()
-        self._check_values(names)
+        self._check_values([variable.name for variable in found])
         self._check_contributions()
         return found
 

@@ -213,7 +213,7 @@ def hidden_by_code(
     outer = looked.dimensions[places[wanted[0]]]
     top = 0 if under is None else place_of(outer, under)
     axes = [places[name] for name in wanted]
-    lines, chosen = (_tree if nested is None else _nested)(looked, axes, top, below, language)
+    lines, chosen = _tree(looked, axes, top, below, language)
     title = " × ".join(looked.dimensions[at].title(language) for at in axes)
     text = hidden_words(language)
     notes = [text["below"] if below else "", text["zeros" if below else "own"]]
@@ -300,40 +300,29 @@ def _with_below(numbers: IntArray, dimension: Dimension) -> IntArray:
 def _tree(
     looked: CellKinds, axes: Sequence[int], top: int, below: bool, language: str
 ) -> tuple[list[BarLine], list[ChosenCodes]]:
-    dimension = looked.dimensions[axes[0]]
+    """The lines of a variable; below each code the tree of the nested variable, if any."""
+    outer, *inner = (looked.dimensions[at] for at in axes)
     index, _, kind = looked.cells
-    numbers = _counted(index[axes[0]].astype(np.int64), kind, len(dimension))
-    numbers = _with_below(numbers, dimension) if below else numbers
-    chosen = choose(dimension, _MOST_LINES, top)
-    entries = _entries(dimension, chosen, language)
-    return [_line(label, step, numbers[at]) for label, step, at in entries], [chosen]
 
+    def counted(cells: Any) -> IntArray:
+        numbers = _counted(index[axes[0]][cells].astype(np.int64), kind[cells], len(outer))
+        return _with_below(numbers, outer) if below else numbers
 
-def _nested(
-    looked: CellKinds, axes: Sequence[int], top: int, below: bool, language: str
-) -> tuple[list[BarLine], list[ChosenCodes]]:
-    outer, inner = (looked.dimensions[at] for at in axes)
-    index, _, kind = looked.cells
-    inside = choose(inner, _MOST_INNER)
-    outside = choose(outer, max(2, _MOST_LINES // (1 + len(inside.codes))), top)
-    every = _counted(index[axes[0]].astype(np.int64), kind, len(outer))
-    every = _with_below(every, outer) if below else every
-    by_inner = []
-    for at in inside.codes:
-        mask = index[axes[1]] == at
-        numbers = _counted(index[axes[0]][mask].astype(np.int64), kind[mask], len(outer))
-        by_inner.append(_with_below(numbers, outer) if below else numbers)
-    lines = []
-    entries = _entries(outer, outside, language)
+    inside = [choose(each, _MOST_INNER) for each in inner]
+    most = _MOST_LINES // (1 + sum(len(codes.codes) for codes in inside))
+    outside = choose(outer, max(2, most), top)
+    nested = [
+        (label if more else f"{each.title(language)}: {label}", more, counted(index[axes[1]] == at))
+        for each, codes in zip(inner, inside, strict=True)
+        for label, more, at in _entries(each, codes, language)
+    ]
+    every, entries = counted(slice(None)), _entries(outer, outside, language)
     first = 1 + max(step for _, step, _ in entries)
-    for outer_label, step, at in entries:
-        lines.append(_line(outer_label, step, every[at], strong=True))
-        for (inner_label, more, _), numbers in zip(
-            _entries(inner, inside, language), by_inner, strict=True
-        ):
-            label = inner_label if more else f"{inner.title(language)}: {inner_label}"
-            lines.append(_line(label, first + more, numbers[at]))
-    return lines, [outside, inside]
+    lines = []
+    for label, step, at in entries:
+        lines.append(_line(label, step, every[at], strong=bool(inner)))
+        lines += [_line(name, first + more, numbers[at]) for name, more, numbers in nested]
+    return lines, [outside, *inside]
 
 
 def _entries(

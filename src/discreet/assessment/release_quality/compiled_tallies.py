@@ -14,7 +14,7 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.assessment.release_quality.additivity import family
 from discreet.assessment.release_quality.pairs import PartGrid
-from discreet.assessment.release_quality.tallies import SIZE_CLASSES, CountStatistics
+from discreet.assessment.release_quality.tallies import SIZE_CLASSES, CountStatistics, filled_rows
 from discreet.tables import CellStatus, ProtectedTable, Table
 
 #: From so many cells on; where the compiler is loaded already, from fewer.
@@ -138,14 +138,9 @@ def _joint(
 def _counts(noise: IntArray, others: IntArray, zeros_changed: int) -> CountStatistics:
     """Tallies as rows of those that are not empty."""
     group, change = np.nonzero(noise)
-    kept = np.flatnonzero(others.any(axis=1))
-    classes = len(SIZE_CLASSES)
-    rows = [*np.divmod(group, classes), change - _MOST_NOISE, noise[group, change]]
-    return CountStatistics(
-        noise=np.stack(rows, axis=1).astype(np.int64),
-        others=np.concatenate([np.stack(np.divmod(kept, classes), axis=1), others[kept]], axis=1),
-        zeros_changed=zeros_changed,
-    )
+    rows = [*np.divmod(group, len(SIZE_CLASSES)), change - _MOST_NOISE, noise[group, change]]
+    tallied = np.stack(rows, axis=1).astype(np.int64)
+    return CountStatistics(tallied, filled_rows(others), zeros_changed)
 
 
 def _states(cells: IntArray) -> IntArray:

@@ -92,7 +92,7 @@ class Noise:
         return "<Noise: confidential>"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class CountStatistics:
     """Noise and what went with it, per part and size class (confidential).
 
@@ -169,13 +169,13 @@ def count_statistics(pairs: Pairs) -> CountStatistics:
     # Whole numbers in floats: exact up to 2^53, in whatever order they are added.
     relative = np.abs(noise[changed]) * MILLION // pairs.original[changed]
     others[:, 3] = np.bincount(group[changed], relative, minlength=groups).astype(np.int64)
+    return CountStatistics(_tally(group, noise), filled_rows(others), zeros_changed)
+
+
+def filled_rows(others: IntArray) -> IntArray:
+    """The groups that have anything: part and size class before their numbers."""
     kept = np.flatnonzero(others.any(axis=1))
-    key = np.stack(np.divmod(kept, len(SIZE_CLASSES)), axis=1)
-    return CountStatistics(
-        noise=_tally(group, noise),
-        others=np.concatenate([key, others[kept]], axis=1),
-        zeros_changed=zeros_changed,
-    )
+    return np.stack([*np.divmod(kept, len(SIZE_CLASSES)), *others[kept].T], axis=1)
 
 
 def _chosen(pairs: Pairs, which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Pairs:

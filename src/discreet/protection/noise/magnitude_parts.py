@@ -164,7 +164,7 @@ def _row_problems(row: Sequence[StatedInterval]) -> Iterator[Problem]:
         if line.target is not None and abs(line.target - line.count - line.noise) > NEAR:
             yield Problem("class plus noise is not the target stated", line.line)
         below = line.upper
-    if abs(below - 1) > NEAR:
+    if abs(Fraction(below) - 1) > NEAR:
         what = f"the probabilities of class {row[-1].count} do not sum to one"
         yield Problem(what, row[-1].line)
 
