@@ -14,16 +14,19 @@ from discreet.errors import MicrodataError
 from discreet.microdata.frames import quoted
 
 
+def _database_error(where: object, what: str, hint: str = "") -> MicrodataError:
+    return MicrodataError(what, code="database", where=str(where), hint=hint)
+
+
 def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     """Open a database file for reading only."""
     try:
         return duckdb.connect(str(path), read_only=True)
     except duckdb.Error as error:
-        raise MicrodataError(
+        raise _database_error(
+            path,
             f"the database cannot be opened ({type(error).__name__})",
-            code="database",
-            where=str(path),
-            hint="is another program writing to it, or was it made by a newer DuckDB?",
+            "is another program writing to it, or was it made by a newer DuckDB?",
         ) from None
 
 
@@ -32,11 +35,10 @@ def relation(
 ) -> duckdb.DuckDBPyRelation:
     """The table, or the result of the query, as a relation."""
     if (table is None) == (query is None):
-        raise MicrodataError(
+        raise _database_error(
+            where,
             "name either a table or a query",
-            code="database",
-            where=where,
-            hint=f"tables: {', '.join(_tables(connection)) or 'none'}",
+            f"tables: {', '.join(_tables(connection)) or 'none'}",
         )
     if table is not None:
         return _table(connection, table, where)
@@ -60,11 +62,8 @@ def _table(
     # Only names the database lists become SQL, so that no name is read as SQL.
     known = _tables(connection)
     if table not in known:
-        raise MicrodataError(
-            f"there is no table {table!r}",
-            code="database",
-            where=where,
-            hint=f"tables: {', '.join(known) or 'none'}",
+        raise _database_error(
+            where, f"there is no table {table!r}", f"tables: {', '.join(known) or 'none'}"
         )
     return connection.sql(f"select * from {known[table]}")  # noqa: S608
 
@@ -75,19 +74,12 @@ def _query(
     try:
         statements = connection.extract_statements(query)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise MicrodataError(
-                "the query is not one SELECT statement", code="database", where=where
-            )
+            raise _database_error(where, "the query is not one SELECT statement")
         return connection.sql(query)
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-        raise MicrodataError(
-            "the query cannot be understood",
-            code="database",
-            where=where,
-            hint=str(error).splitlines()[0],
+        raise _database_error(
+            where, "the query cannot be understood", str(error).splitlines()[0]
         ) from None
     except duckdb.Error as error:
         # Other messages may quote values of records.
-        raise MicrodataError(
-            f"the query failed ({type(error).__name__})", code="database", where=where
-        ) from None
+        raise _database_error(where, f"the query failed ({type(error).__name__})") from None

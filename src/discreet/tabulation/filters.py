@@ -171,7 +171,7 @@ def parse_filter(text: str) -> Filter:
     discreet.errors.FilterError: [filter] age.__class__(): a call is not allowed in a filter
     """
     if len(text) > _MAX_LENGTH:
-        raise FilterError("the filter is too long", code="filter", where=text[:40] + "…")
+        raise _filter_error(text[:40] + "…", "the filter is too long")
     names: dict[str, str] = {}
     free = "quoted_name_"
     while free in text:
@@ -186,7 +186,7 @@ def parse_filter(text: str) -> Filter:
         return name
 
     if any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
-        raise FilterError("the filter holds half a character", code="filter", where=ascii(text))
+        raise _filter_error(ascii(text), "the filter holds half a character")
     _refuse_unread(text)
     source = _outside_strings(text, lambda part: _NAMES.sub(stand_in, part)).strip()
     try:
@@ -195,13 +195,11 @@ def parse_filter(text: str) -> Filter:
             tree = ast.parse(source.replace("\n", " "), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         hint = "write == for equal, quotes around texts, and/or/not between conditions"
-        raise FilterError(
-            "the filter cannot be understood", code="filter", where=text, hint=hint
-        ) from None
+        raise _filter_error(text, "the filter cannot be understood", hint) from None
     parsed = Filter(text, tree, names)
     if _depth(tree) > _MAX_DEPTH:
         hint = "write it with fewer parentheses and negations"
-        raise FilterError("the filter is nested too deeply", code="filter", where=text, hint=hint)
+        raise _filter_error(text, "the filter is nested too deeply", hint)
     _check_condition(tree, parsed, text)
     return parsed
 
@@ -224,12 +222,15 @@ def _refuse_unread(text: str) -> None:
     """Raise on what the parser would skip or join without a word: comments, texts side by side."""
     rest = re.sub(r"`[^`]*`", "", _STRING.sub("'", text))
     if "#" in rest or re.search(r"'\s*'", rest):
-        raise FilterError(
+        raise _filter_error(
+            text,
             "there is a # outside quotes" if "#" in rest else "two texts stand side by side",
-            code="filter",
-            where=text,
-            hint="put texts in quotes, column names in back quotes, and commas between values",
+            "put texts in quotes, column names in back quotes, and commas between values",
         )
+
+
+def _filter_error(text: str, what: str, hint: str = "") -> FilterError:
+    return FilterError(what, code="filter", where=text, hint=hint)
 
 
 def filter_failed(error: Exception) -> FilterError:
@@ -266,20 +267,14 @@ def _check_comparison(node: ast.Compare, parsed: Filter, text: str) -> None:
     for operator, right in zip(node.ops, node.comparators, strict=True):
         if isinstance(operator, ast.Is | ast.IsNot):
             if not (_plain_name(left) and parsed._is_column(left) and _is_null(right)):
-                raise FilterError(
+                raise _filter_error(
+                    text,
                     "'is' tests for missing values only",
-                    code="filter",
-                    where=text,
-                    hint="write: income is null, or: income is not null",
+                    "write: income is null, or: income is not null",
                 )
         elif isinstance(operator, ast.In | ast.NotIn):
             if not isinstance(right, ast.List | ast.Tuple | ast.Set):
-                raise FilterError(
-                    "'in' needs a list of values",
-                    code="filter",
-                    where=text,
-                    hint="write: sex in ('m', 'w')",
-                )
+                raise _filter_error(text, "'in' needs a list of values", "write: sex in ('m', 'w')")
             _check_side(left, parsed, text)
             for item in right.elts:
                 if _plain_name(item) or not _literals(item):
@@ -290,21 +285,14 @@ def _check_comparison(node: ast.Compare, parsed: Filter, text: str) -> None:
         left = right
     sides = [node.left, *node.comparators]
     if not any(parsed._is_column(side) and _plain_name(side) for side in sides):
-        raise FilterError("a comparison names no column", code="filter", where=text)
+        raise _filter_error(text, "a comparison names no column")
 
 
 def _check_side(node: ast.expr, parsed: Filter, text: str) -> None:
     if _is_null(node):
-        raise FilterError(
-            "nothing equals a missing value",
-            code="filter",
-            where=text,
-            hint="write: income is null",
-        )
+        raise _filter_error(text, "nothing equals a missing value", "write: income is null")
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        raise FilterError(
-            "a list goes with 'in'", code="filter", where=text, hint="write: sex in ('m', 'w')"
-        )
+        raise _filter_error(text, "a list goes with 'in'", "write: sex in ('m', 'w')")
     if not (_plain_name(node) and parsed._is_column(node)) and not _literals(node):
         _refuse(node, text)
 
@@ -367,9 +355,8 @@ _KINDS = {
 
 def _refuse(node: ast.expr, text: str) -> None:
     kind = _KINDS.get(type(node), "this form")
-    raise FilterError(
+    raise _filter_error(
+        text,
         f"{kind} is not allowed in a filter",
-        code="filter",
-        where=text,
-        hint="allowed: comparisons, in, is null, and, or, not",
+        "allowed: comparisons, in, is null, and, or, not",
     )

@@ -23,6 +23,7 @@ from discreet.protection.noise.sources import (
     JSON_VERSION,
     Format,
     PerturbationFile,
+    file_error,
     magnitude_error,
     missing_rows,
     raise_problems,
@@ -60,19 +61,11 @@ def _parse(source: PerturbationFile) -> pl.DataFrame:
             io.BytesIO(source.text.encode()), separator=source.delimiter, infer_schema=False
         )
     except pl.exceptions.PolarsError:
-        raise PerturbationError(
-            "the lines differ in their number of columns",
-            code="perturbation-file",
-            where=source.name,
-        ) from None
+        raise file_error(source.name, "the lines differ in their number of columns") from None
     frame = frame.rename({name: name.strip().strip('"').lower() for name in frame.columns})
     missing = [name for name in _COLUMNS if name not in frame.columns]
     if missing:
-        raise PerturbationError(
-            f"columns are missing: {', '.join(missing)}",
-            code="perturbation-file",
-            where=source.name,
-        )
+        raise file_error(source.name, f"columns are missing: {', '.join(missing)}")
     texts = frame.select(pl.col(name).str.strip_chars() for name in _COLUMNS)
     numbers = texts.select(pl.all().cast(pl.Float64, strict=False))
     problems = []

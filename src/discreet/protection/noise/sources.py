@@ -182,6 +182,11 @@ def magnitude_error(name: str, what: str) -> PerturbationError:
     )
 
 
+def file_error(name: object, what: str, hint: str = "") -> PerturbationError:
+    """The error for a file that holds no perturbation table that can be read."""
+    return PerturbationError(what, code="perturbation-file", where=str(name), hint=hint)
+
+
 def raise_problems(
     name: str,
     problems: Sequence[Problem],
@@ -227,12 +232,7 @@ class PerturbationFile:
         try:
             return self.content.decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise PerturbationError(
-                "the file is not a text file",
-                code="perturbation-file",
-                where=self.name,
-                hint=_KNOWN,
-            ) from None
+            raise file_error(self.name, "the file is not a text file", _KNOWN) from None
 
     @cached_property
     def delimiter(self) -> str:
@@ -263,9 +263,7 @@ class PerturbationFile:
         try:
             return list(csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True))
         except csv.Error:
-            raise PerturbationError(
-                "the lines cannot be split into columns", code="perturbation-file", where=self.name
-            ) from None
+            raise file_error(self.name, "the lines cannot be split into columns") from None
 
     def place(self, column: str) -> int | None:
         """Where a column stands, whatever it is called."""
@@ -279,12 +277,7 @@ class PerturbationFile:
         found = {name: at for name in COLUMNS if (at := self.place(name)) is not None}
         missing = [name for name in needed if name not in found]
         if missing:
-            raise PerturbationError(
-                f"columns are missing: {', '.join(missing)}",
-                code="perturbation-file",
-                where=self.name,
-                hint=hint,
-            )
+            raise file_error(self.name, f"columns are missing: {', '.join(missing)}", hint)
         return found
 
     def detect(self) -> Format:
@@ -299,21 +292,14 @@ class PerturbationFile:
                 return "argus" if self.place("lower") is None else "intervals"
         elif len(self.header) > 1 and all(_whole(name) for name in self.header[1:]):
             return "cumulative"
-        raise PerturbationError(
-            "this is not a perturbation table of a known format",
-            code="perturbation-file",
-            where=self.name,
-            hint=_KNOWN,
-        )
+        raise file_error(self.name, "this is not a perturbation table of a known format", _KNOWN)
 
     def json(self) -> object:
         """The content as JSON."""
         try:
             return json.loads(self.text)
         except (json.JSONDecodeError, RecursionError):
-            raise PerturbationError(
-                "the file is not valid JSON", code="perturbation-file", where=self.name
-            ) from None
+            raise file_error(self.name, "the file is not valid JSON") from None
 
     def __repr__(self) -> str:
         return f"<Source {self.name}: secret>"
@@ -353,13 +339,9 @@ def open_source(path: str | os.PathLike[str]) -> PerturbationFile:
             content = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or "it is damaged"
-        raise PerturbationError(
-            f"the perturbation table cannot be read ({why})",
-            code="perturbation-file",
-            where=str(place),
-        ) from None
+        raise file_error(place, f"the perturbation table cannot be read ({why})") from None
     if not content.strip():
-        raise PerturbationError("the file is empty", code="perturbation-file", where=str(place))
+        raise file_error(place, "the file is empty")
     return PerturbationFile(place.name, content)
 
 
@@ -441,7 +423,7 @@ def read_cumulative(source: PerturbationFile, *, zeros: bool = False) -> Interva
     problems = []
     if None in noise or len(set(noise)) != len(noise) or not noise:
         what = "the columns after the first must be named by different whole numbers"
-        raise PerturbationError(what, code="perturbation-file", where=source.name)
+        raise file_error(source.name, what)
     entries = []
     seen: set[int] = set()
     for number, cells in source.rows():
@@ -469,17 +451,12 @@ def read_json(source: PerturbationFile) -> tuple[Intervals, str, str]:
     """Read this package's own format: the intervals, the table's name and version."""
     data: Any = source.json()
     if not isinstance(data, dict) or data.get("format") != JSON_NAME:
-        raise PerturbationError(
-            "this JSON file holds no perturbation table",
-            code="perturbation-file",
-            where=source.name,
-        )
+        raise file_error(source.name, "this JSON file holds no perturbation table")
     if data.get("format_version") != JSON_VERSION:
-        raise PerturbationError(
+        raise file_error(
+            source.name,
             "the file was written by another version of the format",
-            code="perturbation-file",
-            where=source.name,
-            hint=f"this package reads version {JSON_VERSION}",
+            f"this package reads version {JSON_VERSION}",
         )
     _check_fields(data, source.name)
     beyond = data["beyond"]
