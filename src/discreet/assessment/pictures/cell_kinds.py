@@ -47,11 +47,16 @@ class ChosenCodes:
     codes: IntArray
     all: int
 
+    @property
+    def complete(self) -> bool:
+        """Whether no code was left out."""
+        return len(self.codes) == self.all
+
     def note(self, title: str, language: str) -> str:
         """How many codes of a variable of this title are shown; nothing if all are."""
         shown, every = (number(count, language) for count in (len(self.codes), self.all))
         text = hidden_words(language)["some_codes"].format(title=title, shown=shown, all=every)
-        return "" if len(self.codes) == self.all else text
+        return "" if self.complete else text
 
 
 def choose(dimension: Dimension, most: int, under: int = 0) -> ChosenCodes:
