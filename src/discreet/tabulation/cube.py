@@ -68,7 +68,8 @@ def join_cubes(cubes: Sequence[Cube]) -> Cube:
     for at in range(len(first.axes)):
         joint = pl.concat([cube.values[at] for cube in cubes]).unique(maintain_order=True)
         values.append(joint)
-        codes.append(np.concatenate([_recoded(cube, at, joint) for cube in cubes]))
+        recoded = [places_among(cube.values[at], joint)[cube.codes[at]] for cube in cubes]
+        codes.append(np.concatenate(recoded))
     measures = np.concatenate([cube.layout.select(cube.measures, layout) for cube in cubes], axis=1)
     positions, places = _distinct(codes, [max(len(part), 1) for part in values], len(measures[0]))
     joined = np.zeros((len(measures), int(places.max(initial=-1)) + 1), dtype=np.int64)
@@ -86,12 +87,12 @@ def join_cubes(cubes: Sequence[Cube]) -> Cube:
     )
 
 
-def _recoded(cube: Cube, at: int, joint: pl.Series) -> Any:
-    """The codes of one axis as positions in the joint values."""
-    known = pl.DataFrame({"value": joint, "place": np.arange(len(joint), dtype=np.int32)})
-    mine = cube.values[at].to_frame("value")
+def places_among(values: pl.Series, distinct: pl.Series) -> npt.NDArray[np.int32]:
+    """The position of each value among distinct ones; null is a value, too."""
+    known = pl.DataFrame({"value": distinct, "at": np.arange(len(distinct), dtype=np.int32)})
+    mine = values.to_frame("value")
     found = mine.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return found["place"].to_numpy()[cube.codes[at]]
+    return found["at"].to_numpy()
 
 
 def _distinct(

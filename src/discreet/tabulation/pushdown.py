@@ -20,7 +20,7 @@ from discreet.errors import RecordKeyError
 from discreet.keygrid import DECIMALS, LIMB, KeyGrid, off_grid, too_fine, unusable_keys
 from discreet.tables.table import LARGEST_CODE, code_texts, fractions
 from discreet.tabulation.columns import bin_codes
-from discreet.tabulation.cube import Cube
+from discreet.tabulation.cube import Cube, places_among
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, unusable_numbers, wrong_type
 from discreet.tabulation.measures import (
     LIMBS,
@@ -414,11 +414,7 @@ def _cube(
         raw = axis.bounds is not None and _few_values(axis, schema)
         texts = _texts(frame[f"axis{k}"], axis, raw=raw)
         distinct = texts.unique(maintain_order=True)
-        place = pl.DataFrame({"t": distinct, "at": np.arange(len(distinct), dtype=np.int32)})
-        joined = texts.to_frame("t").join(
-            place, on="t", how="left", nulls_equal=True, maintain_order="left"
-        )
-        codes.append(joined["at"].to_numpy())
+        codes.append(places_among(texts, distinct))
         values.append(distinct)
     return Cube(
         axes=one.axes,

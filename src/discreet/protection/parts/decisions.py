@@ -18,7 +18,14 @@ import numpy as np
 
 from discreet.errors import SuppressionError
 from discreet.protection.parts import words
-from discreet.protection.parts.levels import LANGUAGES, PartKey, PartLevel, is_within, name_of_part
+from discreet.protection.parts.levels import (
+    LANGUAGES,
+    PartKey,
+    PartLevel,
+    check_kinds,
+    is_within,
+    name_of_part,
+)
 from discreet.tables import Note, ProtectedTable
 from discreet.tables.dimension import Parts, level_numbers, parts_with_figures
 
@@ -305,17 +312,7 @@ def _coarsest(decisions: list[PartDecision]) -> list[PartDecision]:
 
 
 def _check(protected: object, decisions: object) -> None:
-    wanted = (
-        ("protected", protected, ProtectedTable),
-        ("decisions", decisions, PartDecisions),
-    )
-    for name, given, kind in wanted:
-        if not isinstance(given, kind):
-            raise SuppressionError(
-                f"a {kind.__name__} is needed, this is a {type(given).__name__}",
-                code="argument",
-                where=name,
-            )
+    check_kinds(("protected", protected, ProtectedTable), ("decisions", decisions, PartDecisions))
     if isinstance(protected, ProtectedTable) and isinstance(decisions, PartDecisions):
         names = tuple(dimension.name for dimension in protected.spanning)
         known = decisions.released | decisions.suppressed

@@ -17,11 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray
+from discreet.errors import SuppressionError
 from discreet.tables import Dimension
 from discreet.tables.dimension import Parts, level_numbers
 
 #: Per spanning variable, the number of a level; see `discreet.tables.dimension`.
 PartKey = tuple[int, ...]
+
+
+def check_kinds(*wanted: tuple[str, object, type]) -> None:
+    """Raise unless each argument, given with its name, is of the kind wanted."""
+    for name, given, kind in wanted:
+        if not isinstance(given, kind):
+            what = f"a {kind.__name__} is needed, this is a {type(given).__name__}"
+            raise SuppressionError(what, code="argument", where=name)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -27,6 +27,7 @@ from discreet.protection.parts.levels import (
     PartKey,
     PartLattice,
     PartLevel,
+    check_kinds,
     name_of_part,
     named_level,
 )
@@ -317,13 +318,7 @@ def _judge(table: Table, rules: PartRules, universe: object, deviation: Deviatio
 
 
 def _check(table: object, rules: object, universe: object) -> None:
-    for name, given, kind in (("table", table, Table), ("rules", rules, PartRules)):
-        if not isinstance(given, kind):
-            raise SuppressionError(
-                f"a {kind.__name__} is needed, this is a {type(given).__name__}",
-                code="argument",
-                where=name,
-            )
+    check_kinds(("table", table, Table), ("rules", rules, PartRules))
     if universe is not None and universe != "none" and not isinstance(universe, Table):
         raise SuppressionError(
             'universe is the table without the filter, or "none"',
