@@ -4,7 +4,7 @@ In: the modules that carry the promise, each with the test files that must notic
 beside this file). Out: the score of a sample of changes, and those that no test noticed; exit
 code 1 if the score is below 95 %, 2 if the tests fail without any change.
 
-    python scripts/mutate.py [--number 60] [--seed 1] [--only WORD] [--line N] [--jobs 2]
+    python scripts/mutate.py [--number 60] [--seed 1] [--only WORD] [--function NAME] [--jobs 2]
 
 A change that cannot make a difference is listed in mutants.toml with its reason.
 """
@@ -14,14 +14,15 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import hashlib
 import os
-import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -69,6 +70,8 @@ class Mutant:
     end: int
     before: str
     after: str
+    text: str
+    again: int
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line} ({self.function})\n    {self.before}\n    {self.after}"
@@ -77,6 +80,10 @@ class Mutant:
     def key(self) -> tuple[str, str, str, str]:
         """What names the change for as long as the code of the place stays."""
         return self.path, self.function, self.before, self.after
+
+    def rank(self, seed: int) -> bytes:
+        """Its place in a random order: other changes of the code do not move it."""
+        return hashlib.sha256(repr((seed, self.key, self.again)).encode()).digest()
 
 
 # -- changes --------------------------------------------------------------------------
@@ -139,7 +146,14 @@ class _Places(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        self.found.append((self.function, node))
+        if not _says_unreachable(node):
+            self.found.append((self.function, node))
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name) and node.func.id == "zip":
+            # `strict` is a check of the code itself: it makes no difference to what is right.
+            node.keywords = [one for one in node.keywords if one.arg != "strict"]
+        self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Places within a text with values are not known to Python 3.11."""
@@ -155,13 +169,20 @@ class _Places(ast.NodeVisitor):
         super().generic_visit(node)
 
 
+def _says_unreachable(node: ast.Raise) -> bool:
+    called = node.exc.func if isinstance(node.exc, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id == "AssertionError"
+
+
 def mutants(path: Path, root: Path = ROOT) -> list[Mutant]:
     """Every change of a module."""
     text = path.read_text(encoding="utf-8")
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line.encode()))
-    data, places, found = text.encode(), _Places(), []
+    data, places = text.encode(), _Places()
+    found: list[Mutant] = []
+    seen: Counter[tuple[str, str, str]] = Counter()
     places.visit(ast.parse(text))
     for function, node in places.found:
         assert node.end_lineno is not None
@@ -172,7 +193,12 @@ def mutants(path: Path, root: Path = ROOT) -> list[Mutant]:
         for after in _afters(node):
             name = path.relative_to(root).as_posix()
             plain = " ".join(before.split())
-            found.append(Mutant(name, function, node.lineno, start, end, plain, after))
+            same = function, plain, after
+            line = data[starts[node.lineno - 1] : starts[node.lineno]].decode().strip()
+            found.append(
+                Mutant(name, function, node.lineno, start, end, plain, after, line, seen[same])
+            )
+            seen[same] += 1
     return found
 
 
@@ -217,10 +243,20 @@ def _there(name: str) -> bool:
     return (ROOT / name).exists()
 
 
-def equivalent() -> set[tuple[str, str, str, str]]:
-    """Changes that make no difference."""
-    listed = tomllib.loads(LIST.read_text("utf-8")).get("equivalent", [])
-    return {(one["module"], one["function"], one["before"], one["after"]) for one in listed}
+def equivalent(every: Sequence[Mutant]) -> set[Mutant]:
+    """Changes that make no difference, as listed; a list of what is not there is wrong.
+
+    Each is named by its place and, where a function has the same text twice, by its line.
+    """
+    found: set[Mutant] = set()
+    for one in tomllib.loads(LIST.read_text("utf-8")).get("equivalent", []):
+        key = one["module"], one["function"], one["before"], one["after"]
+        alike = [mutant for mutant in every if mutant.key == key]
+        chosen = [mutant for mutant in alike if one.get("line", mutant.text) == mutant.text]
+        if len(chosen) != 1 and not one.get("each"):
+            raise SystemExit(f"mutants.toml names {len(chosen)} changes by {key}")
+        found |= set(chosen)
+    return found
 
 
 class Bench:
@@ -270,17 +306,25 @@ class Bench:
 
 
 def drawn(listed: Sequence[Target], options: argparse.Namespace) -> list[tuple[Mutant, Target]]:
-    """The sample, the same for the same seed and code."""
-    skipped = equivalent()
-    every = [
-        (mutant, one)
-        for one in listed
-        for mutant in mutants(ROOT / one.module)
-        if mutant.key not in skipped and options.line in (0, mutant.line)
+    """The sample: the same for the same seed, for as long as the code of each place stays."""
+    every = {mutant: one for one in listed for mutant in mutants(ROOT / one.module)}
+    skipped = equivalent([mutant for one in targets("") for mutant in mutants(ROOT / one.module)])
+    left = [
+        mutant
+        for mutant in every
+        if mutant not in skipped
+        and options.line in (0, mutant.line)
+        and options.function in ("", mutant.function)
     ]
-    number = len(every) if options.line else min(options.number, len(every))
-    print(f"{number} of {len(every):,} changes of {len(listed)} modules", flush=True)
-    return random.Random(options.seed).sample(every, number)  # noqa: S311
+    chosen = options.line or options.function
+    number = len(left) if chosen else min(options.number, len(left))
+    print(
+        f"{number} of {len(left):,} changes of {len(listed)} modules; "
+        f"{len(every) - len(left):,} more " + ("are not asked for" if chosen else "are equivalent"),
+        flush=True,
+    )
+    left.sort(key=lambda mutant: mutant.rank(options.seed))
+    return [(mutant, every[mutant]) for mutant in left[:number]]
 
 
 def main() -> int:
@@ -290,6 +334,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="modules whose path has this in it")
     parser.add_argument("--line", type=int, default=0, help="every change of this line")
+    parser.add_argument("--function", default="", help="every change of this function")
     parser.add_argument("--limit", type=float, default=0, help="seconds; no run without a change")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()

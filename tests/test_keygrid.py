@@ -88,3 +88,14 @@ def test_grids_by_name_and_their_limits():
 def test_powers_that_are_no_grid_are_refused_at_once(text: str) -> None:
     with pytest.raises(RecordKeyError):
         KeyGrid.of(text)
+
+
+def test_odd_spellings_are_exact_at_both_ends_of_the_grid():
+    texts = pl.Series(["0e0", "1e-15", "9.99999999999999e-1", "1e-05"])
+    assert grid_keys(texts, CENSUS_GRID).tolist() == [0, 1, 10**15 - 1, 10**10]
+    assert grid_keys(pl.Series(["0e0", "2.55e2"]), KeyGrid(256)).tolist() == [0, 255]
+    for text, grid in (("1e0", CENSUS_GRID), ("2.56e2", KeyGrid(256)), ("-1e-15", CENSUS_GRID)):
+        with pytest.raises(RecordKeyError, match="1 of 2 records have a key off the grid"):
+            grid_keys(pl.Series(["1e-15" if grid is CENSUS_GRID else "1e0", text]), grid)
+    with pytest.raises(RecordKeyError, match="1 of 2 records have a key with more digits"):
+        grid_keys(pl.Series(["1e-15", "1e-16"]), CENSUS_GRID)

@@ -34,6 +34,7 @@ def table(**options: Any) -> dc.Table:
         (lambda: rules.PPercent(float("inf"), n=16), 2),
         (lambda: rules.PQ(p=50, q=50), 1),
         (lambda: rules.PQ(p=50, q=101), 1),
+        (lambda: rules.PQ(p=10, q=50, n=16), 1),
         (lambda: rules.ZeroUnsafe(0), 1),
         (lambda: rules.Request(percent=70, asked=None, minimum=-1), 2),
     ],

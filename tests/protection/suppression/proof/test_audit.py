@@ -14,7 +14,7 @@ from discreet.argus import read_jj
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import audit_published
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
-from discreet.protection.suppression.proof.audit import audit_problem
+from discreet.protection.suppression.proof.audit import Estimates, audit_problem
 from discreet.protection.suppression.proof.singletons import audit_respondents
 
 CELLS = pl.DataFrame(
@@ -272,3 +272,25 @@ def test_a_cell_of_two_is_estimated_by_subtraction() -> None:
     assert found.estimates is not None
     assert found.estimates.of_largest.tolist() == [0.0]
     assert found.estimates.of_second.tolist() == [0.0]
+
+
+def test_an_audit_says_how_long_it_took_and_what_it_could_not_estimate(table: dc.Table) -> None:
+    """Without two contributors anywhere there is no estimate, and no sentence about one."""
+    found = dc.audit(hiding(table, ("m", "young"), ("m", "middle")), table, table.count < 3)
+    assert 0 <= found.seconds < 600
+    assert "overestimated" not in found.text()
+    none = np.zeros(0)
+    empty = Estimates(cells=none.astype(np.int64), of_largest=none, of_second=none)
+    assert "overestimated" not in replace(found, estimates=empty).text()
+    some = Estimates(cells=np.array([3]), of_largest=np.array([40.0]), of_second=np.array([12.5]))
+    assert "overestimated by 12.5 % or more" in replace(found, estimates=some).text()
+
+
+def test_cells_hidden_here_and_shown_there_are_counted(table: dc.Table) -> None:
+    """Only these: not those that every table hides, or shows."""
+    cells = (("m", "young"), ("m", "middle"), ("w", "young"), ("w", "middle"))
+    blank, full = hiding(table, *cells), hiding(table)
+    same = dc.audit([blank, blank], [table, table], [table.count < 3] * 2)
+    assert not any("published elsewhere" in note for note in same.notes)
+    apart = dc.audit([blank, full], [table, table], [table.count < 3] * 2)
+    assert any(note.startswith("4 hidden cells are published elsewhere") for note in apart.notes)

@@ -114,8 +114,8 @@ def all_affected(session: Session, masks: Sequence[Any], *, whole: bool = True) 
 
 def all_records(session: Session) -> str:
     """The number of records in memory as text; `.` where it may not be shown."""
-    if not session.data.variables or not session.data.rows:
-        return "." if session.data.variables else "0"
+    if not session.data.variables:
+        return "0"
     found = affected(session, slice(None))
     hidden = session.trace.rests(()) or found.cases < session.limits.minimum or not found.even
     return "." if hidden else f"{found.records:,}"

@@ -1,0 +1,156 @@
+"""The rules by themselves: each at its border, and what need not be looked at again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet_fire.statistics.disclosure_rules import (
+    MANY,
+    REASONS,
+    Facts,
+    Found,
+    broken,
+    checks_of,
+    concentrated,
+    failed,
+    free_statistics,
+    hides_count,
+    is_clear,
+    leading,
+)
+from discreet_fire.statistics.grouped_values import GroupedValues
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.results import CheckVerdict
+
+WIDE = SafeLimits(k=99, p=1)
+
+
+def facts(**changed: object) -> Facts:
+    """Twenty cases that no rule is about."""
+    usual = {
+        "n": 20, "cases": 20, "weight": 20.0, "low": 1.0, "high": 5.0, "mean": 3.0,
+        "squares": 320.0, "size": 60.0, "first": 5.0, "second": 5.0, "held": 4, "differing": 16,
+    }  # fmt: skip
+    return Facts(**(usual | changed))  # type: ignore[arg-type]
+
+
+def test_a_group_is_clear_only_if_each_of_its_rules_is() -> None:
+    """What is clear is not looked at again: one rule that may break is enough to look."""
+    assert is_clear(facts(), WIDE)
+    assert not is_clear(facts(first=30.0), SafeLimits(k=80, p=1)), "dominance"
+    assert not is_clear(facts(first=25.0), SafeLimits(k=99, p=80)), "closeness"
+    assert not is_clear(facts(squares=3 * 16.0), WIDE), "all but three may be alike"
+    assert is_clear(facts(squares=3 * 16.0 + 1e-9), WIDE)
+
+
+def test_the_second_largest_may_be_as_large_as_the_first() -> None:
+    """Of a clear group it is not known."""
+    for first in (23.9, 24.1):
+        found = is_clear(facts(first=first), SafeLimits(k=80, p=1))
+        assert found == (2 * first <= 0.8 * 60)
+    for first in (21.3, 21.5):
+        found = is_clear(facts(first=first), SafeLimits(k=99, p=80))
+        assert found == (60 - 2 * first >= 0.8 * first)
+
+
+def test_what_is_clear_breaks_no_rule() -> None:
+    """Whatever the values: at both ends of a range, skewed, or rounded to a few."""
+    rng = np.random.default_rng(7)
+    clear = 0
+    for _ in range(400):
+        values = 1 + 9 * rng.beta(0.2, rng.uniform(0.2, 2), int(rng.integers(3, 40)))
+        values = np.round(values ** rng.uniform(1, 3), int(rng.integers(0, 3)))
+        limits = SafeLimits(k=float(rng.uniform(30, 99)), minimum=int(rng.integers(1, 4)))
+        whole = GroupedValues.of(values, None, 1).whole
+        if is_clear(whole, limits) and whole.cases >= limits.minimum:
+            clear += 1
+            assert not broken(whole, limits)
+    assert clear > 50
+
+
+def test_rules_break_at_their_borders() -> None:
+    limits = SafeLimits(k=80, p=25)
+    assert broken(facts(), limits) == frozenset()
+    assert broken(facts(cases=0), limits) == frozenset()
+    assert broken(facts(cases=2), limits) == {"minimum"}
+    assert broken(facts(cases=3), limits) == frozenset()
+    assert broken(facts(high=1.0), limits) == {"same"}
+    # Two differ from a value that three share: each of the two could tell the other's.
+    assert broken(facts(differing=2, held=3), limits) == {"alike"}
+    assert broken(facts(differing=3, held=3), limits) == frozenset()
+    assert broken(facts(differing=2, held=2), limits) == frozenset()
+    assert broken(facts(first=30.0, second=18.1), limits) == {"dominance"}
+    assert broken(facts(first=30.0, second=18.0), limits) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("heavy", "breaks"),
+    [
+        ((100.0, 95.0, 1.0), True),
+        ((100.0, 40.0, 41.0), True),
+        ((100.0, 40.0, 39.0), False),
+        ((0.0, 0.0, 0.0), False),
+        ((0.5, 0.4, 0.1), True),
+    ],
+)
+def test_a_sum_of_weights_is_a_sum_too(heavy: tuple[float, float, float], breaks: bool) -> None:
+    """Who has nearly all of the weight could be told by it."""
+    assert broken(facts(heavy=heavy), SafeLimits(k=80, p=1)) == ({"weights"} if breaks else set())
+
+
+def test_contributions_are_concentrated_by_either_rule() -> None:
+    assert concentrated(50, 31, 100, SafeLimits(k=80, p=1))
+    assert not concentrated(50, 30, 100, SafeLimits(k=80, p=1))
+    # The second largest knows the largest one up to the rest: 19 is less than 40 % of 50.
+    assert concentrated(50, 31, 100, SafeLimits(k=99, p=40))
+    assert not concentrated(50, 30, 100, SafeLimits(k=99, p=40))
+    assert not concentrated(0, 0, 0, SafeLimits())
+
+
+def test_numbers_of_cases_are_withheld_where_they_are_small_only() -> None:
+    assert hides_count({"minimum", "dominance"})
+    assert not hides_count({"dominance"})
+
+
+@pytest.mark.parametrize("minimum", [1, 2, 3, 5])
+def test_who_knows_a_value_is_left_with_more_unknowns_than_equations(minimum: int) -> None:
+    """With few cases needed one value is known, else one less than the minimum."""
+    limits = SafeLimits(minimum=minimum, bin_cases=5)
+    known = max(minimum - 1, 1)
+    assert [free_statistics(cases, limits) for cases in range(9)] == [
+        max(cases - known, 0) for cases in range(9)
+    ]
+
+
+def test_checks_name_variables_and_the_rules_that_weigh_most_first() -> None:
+    """A place with its rule would narrow down what is withheld there."""
+    found = [
+        Found("secondary", "b", "b = 2"),
+        Found("minimum", "b", "b = 1"),
+        Found("minimum", "b", "b = 3"),
+        Found("dominance", "a"),
+    ]
+    checks = checks_of(found, ["minimum", "same", "bins"])
+    assert [(one.rule, one.where, one.verdict) for one in checks] == [
+        ("dominance", "a", CheckVerdict.fail),
+        ("minimum", "b", CheckVerdict.fail),
+        ("secondary", "b", CheckVerdict.fail),
+        ("same", "", CheckVerdict.passed),
+        ("bins", "", CheckVerdict.passed),
+    ]
+    assert not any("=" in one.where for one in checks)
+    assert failed("bins", "x").verdict is CheckVerdict.passed
+    assert failed("same", "x").verdict is CheckVerdict.fail
+    assert failed("same", "x").reason == REASONS["same"]
+
+
+def test_only_the_rule_that_weighs_most_is_named() -> None:
+    assert leading({"dominance", "alike", "weights"}) == ["alike"]
+    assert leading(set()) == []
+
+
+def test_many_is_more_than_any_rule_asks_for() -> None:
+    assert broken(facts(differing=MANY, held=10**6), SafeLimits(minimum=10**6)) == {"minimum"}
+    assert repr(facts()) == "<Facts: confidential>"
+    assert facts(mean=3.0, weight=20.0).total == 60.0

@@ -1,0 +1,235 @@
+"""Intervals of the key grid: what is rounded, moved and looked up, by hand and by brute force."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from discreet import PerturbationTable
+from discreet.errors import PerturbationError
+from discreet.keygrid import KeyGrid
+from discreet.protection.noise.intervals import (
+    Intervals,
+    closed_on,
+    count_deviations,
+    grid_bounds,
+    look_up,
+    mixed_with_unchanged,
+    on_scale,
+    pack,
+    row_deviations,
+    rows_of,
+    thresholds,
+)
+
+
+def rows_with_mean_zero(number: int) -> list[tuple[list[Fraction], list[int], int]]:
+    """Drawn probabilities with mean zero, their noise, and a coarse grid."""
+    draw, found = random.Random(11), []
+    while len(found) < number:
+        noise = sorted(draw.sample(range(-4, 5), draw.randint(2, 6)))
+        low, high = noise[0], noise[-1]
+        if low >= 0 or high <= 0:
+            continue
+        shares = [Fraction(draw.randint(1, 40)) for _ in noise]
+        mean = sum(value * share for value, share in zip(noise, shares, strict=True))
+        end = 0 if mean > 0 else -1
+        shares[end] += abs(mean) / abs(noise[end])
+        total = sum(shares)
+        found.append(([share / total for share in shares], noise, draw.randint(100, 900)))
+    return found
+
+
+def test_rounding_keeps_the_mean_and_moves_no_probability_by_more_than_a_step() -> None:
+    """A mean that is off would bias every table; a larger step would be another table."""
+    for shares, noise, scale in rows_with_mean_zero(400):
+        bounds, total = [], Fraction(0)
+        for share in shares:
+            total += share
+            bounds.append(Decimal(total.numerator) / Decimal(total.denominator))
+        found = grid_bounds(bounds, noise, scale)
+        assert found[-1] == scale
+        assert all(lower <= upper for lower, upper in pairwise([0, *found]))
+        widths = [upper - lower for lower, upper in pairwise([0, *found])]
+        for width, share in zip(widths, shares, strict=True):
+            assert abs(width - share * scale) <= 1 + Fraction(1, 10**9)
+        mean = sum(value * width for value, width in zip(noise, widths, strict=True))
+        gaps = {upper - lower for lower, upper in pairwise(noise)}
+        # A mean of 1 cannot be mended in steps of 2.
+        assert mean == 0 if gaps == {1} else 2 * abs(mean) <= max(gaps)
+
+
+def test_a_probability_may_vanish_where_the_mean_asks_for_it() -> None:
+    """Bounds may meet, at the ends of the grid too."""
+    tenth = [Decimal("0.06"), Decimal("0.5"), Decimal(1)]
+    assert grid_bounds(tenth, [-2, 0, 0], 10) in ([0, 5, 10], [1, 5, 10])
+    third = [Decimal("0.3"), Decimal("0.7"), Decimal(1)]
+    assert grid_bounds(third, [-1, 0, 1], 1) == [0, 1, 1]
+
+
+def test_bounds_that_need_no_move_are_the_nearest() -> None:
+    bounds = [Decimal("0.21"), Decimal("0.79"), Decimal(1)]
+    assert grid_bounds(bounds, [-1, 0, 1], 10) == [2, 8, 10]
+    # Without a gap between neighbours a move changes nothing.
+    assert grid_bounds([Decimal("0.24"), Decimal(1)], [3, 3], 10) == [2, 10]
+
+
+def test_deviations_are_those_of_the_noise_that_may_come() -> None:
+    table = PerturbationTable.from_rows(
+        {0: {0: 1}, 1: {-1: "0.25", 0: "0.5", 1: "0.25"}, 2: {-2: "0.5", 2: "0.5"}, 3: {1: 1}}
+    )
+    wanted = [0, 0.5**0.5, 2, 0]
+    assert row_deviations(table.content).tolist() == pytest.approx(wanted, abs=1e-15)
+    found = count_deviations(table.content, np.array([0, 1, 2, 3, 99]))
+    assert found.tolist() == pytest.approx([*wanted, wanted[-1]], abs=1e-15)
+
+
+def test_other_closed_sides_keep_the_noise_of_every_key() -> None:
+    """All keys beside a bound, there and back."""
+    left = pack([[(10**15, 0)], [(250, -1), (700, 0), (10**15, 1)]])
+    right = closed_on(left, "right")
+    assert right.closed == "right"
+    assert closed_on(right, "left").canonical() == left.canonical()
+    assert closed_on(left, "left") is left
+    grid = KeyGrid(10**15)
+    keys = np.array([0, 249, 250, 251, 699, 700, 701, 10**15 - 1])
+    one = np.ones(keys.size, dtype=np.int64)
+    wanted = [-1, -1, 0, 0, 0, 1, 1, 1]
+    assert look_up(left, one, keys, grid).tolist() == wanted
+    assert look_up(right, one, keys, grid).tolist() == wanted
+
+
+def test_stated_bounds_go_to_the_grid_without_a_key_changing_sides() -> None:
+    for closed in ("left", "right"):
+        for numerator in range(25):
+            bound = Fraction(numerator, 24)
+            found = on_scale(bound, closed, 10)  # type: ignore[arg-type]
+            for key in range(10):
+                below = Fraction(key, 10) < bound or (closed == "right" and key == bound * 10)
+                assert below == (key < found or (closed == "right" and key == found))
+
+
+def test_intervals_without_a_key_are_left_out_and_equal_neighbours_joined() -> None:
+    found = pack([[(0, 5), (40, 1), (40, 7), (60, 1), (100, 0)], [(100, 2)]], scale=100)
+    assert found.upper.tolist() == [60, 100, 100]
+    assert found.noise.tolist() == [1, 0, 2]
+    assert found.starts.tolist() == [0, 2, 3]
+    assert found.widths.tolist() == [60, 40, 100]
+    assert found.row_of.tolist() == [0, 0, 1]
+    assert found.n_max == 1
+    # Closed on the right, the bound 0 holds a key of its own.
+    right = pack([[(0, 5), (100, 1)]], scale=100, closed="right")
+    assert right.noise.tolist() == [5, 1]
+
+
+def small(closed: str = "left", scale: int = 100) -> Intervals:
+    rows = [[(scale, 0)], [(scale // 4, -1), (scale, 1)], [(scale // 2, -2), (scale, 2)]]
+    return pack(rows, scale=scale, closed=closed)  # type: ignore[arg-type]
+
+
+def test_keys_of_another_grid_are_refused() -> None:
+    with pytest.raises(PerturbationError, match="is made for 100 keys"):
+        thresholds(small(), KeyGrid(99))
+    assert thresholds(small(), KeyGrid(100)).tolist() == [100, 25, 100, 50, 100]
+    assert thresholds(small("right"), KeyGrid(100)).tolist() == [100, 26, 100, 51, 100]
+
+
+@pytest.mark.parametrize(
+    ("closed", "above"), [("left", [2, 1, 2, 1, 2]), ("right", [2, 1, 2, 2, 2])]
+)
+def test_decimal_bounds_hold_on_coarse_grids(closed: str, above: list[int]) -> None:
+    """Of two keys, the second lies at one half: that bound is its own, or below it."""
+    content = small(closed, 10**15)
+    assert thresholds(content, KeyGrid(2)).tolist() == above
+
+
+@pytest.mark.parametrize("size", [100, 2**40, 10**15])
+def test_every_way_of_looking_up_gives_the_noise_of_the_key(size: int) -> None:
+    """Noise written out for every key, or found among the bounds."""
+    content = small(scale=size)
+    draw = np.random.default_rng(5)
+    count = draw.integers(0, 7, 2_000)
+    keys = draw.integers(0, size, 2_000)
+    keys[:6] = [0, size // 4 - 1, size // 4, size // 2 - 1, size // 2, size - 1]
+    found = look_up(content, count, keys, KeyGrid(size))
+    row = np.minimum(count, 2)
+    one = np.where(keys < size // 4, -1, 1)
+    two = np.where(keys < size // 2, -2, 2)
+    assert np.array_equal(found, np.where(row == 0, 0, np.where(row == 1, one, two)))
+
+
+def test_tables_of_more_rows_than_places_fit_are_looked_up_in_blocks() -> None:
+    """Ten thousand rows of 10^15 keys are more than 64 bits can number."""
+    size, rows = 10**15, 9_500
+    content = pack([[(size // 2, at % 5), (size, -1 - at % 3)] for at in range(rows)])
+    count = np.array([0, 1, 9_220, 9_221, 9_222, 9_223, 9_499, 12_000]).repeat(2)
+    keys = np.array([size // 2 - 1, size // 2] * 8)
+    row = np.minimum(count, rows - 1)
+    wanted = np.where(keys < size // 2, row % 5, -1 - row % 3)
+    assert np.array_equal(look_up(content, count, keys, KeyGrid(size)), wanted)
+
+
+def test_counts_beyond_the_table_use_its_block() -> None:
+    rows = [[(10, at)] for at in range(6)]
+    content = pack(rows, scale=10, beyond=(3, 3))
+    assert rows_of(content, np.arange(14)).tolist() == [0, 1, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4]
+    assert rows_of(pack(rows, scale=10), np.arange(8)).tolist() == [0, 1, 2, 3, 4, 5, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("count", "key", "message"),
+    [
+        ([1, 2], [3], "differ in number"),
+        ([-1, 2], [3, 4], "a count is negative"),
+        ([1, 2], [-1, 4], "1 of 2 cell keys are not on the grid"),
+        ([1, 2], [100, 100], "2 of 2 cell keys are not on the grid"),
+        ([1, 2], [-1, 100], "2 of 2 cell keys are not on the grid"),
+    ],
+)
+def test_keys_off_the_grid_are_refused(count: list[int], key: list[int], message: str) -> None:
+    """One step off would take the noise of another row."""
+    with pytest.raises(PerturbationError, match=message):
+        look_up(small(), np.array(count), np.array(key), KeyGrid(100))
+
+
+def test_the_ends_of_the_grid_are_keys_and_no_cells_are_no_error() -> None:
+    assert look_up(small(), np.array([0, 1]), np.array([0, 99]), KeyGrid(100)).tolist() == [0, 1]
+    none = np.zeros(0, dtype=np.int64)
+    assert look_up(small(), none, none, KeyGrid(100)).tolist() == []
+
+
+@pytest.mark.parametrize("share", [0, "0.5", Fraction(1, 3), 1])
+def test_staying_is_mixed_in_by_its_probability(share: object) -> None:
+    """Each other probability shrinks by it, to a grid step, and the mean stays."""
+    content = pack(
+        [[(1200, 0)], [(300, -1), (900, 0), (1200, 1)], [(600, -1), (1200, 1)]], scale=1200
+    )
+    stay = Fraction(str(share))
+    found = mixed_with_unchanged(content, share, None)  # type: ignore[arg-type]
+    for row, before in ((1, {-1: 300, 0: 600, 1: 300}), (2, {-1: 600, 0: 0, 1: 600})):
+        at = found.row_of == row
+        widths = dict(zip(found.noise[at].tolist(), found.widths[at].tolist(), strict=True))
+        for value, width in before.items():
+            assert widths.get(value, 0) == width * (1 - stay) + (stay * 1200 if not value else 0)
+    only = mixed_with_unchanged(content, share, [2])  # type: ignore[arg-type]
+    assert only.widths[only.row_of == 1].tolist() == [300, 600, 300]
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, True, "much"])
+def test_staying_has_a_probability(share: object) -> None:
+    with pytest.raises(PerturbationError, match="between 0 and 1"):
+        mixed_with_unchanged(small(), share, None)  # type: ignore[arg-type]
+
+
+def test_rows_that_are_not_there_and_right_closed_ones_are_not_mixed() -> None:
+    for row in (-1, 3):
+        with pytest.raises(PerturbationError, match=f"no row {row}"):
+            mixed_with_unchanged(small(), 0.5, [1, row])
+    assert mixed_with_unchanged(small(), 0.5, [0, 2]).n_max == 2
+    with pytest.raises(PerturbationError, match="closed on the right"):
+        mixed_with_unchanged(small("right"), 0.5, None)

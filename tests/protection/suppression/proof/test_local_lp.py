@@ -1,0 +1,145 @@
+"""Work on patches: what is found fits the relations, and nothing is asked of cells beside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.arrays import FloatArray
+from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.proof.local_lp import (
+    _flow_in,
+    bounds_by_patches,
+    flow_for_task,
+    relation_distances,
+)
+from discreet.protection.suppression.proof.patches import (
+    MoveLimits,
+    Patch,
+    farthest_flow,
+    least_flow,
+)
+from tests.helpers.squares import square
+
+
+def whole_patch(draft: DraftPattern) -> Patch:
+    return draft.patches.among(np.arange(len(draft), dtype=np.int64))
+
+
+def fits(patch: Patch, moved: FloatArray) -> bool:
+    """Whether a move keeps every relation."""
+    row = np.repeat(np.arange(len(patch.start) - 1), np.diff(patch.start))
+    sums = np.bincount(row, patch.coef * moved[patch.at], minlength=len(patch.start) - 1)
+    return bool(np.abs(sums).max() < 1e-9)
+
+
+def test_hidden_cells_are_near_and_dear_ones_far() -> None:
+    draft = DraftPattern(square())
+    found = relation_distances(draft)
+    assert found[draft.hidden].tolist() == [0.5]
+    dear = draft.cost[~draft.hidden] > np.median(draft.cost)
+    assert found[~draft.hidden][dear].min() > found[~draft.hidden][~dear].max()
+    assert found[~draft.hidden] == pytest.approx(
+        1 + 0.1 * draft.cost[~draft.hidden] / np.median(draft.cost)
+    )
+
+
+@pytest.mark.parametrize("upwards", [True, False])
+def test_a_task_is_done_by_a_way_that_keeps_all_totals(upwards: bool) -> None:
+    draft = DraftPattern(square())
+    task = int(draft.open[0 if upwards else 1])
+    cell, distance = draft.distance(task)
+    assert (distance > 0) == upwards
+    price = np.where(draft.hidden, 0.0, draft.cost)
+    found = flow_for_task(draft, task, np.ones(len(draft)), price)
+    assert found is not None
+    cells, moved = found
+    assert moved[np.searchsorted(cells, cell)] == pytest.approx(distance)
+    every = np.zeros(len(draft))
+    every[cells] = moved
+    assert fits(whole_patch(draft), every)
+    # The cheapest rectangle: of equal ones no total is hidden.
+    assert np.count_nonzero(every) == 4
+
+
+def test_what_there_is_no_room_for_is_not_tried() -> None:
+    draft = DraftPattern(square())
+    task = int(draft.open[0])
+    draft.up[draft.distance(task)[0]] = 4.9
+    before = draft.solved
+    assert flow_for_task(draft, task, np.ones(len(draft)), draft.cost) is None
+    assert draft.solved == before
+    draft.up[draft.distance(task)[0]] = 5.0
+    assert flow_for_task(draft, task, np.ones(len(draft)), draft.cost) is not None
+
+
+def test_a_patch_without_the_cell_moves_no_other_one_instead() -> None:
+    """What another cell can do proves nothing of this one."""
+    draft = DraftPattern(square())
+    cell, distance = draft.distance(int(draft.open[0]))
+    patch = whole_patch(draft)
+    assert _flow_in(draft, patch, cell, distance, draft.cost) is not None
+    kept = patch.cells != cell
+    lacking = Patch(cells=patch.cells[kept], start=patch.start[:1], at=patch.at[:0],
+                    coef=patch.coef[:0], whole=False)  # fmt: skip
+    assert _flow_in(draft, lacking, cell, distance, draft.cost) is None
+    nothing = Patch(cells=patch.cells[:0], start=patch.start[:1], at=patch.at[:0],
+                    coef=patch.coef[:0], whole=True)  # fmt: skip
+    assert _flow_in(draft, nothing, cell, distance, draft.cost) is None
+
+
+def test_flows_stay_in_their_room_and_take_the_cheapest_way() -> None:
+    draft = DraftPattern(square())
+    patch = whole_patch(draft)
+    at = int(np.searchsorted(patch.cells, draft.distance(int(draft.open[0]))[0]))
+    room = MoveLimits(down=draft.down, up=draft.up, price=draft.cost)
+    moved = least_flow(patch, room, at, 5.0)
+    assert moved is not None
+    assert moved[at] == pytest.approx(5)
+    assert fits(patch, moved)
+    assert (moved <= draft.up + 1e-9).all()
+    assert (moved >= -draft.down - 1e-9).all()
+    # Inner cells cost 10, totals 20 and 40.
+    assert float(draft.cost @ np.abs(moved)) == pytest.approx(5 * 40)
+
+
+@pytest.mark.parametrize("wanted", [3.0, -3.0])
+def test_wishes_of_few_cells_are_met_whatever_the_others(wanted: float) -> None:
+    """Cells that nothing is asked of do not count for the size of a wish."""
+    draft = DraftPattern(square())
+    patch = whole_patch(draft)
+    wish = np.zeros(len(draft))
+    at = int(draft.at(np.array([4]))[0])
+    wish[at] = wanted
+    room = MoveLimits(down=draft.down, up=draft.up, price=np.zeros(len(draft)))
+    moved = farthest_flow(patch, room, wish)
+    assert moved is not None
+    assert fits(patch, moved)
+    assert moved[at] == pytest.approx(wanted, rel=1e-3)
+    assert (moved <= draft.up + 1e-9).all()
+    assert (moved >= -draft.down - 1e-9).all()
+    dear = MoveLimits(down=draft.down, up=draft.up, price=np.full(len(draft), 1e6))
+    still = farthest_flow(patch, dear, wish)
+    assert still is not None
+    assert not still.any(), "what costs more than it is worth is left"
+
+
+def test_bounds_of_hidden_cells_are_what_they_can_do() -> None:
+    """Four inner cells move together; nothing is seen that they cannot do."""
+    problem = square()
+    hidden = np.zeros(9, dtype=np.bool_)
+    hidden[[4, 5, 7, 8]] = True
+    known = unknowns_of(problem, hidden)
+    none = np.zeros(len(known))
+    low, high, solved = bounds_by_patches(problem, known, none, none)
+    at = int(np.searchsorted(known.cells, 4))
+    assert high[at] >= 5 - 1e-6
+    assert low[at] <= -5 + 1e-6
+    assert (high <= 10 + 1e-6).all()
+    assert (low >= -10 - 1e-6).all()
+    assert solved >= 1
+    again = bounds_by_patches(problem, known, low, high)
+    assert np.array_equal(again[0], low)
+    assert np.array_equal(again[1], high)
+    assert again[2] == 0, "what is proven is not worked on"
