@@ -9,7 +9,7 @@ looked at, never how often they occur.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from discreet.classifications import MISSING, TOTAL, Classification, natural_order
 from discreet.errors import DiscreetError, Problem, ProgrammeError
@@ -258,7 +258,13 @@ def check_columns(programme: Programme, schemas: Mapping[str, Schema]) -> list[P
     for name, schema in schemas.items():
         source = programme.sources[name]
         tables = [table for table in programme.tables if programme.source_of(table) is source]
-        for path, column in dict.fromkeys(_named_columns(programme, source, tables)):
+        named: list[tuple[KeyPath, str]] = [
+            ((*source.keys_path, key), column)
+            for key in ("column", "id", "by")
+            for column in _listed(getattr(source.keys, key))
+        ]
+        named += [each[:2] for table in tables for each in _named_columns(programme, table)]
+        for path, column in dict.fromkeys(named):
             if column not in schema:
                 hint = nearest(column, list(schema))
                 what = f"{source.called} no column {column!r}"
@@ -273,23 +279,27 @@ def check_columns(programme: Programme, schemas: Mapping[str, Schema]) -> list[P
     return problems
 
 
-def _named_columns(
-    programme: Programme, source: RecordSource, tables: Sequence[str]
-) -> Iterator[tuple[KeyPath, str]]:
-    keys = source.keys
-    for key in ("column", "id", "by"):
-        for column in _listed(getattr(keys, key)):
-            yield (*source.keys_path, key), column
-    for name in tables:
-        table = programme.tables[name]
-        for variable in used_variables(programme, name):
-            yield from columns_of(programme, variable)
-        if table.weight:
-            yield programme.setting(name, "weight"), table.weight
-        yield from _value_columns(programme, name)
-        for place, column, numeric in programme.method(name).columns(programme, name):
-            if not numeric:
-                yield place, column
+class _NamedColumn(NamedTuple):
+    """A column that a programme names, where, and what for: numbers are summed or weigh."""
+
+    path: KeyPath
+    column: str
+    use: Literal["code", "number", "other"]
+
+
+def _named_columns(programme: Programme, name: str) -> Iterator[_NamedColumn]:
+    """The columns that a table needs, but for the variables that have no entry."""
+    table = programme.tables[name]
+    for variable in used_variables(programme, name):
+        for path, column in columns_of(programme, variable):
+            yield _NamedColumn(path, column, "code")
+    if table.weight:
+        yield _NamedColumn(programme.setting(name, "weight"), table.weight, "number")
+    for figure, entry in table.figures.items():
+        if entry.of is not None:
+            yield _NamedColumn(("tables", name, "figures", figure, "of"), entry.of, "number")
+    for place, column, numeric in programme.method(name).columns(programme, name):
+        yield _NamedColumn(place, column, "number" if numeric else "other")
 
 
 def _unknown_magnitudes(programme: Programme, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
@@ -306,16 +316,6 @@ def _unknown_magnitudes(programme: Programme, schemas: Mapping[str, Schema]) -> 
 
 def _listed(named: str | list[str] | None) -> list[str]:
     return [named] if isinstance(named, str) else named or []
-
-
-def _value_columns(programme: Programme, table: str) -> Iterator[tuple[KeyPath, str]]:
-    """The columns that are summed for the figures of a table."""
-    for figure, entry in programme.tables[table].figures.items():
-        if entry.of is not None:
-            yield ("tables", table, "figures", figure, "of"), entry.of
-    for place, column, numeric in programme.method(table).columns(programme, table):
-        if numeric:
-            yield place, column
 
 
 def _key_columns(
@@ -358,17 +358,9 @@ def _confidential_columns(
             if variable in own and variable not in programme.variables:
                 path: KeyPath = ("tables", name, "by", number)
                 yield programme.problem(path, what.format(variable), "")
-        for variable in used_variables(programme, name):
-            for path, column in columns_of(programme, variable):
-                if column in own:
-                    yield programme.problem(path, what.format(column), "")
-        if table.weight in own:
-            yield programme.problem(
-                programme.setting(name, "weight"), what.format(table.weight), ""
-            )
-        for path, column in _value_columns(programme, name):
-            if column in own:
-                yield programme.problem(path, what.format(column), "")
+        for place, column, use in _named_columns(programme, name):
+            if column in own and use != "other":
+                yield programme.problem(place, what.format(column), "")
 
 
 def _unknown_variables(
@@ -390,21 +382,19 @@ def _number_problems(
     programme: Programme, schema: Schema, tables: Sequence[str]
 ) -> Iterator[Problem]:
     """Weights, value columns and columns cut into intervals hold numbers."""
-    wanted: dict[KeyPath, str] = {}
+    wanted: dict[tuple[KeyPath, str], None] = {}
     for name in tables:
-        table = programme.tables[name]
-        if table.weight:
-            wanted[programme.setting(name, "weight")] = table.weight
-        for place, column in _value_columns(programme, name):
-            wanted[*place, column] = column
+        for path, column, use in _named_columns(programme, name):
+            if use == "number":
+                wanted[path, column] = None
         for variable in used_variables(programme, name):
             entry = programme.variables[variable]
             if entry.intervals is not None:
-                wanted[("variables", variable, "intervals")] = entry.column or variable
-    for path, column in wanted.items():
+                wanted[("variables", variable, "intervals"), entry.column or variable] = None
+    for path, column in wanted:
         if column in schema and not schema[column].is_numeric():
             what = f"column {column!r} is not a number but {schema[column]}"
-            yield programme.problem(_stated(programme, path), what)
+            yield programme.problem(path, what)
 
 
 def _stated(programme: Programme, path: KeyPath) -> KeyPath:
