@@ -30,23 +30,20 @@ def tree_from_levels(name: str, frame: Any, columns: Sequence[str], *, total: st
         raise ClassificationError(what, code="classification", where=name, hint=hint)
     rows = text_rows(frame, columns, name, distinct=True)
     rows = _sorted_rows([row for row in rows if any(code is not None for code in row)])
-    links = _level_links(name, rows, columns)
-    used = {link.where for link in links.values()}
+    links = _chained_links(rows, [_place(name, column) for column in columns])
+    used = {link.where for link in links}
     uneven = any(row[-1] is None for row in rows)
     return tree_from_links(
         name,
-        list(links.values()),
+        links,
         total,
         level_names=tuple(column for column in columns if _place(name, column) in used),
         level_columns=tuple(columns) if uneven else (),
     )
 
 
-def _level_links(
-    name: str, rows: Sequence[tuple[str | None, ...]], columns: Sequence[str]
-) -> dict[tuple[str, str], CodeLink]:
-    """One link per code and parent; repeated and missing codes add none."""
-    places = [_place(name, column) for column in columns]
+def _chained_links(rows: Sequence[tuple[str | None, ...]], places: Sequence[str]) -> list[CodeLink]:
+    """One link per code and parent in rows from coarse to fine; repeats and gaps add none."""
     links: dict[tuple[str, str], CodeLink] = {}
     for row in rows:
         above = ""
@@ -55,7 +52,7 @@ def _level_links(
                 continue
             links.setdefault((code, above), CodeLink(code, above, place))
             above = code
-    return links
+    return list(links.values())
 
 
 def _place(name: str, column: str) -> str:
@@ -83,14 +80,7 @@ def tree_from_prefixes(
     wanted = list(codes)
     _check_codes(name, wanted, lengths[-1])
     rows = _sorted_rows([tuple(code[:length] for length in lengths) for code in set(wanted)])
-    links: dict[str, CodeLink] = {}
-    for row in rows:
-        above = ""
-        for part in row:
-            if part != above:
-                links.setdefault(part, CodeLink(part, above))
-                above = part
-    return tree_from_links(name, list(links.values()), total)
+    return tree_from_links(name, _chained_links(rows, [""] * len(lengths)), total)
 
 
 def _check_lengths(name: str, lengths: Sequence[int]) -> None:

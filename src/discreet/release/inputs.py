@@ -121,9 +121,5 @@ class Inputs:
         first = self.records[name].lazy().head(enough).select(nw.len())
         return int(first.collect().item()) < enough
 
-    def secret_of(self, source: str) -> Secret:
-        """The secret that keys of a source are made with."""
-        return self.secrets[source]
-
     def __repr__(self) -> str:
         return f"<Inputs of {self.programme.name}>"

@@ -82,14 +82,6 @@ def _line(styles: Styles, table: ProtectedTable, name: str, language: str) -> li
 _WIDTH = 100
 
 
-def add_legend(book: Workbook, table: ProtectedTable, language: str) -> None:
-    """Add the sheet with the legend of one table."""
-    lines, styles = _sheet(book, language)
-    others = [other for other in LANGUAGES if other in table.titles and other != language]
-    for each in (language, *others):
-        _write_language(lines, styles, table, each)
-
-
 def add_joint_legend(book: Workbook, tables: Sequence[ProtectedTable], language: str) -> None:
     """Add the sheet with the signs of all tables, then the notes and origin of each."""
     lines, styles = _sheet(book, language)
@@ -154,7 +146,10 @@ def write_file(table: ProtectedTable, path: Path, options: WriteOptions) -> None
     sheet.check()
     book = Workbook(write_only=True)
     title, body = sheet.write(book, words(options.language).table)
-    add_legend(book, table, options.language)
+    lines, styles = _sheet(book, options.language)
+    others = [one for one in LANGUAGES if one in table.titles and one != options.language]
+    for each in (options.language, *others):
+        _write_language(lines, styles, table, each)
     save(book, path, {title: body})
 
 

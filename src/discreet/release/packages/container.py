@@ -98,6 +98,11 @@ class Encryption(_HeaderForm):
     nonce: Hex12
     scrypt: Scrypt | None = None
 
+    def working_keys(self, key: PackageKey) -> WorkingKeys:
+        """The keys that are made of the one that is given."""
+        stretching = None if self.scrypt is None else self.scrypt.stretching()
+        return key.working_keys(bytes.fromhex(self.salt), stretching)
+
 
 class Header(_HeaderForm):
     """What everyone may know of a package.
@@ -174,8 +179,7 @@ class Sealed:
             wanted, given = (kind.replace("-", " ") for kind in (encryption.key, key.kind))
             what = f"the package is opened with a {wanted}, and a {given} is given"
             self._refuse("package-key", what, "discreet params show tells how a package is opened")
-        stretching = None if encryption.scrypt is None else encryption.scrypt.stretching()
-        return key.working_keys(bytes.fromhex(encryption.salt), stretching)
+        return encryption.working_keys(key)
 
     def opened(self, keys: WorkingKeys) -> bytes:
         """The content. SECRET."""
@@ -212,8 +216,7 @@ def seal(
 ) -> bytes:
     """The bytes of a package."""
     encryption = _new_encryption(key)
-    stretching = None if encryption.scrypt is None else encryption.scrypt.stretching()
-    keys = key.working_keys(bytes.fromhex(encryption.salt), stretching)
+    keys = encryption.working_keys(key)
     plain, digest = content(keys)
     padded = plain + b" " * (-len(plain) % _BLOCK)
     header = Header(
@@ -265,7 +268,10 @@ def parse(data: bytes, where: str) -> Sealed:
     if header_length > LARGEST_HEADER or length < _TAG_BYTES or end > len(data):
         raise _damaged(where)
     start = data[: _START.size + header_length]
-    header = _header(start[_START.size :], where)
+    try:
+        header = Header.model_validate_json(start[_START.size :])
+    except ValidationError:
+        raise _damaged(where) from None
     signature = data[end:]
     stretched = header.encryption.scrypt is not None
     if len(signature) != (0 if header.signer is None else _SIGNATURE_BYTES) or stretched != (
@@ -273,13 +279,6 @@ def parse(data: bytes, where: str) -> Sealed:
     ):
         raise _damaged(where)
     return Sealed(where, header, start, data[len(start) : end], signature)
-
-
-def _header(text: bytes, where: str) -> Header:
-    try:
-        return Header.model_validate_json(text)
-    except ValidationError:
-        raise _damaged(where) from None
 
 
 def _damaged(where: str) -> PackageError:

@@ -210,7 +210,7 @@ def _classes(
             str(entry[key]),
             entry["cells"],
             number(entry["mean_absolute_deviation"], language, 3),
-            _signed_text(entry["mean_deviation"], language),
+            number(entry["mean_deviation"], language, 3).replace("-", "−"),
             *(percent(entry[share], language) for share in shares),
         ]
         for entry in there
@@ -354,7 +354,3 @@ def _cell(value: Any, language: str) -> str:
 
 def _signed(value: int) -> str:
     return f"{value:+d}".replace("-", "−") if value else "0"
-
-
-def _signed_text(value: float, language: str) -> str:
-    return number(value, language, 3).replace("-", "−")

@@ -82,7 +82,7 @@ class KeyedRecords:
         return with_record_keys(
             inputs.records[source.name],
             id=source.keys.id or [],
-            secret=inputs.secret_of(source.name),
+            secret=inputs.secrets[source.name],
             column=key_column(self.sources, source.name),
             grid=inputs.grid.size,
         )

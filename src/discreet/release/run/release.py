@@ -230,11 +230,6 @@ def _check_group(
             raise PublicationError(what, code="protection", where=where)
 
 
-def _not_protected(names: Sequence[str]) -> PublicationError:
-    what = f"no method has protected {', '.join(names)}"
-    return PublicationError(what, code="protection", where="protect")
-
-
 def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartDecisions]:
     """Filter → what the rules say of the parts of that count; none without rules."""
     thresholds = inputs.thresholds(name)
@@ -257,12 +252,6 @@ def part_decisions(inputs: Inputs, name: str, counts: Counts) -> dict[str, PartD
     }
 
 
-def universe_of(programme: Programme, entry: TableEntry) -> Mapping[str, str]:
-    """Who is counted; a filter that is not put into words is printed as written."""
-    stated = dict.fromkeys(programme.languages, entry.where) if entry.where else {}
-    return entry.universe or stated
-
-
 def annotated(
     programme: Programme,
     name: str,
@@ -279,7 +268,9 @@ def annotated(
         protected,
         name=name,
         titles=entry.title,
-        universe=universe_of(programme, entry),
+        # A filter that is not put into words is printed as written.
+        universe=entry.universe
+        or (dict.fromkeys(programme.languages, entry.where) if entry.where else {}),
         notes=(*protected.notes, *notes),
         provenance=provenance,
     )
@@ -297,17 +288,13 @@ def _with_remarks(entry: TableEntry, protected: ProtectedTable) -> ProtectedTabl
     remarks = tuple(
         CellNote(
             tuple(remark.cells.get(name) for name in listed),
-            Note("cells", _all_texts(remark.text)),
+            # In place of other languages stands English, which is never missing.
+            Note("cells", {"en": next(iter(remark.text.values())), **remark.text}),
         )
         for remark in entry.notes
         if all(code in listed[name] for name, code in remark.cells.items())
     )
     return dataclasses.replace(protected, cell_notes=(*protected.cell_notes, *remarks))
-
-
-def _all_texts(texts: Mapping[str, str]) -> dict[str, str]:
-    """Texts in which English is never missing, for it stands for all other languages."""
-    return {"en": next(iter(texts.values())), **texts}
 
 
 class _Release:
@@ -398,7 +385,8 @@ class _Release:
                     own = {name: waiting.pop(name) for name in group}
                     self._protect(method, own, context)
         if left := [name for name in self.pending if name not in self.kept]:
-            raise _not_protected(left)
+            what = f"no method has protected {', '.join(left)}"
+            raise PublicationError(what, code="protection", where="protect")
         for method in programme.methods:
             made = [name for name in programme.protected[method.name] if name in self.pending]
             self.later += method.concluded(inputs, made)

@@ -40,19 +40,14 @@ def check_suppression(programme: Programme, tables: Sequence[str]) -> Found:
             unsaid = not key and any(lost[:2] == path for lost in programme.skipped)
             if not unsaid:
                 yield programme.at(path, problem.what, problem.hint)
-        yield from _requests(programme, name)
+        for key, where in rule_filters(entry):  # they tell who asked for protection
+            _, wrong = filter_parsed(programme, ("rules", name, key), where)
+            yield from wrong
     for number, folder in enumerate(programme.suppression.earlier):
         yield from file_problems(programme, ("suppression", "earlier", number), folder, folder=True)
     for name in tables:
         yield from _table(programme, name, programme.tables[name], sound)
     yield from _names(programme, tables)
-
-
-def _requests(programme: Programme, name: str) -> Found:
-    """The filters that tell who asked for protection."""
-    for key, where in rule_filters(programme.document.rules[name]):
-        _, wrong = filter_parsed(programme, ("rules", name, key), where)
-        yield from wrong
 
 
 def _table(programme: Programme, name: str, table: TableEntry, sound: set[str]) -> Found:
