@@ -78,13 +78,7 @@ def _pieces(layout: PageLayout, options: WriteOptions) -> Iterator[str]:
 
 
 def page_head(title: str, language: str, style: str = "") -> str:
-    """Everything before the content of a page.
-
-    Args:
-        title: Title of the page.
-        language: Its language.
-        style: Rules of style besides those of all pages.
-    """
+    """Everything before the content of a page."""
     css = resources.files("discreet.publication").joinpath("page.css").read_text("utf-8")
     return (
         f'<!DOCTYPE html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
@@ -308,12 +302,7 @@ def notes_html(
 
 
 def provenance_html(tables: Sequence[tuple[str, Sequence[tuple[str, str]]]], language: str) -> str:
-    """Where several tables come from: what they share once, the rest to be unfolded.
-
-    Args:
-        tables: Name and `provenance_lines` of each table.
-        language: Language of the page.
-    """
+    """Where several tables come from: what they share once, the rest to be unfolded."""
     text: Words = words(language)
     every = [lines for _, lines in tables]
     shared = [line for line in (every[0] if every else []) if all(line in own for own in every)]

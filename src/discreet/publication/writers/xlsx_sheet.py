@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from html import escape
@@ -277,39 +277,6 @@ def outline(layout: PageLayout) -> IntArray | None:
     return np.minimum(depth, _DEEPEST_OUTLINE) if int(depth.max()) >= _FOLDED else None
 
 
-def body_rows(
-    layout: PageLayout, styles: Styles, stubs: Sequence[StubColumn], top: int, remarks: Footnotes
-) -> Iterator[str]:
-    """The rows below the headings.
-
-    Args:
-        layout: The table on the sheet.
-        styles: The styles of the sheet.
-        stubs: The columns beside the figures.
-        top: Number of rows above the first.
-        remarks: The footnotes; their numbers stand at the figures.
-    """
-    width = len(stubs) + layout.shape[1]
-    letters = [f'<c r="{get_column_letter(column)}' for column in range(1, width + 1)]
-    stub_texts = [_stub_cells(stub, styles) for stub in stubs]
-    depth = outline(layout)
-    folds = np.full(layout.shape[0], "", dtype=object)
-    if depth is not None:
-        folds = np.array(["", *(f' outlineLevel="{k}"' for k in range(1, 8))], dtype=object)[depth]
-    for block in layout.blocks():
-        codes = layout.row_codes[block.first : block.first + len(block.value)]
-        beside = [
-            texts[codes[:, stub.variable]] for stub, texts in zip(stubs, stub_texts, strict=True)
-        ]
-        cells = np.column_stack([*beside, _figures(layout, block, styles, remarks)])
-        lines = []
-        for number, row in enumerate(cells.tolist(), block.first + top + 1):
-            places = [f'{letter}{number}"' for letter in letters]
-            inside = "".join(map(str.__add__, places, row))
-            lines.append(f'<row r="{number}"{folds[number - top - 1]}>{inside}</row>')
-        yield "".join(lines)
-
-
 def _stub_cells(stub: StubColumn, styles: Styles) -> TextArray:
     """The cell of each code, from after its place on."""
     cells = []
@@ -363,12 +330,6 @@ def _cell_text(styles: Styles, marks: str) -> Callable[[int | float, int, int], 
         return f"{opened(status, decimals)}{value!r}</v></c>"
 
     return text
-
-
-def foot_rows(texts: Sequence[str], first: int) -> Iterator[str]:
-    """Rows of text below the figures."""
-    for number, text in enumerate(texts, first):
-        yield f'<row r="{number}"><c r="A{number}"{_text_cell(0, text)}</row>'
 
 
 _A4 = 9
@@ -456,14 +417,32 @@ class TableSheet:
         return sheet.title, self._body(styles)
 
     def _body(self, styles: Styles) -> Iterator[str]:
-        yield from body_rows(self.layout, styles, self.stub_columns, self.top, self.remarks)
-        yield from foot_rows(
-            [
-                f"{mark((number,))} {note.text(self.language)}"
-                for number, note in enumerate(self.remarks.notes, 1)
-            ],
-            self.top + self.layout.shape[0] + 2,
-        )
+        """The rows below the headings as XML, many at a time; then the footnotes."""
+        width = self.stub + self.layout.shape[1]
+        letters = [f'<c r="{get_column_letter(column)}' for column in range(1, width + 1)]
+        stub_texts = [_stub_cells(stub, styles) for stub in self.stub_columns]
+        depth = outline(self.layout)
+        folds = np.full(self.layout.shape[0], "", dtype=object)
+        if depth is not None:
+            levels = [f' outlineLevel="{k}"' for k in range(1, _DEEPEST_OUTLINE + 1)]
+            folds = np.array(["", *levels], dtype=object)[depth]
+        for block in self.layout.blocks():
+            codes = self.layout.row_codes[block.first : block.first + len(block.value)]
+            beside = [
+                texts[codes[:, stub.variable]]
+                for stub, texts in zip(self.stub_columns, stub_texts, strict=True)
+            ]
+            cells = np.column_stack([*beside, _figures(self.layout, block, styles, self.remarks)])
+            lines = []
+            for number, row in enumerate(cells.tolist(), block.first + self.top + 1):
+                places = [f'{letter}{number}"' for letter in letters]
+                inside = "".join(map(str.__add__, places, row))
+                lines.append(f'<row r="{number}"{folds[number - self.top - 1]}>{inside}</row>')
+            yield "".join(lines)
+        for number, note in enumerate(self.remarks.notes, 1):
+            at = self.top + self.layout.shape[0] + 1 + number
+            text = f"{mark((number,))} {note.text(self.language)}"
+            yield f'<row r="{at}"><c r="A{at}"{_text_cell(0, text)}</row>'
 
     def _set_up(self, sheet: Any) -> None:
         """Widths, outline, frozen headings and print settings; before the first row."""

@@ -80,13 +80,7 @@ class Magnitude:
     @property
     def contributions(self) -> int:
         """How many of the largest contributions noise and rules look at."""
-        stated = self.entry.sensitive
-        largest = [self.entry.top]
-        if stated is not None and stated.dominance is not None:
-            largest.append(int(stated.dominance[0]))
-        if stated is not None and (stated.p_percent is not None or stated.pq is not None):
-            largest.append(2)
-        return max(largest)
+        return max([self.entry.top, *(int(rule.contributions) for rule in self.rules())])
 
     def rules(self) -> list[Rule]:
         """The rules that mark the cells which get more noise; none if there are none."""

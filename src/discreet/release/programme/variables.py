@@ -148,11 +148,6 @@ def found_classifications(
     """Flat classifications of columns without an entry, over the values of all records.
 
     Tables that are made of several counts need the same codes in each of them.
-
-    Args:
-        programme: The programme.
-        names: Names in tables' `by`; those that have an entry are left out.
-        records: The records (a narwhals frame).
     """
     columns = [name for name in dict.fromkeys(names) if name not in programme.variables]
     codes = _codes(records, columns) if columns else {}

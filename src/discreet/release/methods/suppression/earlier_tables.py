@@ -28,7 +28,7 @@ from discreet.release.methods.suppression.sensitive_cells import (
     wanted_values,
 )
 from discreet.release.programme.schema import TableEntry
-from discreet.release.state.memory import EarlierTable
+from discreet.release.state.memory import EarlierTable, related
 from discreet.tables import ProtectedTable, Table
 
 if TYPE_CHECKING:
@@ -73,13 +73,12 @@ def recounted_tables(inputs: Inputs, names: Sequence[str]) -> list[RecountedTabl
 def tables_before(inputs: Inputs, names: Sequence[str]) -> list[EarlierTable]:
     """The earlier tables that tell of the values of a group."""
     programme = inputs.programme
-    source, single = programme.source_of(names[0]).name, len(programme.sources) == 1
     values = {value for name in names for value in programme.tables[name].values}
     weight = programme.tables[names[0]].weight or ""
     return [
         before
         for before in inputs.earlier
-        if (single or before.about["from"] == source)
+        if related(programme, names[0], before)
         and before.protect == programme.method(names[0]).name
         and set(before.values) & values
         and before.about["weight"] == weight

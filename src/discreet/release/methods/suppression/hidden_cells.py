@@ -278,12 +278,7 @@ def public_text(entries: Mapping[str, Any]) -> str:
 
 
 def internal_entry(done: SuppressedTables, digests: Mapping[str, str]) -> dict[str, Any]:
-    """Everything about tables that were protected together. CONFIDENTIAL.
-
-    Args:
-        done: The tables.
-        digests: The digests of the tables, by which a later run knows the report again.
-    """
+    """Everything about tables that were protected together. CONFIDENTIAL."""
     from discreet.protection.suppression import report_on
 
     reports = {value: report_on(each) for value, each in done.by_value.items()}

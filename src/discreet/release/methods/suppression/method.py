@@ -7,6 +7,7 @@ hidden cells, and an internal one, CONFIDENTIAL.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -29,33 +30,48 @@ from discreet.protection.protocol import (
     ReleaseContext,
     ReleasedOutcome,
 )
+from discreet.protection.suppression.publish.protected_tables import figure_of
 from discreet.release.inputs import Inputs
 from discreet.release.methods.suppression.checks import (
     check_suppression,
     linked_tables,
     suppression_warnings,
 )
-from discreet.release.methods.suppression.earlier_tables import recounted_tables, tables_before
-from discreet.release.methods.suppression.group_audit import group_audit
+from discreet.release.methods.suppression.earlier_tables import (
+    RecountedTable,
+    differing,
+    recounted_tables,
+    tables_before,
+)
 from discreet.release.methods.suppression.hidden_cells import (
+    SensitiveTable,
     TableSuppression,
+    components,
     internal_entry,
     is_current,
     public_entries,
     public_text,
     write_internal,
 )
-from discreet.release.methods.suppression.sensitive_cells import needed, rules_of, wanted_values
+from discreet.release.methods.suppression.sensitive_cells import (
+    PrimaryJudge,
+    column_of,
+    needed,
+    rules_of,
+    wanted_values,
+)
 from discreet.release.programme.file import Programme
 from discreet.release.programme.rules import rule_filters
 from discreet.release.programme.universes import place_of
 from discreet.release.programme.variables import used_variables
-from discreet.release.state.memory import file_digest
+from discreet.release.state.memory import RememberedTable, file_digest
 from discreet.release.state.tables import same_pattern
 
 if TYPE_CHECKING:
     from discreet.arrays import FloatArray, IntArray
-    from discreet.tables import Note, ProtectedTable
+    from discreet.protection.suppression import Audit
+    from discreet.rules import Primary
+    from discreet.tables import Note, ProtectedTable, Table
 
 
 #: What of a table changes no cell of other tables.
@@ -226,7 +242,7 @@ class SuppressionProtection(Protection[Programme, Inputs]):
         judged = TableSuppression(inputs).judged(counted, spanning)
         groups = linked_tables(programme, programme.protected[self.name])
         past = recounted_tables(inputs, next(group for group in groups if first in group))
-        return group_audit(inputs, judged, past, kept, coalition)
+        return _group_audit(inputs, judged, past, kept, coalition)
 
 
 def _entries(inputs: Inputs, name: str, group: str) -> list[Any]:
@@ -273,3 +289,80 @@ def _member(inputs: Inputs, name: str) -> list[Any]:
 def _value(inputs: Inputs, value: str) -> dict[str, Any]:
     stated = inputs.programme.document.values.get(value)
     return {} if stated is None else stated.model_dump()
+
+
+def _group_audit(
+    inputs: Inputs,
+    judged: Sequence[SensitiveTable],
+    past: Sequence[RecountedTable],
+    kept: Mapping[str, RememberedTable],
+    coalition: int,
+) -> tuple[dict[tuple[str, str], Audit], list[str]]:
+    """Verdicts on the tables of a group, by what shares cells and by value; findings."""
+    from discreet.protection.suppression import audit
+
+    audits: dict[tuple[str, str], Audit] = {}
+    hider = TableSuppression(inputs)
+    findings: list[str] = []
+    for group, before in components(judged, past):
+        values = [v for each in group for v in inputs.programme.tables[each.name].values]
+        for value in dict.fromkeys(values):
+            wrong, rows = _rows(inputs, group, before, kept, value)
+            findings += wrong
+            if not rows:
+                continue
+            weight = inputs.programme.tables[group[0].name].weight
+            audits[", ".join(each.name for each in group), value] = audit(
+                [published for published, _, _ in rows],
+                [table for _, table, _ in rows],
+                [primary for _, _, primary in rows],
+                value=column_of(value, weight),
+                decimals=hider.judge.decimals(value, weight),
+                knowledge=hider.knowledge,
+                coalition=coalition,
+            )
+    return audits, findings
+
+
+_Row = tuple["ProtectedTable", "Table", "Primary"]
+
+
+def _rows(
+    inputs: Inputs,
+    group: Sequence[SensitiveTable],
+    past: Sequence[RecountedTable],
+    kept: Mapping[str, RememberedTable],
+    value: str,
+) -> tuple[list[str], list[_Row]]:
+    """What was published of one value, beside the truth; and where it is not the truth."""
+    rows: list[_Row] = []
+    judge = PrimaryJudge(inputs.programme)
+    findings = []
+    for each in group:
+        entry = inputs.programme.tables[each.name]
+        if value not in entry.values:
+            continue
+        number = entry.values.index(value)
+        told = kept[each.name].extras.get("about", {}).get("tells")
+        if told != entry.values:
+            findings.append(f"{each.name}: it was published with other values")
+            continue
+        published = figure_of(kept[each.name].table, number)
+        decimals = judge.decimals(value, entry.weight)
+        off = differing(published, each.table, column_of(value, entry.weight), decimals)
+        if off:
+            findings.append(f"{each.name}: {off:,} values of {value!r} are not those of the data")
+        rows.append((published, each.table, each.primaries[number]))
+    for one in past:
+        if rows and value in one.primaries:
+            rows.append((one.published(value), one.table, _hidden_then(one, value)))
+    return findings, rows
+
+
+def _hidden_then(past: RecountedTable, value: str) -> Primary:
+    """What is sensitive in an earlier table and was hidden: what was shown stays shown."""
+    from discreet.protection.suppression.problem.demands import hidden_in
+
+    found = past.primaries[value]
+    kept = np.where(hidden_in(past.table, past.published(value)), found.verdict, 0)
+    return dataclasses.replace(found, verdict=kept.astype(np.int8))
