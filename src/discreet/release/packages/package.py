@@ -42,16 +42,19 @@ class PackageDescription:
     Args:
         path: The file.
         header: What stands in it openly.
-        signature: "valid", or "none" if the package is not signed.
         trusted: Whether the signature is that of a key that was asked for.
         opened: Whether the content was opened and checked too.
     """
 
     path: Path
     header: Header
-    signature: str
     trusted: bool = False
     opened: bool = False
+
+    @property
+    def signature(self) -> str:
+        """What is said of the signature; one that is not valid is an error before."""
+        return "none" if self.header.signer is None else "valid"
 
     def described(self) -> dict[str, Any]:
         """The same for programs."""
@@ -221,7 +224,9 @@ def verify_package(
         what = "the package is not signed: without its key nothing can be checked"
         hint = "name the key file or the passphrase"
         raise PackageError(what, code="package-unsigned", where=sealed.where, hint=hint)
-    return _description(path, sealed, trusted=verify_key is not None, opened=not closed)
+    return PackageDescription(
+        path=Path(path), header=sealed.header, trusted=verify_key is not None, opened=not closed
+    )
 
 
 def describe_package(path: AnyPath) -> PackageDescription:
@@ -236,16 +241,7 @@ def describe_package(path: AnyPath) -> PackageDescription:
     discreet.errors.PackageError: [package-file] missing.dcparams: the package cannot be
     read (No such file or directory)
     """
-    return _description(path, _read(path))
-
-
-def _description(
-    path: AnyPath, sealed: Sealed, *, trusted: bool = False, opened: bool = False
-) -> PackageDescription:
-    signature = "none" if sealed.header.signer is None else "valid"
-    return PackageDescription(
-        path=Path(path), header=sealed.header, signature=signature, trusted=trusted, opened=opened
-    )
+    return PackageDescription(path=Path(path), header=_read(path).header)
 
 
 def _read(path: AnyPath, verify_key: AnyPath | None = None) -> Sealed:

@@ -75,7 +75,10 @@ def public_figures(log: QualityLog, title: dict[str, str]) -> dict[str, Any]:
         "tables": len(log),
         "cells": overall.grid_cells,
         "shown": dict(overall.shown()),
-        "shown_by_level": _shown_by_level(overall),
+        "shown_by_level": [
+            {"variable": variable, "level": level, "tables": sum(shown.values()), **shown}
+            for (variable, level), shown in overall.shown_by_level().items()
+        ],
         "statements": [one.described() for one in statements(overall)],
     }
 
@@ -125,14 +128,6 @@ def _head(kind: str, title: dict[str, str]) -> dict[str, Any]:
         "software": f"discreet {__version__}",
         "title": title,
     }
-
-
-def _shown_by_level(overall: Overall) -> list[dict[str, Any]]:
-    return [
-        {"variable": variable, "level": level, "tables": sum(shown.values())}
-        | {str(state): tables for state, tables in shown.items()}
-        for (variable, level), shown in overall.shown_by_level().items()
-    ]
 
 
 def _noise(noise: Noise) -> dict[str, Any]:

@@ -1,18 +1,15 @@
 """What a release consists of, for people and programs.
 
-In: the tables and files of a release. Out: `ReleaseSummary` and the text of
-release.json. Public: shapes, file names and keyed digests, no figures.
+In: the tables and files of a release. Out: `ReleaseSummary`, and what release.json says of
+a table. Public: shapes, file names and keyed digests, no figures.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from discreet._version import __version__
 
 #: Name of the file that lists what a release consists of.
 MANIFEST = "release.json"
@@ -125,29 +122,3 @@ class ReleaseSummary:
             "removed": list(self.removed),
             "warnings": list(self.warnings),
         }
-
-
-def manifest(
-    tables: list[ReleasedTable],
-    *,
-    title: Mapping[str, str],
-    date: str | None,
-    data_version: str | None,
-    sources: Mapping[str, str | None],
-    languages: tuple[str, ...],
-    reports: Mapping[str, str],
-) -> str:
-    """The text of release.json: the same release always gives the same text."""
-    content = {
-        "format": "discreet-release",
-        "format_version": 1,
-        "software": f"discreet {__version__}",
-        "title": dict(title),
-        "date": date,
-        "data_version": data_version,
-        **({"data_versions": dict(sources)} if sources else {}),
-        "languages": list(languages),
-        "reports": dict(reports),
-        "tables": [table.described() for table in tables],
-    }
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"

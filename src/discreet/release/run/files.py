@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from discreet._version import __version__
 from discreet.errors import PublicationError
 from discreet.files import check_writable, write_text
 from discreet.release.inputs import Inputs
-from discreet.release.report.summary import MANIFEST, ReleasedTable, manifest
+from discreet.release.report.summary import MANIFEST, ReleasedTable
 from discreet.release.run.plan import (
     DECISIONS,
     RELEASE,
@@ -194,17 +195,21 @@ class Writer:
         )
 
     def _manifest(self, released: list[ReleasedTable]) -> None:
-        document, stage = self.programme.document, self.shelf.stage
-        text = manifest(
-            released,
-            title=self.title,
-            date=document.date,
-            data_version=self.programme.data.version,
-            sources=self._versions(),
-            languages=self.programme.languages,
-            reports={file: file_digest(stage / file) for file in about_files(self.inputs)},
-        )
-        write_text(stage / MANIFEST, text)
+        """The list of everything: the same release always gives the same text."""
+        document, stage, versions = self.programme.document, self.shelf.stage, self._versions()
+        content = {
+            "format": "discreet-release",
+            "format_version": 1,
+            "software": f"discreet {__version__}",
+            "title": dict(self.title),
+            "date": document.date,
+            "data_version": self.programme.data.version,
+            **({"data_versions": versions} if versions else {}),
+            "languages": list(self.programme.languages),
+            "reports": {file: file_digest(stage / file) for file in about_files(self.inputs)},
+            "tables": [table.described() for table in released],
+        }
+        write_text(stage / MANIFEST, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
 
     def _links(self, language: str) -> dict[str, list[Path]]:
         """Per table, its files in one language, as they will stand beside the page."""
