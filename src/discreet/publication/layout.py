@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -195,23 +196,15 @@ def _check_names(
         if isinstance(given, str):
             problems.append(Problem("a list of names is needed, not a text", where))
             continue
-        problems += [
-            Problem(f"there is no variable {name!r}", where, found)
-            for name in given or ()
-            if name not in names
-        ]
+        lost = [name for name in given or () if name not in names]
+        problems += [Problem(f"there is no variable {name!r}", where, found) for name in lost]
     if not problems:
-        named = [*(rows or ()), *(columns or ())]
-        problems += [
-            Problem(f"variable {name!r} is placed twice", "rows and columns")
-            for name in dict.fromkeys(named)
-            if named.count(name) > 1
-        ]
+        placed = Counter([*(rows or ()), *(columns or ())])
+        wrong = [f"variable {name!r} is placed twice" for name in placed if placed[name] > 1]
         if rows is not None and columns is not None:
-            lost = [name for name in names if name not in named and not (free and name == FIGURE)]
-            problems += [
-                Problem(f"variable {name!r} is not placed", "rows and columns") for name in lost
-            ]
+            known = {*placed, *([FIGURE] if free else [])}
+            wrong += [f"variable {name!r} is not placed" for name in names if name not in known]
+        problems += [Problem(what, "rows and columns") for what in wrong]
     if problems:
         first = problems[0]
         what = first.what if len(problems) == 1 else "the layout does not fit the table"

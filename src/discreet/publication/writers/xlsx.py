@@ -15,7 +15,7 @@ from typing import Any
 from openpyxl import Workbook
 from openpyxl.worksheet.hyperlink import Hyperlink
 
-from discreet.errors import Problem, PublicationError
+from discreet.errors import Problem, PublicationError, raise_all
 from discreet.files import atomic_path
 from discreet.publication.description import check_texts, provenance_lines, universe
 from discreet.publication.formats import CELL_LIMIT, WriteOptions
@@ -191,11 +191,7 @@ def _check_names(tables: Sequence[ProtectedTable]) -> None:
     ]
     if not names:
         problems = [Problem("a workbook needs a table", "workbook", "give it one or more")]
-    if problems:
-        first = problems[0]
-        raise PublicationError(
-            first.what, code="workbook", where=first.where, hint=first.hint, problems=problems
-        )
+    raise_all(PublicationError, problems, code="workbook")
 
 
 def _check_size(layouts: Sequence[PageLayout]) -> None:

@@ -27,7 +27,6 @@ from discreet.release.programme.schema import (
     Document,
     KeysEntry,
     MagnitudeEntry,
-    ParametersEntry,
     PartsEntry,
     PerturbationEntry,
     ProgrammeEntry,
@@ -203,11 +202,6 @@ class Programme:
     def perturbation(self) -> PerturbationEntry:
         """[perturbation]"""
         return self.document.perturbation or PerturbationEntry()
-
-    @property
-    def parameters(self) -> ParametersEntry:
-        """[parameters]"""
-        return self.document.parameters or ParametersEntry()
 
     @property
     def magnitudes(self) -> Mapping[str, MagnitudeEntry]:

@@ -23,6 +23,7 @@ from discreet.release.programme.problems import (
 from discreet.release.programme.schema import (
     FigureEntry,
     MagnitudeEntry,
+    ParametersEntry,
     PartsEntry,
     StrengthEntry,
     TableEntry,
@@ -41,8 +42,8 @@ FROM_PACKAGE = ("perturbation", "magnitudes", "figures", "parts")
 
 def check_parameters(programme: Programme) -> Found:
     """Everything about [parameters], [perturbation], [magnitudes.*], [quality] and workbook."""
-    if programme.document.parameters is not None:
-        yield from _package(programme)
+    if (package := programme.document.parameters) is not None:
+        yield from _package(programme, package)
     if (entry := programme.document.perturbation) is not None:
         hint = 'name the file: table = "ptable.csv"'
         yield from missing_keys(programme, ("perturbation",), entry, table=hint)
@@ -52,8 +53,8 @@ def check_parameters(programme: Programme) -> Found:
     yield from _workbook(programme)
 
 
-def _package(programme: Programme) -> Found:
-    entry, path = programme.parameters, ("parameters",)
+def _package(programme: Programme, entry: ParametersEntry) -> Found:
+    path = ("parameters",)
     yield from missing_keys(
         programme, path, entry, package='name the file: package = "census-2026.dcparams"'
     )

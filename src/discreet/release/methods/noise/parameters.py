@@ -144,7 +144,8 @@ def sections_of(programme: Programme) -> dict[str, Any]:
 def _open_package(programme: Programme) -> Parameters | None:
     from discreet.release.packages import PackageKey, open_parameters
 
-    entry = programme.parameters
+    entry = programme.document.parameters
+    assert entry is not None
     path = present(programme, entry.package)
     files = (entry.key_file, entry.passphrase_file, entry.verify_key)
     missing = any(name is not None and present(programme, name) is None for name in files)
