@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import narwhals as nw
 import polars as pl
@@ -73,11 +74,13 @@ def test_every_engine_counts_what_is_wrong(name: str, kind: str):
 def test_lazy_frames_are_read_once_where_they_fit(monkeypatch: pytest.MonkeyPatch):
     queries = [Query(by=["sex"], name="all"), Query(by=["sex"], where="income > 2", name="some")]
     task = TabulationTask(
-        records=nw.from_native(RECORDS.lazy()), queries=queries, record_key="key", grid=KeyGrid()
+        records=nw.from_native(RECORDS.lazy()),
+        queries=queries,
+        record_key="key",
+        grid=KeyGrid(),
+        unsuitable_keys=False,
     )
-    alone = TabulationTask(
-        records=task.records, queries=queries[:1], record_key="key", grid=task.grid
-    )
+    alone = replace(task, queries=queries[:1])
     assert memory.MemoryEngine.takes(task)
     assert not memory.MemoryEngine.takes(alone)
     expected = [table.to_polars() for table in tabulate_many(RECORDS, queries, record_key="key")]

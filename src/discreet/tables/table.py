@@ -20,6 +20,7 @@ from discreet.arrays import CellIndex, FloatArray, IntArray, PositionArray
 from discreet.classifications import Classification, natural_order
 from discreet.classifications.classification import flat
 from discreet.errors import Problem, TableError, raise_all
+from discreet.key_check import KeyCheck
 from discreet.keygrid import KeyGrid, grid_keys
 from discreet.tables.dimension import Dimension, Parts, parts_of
 
@@ -377,6 +378,7 @@ class Table:
         where: The filter the records passed, as text; empty for all records.
         name: Name of the table.
         parts: The table parts it has, if cells made elsewhere lack some; None for all.
+        keys: What a test of the record keys found, where there were records with keys.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -390,6 +392,7 @@ class Table:
     where: str = ""
     name: str = "table"
     parts: Parts | None = None
+    keys: KeyCheck | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sums", MappingProxyType(dict(self.sums)))

@@ -16,9 +16,11 @@ from functools import cached_property
 from typing import ClassVar
 
 import narwhals as nw
+import polars as pl
 
-from discreet.errors import DiscreetError, MicrodataError
-from discreet.keygrid import KeyGrid
+from discreet.errors import DiscreetError, MicrodataError, RecordKeyError
+from discreet.key_check import MOST, KeyCheck, check_keys
+from discreet.keygrid import KeyGrid, grid_keys
 from discreet.microdata.frames import NarwhalsFrame
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.filters import filter_failed
@@ -58,12 +60,14 @@ class TabulationTask:
         queries: What is to be counted.
         record_key: Column of record keys; None for none.
         grid: Their key grid.
+        unsuitable_keys: Whether keys that cannot be drawn by chance are used all the same.
     """
 
     records: NarwhalsFrame
     queries: Sequence[Query]
     record_key: str | None
     grid: KeyGrid
+    unsuitable_keys: bool
 
     @cached_property
     def schema(self) -> nw.Schema:
@@ -140,6 +144,28 @@ class Engine:
     def sizes(self) -> Mapping[CubeAxis, int]:
         """Number of values per axis, as far as known."""
         return self.task.sizes
+
+    def some_keys(self, record_key: str) -> pl.Series:
+        """Record keys to test as they are handed over, in the order of the records."""
+        first = self.task.records.select(record_key).head(MOST)
+        held = first.collect("polars") if isinstance(first, nw.LazyFrame) else first
+        return held.to_polars()[record_key]
+
+    def key_check(self) -> KeyCheck | None:
+        """A test of the record keys; of none that cannot be read, which a pass will refuse."""
+        task = self.task
+        if task.record_key is None:
+            return None
+        with refusals(filtered=False):
+            some = self.some_keys(task.record_key)
+        try:
+            given = some.fill_nan(None) if some.dtype.is_float() else some
+            keys = grid_keys(given.drop_nulls(), task.grid, column=task.record_key)
+        except RecordKeyError:
+            return None
+        check = check_keys(keys, task.grid, allowed=task.unsuitable_keys)
+        check.raise_faults(task.record_key)
+        return check
 
     def suits(self, one: Pass) -> bool:
         """Whether it is the one for a pass, or leaves it to the next engine."""

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
+from discreet.key_check import sampled_places
 from discreet.keygrid import LIMB, KeyGrid, grid_keys
 from discreet.microdata.frames import eager_columns
 from discreet.tabulation.columns import CodedColumn, code_columns
@@ -600,6 +601,10 @@ class MemoryEngine(Engine):
     def height(self) -> int:
         """Number of records."""
         return self.coded.height
+
+    def some_keys(self, record_key: str) -> pl.Series:
+        """Record keys from everywhere among the records."""
+        return self.coded.frame[record_key].gather(sampled_places(self.height))
 
     @property
     def sizes(self) -> Mapping[CubeAxis, int]:

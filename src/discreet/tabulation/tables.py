@@ -9,6 +9,7 @@ can read, and all give the same table, bit for bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -38,6 +39,7 @@ def tabulate(
     contributions: int | Mapping[str, int] = 0,
     where: str | nw.Expr | None = None,
     key_grid: KeyGrid | int | str = 10**15,
+    allow_unsuitable_keys: bool = False,
     name: str = "table",
 ) -> Table:
     """Count records into a table with all margins and hierarchy levels.
@@ -53,6 +55,8 @@ def tabulate(
             in `Table.contributions`, up to 16; or how many per column.
         where: Which records count: a filter text or a narwhals expression.
         key_grid: The grid of the record keys.
+        allow_unsuitable_keys: Count even if the keys cannot be keys: identifiers, values,
+            keys of another grid. Their noise protects nothing, and releases say so.
         name: Name of the table.
 
     Returns:
@@ -71,7 +75,13 @@ def tabulate(
     query = Query(
         by=by, where=where, weight=weight, values=values, contributions=contributions, name=name
     )
-    return tabulate_many(frame, [query], record_key=record_key, key_grid=key_grid)[0]
+    return tabulate_many(
+        frame,
+        [query],
+        record_key=record_key,
+        key_grid=key_grid,
+        allow_unsuitable_keys=allow_unsuitable_keys,
+    )[0]
 
 
 def tabulate_many(
@@ -80,6 +90,7 @@ def tabulate_many(
     *,
     record_key: str | None = None,
     key_grid: KeyGrid | int | str = 10**15,
+    allow_unsuitable_keys: bool = False,
     progress: Progress | None = None,
 ) -> list[Table]:
     """Count several tables; those that share records and variables share a pass.
@@ -89,6 +100,7 @@ def tabulate_many(
         queries: The tables.
         record_key: As for `tabulate`.
         key_grid: As for `tabulate`.
+        allow_unsuitable_keys: As for `tabulate`.
         progress: Called with the numbers of tables done and to do.
 
     >>> import polars as pl
@@ -97,7 +109,13 @@ def tabulate_many(
     [<Table a (confidential): sex, 3 cells>, <Table b (confidential): age, 3 cells>]
     """
     tables: list[Table | None] = [None] * len(queries)
-    done = iterate_tables(frame, queries, record_key=record_key, key_grid=key_grid)
+    done = iterate_tables(
+        frame,
+        queries,
+        record_key=record_key,
+        key_grid=key_grid,
+        allow_unsuitable_keys=allow_unsuitable_keys,
+    )
     for number, (at, table) in enumerate(done, 1):
         tables[at] = table
         if progress is not None:
@@ -111,6 +129,7 @@ def iterate_tables(
     *,
     record_key: str | None = None,
     key_grid: KeyGrid | int | str = 10**15,
+    allow_unsuitable_keys: bool = False,
 ) -> Iterator[tuple[int, Table]]:
     """As `tabulate_many`, one table at a time: (position of the query, table).
 
@@ -122,11 +141,13 @@ def iterate_tables(
         queries=queries,
         record_key=record_key,
         grid=KeyGrid.of(key_grid),
+        unsuitable_keys=allow_unsuitable_keys,
     )
     _check_columns(task.schema, queries, record_key)
     conditions = [query.condition(task.schema) for query in queries]
     with refusals(filtered=False):
         engines = [engine(task) for engine in known_engines() if engine.takes(task)]
+    keys = engines[0].key_check()
     groups = plan(queries, records=engines[0].height, sizes=engines[0].sizes)
     shared: list[tuple[QueryGroup, Pass, Engine]] = []
     for group in groups:
@@ -138,7 +159,7 @@ def iterate_tables(
         cubes = engine.run([one for _, one in own])
         for (group, _), cube in zip(own, cubes, strict=True):
             for at in group.members:
-                yield at, assemble(cube, queries[at], task.grid)
+                yield at, replace(assemble(cube, queries[at], task.grid), keys=keys)
 
 
 def _layout(group: QueryGroup, record_key: str | None) -> MeasureLayout:

@@ -1,0 +1,239 @@
+"""Are these numbers record keys? A test of their distribution.
+
+In: keys on their grid (secret), in the order of the records. Out: a `KeyCheck`: what was
+looked at and what is wrong, without a key. Noise hides counts only if the cell keys of any
+two groups have nothing to do with each other; identifiers, values, and keys of another grid
+are whole numbers too, and give every large count the same noise.
+
+Each part of the test is an exact bound (Chernoff) on what independent, uniform keys would do,
+at `LEVEL` each, so that proper keys fail all parts together less than once in 10^9 data sets.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.errors import RecordKeyError
+from discreet.keygrid import CENSUS_GRID, KeyGrid
+
+#: Probability that proper keys fail one part of the test.
+LEVEL = 1e-12
+#: Below so many records nothing can be said.
+LEAST = 30
+#: Below so many records the test is weak.
+ENOUGH = 1000
+#: Keys that are looked at, at most.
+MOST = 2**14
+#: Keys with so few points give the same noise to too many cells.
+FEWEST_POINTS = 256
+
+_RUN = 16
+_BINS = 256
+_STRETCHES = 16
+_USUAL_GRIDS = (256, 4096, 2**16, 10**6, 10**8, 2**32, 10**12, CENSUS_GRID.size)
+
+Strength = Literal["full", "weak", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCheck:
+    """What a test of record keys found; holds no key.
+
+    Args:
+        grid: The grid they lie on.
+        records: How many keys were looked at.
+        points: Points of the grid that they use; fewer than it has if they are coarse.
+        faults: What is wrong, one code each: "uneven", "repeats", "sequence", "row-order",
+            "few-points".
+        fits: A usual grid that the keys seem to be made for, if they are not for this one.
+        unsuitable_allowed: Whether somebody decided to use them all the same.
+    """
+
+    grid: KeyGrid
+    records: int
+    points: int
+    faults: tuple[str, ...] = ()
+    fits: KeyGrid | None = None
+    unsuitable_allowed: bool = False
+
+    @property
+    def strength(self) -> Strength:
+        """How much the test could see: "none" below 30 records, "weak" below 1,000."""
+        if self.records < LEAST:
+            return "none"
+        return "weak" if self.records < ENOUGH else "full"
+
+    @property
+    def coarse(self) -> bool:
+        """Whether the keys use fewer points than their grid has."""
+        return self.points < self.grid.size
+
+    def raise_faults(self, column: str) -> None:
+        """Raise an error if these are no record keys, unless somebody allowed them."""
+        if not self.faults or self.unsuitable_allowed:
+            return
+        raise RecordKeyError(
+            f"column {column!r} holds no record keys: "
+            + "; ".join(_SAID[fault] for fault in self.faults),
+            code="key-distribution",
+            where=column,
+            hint=self._hint(),
+        )
+
+    def _hint(self) -> str:
+        if self.fits is not None:
+            return (
+                f"they look like keys of the grid {self.fits}: name it (key_grid=…); "
+                "identifiers and values are never keys"
+            )
+        hint = "make keys with discreet.with_record_keys from an identifier and a secret"
+        if "row-order" in self.faults:
+            hint += "; records that were sorted by their keys are sorted by another column first"
+        return hint
+
+
+#: What each fault is called in errors.
+_SAID = {
+    "uneven": "they do not fill the grid evenly",
+    "repeats": "the same keys occur again and again",
+    "sequence": "they follow one another in steps",
+    "row-order": "they depend on the order of the records",
+    "few-points": f"they take fewer than {FEWEST_POINTS} different values of the grid",
+}
+
+
+def sampled_places(count: int) -> IntArray:
+    """Which of so many records to look at: all of few, else runs of neighbours from everywhere.
+
+    >>> len(sampled_places(1000)), len(sampled_places(10**6))
+    (1000, 15616)
+    """
+    runs = min(MOST, max(1024, count // 64)) // _RUN
+    if count <= runs * _RUN:
+        return np.arange(count, dtype=np.int64)
+    starts = np.arange(runs, dtype=np.int64) * (count - _RUN) // (runs - 1)
+    return (starts[:, None] + np.arange(_RUN, dtype=np.int64)).ravel()
+
+
+def check_keys(keys: IntArray, grid: KeyGrid, *, allowed: bool = False) -> KeyCheck:
+    """Test whether keys can be independent draws from the whole grid.
+
+    Args:
+        keys: Keys on the grid in the order of the records, best those of `sampled_places`.
+        grid: The grid.
+        allowed: Whether unsuitable keys are used all the same.
+
+    >>> rng = np.random.default_rng(1)
+    >>> check_keys(rng.integers(0, 10**15, 5000), KeyGrid()).faults
+    ()
+    >>> check_keys(np.arange(5000), KeyGrid()).faults
+    ('uneven', 'sequence', 'row-order')
+    """
+    if len(keys) < LEAST:
+        return KeyCheck(grid, len(keys), grid.size, unsuitable_allowed=allowed)
+    step = math.gcd(int(np.gcd.reduce(keys)), grid.size) if len(keys) >= 2 * LEAST else 1
+    points = grid.size // step
+    if step > 1 and points < FEWEST_POINTS:
+        return KeyCheck(grid, len(keys), points, ("few-points",), None, allowed)
+    faults = _faults(keys // step, points)
+    fits = _fitting_grid(keys, grid) if "uneven" in faults else None
+    return KeyCheck(grid, len(keys), points, faults, fits, allowed)
+
+
+def _faults(keys: IntArray, size: int) -> tuple[str, ...]:
+    """What independent, uniform keys would not do."""
+    steps = np.diff(keys)
+    steps[steps < 0] += size
+    uneven = _uneven(keys, size)
+    ordered = _uneven(steps, size) or _uneven(keys, size, stretches=_STRETCHES)
+    if uneven and ordered and len(keys) >= LEAST * _RUN:
+        uneven = _uneven(keys[::_RUN], size)  # runs of sorted keys are uneven, their starts not
+    again = _repeats(keys, size)
+    found = {
+        "uneven": uneven,
+        "repeats": again,
+        "sequence": not again and (_repeats(steps, size) or _all_different(keys, size)),
+        "row-order": ordered,
+    }
+    return tuple(fault for fault, is_so in found.items() if is_so)
+
+
+def _all_different(keys: IntArray, points: int) -> bool:
+    """Whether no point occurs twice where some would: numbers that were dealt out."""
+    unlikely = -len(keys) * (len(keys) - 1) / (2 * points) < math.log(LEVEL)
+    return unlikely and len(np.unique(keys)) == len(keys)
+
+
+@lru_cache(maxsize=64)
+def _shares(size: int, bins: int) -> FloatArray:
+    """The share of the grid in each of its 2, 4, 8 … `bins` equal parts."""
+    edges = -(-np.arange(bins + 1, dtype=np.int64) * size // bins)
+    shares = [np.diff(edges) / size]
+    while len(shares[-1]) > 2:
+        shares.append(shares[-1][::2] + shares[-1][1::2])
+    return np.concatenate(shares)
+
+
+def _uneven(keys: IntArray, size: int, stretches: int = 1) -> bool:
+    """Whether halves, quarters … of the grid hold too many or too few keys.
+
+    Args:
+        keys: The keys.
+        size: Size of the grid.
+        stretches: Cut the records into so many, and look at each by itself.
+    """
+    length = len(keys) // stretches
+    if length < LEAST:
+        return False
+    bins = 1 << (min(_BINS if stretches == 1 else _STRETCHES, size).bit_length() - 1)
+    places = keys[: length * stretches] * bins // size
+    if stretches > 1:
+        places = places + np.repeat(np.arange(stretches, dtype=np.int64) * bins, length)
+    held = [np.bincount(places, minlength=bins * stretches).reshape(stretches, bins)]
+    while held[-1].shape[1] > 2:
+        held.append(held[-1][:, ::2] + held[-1][:, 1::2])
+    bounds = _tail(np.concatenate(held, axis=1), length, _shares(size, bins))
+    return bool(bounds.min() < math.log(LEVEL / (2 * bounds.size)))
+
+
+def _tail(held: IntArray, count: int, share: FloatArray) -> FloatArray:
+    """Log of a bound on the probability to be so far from the share (Chernoff)."""
+    found = held / count
+    rest = 1 - found
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = np.where(held > 0, found * np.log(found / share), 0.0)
+        outside = np.where(held < count, rest * np.log(rest / (1 - share)), 0.0)
+    return -count * (inside + outside)
+
+
+def _repeats(keys: IntArray, size: int) -> bool:
+    """Whether more keys occur again than of that many draws.
+
+    Each draw meets an earlier one with a probability of at most draws / size, whatever
+    came before, so their number is below a binomial one.
+    """
+    count = len(keys)
+    share = count / size
+    if share > 0.5:
+        return False
+    ordered = np.sort(keys)
+    again = int(np.count_nonzero(ordered[1:] == ordered[:-1]))
+    if again <= share * count:
+        return False
+    bound = _tail(np.array([again]), count, np.array([share]))
+    return bool(bound[0] < math.log(LEVEL))
+
+
+def _fitting_grid(keys: IntArray, grid: KeyGrid) -> KeyGrid | None:
+    """A smaller usual grid that the keys fill as they should."""
+    highest = int(keys.max())
+    for size in _USUAL_GRIDS:
+        if highest < size < grid.size:
+            return None if _faults(keys, size) else KeyGrid(size)
+    return None
