@@ -75,6 +75,16 @@ class KeyFunction:
             keys[rows] = self._keys(starts[rows], lengths[rows], letters)
         return keys
 
+    def of_numbers(self, numbers: IntArray) -> IntArray:
+        """The keys of whole numbers from 0 on, each a block of the cipher, in their order."""
+        keys = np.empty(len(numbers), dtype=np.int64)
+        for first in range(0, len(numbers), _ROWS_AT_ONCE):
+            rows = slice(first, first + _ROWS_AT_ONCE)
+            blocks = np.zeros((len(keys[rows]), _BLOCK), dtype=np.uint8)
+            blocks[:, _BLOCK // 2 :] = numbers[rows].astype(">u8").view(np.uint8).reshape(-1, 8)
+            keys[rows] = to_grid(self._encrypt(blocks), self.grid)
+        return keys
+
     def _keys(self, starts: IntArray, lengths: IntArray, letters: ByteArray) -> IntArray:
         """One pass of the cipher per block; rows whose text has ended step aside."""
         state = np.empty((len(starts), _BLOCK), dtype=np.uint8)
