@@ -87,3 +87,21 @@ def test_the_right_grid_is_suggested_and_then_taken():
     table = dc.tabulate(PEOPLE, ["sex"], record_key="other_grid", key_grid="2^32")
     assert table.keys is not None
     assert table.keys.faults == ()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_floats_one_unit_in_the_last_place_off_are_the_key(source: str):
+    """polars divides by a constant by multiplying, which rounds twice."""
+    keys = PEOPLE["record_key"].to_numpy()
+    exact = keys / 1e15
+    for floats in (exact, np.nextafter(exact, 0), np.nextafter(exact, 1), keys * 1e-15):
+        frame = SOURCES[source](PEOPLE.with_columns(record_key=floats))
+        table = dc.tabulate(frame, ["sex"], record_key="record_key")
+        expected = dc.tabulate(PEOPLE, ["sex"], record_key="record_key")
+        assert table.to_polars().equals(expected.to_polars())
+    finer = exact + 3 * np.spacing(exact)
+    with pytest.raises(RecordKeyError, match="more digits") as error:
+        dc.tabulate(
+            SOURCES[source](PEOPLE.with_columns(record_key=finer)), ["sex"], record_key="record_key"
+        )
+    assert error.value.code == "key-digits"

@@ -17,7 +17,15 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import RecordKeyError
-from discreet.keygrid import DECIMALS, LIMB, KeyGrid, off_grid, too_fine, unusable_keys
+from discreet.keygrid import (
+    DECIMALS,
+    LIMB,
+    ONE_PLACE,
+    KeyGrid,
+    off_grid,
+    too_fine,
+    unusable_keys,
+)
 from discreet.tables.table import LARGEST_CODE, code_texts, fractions
 from discreet.tabulation.columns import bin_codes
 from discreet.tabulation.cube import Cube, places_among
@@ -82,7 +90,8 @@ def _from_decimals(decimal: nw.Expr, grid: KeyGrid) -> tuple[nw.Expr, nw.Expr]:
     inside = (decimal >= 0.0) & (near < float(grid.size))
     # Some engines turn division by a constant into multiplication, which rounds twice.
     divided = near / (near * 0.0 + scale)
-    finer = nw.when(inside & (divided != decimal)).then(nw.lit(1)).otherwise(nw.lit(0))
+    far = (divided - decimal).abs() > decimal * (ONE_PLACE if scale > 1.0 else 0.0)
+    finer = nw.when(inside & far).then(nw.lit(1)).otherwise(nw.lit(0))
     return nw.when(inside).then(near).cast(nw.Int64), finer
 
 
