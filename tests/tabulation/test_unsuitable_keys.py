@@ -70,6 +70,10 @@ def test_an_override_is_kept_with_the_table(source: str):
     assert table.keys is not None
     assert table.keys.unsuitable_allowed
     assert "uneven" in table.keys.faults
+    ptable = dc.design_perturbation(max_noise=3, variance=1)
+    assert [note.kind for note in dc.perturb(table, ptable).notes][1:] == ["unsuitable-keys"]
+    proper = dc.tabulate(frame, ["sex"], record_key="record_key")
+    assert [note.kind for note in dc.perturb(proper, ptable).notes][1:] == []
 
 
 def test_keys_missing_outside_the_filter_are_not_looked_at():

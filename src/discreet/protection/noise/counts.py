@@ -116,6 +116,23 @@ GRID_LIMIT = 50_000_000
 
 NON_ADDITIVITY = note_of("discreet.protection.noise", "non-additivity")
 
+UNSUITABLE_KEYS = Note(
+    "unsuitable-keys",
+    {
+        "en": "The record keys of these figures are not random numbers: the noise protects less "
+        "than the method promises.",
+        "de": "Die Record-Keys dieser Werte sind keine Zufallszahlen: Die Überlagerung schützt "
+        "weniger, als das Verfahren verspricht.",
+    },
+)
+
+
+def notes_of(table: Table) -> tuple[Note, ...]:
+    """What readers are told of figures made of a table by noise."""
+    if table.keys is not None and table.keys.faults:
+        return (NON_ADDITIVITY, UNSUITABLE_KEYS)
+    return (NON_ADDITIVITY,)
+
 
 @dataclass(frozen=True, repr=False)
 class CountCells:
@@ -243,7 +260,7 @@ def protect_counts(
         status=status,
         provenance=_provenance(table, ptable, grid, digests or {}),
         parts=table.parts,
-        notes=(NON_ADDITIVITY,),
+        notes=notes_of(table),
         name=table.name,
         titles=by_language(titles, "titles"),
         universe=by_language(universe, "universe"),

@@ -21,10 +21,10 @@ from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.counts import (
-    NON_ADDITIVITY,
     ProtectedCounts,
     check_found_codes,
     keep_found_codes,
+    notes_of,
     protect_counts,
 )
 from discreet.protection.noise.intervals import count_deviations
@@ -427,7 +427,7 @@ def _protected(
         status=status,
         provenance=_provenance(table, noise, sums.how.ptable, texts.digests),
         parts=table.parts,
-        notes=(NON_ADDITIVITY,),
+        notes=notes_of(table),
         name=table.name,
         titles=texts.titles,
         universe=texts.universe,
