@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
@@ -59,7 +60,7 @@ def folder(tmp_path: Path) -> Path:
             "region": [("11", "12", "21")[n % 3] for n in numbers],
             "sex": ["m" if n % 2 else "w" for n in numbers],
             "age": [n % 90 for n in numbers],
-            "record_key": [n * 7_919_000_017 % 10**15 for n in numbers],
+            "record_key": np.random.default_rng(3).integers(0, 10**15, 300),
         }
     ).write_parquet(tmp_path / "persons.parquet")
     noise = {-1: 0.25, 0: 0.5, 1: 0.25}

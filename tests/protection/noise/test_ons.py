@@ -171,7 +171,9 @@ def test_13_records_without_a_key_are_refused(reference: Path) -> None:
     with pytest.raises(RecordKeyError, match=rf"{without}\b.*records"):
         tabulate(records, by, record_key="record_key", key_grid=256)
     said = records.with_columns(pl.col("record_key").fill_null(0))
-    table = tabulate(said, by, record_key="record_key", key_grid=256)
+    with pytest.raises(RecordKeyError, match="fill the grid"):
+        tabulate(said, by, record_key="record_key", key_grid=256)
+    table = tabulate(said, by, record_key="record_key", key_grid=256, allow_unsuitable_keys=True)
     ptable = PerturbationTable.read(folder(reference) / case["ptable"])
     assert_same_cells(expected, by, table, ptable, suppress_below=0)
 

@@ -157,7 +157,7 @@ def test_one_value_of_one_population_is_protected_in_one_way(
     tmp_path: Path, hidden: str, noisy: str, clash: bool
 ) -> None:
     text = HEAD + NOISE + noisy + "\n" + TABLE.replace('value = "turnover"', hidden)
-    frame = firms().with_columns(key=pl.Series(np.arange(300) * 10**12))
+    frame = firms().with_columns(key=pl.Series(np.random.default_rng(1).integers(0, 10**15, 300)))
     frame.write_parquet(tmp_path / "firms.parquet")
     dc.PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}).write(
         tmp_path / "ptable.json"
@@ -180,7 +180,7 @@ def test_one_value_of_one_population_is_protected_in_one_way(
 def test_an_earlier_release_with_noise_forbids_to_hide_and_the_other_way_round(
     tmp_path: Path,
 ) -> None:
-    frame = firms().with_columns(key=pl.Series(np.arange(300) * 10**12))
+    frame = firms().with_columns(key=pl.Series(np.random.default_rng(1).integers(0, 10**15, 300)))
     frame.write_parquet(tmp_path / "firms.parquet")
     noise = {0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}
     dc.PerturbationTable.from_rows(noise).write(tmp_path / "ptable.json")
@@ -327,7 +327,7 @@ def test_commands_on_programmes(tmp_path: Path) -> None:
 
 
 def test_an_audit_needs_hidden_cells(tmp_path: Path) -> None:
-    frame = firms().with_columns(key=pl.Series(np.arange(300) * 10**12))
+    frame = firms().with_columns(key=pl.Series(np.random.default_rng(1).integers(0, 10**15, 300)))
     frame.write_parquet(tmp_path / "firms.parquet")
     noise = {0: {0: 1}, 1: {-1: 0.5, 1: 0.5}}
     dc.PerturbationTable.from_rows(noise).write(tmp_path / "ptable.json")
