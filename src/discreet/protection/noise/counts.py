@@ -27,7 +27,7 @@ from discreet.tables import CellStatus, ProtectedTable, Provenance, Table, witho
 from discreet.tables.dimension import within
 from discreet.tables.figures import by_language, texts_by
 from discreet.tables.ingredient import Ingredient
-from discreet.tables.protected import note_of
+from discreet.tables.protected import Note, note_of
 from discreet.tabulation.filters import Filter, filter_failed, parse_filter
 
 if TYPE_CHECKING:
@@ -116,15 +116,7 @@ GRID_LIMIT = 50_000_000
 
 NON_ADDITIVITY = note_of("discreet.protection.noise", "non-additivity")
 
-UNSUITABLE_KEYS = Note(
-    "unsuitable-keys",
-    {
-        "en": "The record keys of these figures are not random numbers: the noise protects less "
-        "than the method promises.",
-        "de": "Die Record-Keys dieser Werte sind keine Zufallszahlen: Die Überlagerung schützt "
-        "weniger, als das Verfahren verspricht.",
-    },
-)
+UNSUITABLE_KEYS = note_of("discreet.protection.noise", "unsuitable-keys")
 
 
 def notes_of(table: Table) -> tuple[Note, ...]:
