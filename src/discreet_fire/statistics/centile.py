@@ -115,7 +115,7 @@ def _centiles(
     rules = broken(facts, limits) & {"minimum", "same"}
     found = [Found(rule, name) for rule in leading(rules)]
     shown = {float(x): _Centile(holding, float(x) / 100, level, limits) for x in centiles}
-    values: dict[float, tuple[float | None, float | None, float | None]] = {}
+    values: dict[float, list[float | None]] = {}
     free = 0 if rules or not facts.n else free_statistics(facts.cases, limits)
     for percent in sorted(shown, key=lambda x: (abs(x - 50), x)):
         numbers: list[float | None] = [None, None, None]
@@ -123,7 +123,7 @@ def _centiles(
             if number is not None and free:
                 free -= 1
                 numbers[at] = rounded(number, limits.digits)
-        values[percent] = (numbers[0], numbers[1], numbers[2])
+        values[percent] = numbers
         if not rules and facts.n and numbers[0] is None:
             found.append(Found("percentile", name, f"{percent:g}"))
     rows = []

@@ -20,7 +20,7 @@ from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.records import MicrodataRecords, group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.summarize import RULES, describe
-from discreet_fire.statistics.tabulate import one_way_hidden
+from discreet_fire.statistics.tabulate import GroupWeights
 
 #: Variables of at most so many values are tabulated.
 _CATEGORIES = 9
@@ -83,22 +83,20 @@ def codebook(
 def _one(
     records: MicrodataRecords, name: str, limits: SafeLimits
 ) -> tuple[list[str], dict[str, Any], list[Found]]:
-    text = records.is_text(name)
-    if _is_odd(records.data.schema[name]):
-        missing, found = _missing(records, name, limits)
+    text, schema = records.is_text(name), records.data.schema[name]
+    missing, found = _missing(records, name, limits)
+    # Of values of some kinds nothing is said but what is missing.
+    if schema.is_nested() or schema in (pl.Object, pl.Binary):
         lines = [_line("Type", "other"), _line("Unique values", "."), _line("Missing", missing)]
         return lines, {"variable": name, "type": "other", "missing": missing}, found
-    dated = records.data.schema[name].is_temporal()
-    kind = "date" if dated else "string" if text else "numeric"
-    missing, found = _missing(records, name, limits)
+    kind = "date" if schema.is_temporal() else "string" if text else "numeric"
     lines = [
         _line("Type", kind),
         *([] if text else [_line("Range", "[.,.]")]),
         _line("Unique values", "."),
         _line('Missing ""' if text else "Missing .", missing),
     ]
-    row: dict[str, Any] = {"variable": name, "type": kind}
-    row["missing"] = missing
+    row: dict[str, Any] = {"variable": name, "type": kind, "missing": missing}
     if name == records.entity:
         return [*lines, _line("Examples", ".")], row, found  # percentiles would be identifiers
     present = records.data[name].drop_nulls()
@@ -125,11 +123,6 @@ def _one(
     return lines, row | numbers, found + list(one.found)
 
 
-def _is_odd(kind: pl.DataType) -> bool:
-    """Whether values are of a kind that nothing is said about but what is missing."""
-    return kind.is_nested() or kind in (pl.Object, pl.Binary)
-
-
 def _line(label: str, text: str, colon: str = ":") -> str:
     return f"{label:>22}{colon if label else ' '} {text}"
 
@@ -154,7 +147,7 @@ def _categories(
 ) -> tuple[list[str], list[Found]]:
     """Frequencies of the few values of a variable."""
     axis = group(records, name, limits)
-    hidden, _, found = one_way_hidden(records, axis, limits)
+    hidden, _, found = GroupWeights(records=records, axis=axis, limits=limits).hidden()
     lines = [_line("Tabulation", "Freq.  Value")]
     for at, label in enumerate(axis.labels):
         size = None if at in hidden else float((axis.codes == at).sum())
@@ -190,12 +183,12 @@ def count(
     '  .\n. withheld for confidentiality'
     """
     limits = limits_of(limits)
-    some = [entity] if entity is not None else _first_column(frame)
+    some = [entity] if entity is not None else open_frame(frame).collect_schema().names()[:1]
     records = take(frame, some, where=where, entity=entity)
     everyone = records if where is None else take(frame, some, entity=entity)
-    if everyone.entity is not None:
+    if entity is not None:
         everyone.named_entities()
-    inside = _cases(records)
+    inside = len(records) if entity is None else records.named_entities().n_unique()
     outside = _left_out(records, everyone)
     found = [Found("minimum", "count")] * (0 < inside < limits.minimum)
     found += [Found("few-others", "count")] * (0 < outside < limits.minimum)
@@ -207,16 +200,6 @@ def count(
         checks=checks_of(found, ["minimum", "few-others"]),
         evidence=OutputEvidence(records=len(records), cases=inside, others=outside),
     )
-
-
-def _first_column(frame: Any) -> list[str]:
-    from discreet.microdata.frames import open_frame
-
-    return open_frame(frame).collect_schema().names()[:1]
-
-
-def _cases(records: MicrodataRecords) -> int:
-    return len(records) if records.entity is None else records.named_entities().n_unique()
 
 
 def _left_out(records: MicrodataRecords, everyone: MicrodataRecords) -> int:

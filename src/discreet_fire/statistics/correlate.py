@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, broken, checks_of, leading
 from discreet_fire.statistics.grouped_values import GroupedValues
@@ -30,7 +30,7 @@ from discreet_fire.statistics.layout import (
     rounded,
 )
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.records import MicrodataRecords, names_of, take
+from discreet_fire.statistics.records import names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.sums import exact_sum
 
@@ -63,19 +63,14 @@ def correlate(
                x |     1.0000
                y |     0.9653     1.0000
     """
-    limits = limits_of(limits)
     work = _work(frame, names, limits, entity, where)
-    columns = {name: work.records.numbers(name) for name in work.names}
-    complete = ~np.any([np.isnan(column) for column in columns.values()], axis=0)
+    complete = ~np.any([np.isnan(column) for column in work.columns.values()], axis=0)
     n = int(complete.sum())
-    pairs = {
-        (first, second): work.pair(columns[first], columns[second], complete)
-        for first, second in itertools.combinations_with_replacement(work.names, 2)
-    }
-    few = [pair for pair in pairs.values() if "minimum" in pair.rules]
+    pairs = work.pairs(complete)
+    few = any("minimum" in pair.rules for pair in pairs.values())
     head = "." if few else f"{n:,}"
     return work.result(
-        pairs, "covariance" if covariance else "correlation", [f"(obs={head})"], few=bool(few), n=n
+        pairs, "covariance" if covariance else "correlation", [f"(obs={head})"], few=few, n=n
     )
 
 
@@ -106,32 +101,25 @@ def pwcorr(
                y |          .          .
     . withheld for confidentiality
     """
-    limits = limits_of(limits)
     work = _work(frame, names, limits, entity, where)
-    columns = {name: work.records.numbers(name) for name in work.names}
-    pairs = {
-        (first, second): work.pair(
-            columns[first], columns[second], ~np.isnan(columns[first]) & ~np.isnan(columns[second])
-        )
-        for first, second in itertools.combinations_with_replacement(work.names, 2)
-    }
-    return work.result(pairs, "correlation", [], obs=obs)
+    return work.result(work.pairs(), "correlation", [], obs=obs)
 
 
 def _work(
     frame: Any,
     names: str | Sequence[str],
-    limits: SafeLimits,
+    limits: SafeLimits | None,
     entity: str | None,
     where: str | None,
 ) -> _CorrelationInput:
+    limits = limits_of(limits)
     listed = names_of(names, "correlate")
     if len(listed) < 2:
         raise OutputCheckError("two or more variables are needed", code="correlate")
     records = take(frame, listed, where=where, entity=entity)
-    return _CorrelationInput(
-        names=listed, records=records, entities=records.entities(), limits=limits
-    )
+    entities = records.entities()
+    columns = {name: records.numbers(name) for name in listed}
+    return _CorrelationInput(names=listed, columns=columns, entities=entities, limits=limits)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -147,21 +135,30 @@ class _Pair:
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _CorrelationInput:
     names: list[str]
-    records: MicrodataRecords
+    columns: dict[str, FloatArray]
     entities: IntArray | None
     limits: SafeLimits
 
-    def pair(self, first: FloatArray, second: FloatArray, used: np.ndarray) -> _Pair:
+    def pairs(self, used: BoolArray | None = None) -> dict[tuple[str, str], _Pair]:
+        """The moments of every two variables, on the same records or on those that have both."""
+        there = {name: ~np.isnan(column) for name, column in self.columns.items()}
+        return {
+            (one, two): self.pair(
+                self.columns[one],
+                self.columns[two],
+                there[one] & there[two] if used is None else used,
+            )
+            for one, two in itertools.combinations_with_replacement(self.names, 2)
+        }
+
+    def pair(self, first: FloatArray, second: FloatArray, used: BoolArray) -> _Pair:
         """The moments of two variables on the records that have both."""
         x, y = first[used], second[used]
         who = None if self.entities is None else self.entities[used]
         if x.size < 2:
             few = frozenset({"minimum"} if x.size else ())
             return _Pair(n=x.size, covariance=math.nan, correlation=math.nan, rules=few)
-        left, right = (
-            GroupedValues.of(x, None, 1, who).whole,
-            GroupedValues.of(y, None, 1, who).whole,
-        )
+        left, right = (GroupedValues.of(values, None, 1, who).whole for values in (x, y))
         product = exact_sum((x - left.mean) * (y - right.mean))
         spread = math.sqrt(left.squares * right.squares)
         rules = set(broken(left, self.limits) | broken(right, self.limits)) - {"dominance"}
@@ -200,7 +197,7 @@ class _CorrelationInput:
     ) -> SafeResult:
         """Lay the lower triangle out, as far as it may be shown."""
         rows: list[dict[str, Any]] = []
-        blocks: list[list[tuple[str, list[str]]]] = [[]]
+        block: list[tuple[str, list[str]]] = []
         for at, name in enumerate(self.names):
             shown, counts = [], []
             for other in self.names[: at + 1]:
@@ -212,10 +209,11 @@ class _CorrelationInput:
                 rows.append(row | ({"n": count} if obs else {}))
                 shown.append(general(text) if kind == "covariance" else fixed(text, 4))
                 counts.append(count_text(count))
-            blocks[0].append((abbreviated(name, 12), shown))
+            block.append((abbreviated(name, 12), shown))
             if obs:
-                blocks[0].append(("", counts))
+                block.append(("", counts))
         heads = [abbreviated(name, 10) for name in self.names]
+        grid = Grid(stub="", heads=heads, blocks=[block])
         withheld = any(row[kind] is None for row in rows)
         last = pairs[self.names[0], self.names[1]]
         stored = {} if n is None or few else {"N": float(n)}
@@ -223,11 +221,7 @@ class _CorrelationInput:
             stored["rho"] = rounded(last.correlation, self.limits.digits)
         return SafeResult(
             command=f"{'pwcorr' if n is None else 'correlate'} {' '.join(self.names)}",
-            shown=closed(
-                [*head, *Grid(stub="", heads=heads, blocks=blocks).lines()],
-                withheld,
-                self.limits.language,
-            ),
+            shown=closed([*head, *grid.lines()], withheld, self.limits.language),
             frame=pl.DataFrame(rows, schema_overrides={kind: pl.Float64}),
             stored=stored,
             checks=self._checks(pairs),
@@ -248,13 +242,9 @@ class _CorrelationInput:
                 checks.append(
                     Check(rule="exact", verdict=CheckVerdict.review, reason=reason, where=where)
                 )
-        return checks + self._close_samples(pairs)
-
-    def _close_samples(self, pairs: dict[tuple[str, str], _Pair]) -> list[Check]:
-        """Samples of pairs that differ by few cases: differences could reveal these."""
+        # Samples of pairs that differ by few cases: differences could reveal these.
         sizes = sorted({pair.n for pair in pairs.values()})
-        close = any(
-            0 < large - small < self.limits.minimum for small, large in itertools.pairwise(sizes)
-        )
-        reason = "the records behind two correlations differ by a few"
-        return [Check(rule="samples", verdict=CheckVerdict.review, reason=reason)] if close else []
+        if any(two - one < self.limits.minimum for one, two in itertools.pairwise(sizes)):
+            reason = "the records behind two correlations differ by a few"
+            checks.append(Check(rule="samples", verdict=CheckVerdict.review, reason=reason))
+        return checks

@@ -59,9 +59,6 @@ class Facts:
         """Sum of values, weighted with weights."""
         return self.mean * self.weight
 
-    def __repr__(self) -> str:
-        return "<Facts: confidential>"
-
 
 def is_clear(facts: Facts, limits: SafeLimits) -> bool:
     """Whether no rule on contributions or on equal values can be broken, whatever the rest.

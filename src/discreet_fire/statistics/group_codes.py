@@ -15,7 +15,7 @@ import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
-from discreet_fire.statistics.parallel import SMALL, side_by_side, slices
+from discreet_fire.statistics.parallel import SMALL, filled, side_by_side, slices
 from discreet_fire.statistics.sums import group_sums
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ def count_of(codes: IntArray, groups: int, times: IntArray | None) -> IntArray:
     array([1, 2])
     """
     if times is None and codes.size > SMALL:
-        return _count_of_many(np.ascontiguousarray(codes), groups)
+        from discreet_fire.statistics.large import kernels
+
+        whole = np.ascontiguousarray(codes)
+        parts = (whole[part] for part in slices(whole.size))
+        return np.asarray(filled(kernels.count_codes, parts, groups).sum(axis=0))
     if codes.size and int(codes.min()) < 0:
         inside = codes >= 0
         codes = codes[inside]
@@ -39,18 +43,6 @@ def count_of(codes: IntArray, groups: int, times: IntArray | None) -> IntArray:
     total = np.zeros(groups, dtype=np.int64)
     np.add.at(total, codes, times)
     return total
-
-
-def _count_of_many(codes: IntArray, groups: int) -> IntArray:
-    from discreet_fire.statistics.large import kernels
-
-    def inside(part: slice) -> IntArray:
-        count = np.zeros(groups, dtype=np.int64)
-        kernels.count_codes(codes[part], count)
-        return count
-
-    parts = [partial(inside, part) for part in slices(codes.size)]
-    return np.asarray(np.sum(side_by_side(parts), axis=0))
 
 
 def cases_of(
@@ -125,7 +117,8 @@ def coded(column: pl.Series, name: str) -> tuple[list[Any], IntArray]:
     values = column.unique().drop_nulls().sort()
     if not len(values):
         return [], np.full(len(column), -1, dtype=np.int64)
-    found = np.searchsorted(values.to_physical().to_numpy(), _physical(column, values))
+    physical = column.fill_null(values[0]).to_physical().to_numpy()
+    found = np.searchsorted(values.to_physical().to_numpy(), physical)
     codes = np.asarray(found, dtype=np.int64)
     if column.null_count():
         codes = codes.copy()
@@ -168,7 +161,7 @@ def _renamed(names: IntArray, numbers: IntArray, place: IntArray) -> None:
     if numbers.size > SMALL:
         from discreet_fire.statistics.large import kernels
 
-        kernels.gather_codes(np.ascontiguousarray(names), numbers, place)
+        kernels.gather(np.ascontiguousarray(names), numbers, place)
     else:
         place[:] = names[numbers]
 
@@ -190,28 +183,15 @@ def numbered_texts(column: pl.Series, place: IntArray | None = None) -> tuple[In
         short = short_numbered(column, place)
         if short is not None:
             return short[0], column.gather(short[1])
-        codes, first = numbered(_hashes(column))
+        codes, first = numbered(column.hash().to_numpy().view(np.int64))
         texts = column.gather(first)
-        if _are(column, texts, codes):  # two texts could have the same hash
+        if texts.gather(codes).equals(column):  # two texts could have the same hash
             return codes, texts
     texts = column.unique()
     numbers = pl.DataFrame({"text": texts, "number": np.arange(len(texts))})
     known = pl.DataFrame({"text": column})
     joined = known.join(numbers, on="text", how="left", nulls_equal=True, maintain_order="left")
     return joined["number"].to_numpy(), texts
-
-
-def _hashes(column: pl.Series) -> IntArray:
-    return column.hash().to_numpy().view(np.int64)
-
-
-def _are(column: pl.Series, texts: pl.Series, numbers: IntArray) -> bool:
-    """Whether a column holds the texts of these numbers."""
-    return texts.gather(numbers).equals(column)
-
-
-def _physical(column: pl.Series, values: pl.Series) -> Any:
-    return column.fill_null(values[0]).to_physical().to_numpy()
 
 
 def _direct(column: pl.Series, low: int, high: int) -> tuple[list[Any], IntArray]:

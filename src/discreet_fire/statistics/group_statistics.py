@@ -12,7 +12,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -102,9 +102,6 @@ class _PercentilePart:
         above = _PercentilePart(self.values[place + 1 :], at + 1, self.ranks[middle + 1 :])
         return found, [_PercentilePart(self.values[:place], self.start, left), above]
 
-    def __repr__(self) -> str:
-        return "<Part: confidential>"
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Percentiles:
@@ -141,9 +138,6 @@ class Percentiles:
         values, at, cases = self.whole.values, self.at[share], limits.percentile_cases
         below = share > 0.5 or _enough(values, operator.le, at, entities, cases)
         return below and (share < 0.5 or _enough(values, operator.ge, at, entities, cases))
-
-    def __repr__(self) -> str:
-        return "<Percentiles: confidential>"
 
 
 def _enough(values: FloatArray, side: _Side, at: float, entities: IntArray, cases: int) -> bool:
@@ -247,126 +241,104 @@ def statistics(
         spread: The rule that withholds its deviations only.
         rules: Rules that the group breaks.
     """
-    shown: dict[str, float | None] = dict.fromkeys(names)
-    found: set[str] = set()
+    work = _Shown(facts, part, limits, free_statistics(facts.cases, limits), dict.fromkeys(names))
+    shown, found = work.numbers, work.found
+    sizes = {"n": float(facts.n), "sum_w": rounded(facts.weight, limits.digits + 5)}
+    if count or not facts.n:
+        shown.update({name: size for name, size in sizes.items() if name in shown})
     if not facts.n:
-        shown.update({name: 0.0 for name in ("n", "sum_w") if name in shown})
         return shown, found
-    if count:
-        shown.update({name: size for name, size in _sizes(facts, limits).items() if name in shown})
-    free = free_statistics(facts.cases, limits)
     if value:
-        free = _moments(shown, facts, limits, free, found, spread)
+        work.add_moments(spread)
     if count and "minimum" not in rules and "same" not in rules:
-        free = _percentiles(shown, facts, part, limits, free, found)
-    shaped = [name for name in _POWERS.values() if name in shown]
+        work.add_percentiles()
+    shaped = any(name in shown for name in _POWERS.values())
     if value and shaped and spread:
         found.add(spread)
     elif value and shaped and facts.squares > 0:
-        _shape(shown, facts, part, limits, free, found)
+        work.add_shape()
     if any(name in shown for name in _EXTREMES):
         found.add("extremes")
     return shown, found
 
 
-def _sizes(facts: Facts, limits: SafeLimits) -> dict[str, float]:
-    return {"n": float(facts.n), "sum_w": rounded(facts.weight, limits.digits + 5)}
+@dataclass(repr=False, eq=False)
+class _Shown:
+    """Statistics of a group in the making: `free` more may be shown (confidential)."""
 
+    facts: Facts
+    part: Callable[[], GroupedValues]
+    limits: SafeLimits
+    free: int
+    numbers: dict[str, float | None]
+    found: set[str] = field(default_factory=set)
 
-def _moments(
-    shown: dict[str, float | None],
-    facts: Facts,
-    limits: SafeLimits,
-    free: int,
-    found: set[str],
-    spread: str,
-) -> int:
-    """Means and deviations; how many statistics are left to be shown."""
-    asked = [name for name in (*_FIRST, *_SECOND) if name in shown]
-    if not asked:
-        return free
-    deviations = any(name in _SECOND for name in asked)
-    if deviations and spread:
-        found.add(spread)
-        asked, deviations = [name for name in asked if name in _FIRST], False
-    if not asked:
-        return free
-    if free < 1:
-        found.add("equations")
-        return 0
-    if deviations and free < 2:
-        found.add("equations")
-        asked = [name for name in asked if name in _FIRST]
-    n = facts.n
-    squares = facts.squares * n / facts.weight if facts.weight else math.nan
-    variance = squares / (n - 1) if n > 1 else math.nan
-    values = {
-        "mean": facts.mean,
-        "sum": facts.total,
-        "variance": variance,
-        "sd": math.sqrt(variance) if variance >= 0 else math.nan,
-    }
-    values["cv"] = values["sd"] / facts.mean if facts.mean else math.nan
-    values["semean"] = values["sd"] / math.sqrt(n)
-    for name in asked:
-        shown[name] = _finite(values[name], limits)
-    return free - 1 - any(name in _SECOND for name in asked)
-
-
-def _percentiles(
-    shown: dict[str, float | None],
-    facts: Facts,
-    part: Callable[[], GroupedValues],
-    limits: SafeLimits,
-    free: int,
-    found: set[str],
-) -> int:
-    """Percentiles far enough from the ends, the middle ones first."""
-    wanted = {share: name for name in shown if (share := percentile_of(name)) is not None}
-    if "iqr" in shown:
-        wanted |= {0.25: "p25", 0.75: "p75"}
-    if not wanted:
-        return free
-    percentiles = Percentiles(part(), tuple(wanted))
-    known: dict[str, float] = {}
-    for share in sorted(wanted, key=lambda share: (abs(share - 0.5), share)):
-        name = wanted[share]
-        if not percentiles.deep_enough(facts, share, limits):
-            found.add("percentile")
-        elif free < 1:
+    def add_moments(self, spread: str) -> None:
+        """Means, and deviations unless a rule withholds them."""
+        facts, found = self.facts, self.found
+        asked = [name for name in (*_FIRST, *_SECOND) if name in self.numbers]
+        deviations = any(name in _SECOND for name in asked)
+        if deviations and spread:
+            found.add(spread)
+            asked, deviations = [name for name in asked if name in _FIRST], False
+        if not asked:
+            return
+        if self.free < 1:
             found.add("equations")
-        else:
-            free -= 1
-            known[name] = percentiles.at[share]
-    for name, at in known.items():
-        if name in shown:
-            shown[name] = _finite(at, limits)
-    if "iqr" in shown and {"p25", "p75"} <= set(known):
-        shown["iqr"] = _finite(known["p75"] - known["p25"], limits)
-    return free
+            self.free = 0
+            return
+        if deviations and self.free < 2:
+            found.add("equations")
+            asked = [name for name in asked if name in _FIRST]
+        n = facts.n
+        squares = facts.squares * n / facts.weight if facts.weight else math.nan
+        variance = squares / (n - 1) if n > 1 else math.nan
+        sd = math.sqrt(variance) if variance >= 0 else math.nan
+        values = {"mean": facts.mean, "sum": facts.total, "variance": variance, "sd": sd}
+        values["cv"] = sd / facts.mean if facts.mean else math.nan
+        values["semean"] = sd / math.sqrt(n)
+        for name in asked:
+            self._show(name, values[name])
+        self.free -= 1 + any(name in _SECOND for name in asked)
 
+    def add_percentiles(self) -> None:
+        """Percentiles far enough from the ends, the middle ones first."""
+        wanted = {
+            share: name for name in self.numbers if (share := percentile_of(name)) is not None
+        }
+        if "iqr" in self.numbers:
+            wanted |= {0.25: "p25", 0.75: "p75"}
+        if not wanted:
+            return
+        percentiles = Percentiles(self.part(), tuple(wanted))
+        known: dict[str, float] = {}
+        for share in sorted(wanted, key=lambda share: (abs(share - 0.5), share)):
+            if not percentiles.deep_enough(self.facts, share, self.limits):
+                self.found.add("percentile")
+            elif self.free < 1:
+                self.found.add("equations")
+            else:
+                self.free -= 1
+                known[wanted[share]] = percentiles.at[share]
+        for name, at in known.items():
+            if name in self.numbers:
+                self._show(name, at)
+        if "iqr" in self.numbers and {"p25", "p75"} <= set(known):
+            self._show("iqr", known["p75"] - known["p25"])
 
-def _shape(
-    shown: dict[str, float | None],
-    facts: Facts,
-    part: Callable[[], GroupedValues],
-    limits: SafeLimits,
-    free: int,
-    found: set[str],
-) -> None:
-    """Skewness and kurtosis, as moments about the mean."""
-    scale = math.sqrt(facts.squares / facts.weight)
-    powers = {power: name for power, name in _POWERS.items() if name in shown}
-    if free < len(powers):
-        found.add("equations")
-        powers = dict(list(powers.items())[: max(free, 0)])
-    if not powers:
-        return
-    whole = part()
-    sums = power_sums(whole.values, facts.mean, scale, powers, whole.weights)
-    for name, total in zip(powers.values(), sums, strict=True):
-        shown[name] = _finite(total / facts.weight, limits)
+    def add_shape(self) -> None:
+        """Skewness and kurtosis, as moments about the mean."""
+        facts = self.facts
+        powers = {power: name for power, name in _POWERS.items() if name in self.numbers}
+        if self.free < len(powers):
+            self.found.add("equations")
+            powers = dict(list(powers.items())[: max(self.free, 0)])
+        if not powers:
+            return
+        whole, scale = self.part(), math.sqrt(facts.squares / facts.weight)
+        sums = power_sums(whole.values, facts.mean, scale, powers, whole.weights)
+        for name, total in zip(powers.values(), sums, strict=True):
+            self._show(name, total / facts.weight)
 
-
-def _finite(value: float, limits: SafeLimits) -> float | None:
-    return rounded(value, limits.digits) if math.isfinite(value) else None
+    def _show(self, name: str, value: float) -> None:
+        self.numbers[name] = rounded(value, self.limits.digits) if math.isfinite(value) else None

@@ -91,15 +91,8 @@ def hide_groups(
         value=frozenset(hidden),
         total=total,
         total_value=total_value,
-        total_count=_total_count(facts, counts, total, limits),
+        total_count=_total_hidden([one.cases for one in facts], counts, total.cases, limits),
     )
-
-
-def _total_count(
-    facts: Sequence[Facts], counts: frozenset[int], total: Facts, limits: SafeLimits
-) -> bool:
-    cases = [one.cases for one in facts]
-    return 0 < total.cases < limits.minimum or not _open(cases, counts, limits)
 
 
 def shared_counts(several: Sequence[Sequence[Facts]], limits: SafeLimits) -> frozenset[int]:
@@ -135,7 +128,13 @@ def counts_to_hide(
     """
     small = {at for at, size in enumerate(cases) if 0 < size < limits.minimum}
     hidden = _grown([cases], small | set(sensitive), limits)
-    return hidden, 0 < total < limits.minimum or not _open(cases, hidden, limits)
+    return hidden, _total_hidden(cases, hidden, total, limits)
+
+
+def _total_hidden(
+    cases: Sequence[int], hidden: frozenset[int], total: int, limits: SafeLimits
+) -> bool:
+    return 0 < total < limits.minimum or not _open(cases, hidden, limits)
 
 
 def _grown(

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet_fire.statistics.disclosure_rules import MANY, Facts, is_clear
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.parallel import SMALL
 from discreet_fire.statistics.sums import ends_of, exact_sum, group_sums, scaled_sums
 
 if TYPE_CHECKING:
-    from discreet_fire.statistics.large.contributions import EntityNumbers
-    from discreet_fire.statistics.large.facts import Ordered
+    from discreet_fire.statistics.large.contributions import EntityNumbers, Ordered
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -67,13 +66,7 @@ class GroupedValues:
             used = (codes >= 0) if used is None else used & (codes >= 0)
         if weights is not None and weights.size and math.isnan(ends_of(weights)[0]):
             used = ~np.isnan(weights) if used is None else used & ~np.isnan(weights)
-        if used is not None:
-            values = values[used]
-            codes = None if codes is None else codes[used]
-            entities = None if entities is None else entities[used]
-            weights = None if weights is None else weights[used]
-            ends = numbering = None
-        return cls(
+        found = cls(
             values=values,
             codes=codes,
             groups=groups,
@@ -82,6 +75,17 @@ class GroupedValues:
             ends=ends,
             numbering=numbering,
         )
+        return found if used is None else found._taken(used)
+
+    def _taken(self, at: IntArray | BoolArray | slice) -> GroupedValues:
+        """Some of the values."""
+        return GroupedValues(
+            values=self.values[at],
+            codes=None if self.codes is None else self.codes[at],
+            groups=self.groups,
+            entities=None if self.entities is None else self.entities[at],
+            weights=None if self.weights is None else self.weights[at],
+        )
 
     def facts(self, limits: SafeLimits) -> list[Facts]:
         """The facts of each group."""
@@ -89,12 +93,12 @@ class GroupedValues:
             return [Facts() for _ in range(self.groups)]
         simple = self.entities is None and self.weights is None
         if self.values.size > SMALL:
-            from discreet_fire.statistics.large import facts
+            from discreet_fire.statistics.large import contributions as large
 
             if simple:
                 found = self._screened()
-                return facts.looked_closer(self.ordered, found, limits, self._alone)
-            return facts.facts_of(self.ordered, self.groups, limits, self._alone)
+                return large.looked_closer(self.ordered, found, limits, self._alone)
+            return large.facts_of(self.ordered, self.groups, limits, self._alone)
         if not simple:
             return [self.part([group]).whole for group in range(self.groups)]
         return [
@@ -109,19 +113,18 @@ class GroupedValues:
     @cached_property
     def ordered(self) -> Ordered:
         """The values; where there are groups, in the order of entities."""
-        from discreet_fire.statistics.large import facts
-        from discreet_fire.statistics.large.contributions import EntityNumbers
+        from discreet_fire.statistics.large.contributions import EntityNumbers, Ordered
 
         if self.entities is None:
-            return facts.Ordered(values=self.values, codes=self.codes, weights=self.weights)
+            return Ordered(values=self.values, codes=self.codes, weights=self.weights)
         who = EntityNumbers.of(self.entities) if self.numbering is None else self.numbering()
         if self.codes is None:
-            return facts.Ordered(values=self.values, codes=None, weights=self.weights, who=who)
+            return Ordered(values=self.values, codes=None, weights=self.weights, who=who)
         sorting = who.sorting
-        return facts.Ordered(
-            values=sorting.values(self.values),
-            codes=sorting.codes(self.codes),
-            weights=None if self.weights is None else sorting.values(self.weights),
+        return Ordered(
+            values=sorting.gathered(self.values),
+            codes=sorting.gathered(self.codes),
+            weights=None if self.weights is None else sorting.gathered(self.weights),
             start=sorting.start,
         )
 
@@ -130,19 +133,11 @@ class GroupedValues:
         if self.codes is None:
             return self.facts(limits)[0]
         if self.values.size > SMALL and not (self.entities is None and self.weights is None):
-            from discreet_fire.statistics.large import facts
+            from discreet_fire.statistics.large.contributions import facts_of
 
             together = replace(self.ordered, codes=None)
-            return facts.facts_of(together, 1, limits, lambda _: self.whole)[0]
-        alone = GroupedValues(
-            values=self.values,
-            codes=None,
-            groups=1,
-            entities=self.entities,
-            weights=self.weights,
-            ends=self.ends,
-        )
-        return alone.facts(limits)[0]
+            return facts_of(together, 1, limits, lambda _: self.whole)[0]
+        return replace(self, codes=None, groups=1).facts(limits)[0]
 
     def _screened(self) -> list[Facts]:
         """Facts of all groups in few passes, without what only close cases need."""
@@ -163,28 +158,23 @@ class GroupedValues:
         sums = scaled_sums(self.values, self.codes, low, high)
         mixed = ends[0] < 0 < ends[1]
         sizes = group_sums(np.abs(self.values), self.codes, self.groups) if mixed else None
-        found = []
-        for group, (n, smallest, largest) in enumerate(
-            zip(count.tolist(), low.tolist(), high.tolist(), strict=True)
-        ):
-            if not n:
-                found.append(Facts())
-                continue
-            mean = sums.mean(group, n)
-            found.append(
-                Facts(
-                    n=n,
-                    cases=n,
-                    weight=float(n),
-                    low=smallest,
-                    high=largest,
-                    mean=mean,
-                    squares=sums.squares(group, n) if smallest < largest else 0.0,
-                    size=abs(mean * n) if sizes is None else float(sizes[group]),
-                    first=max(abs(smallest), abs(largest)),
-                )
+        ranges = zip(count.tolist(), low.tolist(), high.tolist(), strict=True)
+        return [
+            Facts(
+                n=n,
+                cases=n,
+                weight=float(n),
+                low=smallest,
+                high=largest,
+                mean=(mean := sums.mean(group, n)),
+                squares=sums.squares(group, n) if smallest < largest else 0.0,
+                size=abs(mean * n) if sizes is None else float(sizes[group]),
+                first=max(abs(smallest), abs(largest)),
             )
-        return found
+            if n
+            else Facts()
+            for group, (n, smallest, largest) in enumerate(ranges)
+        ]
 
     @cached_property
     def _order(self) -> tuple[IntArray, IntArray]:
@@ -212,13 +202,7 @@ class GroupedValues:
             chosen = [order[start[group] : start[group + 1]] for group in groups]
             none = np.zeros(0, dtype=np.int64)
             at = chosen[0] if len(chosen) == 1 else np.concatenate([none, *chosen])
-        return GroupedValues(
-            values=self.values[at],
-            codes=None,
-            groups=1,
-            entities=None if self.entities is None else self.entities[at],
-            weights=None if self.weights is None else self.weights[at],
-        )
+        return replace(self, codes=None, groups=1)._taken(at)
 
     def union(self, groups: Iterable[int], limits: SafeLimits) -> Facts:
         """The facts of a union of groups."""
@@ -238,10 +222,8 @@ class GroupedValues:
             differing = int(others.sum())
         else:
             differing = int(np.count_nonzero(np.bincount(self._who[others])))
-        held = len(net) - differing
         first, second = _largest(net)
         moments = self._moments(weights)
-        close = held if distinct > 2 else MANY
         return Facts(
             n=self.values.size,
             cases=len(net),
@@ -254,7 +236,7 @@ class GroupedValues:
             first=first,
             second=second,
             differing=differing,
-            held=close,
+            held=len(net) - differing if distinct > 2 else MANY,
             heavy=(moments[0], *_largest(load)) if self.weights is not None else (0.0, 0.0, 0.0),
         )
 
@@ -293,9 +275,6 @@ class GroupedValues:
         total = exact_sum(weights)
         mean = exact_sum(weights * (self.values - low)) / total + low
         return total, mean, exact_sum(weights * (self.values - mean) ** 2)
-
-    def __repr__(self) -> str:
-        return "<Holding: confidential>"
 
 
 def _commonest(ascending: FloatArray) -> tuple[float, int]:

@@ -12,8 +12,8 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,12 +26,9 @@ from discreet_fire.statistics.group_statistics import statistics
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.layout import abbreviated, closed, count_text, fixed, general, rounded
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.parallel import SMALL, side_by_side, slices
+from discreet_fire.statistics.parallel import SMALL, in_parts, slices
 from discreet_fire.statistics.records import take
 from discreet_fire.statistics.results import OutputEvidence, SafeResult
-
-if TYPE_CHECKING:
-    from discreet_fire.statistics.large.contributions import EntityNumbers
 
 _MOST = 60
 _BAR = 40
@@ -76,11 +73,10 @@ def histogram(
     rules = broken(facts, limits) & {"minimum", "same"}
     found = [Found(rule, name) for rule in leading(rules)]
     if rules or not facts.n:
+        lines = ["."] if facts.n else ["no observations"]
         return SafeResult(
             command=f"histogram {name}",
-            shown=closed(
-                ["no observations"] if not facts.n else ["."], bool(rules), limits.language
-            ),
+            shown=closed(lines, bool(rules), limits.language),
             checks=checks_of(found, ["minimum", "same"]),
         )
     classes = _Classes(_edges(holding, edges, start, width, limits), holding)
@@ -159,8 +155,8 @@ def _round_width(width: float) -> float:
 def _places(values: FloatArray, edges: Sequence[float]) -> IntArray:
     """Which class each value is in: how many edges are at or below it."""
     ends = np.array(edges)
-    jobs = [partial(np.searchsorted, ends, values[part], "right") for part in slices(values.size)]
-    return np.concatenate(side_by_side(jobs)).astype(np.int64, copy=False)
+    found = in_parts(lambda part: np.searchsorted(ends, values[part], "right"), slices(values.size))
+    return np.concatenate(found).astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -181,14 +177,6 @@ class _Classes:
         below = np.searchsorted(values, np.array(self.edges), side="left")
         return np.diff(below, prepend=0, append=values.size).astype(np.int64)
 
-    @cached_property
-    def _numbering(self) -> EntityNumbers | None:
-        if self.holding.entities is None or self.holding.values.size <= SMALL:
-            return None
-        from discreet_fire.statistics.large.contributions import EntityNumbers
-
-        return EntityNumbers.of(self.holding.entities)
-
     def _merged(self, left: Sequence[float]) -> IntArray:
         """The class that each class is part of, by the edges that are left."""
         return _places(np.array([-math.inf, *self.edges]), left)
@@ -201,27 +189,29 @@ class _Classes:
 
     def cases(self, left: Sequence[float]) -> IntArray:
         """How many cases; an entity with records in several classes is one where they merge."""
-        who, numbering = self.holding.entities, self._numbering
+        who = self.holding.entities
         if who is None:
             return self.sizes(left)
+        numbering = self.holding.ordered.who if who.size > SMALL else None
         place = self.place if len(left) == len(self.edges) else self._merged(left)[self.place]
         return cases_of(place, len(left) + 1, who, numbering=numbering)
-
-    def __repr__(self) -> str:
-        return "<Classes: confidential>"
 
 
 def _safe_edges(classes: _Classes, limits: SafeLimits) -> list[float]:
     """The edges between classes of enough cases."""
-    merged = _merged(classes.edges, classes.cases(classes.edges).tolist(), limits)
-    while (small := _small(classes.cases(merged), limits)) is not None:
-        merged.pop(min(small, len(merged) - 1))
+    fewest = max(limits.bin_cases, limits.minimum)
+    merged = _merged(classes.edges, classes.cases(classes.edges).tolist(), fewest)
+    while merged:
+        cases = classes.cases(merged)
+        small = np.flatnonzero((cases > 0) & (cases < fewest))
+        if not small.size:
+            break
+        merged.pop(min(int(small[0]), len(merged) - 1))
     return merged
 
 
-def _merged(edges: list[float], cases: Sequence[int], limits: SafeLimits) -> list[float]:
+def _merged(edges: list[float], cases: Sequence[int], fewest: int) -> list[float]:
     """The edges that are left when small classes join their neighbours."""
-    fewest = max(limits.bin_cases, limits.minimum)
     kept: list[float] = []
     reached = 0
     for edge, size in zip(edges, cases, strict=False):
@@ -239,28 +229,16 @@ def _merged(edges: list[float], cases: Sequence[int], limits: SafeLimits) -> lis
     return kept
 
 
-def _small(cases: IntArray, limits: SafeLimits) -> int | None:
-    """A class of few cases, if there is one."""
-    if cases.size < 2:
-        return None
-    small = np.flatnonzero((cases > 0) & (cases < max(limits.bin_cases, limits.minimum)))
-    return int(small[0]) if small.size else None
-
-
 def _lines(name: str, edges: Sequence[float], sizes: Sequence[int]) -> list[str]:
     texts = [general(edge, 7) for edge in edges]
     inner = [f"{low} - <{high}" for low, high in itertools.pairwise(texts)]
     labels = [f"< {texts[0]}", *inner, f">= {texts[-1]}"] if texts else ["all"]
     total, most = sum(sizes), max(sizes)
-    rows = [
-        (label, [count_text(float(size)), fixed(100 * size / total)])
-        for label, size in zip(labels, sizes, strict=True)
-    ]
     # Labels of classes are never cut, so the stub is as wide as the longest.
     wide = max(12, *(len(label) for label in labels))
     lines = [f"{abbreviated(name, 12):>{wide}} |{'Freq.':>11}{'Percent':>11}"]
     lines.append("-" * (wide + 1) + "+" + "-" * 22)
-    for (label, cells), size in zip(rows, sizes, strict=True):
-        numbers = "".join(f"{cell:>11}" for cell in cells)
+    for label, size in zip(labels, sizes, strict=True):
+        numbers = f"{count_text(float(size)):>11}{fixed(100 * size / total):>11}"
         lines.append(f"{label:>{wide}} |{numbers}  {'*' * round(_BAR * size / most)}".rstrip())
     return lines

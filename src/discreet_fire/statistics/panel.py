@@ -19,7 +19,6 @@ import polars as pl
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import (
-    Facts,
     Found,
     broken,
     checks_of,
@@ -124,8 +123,7 @@ class _Parts:
         start = np.flatnonzero(np.concatenate([[True], who[1:] != who[:-1]]))
         size = np.diff(np.append(start, kept.size))
         means = np.add.reduceat(kept, start) / size
-        ends = np.append(start, kept.size)[1:] - 1
-        same = kept[start] == kept[ends]
+        same = kept[start] == kept[start + size - 1]
         means = np.where(same, kept[start], means)
         deviations = kept - np.repeat(means, size)
         return cls(
@@ -150,7 +148,12 @@ class _Parts:
         found = leading(rules)
         if rules:
             return numbers, found, False
-        values = self._values(facts, means)
+        values = {
+            "mean": facts.mean,
+            "sd": math.sqrt(facts.squares / (facts.n - 1)),
+            "sd_between": math.sqrt(means.squares / (means.n - 1)),
+            "sd_within": math.sqrt(exact_sum(self.deviations**2) / (facts.n - 1)),
+        }
         free = free_statistics(facts.cases, limits)
         within = self._within_safe(limits)
         lonely = is_lonely(means, lambda: self.between, limits)
@@ -167,15 +170,6 @@ class _Parts:
         found += ["leverage"] if lonely else []
         found += ["equations"] if len(wanted) < len(names) else []
         return numbers, found, self.changing == 0
-
-    def _values(self, facts: Facts, means: Facts) -> dict[str, float]:
-        squares = exact_sum(self.deviations**2)
-        return {
-            "mean": facts.mean,
-            "sd": math.sqrt(facts.squares / (facts.n - 1)),
-            "sd_between": math.sqrt(means.squares / (means.n - 1)),
-            "sd_within": math.sqrt(squares / (facts.n - 1)),
-        }
 
     def _within_safe(self, limits: SafeLimits) -> bool:
         """Whether enough entities change, and none changes much more than all others."""
@@ -244,8 +238,13 @@ def xtdescribe(
     unique, who = np.unique(entities[used], return_inverse=True)
     found = [Found("minimum", entity)] * (0 < unique.size < limits.minimum)
     if found or not unique.size:
-        return _nothing(found, limits)
-    kept = _common_times(times, entities, limits)
+        return SafeResult(
+            command="xtdescribe",
+            shown=closed(["." if found else "no observations"], bool(found), limits.language),
+            checks=checks_of(found, ["minimum"]),
+        )
+    cases = cases_of(times.codes, len(times), entities).tolist()
+    kept = [at for at, size in enumerate(cases) if size >= limits.minimum]
     found += [Found("minimum", time)] * (len(kept) < len(times))
     there = np.zeros((unique.size, len(times)), dtype=np.bool_)
     there[who, times.codes[used]] = True
@@ -262,20 +261,6 @@ def xtdescribe(
         stored={"N": float(unique.size)},
         checks=[*times.checks, *checks_of(found, ["minimum"])],
     )
-
-
-def _nothing(found: list[Found], limits: SafeLimits) -> SafeResult:
-    return SafeResult(
-        command="xtdescribe",
-        shown=closed(["." if found else "no observations"], bool(found), limits.language),
-        checks=checks_of(found, ["minimum"]),
-    )
-
-
-def _common_times(times: RecordGroups, entities: IntArray, limits: SafeLimits) -> list[int]:
-    """Times at which there are enough entities."""
-    cases = cases_of(times.codes, len(times), entities)
-    return [at for at, size in enumerate(cases.tolist()) if size >= limits.minimum]
 
 
 def _patterns(

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 #: More threads than this wait for memory, not for processors.
@@ -50,6 +54,35 @@ def side_by_side(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
     finally:
         wait(waiting)
     return [*(one.result() for one in waiting), last]
+
+
+def in_parts(job: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
+    """Do a job for each part, side by side.
+
+    >>> in_parts(len, ["a", "bc"])
+    [1, 2]
+    """
+    return side_by_side([partial(job, part) for part in parts])
+
+
+def filled(
+    fill: Callable[[Part, Any], object],
+    parts: Iterable[Part],
+    shape: int | tuple[int, ...],
+    kind: npt.DTypeLike = np.int64,
+) -> npt.NDArray[Any]:
+    """What a job makes of zeros for each part; every thread has room of its own.
+
+    >>> filled(lambda part, room: room.fill(part), [7, 8], 1).tolist()
+    [[7], [8]]
+    """
+
+    def inside(part: Part) -> npt.NDArray[Any]:
+        room = np.zeros(shape, dtype=kind)
+        fill(part, room)
+        return room
+
+    return np.array(in_parts(inside, parts))
 
 
 @cache

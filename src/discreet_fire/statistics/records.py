@@ -200,9 +200,6 @@ class MicrodataRecords:
             raise OutputCheckError("a weight is negative", code="weights", where=self.weight)
         return np.where(weights == 0, np.nan, weights), False
 
-    def __repr__(self) -> str:
-        return "<Records: confidential>"
-
 
 def _in_union(codes: IntArray, union: IntArray) -> IntArray:
     """The union of each record, from that of its group."""
@@ -325,9 +322,6 @@ class RecordGroups:
     def complete(self) -> bool:
         """Whether every record is in a group."""
         return not self.codes.size or int(self.codes.min()) >= 0
-
-    def __repr__(self) -> str:
-        return "<Groups: confidential>"
 
 
 def group(

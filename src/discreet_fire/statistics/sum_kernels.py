@@ -5,8 +5,8 @@ In: values, codes, pivot and scale. Out: the same whole sums as `sums` makes wit
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numba
@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from discreet.arrays import FloatArray, IntArray
-from discreet_fire.statistics.parallel import BASE, CHUNK, side_by_side, slices
+from discreet_fire.statistics.parallel import BASE, CHUNK, filled, in_parts, slices
 
 _VALUES = types.Array(numba.float64, 1, "C", readonly=True)
 _CODES = types.Array(numba.int64, 1, "C", readonly=True)
@@ -77,12 +77,10 @@ def powers(values: FloatArray, mean: float, scale: float, shift: Sequence[int]) 
     values = np.ascontiguousarray(values)
     factors = np.ldexp(1.0, -np.array(shift, dtype=np.int64))
 
-    def inside(part: slice) -> list[int]:
-        sums = np.zeros(4, dtype=np.int64)
+    def fill(part: slice, sums: IntArray) -> None:
         _add_powers(values[part], mean, scale, factors, sums)
-        return sums.tolist()
 
-    found = side_by_side([partial(inside, part) for part in slices(values.size)])
+    found = filled(fill, slices(values.size), 4).tolist()
     cube, rest, fourth, more = (sum(column) for column in zip(*found, strict=True))
     return (cube << 32) + rest, (fourth << 32) + more
 
@@ -126,13 +124,8 @@ def ends(values: FloatArray) -> tuple[float, float]:
     """The smallest and the largest value; both are NaN if one value is."""
     bits = np.ascontiguousarray(values).view(np.int64)
 
-    def inside(part: slice) -> IntArray:
-        found = np.zeros(2, dtype=np.int64)
-        _find_ends(bits[part], found)
-        return np.where(found < 0, found ^ _SIZE, found)
-
-    jobs = [partial(inside, part) for part in slices(values.size, worth=2**20)]
-    found = np.concatenate(side_by_side(jobs)).view(np.float64)
+    keys = filled(lambda part, two: _find_ends(bits[part], two), slices(bits.size, 2**20), 2)
+    found = np.where(keys < 0, keys ^ _SIZE, keys).view(np.float64)
     return float(found.min()), float(found.max())
 
 
@@ -148,8 +141,7 @@ def extremes(
         _add_extremes(values[part], codes[part], count, low, high)
         return count, low, high
 
-    jobs = [partial(inside, part) for part in slices(values.size)]
-    count, low, high = zip(*side_by_side(jobs), strict=True)
+    count, low, high = zip(*in_parts(inside, slices(values.size)), strict=True)
     return np.sum(count, axis=0), np.min(low, axis=0), np.max(high, axis=0)
 
 
@@ -173,8 +165,7 @@ def moments(
         return found
 
     first, second = [0] * pivots.size, [0] * pivots.size
-    jobs = [partial(inside, part) for part in slices(values.size)]
-    for sums in (sums for found in side_by_side(jobs) for sums in found):
+    for sums in itertools.chain.from_iterable(in_parts(inside, slices(values.size))):
         for group, (coarse, fine, coarse_square, fine_square) in enumerate(sums.tolist()):
             first[group] += (int(coarse) << 32) + int(fine)
             second[group] += (int(coarse_square) << 32) + int(fine_square)

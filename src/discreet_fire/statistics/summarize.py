@@ -8,14 +8,13 @@ group and in total that may be shown, and the rules that withheld the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from discreet.arrays import IntArray
 from discreet_fire.statistics.disclosure_rules import Facts, Found, checks_of, leading
 from discreet_fire.statistics.group_statistics import canonical_statistics, statistics
 from discreet_fire.statistics.group_statistics import spreads as spreads_of
@@ -68,9 +67,6 @@ class Description:
     total: dict[str, float | None]
     found: tuple[Found, ...]
 
-    def __repr__(self) -> str:
-        return f"<Description of {self.name}: confidential>"
-
 
 def describe(
     records: MicrodataRecords,
@@ -88,41 +84,18 @@ def describe(
         asked: Canonical names of statistics.
         limits: The rules.
     """
-    shared = _Shared(records, by)
-    holdings = [shared.holding(name) for name in names]
+    codes, groups = (None, 1) if by is None else (by.codes, len(by))
+    holdings = []
+    for name in names:
+        values, ends = records.numbers_with_ends(name)
+        entities, weights, numbering = records.entities(), records.weights(), records.numbering
+        holdings.append(GroupedValues.of(values, codes, groups, entities, weights, ends, numbering))
     every = [holding.facts(limits) for holding in holdings]
     counts = shared_counts(every, limits) if by is not None and len(by) else frozenset()
     return [
         _described(name, holding, facts, counts if by is not None else None, by, asked, limits)
         for name, holding, facts in zip(names, holdings, every, strict=True)
     ]
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """What all variables share, worked out once."""
-
-    records: MicrodataRecords
-    by: RecordGroups | None
-
-    @cached_property
-    def codes(self) -> IntArray | None:
-        return None if self.by is None else self.by.codes
-
-    def holding(self, name: str) -> GroupedValues:
-        groups = 1 if self.by is None else len(self.by)
-        values, ends = self.records.numbers_with_ends(name)
-        return GroupedValues.of(
-            values, self.codes, groups, self.entities, self.weights, ends, self.records.numbering
-        )
-
-    @cached_property
-    def entities(self) -> IntArray | None:
-        return self.records.entities()
-
-    @cached_property
-    def weights(self):  # type: ignore[no-untyped-def]
-        return self.records.weights()
 
 
 def _described(
@@ -137,7 +110,6 @@ def _described(
     hidden = hide_groups(holding, facts, limits, counts=counts)
     found: list[Found] = []
     shown = []
-
     several, whole = _worked_out(holding, facts, hidden, asked, limits, total=by is not None)
     for at, (numbers, more) in enumerate(several):
         place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
@@ -174,40 +146,29 @@ def _worked_out(
     if told := spreads_of(asked):
         together = hidden.total if total and not hidden.total_value else None
         spreads = spreads_to_hide(
-            facts,
-            limits,
-            part=holding.part,
-            hidden=hidden.value,
-            total=together,
-            needed=1 + told,
+            facts, limits, part=holding.part, hidden=hidden.value, total=together, needed=1 + told
         )
 
-    def of_group(at: int) -> _Numbers:
-        return statistics(
-            asked,
-            facts[at],
-            lambda: holding.part([at]),
-            limits,
+    jobs = [
+        partial(
+            statistics,
+            *(asked, one, partial(holding.part, [at]), limits),
             count=at not in hidden.count,
             value=at not in hidden.value,
             spread=spreads.groups.get(at, ""),
             rules=hidden.rules[at],
         )
-
-    def of_all() -> _Numbers:
-        return statistics(
-            asked,
-            hidden.total,
-            lambda: holding.part(range(holding.groups)),
-            limits,
-            count=not hidden.total_count,
-            value=not hidden.total_value,
-            spread=spreads.total,
-            rules=hidden.whole,
-        )
-
-    jobs: list[Callable[[], _Numbers]] = [partial(of_group, at) for at in range(len(facts))]
-    whole: list[Callable[[], _Numbers]] = [of_all] if total else []
+        for at, one in enumerate(facts)
+    ]
+    of_all = partial(
+        statistics,
+        *(asked, hidden.total, partial(holding.part, range(holding.groups)), limits),
+        count=not hidden.total_count,
+        value=not hidden.total_value,
+        spread=spreads.total,
+        rules=hidden.whole,
+    )
+    whole = [of_all] if total else []
     if holding.values.size <= LARGE:
         return [job() for job in jobs], [job() for job in whole]
     # The first group brings the values into the order of groups, for all. All records take
@@ -295,30 +256,25 @@ def _plain(found: Sequence[Description], at: int) -> list[str]:
     return lines
 
 
+_LABELS = {"n": "Obs", "sum_w": "Sum of wgt.", "mean": "Mean", "sd": "Std. dev."}
+_LABELS |= {name: name.capitalize() for name in ("variance", "skewness", "kurtosis")}
+#: What stands beside percentiles.
+_BESIDE = ("", "", "n", "sum_w", "", "mean", "sd", "", "variance", "skewness", "kurtosis")
+
+
 def _details(found: Sequence[Description], at: int) -> list[str]:
     lines: list[str] = []
     for one in found:
         if not one.shown:
             continue
         x = one.shown[at]
-        right = [
-            *("", "", ("Obs", count_text(x["n"])), ("Sum of wgt.", count_text(x["sum_w"]))),
-            *("", ("Mean", general(x["mean"])), ("Std. dev.", general(x["sd"])), ""),
-            *(("Variance", general(x["variance"])), ("Skewness", general(x["skewness"]))),
-            ("Kurtosis", general(x["kurtosis"])),
-        ]
-        left = [
-            *("", "      Percentiles      Smallest"),
-            *(_percentile_line(x, share) for share in (1, 5, 10, 25)),
-            *("", _percentile_line(x, 50)[:24]),
-            *(_percentile_line(x, share) for share in (75, 90, 95, 99)),
-        ]
-        left[8:8] = [f"{'Largest':>31}"]
-        right = ["", *right[1:2], "", "", *right[2:4], "", right[5], right[6], "", *right[8:]]
-        right += [""] * (len(left) - len(right))
-        lines += [f"{one.name:^61}".rstrip(), "-" * 61]
-        for text, more in zip(left[1:], right[1:], strict=True):
-            tail = f"{more[0]:<14}{more[1]:>10}" if isinstance(more, tuple) else ""
+        left = [_percentile_line(x, share) for share in (1, 5, 10, 25)]
+        left += ["", _percentile_line(x, 50)[:24], f"{'Largest':>31}"]
+        left += [_percentile_line(x, share) for share in (75, 90, 95, 99)]
+        lines += [f"{one.name:^61}".rstrip(), "-" * 61, "      Percentiles      Smallest"]
+        for text, name in zip(left, _BESIDE, strict=True):
+            number = count_text(x[name]) if name in ("n", "sum_w") else general(x.get(name))
+            tail = f"{_LABELS[name]:<14}{number:>10}" if name else ""
             lines.append(f"{text:<38}{tail}".rstrip())
     return lines
 
@@ -381,7 +337,12 @@ def tabstat(
         command=f"tabstat {' '.join(names)}{option}",
         shown=closed(_tabstat_lines(found, groups, asked), withheld, limits.language),
         frame=_frame(found, groups, total=groups is not None),
-        stored=_tabstat_stored(found),
+        stored={
+            f"{name}_{one.name}": x
+            for one in found
+            for name, x in one.total.items()
+            if x is not None
+        },
         checks=_checks(found, groups, RULES, extremes=True),
         evidence=_evidence(found),
     )
@@ -394,20 +355,15 @@ def _tabstat_lines(
     found: Sequence[Description], groups: RecordGroups | None, asked: Sequence[str]
 ) -> list[str]:
     labels = ["Total"] if groups is None else [*groups.labels, "Total"]
-    rows = [
-        [one.total for one in found]
-        if label == len(labels) - 1
-        else [one.shown[label] for one in found]
-        for label in range(len(labels))
-    ]
+    rows = [[one.shown[at] for one in found] for at in range(len(labels) - 1)]
+    rows.append([one.total for one in found])
     if len(found) == 1 and groups is not None:
-        blocks = [
-            [(label, [_cell(name, row[0]) for name in asked])]
+        body = [
+            (label, [_cell(name, row[0]) for name in asked])
             for label, row in zip(labels, rows, strict=True)
         ]
-        merged = [[row for block in blocks[:-1] for row in block], blocks[-1]]
         heads = [_HEADS.get(name, name) for name in asked]
-        return Grid(stub=groups.name, heads=heads, blocks=merged).lines()
+        return Grid(stub=groups.name, heads=heads, blocks=[body[:-1], body[-1:]]).lines()
     several = [
         [
             (
@@ -419,20 +375,12 @@ def _tabstat_lines(
         for label, row in zip(labels, rows, strict=True)
     ]
     heads = [abbreviated(one.name, 10) for one in found]
-    return Grid(
-        stub="Stats" if groups is None else groups.name, heads=heads, blocks=several
-    ).lines()
+    stub = "Stats" if groups is None else groups.name
+    return Grid(stub=stub, heads=heads, blocks=several).lines()
 
 
 def _cell(name: str, numbers: dict[str, float | None]) -> str:
     return count_text(numbers[name]) if name == "n" else general(numbers[name])
-
-
-def _tabstat_stored(found: Sequence[Description]) -> dict[str, float]:
-    """The total of each statistic, by variable."""
-    return {
-        f"{name}_{one.name}": x for one in found for name, x in one.total.items() if x is not None
-    }
 
 
 def _frame(

@@ -50,9 +50,6 @@ class Scaled:
         whole = (self.second[group] << 64) * count - self.first[group] ** 2
         return math.ldexp(max(whole, 0) / count, 2 * self.shift[group] - 128)
 
-    def __repr__(self) -> str:
-        return "<Scaled: confidential>"
-
 
 def shift_of(low: float, high: float) -> int:
     """The smallest e such that no value between `low` and `high` exceeds 2^e in size.

@@ -7,6 +7,7 @@ In: a frame of microdata (confidential), grouping variables, statistics, rules. 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -74,11 +75,15 @@ def table(
     limits = limits_of(limits)
     names = names_of(by, "table")
     variables = names_of(of, "table") if of is not None else []
-    _check_names(names)
+    if len(names) > 3:
+        what = "a table has one to three grouping variables"
+        raise OutputCheckError(what, code="table", where=", ".join(names))
     records = take(frame, [*names, *variables], where=where, entity=entity, weights=weights)
     records = records if variables else records.condensed()
     axes = [group(records, name, limits, missing=missing) for name in names]
-    _check_size(axes, limits)
+    if math.prod(len(axis) + 1 for axis in axes) > limits.most_cells:
+        what, hint = "the table has too many cells", "use fewer or coarser groups"
+        raise OutputCheckError(what, code="table-size", hint=hint)
     asked = canonical_statistics(statistics)
     work = _TableInput(records=records, axes=tuple(axes), limits=limits)
     cells, found, margins = work.filled(variables, asked)
@@ -97,37 +102,17 @@ def table(
     )
 
 
-def _check_names(names: Sequence[str]) -> None:
-    if len(names) > 3:
-        raise OutputCheckError(
-            "a table has one to three grouping variables", code="table", where=", ".join(names)
-        )
-
-
-def _check_size(axes: Sequence[RecordGroups], limits: SafeLimits) -> None:
-    cells = 1
-    for axis in axes:
-        cells *= len(axis) + 1
-    if cells > limits.most_cells:
-        raise OutputCheckError(
-            "the table has too many cells", code="table-size", hint="use fewer or coarser groups"
-        )
-
-
 def pattern_of_counts(
     axes: Sequence[RecordGroups], records: MicrodataRecords, limits: SafeLimits
 ) -> tuple[Counts, BoolArray, bool]:
     """Which counts are withheld, in line with all tables of fewer of the variables."""
     counts = count_cells(axes, records)
-    if len(axes) == 1:
-        hidden, total = counts_to_hide(
-            counts.cases[:-1].tolist(), frozenset(), int(counts.cases[-1]), limits
-        )
-        mask = np.zeros(counts.n.shape, dtype=np.bool_)
-        mask[sorted(hidden)] = True
-        mask[-1] = total
-        return counts, mask, False
     before = np.zeros(counts.n.shape, dtype=np.bool_)
+    if len(axes) == 1:
+        *cases, everyone = counts.cases.tolist()
+        hidden, before[-1] = counts_to_hide(cases, frozenset(), everyone, limits)
+        before[sorted(hidden)] = True
+        return counts, before, False
     for left_out in range(len(axes)):
         fewer = [axis for at, axis in enumerate(axes) if at != left_out]
         _, mask, _ = pattern_of_counts(fewer, records, limits)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -47,9 +47,6 @@ class Counts:
     codes: IntArray
     sizes: tuple[int, ...]
 
-    def __repr__(self) -> str:
-        return "<Counts: confidential>"
-
 
 def count_cells(axes: Sequence[RecordGroups], records: MicrodataRecords) -> Counts:
     """Count records and entities in every cell and margin."""
@@ -58,11 +55,10 @@ def count_cells(axes: Sequence[RecordGroups], records: MicrodataRecords) -> Coun
     for axis in axes:
         if not axis.complete:
             codes[axis.codes < 0] = -1
-    full = tuple(size + 1 for size in sizes)
     n = with_margins(count_of(codes, math.prod(sizes), records.times).reshape(sizes))
     if records.entity is None:
         return Counts(n=n, cases=n, codes=codes, sizes=sizes)
-    cases = np.zeros(full, dtype=np.int64)
+    cases = np.zeros_like(n)
     complete = bool(codes.size) and all(axis.complete for axis in axes)
     left = []
     for summed in itertools.product((False, True), repeat=len(axes)):
@@ -164,15 +160,13 @@ def solved(
     asked: AskedCells, n: IntArray, primary: BoolArray, before: BoolArray, known: BoolArray
 ) -> tuple[BoolArray, bool]:
     """A pattern that leaves known margins shown if there is one, else any."""
-    for held in (known, np.zeros_like(known)):
-        try:
-            hidden = _pattern(asked, n, primary, before, held)
-        except SuppressionError:
-            if not held.any():
-                raise
-        else:
-            return hidden, bool((hidden & known).any())
-    raise AssertionError("unreachable")
+    try:
+        hidden = _pattern(asked, n, primary, before, known)
+    except SuppressionError:
+        if not known.any():
+            raise
+        hidden = _pattern(asked, n, primary, before, np.zeros_like(known))
+    return hidden, bool((hidden & known).any())
 
 
 def with_margins(inner: IntArray) -> IntArray:
@@ -272,15 +266,15 @@ class SumTable:
     @cached_property
     def facts(self) -> list[Facts]:
         """The facts of each cell, with margins."""
-        inner = self.holding.facts(self.limits)
+        inner, holding = self.holding.facts(self.limits), self.holding
         return [
-            inner[cells[0]] if len(cells) == 1 else self._union(cells) for cells in self.members
+            inner[cells[0]]
+            if len(cells) == 1
+            else holding.total(self.limits)
+            if len(cells) == holding.groups
+            else holding.union(cells, self.limits)
+            for cells in self.members
         ]
-
-    def _union(self, cells: list[int]) -> Facts:
-        if len(cells) == self.holding.groups:
-            return self.holding.total(self.limits)
-        return self.holding.union(cells, self.limits)
 
     @cached_property
     def rules(self) -> list[frozenset[str]]:
@@ -328,7 +322,8 @@ class SumTable:
 
     def _asked(self, primary: BoolArray) -> AskedCells:
         """Sums in whole units, and how far sensitive ones must be protected."""
-        inner = [facts.total if facts.n else 0.0 for facts in self._inner]
+        places = np.flatnonzero(~margins_of(self.shape).ravel()).tolist()
+        inner = [self.facts[at].total if self.facts[at].n else 0.0 for at in places]
         largest = max((facts.size for facts in self.facts), default=0.0)
         unit = _UNITS / largest if largest > 0 else 1.0
         whole = np.rint(np.array(inner) * unit).astype(np.int64).reshape(self.sizes)
@@ -339,11 +334,6 @@ class SumTable:
         low = np.full(value.shape, -(2**53) if signed else 0, dtype=np.int64)
         lower = wanted if signed else np.minimum(wanted, value)
         return AskedCells(value=value, low=low, lower=lower, upper=wanted)
-
-    @property
-    def _inner(self) -> list[Facts]:
-        at = np.flatnonzero(~margins_of(self.shape).ravel())
-        return [self.facts[int(place)] for place in at]
 
     def _level(self, facts: Facts) -> float:
         """By how much an estimate must be off: what p% and (2,k) ask for."""
@@ -358,15 +348,12 @@ class SumTable:
         changed = True
         while changed:
             changed = False
-            for total, parts in self._lines():
+            for (total, _), *line in lines_of(self.shape):
+                parts = [cell for cell, _ in line if self.facts[cell].n]
                 more = self._missing(flat, total, parts)
                 if more is not None:
                     flat[more] = changed = True
         return flat.reshape(self.shape)
-
-    def _lines(self) -> Iterator[tuple[int, list[int]]]:
-        for line in lines_of(self.shape):
-            yield line[0][0], [cell for cell, _ in line[1:] if self.facts[cell].n]
 
     def _missing(self, hidden: BoolArray, total: int, parts: list[int]) -> int | None:
         """A cell that has to be withheld besides, or None if the line is safe."""

@@ -30,9 +30,6 @@ from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, gro
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.table_suppression import Counts, SumTable, count_cells, hide_cells
 
-#: Per group: the sum of weights, the largest and the second largest of a case.
-_Loads = tuple[FloatArray, FloatArray, FloatArray]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class GroupWeights:
@@ -62,16 +59,41 @@ class GroupWeights:
         weights = self.records.weights()
         if weights is None:
             return frozenset()
-        loads = self._alone or self._facts(weights)
+        if self._alone is not None:
+            loads = [tuple(map(float, load)) for load in zip(*self._alone, strict=True)]
+        else:
+            who = self.records.entities()
+            holding = GroupedValues.of(weights, self.axis.codes, len(self.axis), who)
+            loads = [(one.size, one.first, one.second) for one in holding.facts(self.limits)]
         return frozenset(
             at
-            for at, (size, first, second) in enumerate(zip(*loads, strict=True))
-            if concentrated(float(first), float(second), float(size), self.limits)
+            for at, (size, first, second) in enumerate(loads)
+            if concentrated(first, second, size, self.limits)
         )
 
+    def hidden(self) -> tuple[frozenset[int], bool, list[Found]]:
+        """Withheld groups, whether their total is withheld, and the rules that are broken."""
+        records, axis, heavy = self.records, self.axis, self.heavy
+        cases = records.cases(axis.codes, len(axis)) if axis.cases is None else axis.cases
+        if axis.complete:
+            everyone = records.everyone
+        else:
+            together = np.where(axis.codes >= 0, 0, -1).astype(np.int64)
+            everyone = int(records.cases(together, 1)[0])
+        hidden, total = counts_to_hide(cases.tolist(), heavy, everyone, self.limits)
+        found = []
+        for at in sorted(hidden):
+            small = 0 < cases[at] < self.limits.minimum
+            rule = "minimum" if small else "weights" if at in heavy else "secondary"
+            found.append(Found(rule, axis.name, f"{axis.name} = {axis.labels[at]}"))
+        return hidden, total, found + [Found("secondary", axis.name, "total")] * total
+
     @cached_property
-    def _alone(self) -> _Loads | None:
-        """The loads in large data where each record is another case: all in one go."""
+    def _alone(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """In large data where each record is another case, all in one go.
+
+        Per group: the sum of weights, the largest and the second largest of a case.
+        """
         weights, codes = self._inside
         if self.records.entity is not None or weights.size <= SMALL:
             return None
@@ -80,14 +102,6 @@ class GroupWeights:
         count = np.zeros(len(self.axis), dtype=np.int64)
         found = of_records(weights, codes, count, enough=0)
         return found.size, found.first, found.second
-
-    def _facts(self, weights: FloatArray) -> _Loads:
-        who = self.records.entities()
-        facts = GroupedValues.of(weights, self.axis.codes, len(self.axis), who).facts(self.limits)
-        size, first, second = (
-            np.array([getattr(one, name) for one in facts]) for name in ("size", "first", "second")
-        )
-        return size, first, second
 
     @cached_property
     def _inside(self) -> tuple[FloatArray, IntArray]:
@@ -99,9 +113,6 @@ class GroupWeights:
         inside = (codes >= 0) & ~np.isnan(weights)
         return weights[inside], codes[inside]
 
-    def __repr__(self) -> str:
-        return "<Weighing: confidential>"
-
 
 #: Said where a table withholds more margins than tables of fewer variables do.
 MARGINS = Check(
@@ -111,52 +122,43 @@ MARGINS = Check(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cross:
-    """What a two-way table is asked to show.
-
-    Args:
-        axes: The variables down and across.
-        margins: Withheld groups of each, as one-way tables withhold them.
-        percent: Which percentages.
-        chi2: Whether independence is tested.
-    """
-
-    axes: tuple[RecordGroups, RecordGroups]
-    margins: tuple[frozenset[int], frozenset[int]]
-    percent: tuple[str, ...]
-    chi2: bool
-
-
-def two_way(records: MicrodataRecords, cross: Cross, limits: SafeLimits) -> SafeResult:
+def _two_way(
+    records: MicrodataRecords,
+    axes: Sequence[RecordGroups],
+    percent: Sequence[str],
+    chi2: bool,
+    limits: SafeLimits,
+) -> SafeResult:
     """The table, as far as it may be shown."""
-    counts = count_cells(cross.axes, records)
+    down, across = (
+        GroupWeights(records=records, axis=axis, limits=limits).hidden()[0] for axis in axes
+    )
+    counts = count_cells(axes, records)
     before = np.zeros(counts.n.shape, dtype=np.bool_)
-    before[sorted(cross.margins[0]), -1] = True
-    before[-1, sorted(cross.margins[1])] = True
+    before[sorted(down), -1] = True
+    before[-1, sorted(across)] = True
     heavy = _heavy(records, counts, limits)
     hidden, margins = hide_cells(counts, limits, sensitive=heavy, before=before)
     amounts = _amounts(records, counts)
     values = np.where(hidden, np.nan, amounts)
-    table = _Table(cross=cross, values=values, digits=limits.digits)
+    table = _Table(axes=axes, percent=percent, values=values, digits=limits.digits)
     lines = table.lines()
     stored: dict[str, float] = {}
     if not hidden[-1, -1]:
         stored["N"] = rounded(float(amounts[-1, -1]), limits.digits + 5)
     test: list[Check] = []
-    if cross.chi2:
+    if chi2:
         test = _tested(counts, hidden, lines, stored, limits)
-    found = _found(counts, hidden, cross, limits)
+    found = _found(counts, hidden, axes, limits)
     checks = [
-        *(check for axis in cross.axes for check in axis.checks),
+        *(check for axis in axes for check in axis.checks),
         *checks_of(found, ["minimum"]),
-        *_alike(counts, hidden, cross),
+        *_alike(counts, hidden, axes),
         *test,
         *([MARGINS] if margins else []),
     ]
-    row, column = (axis.name for axis in cross.axes)
     return SafeResult(
-        command=f"tabulate {row} {column}",
+        command=f"tabulate {axes[0].name} {axes[1].name}",
         shown=closed(lines, bool(hidden.any()), limits.language),
         frame=table.frame(),
         stored=stored,
@@ -196,20 +198,19 @@ def _amounts(records: MicrodataRecords, counts: Counts) -> FloatArray:
 class _Table:
     """What may be shown of a two-way table."""
 
-    cross: Cross
+    axes: Sequence[RecordGroups]
+    percent: Sequence[str]
     values: FloatArray
     digits: int
 
     def lines(self) -> list[str]:
-        rows, columns = self.cross.axes
+        rows, columns = self.axes
         blocks = []
-        labels = [*rows.labels, "Total"]
-        for at, label in enumerate(labels):
+        for at, label in enumerate([*rows.labels, "Total"]):
             block = [(label, [count_text(x) for x in self.values[at]])]
-            shares = [self.share(word)[at] for word in self.cross.percent]
-            block += [("", [fixed(x) for x in share]) for share in shares]
+            block += [("", [fixed(x) for x in self.share(word)[at]]) for word in self.percent]
             blocks.append(block)
-        if not self.cross.percent:
+        if not self.percent:
             blocks = [[row for block in blocks[:-1] for row in block], blocks[-1]]
         grid = Grid(stub=rows.name, heads=[*columns.labels, "Total"], blocks=blocks, ends=1)
         width = grid.width * len(columns)
@@ -226,10 +227,10 @@ class _Table:
             return 100 * self.values / whole
 
     def frame(self) -> pl.DataFrame:
-        rows, columns = self.cross.axes
-        shares = {word: self.share(word) for word in self.cross.percent}
+        rows, columns = self.axes
+        shares = {word: self.share(word) for word in self.percent}
         floats = ["n", *(f"{word}_percent" for word in shares)]
-        names = [column_name(axis.name, floats) for axis in self.cross.axes]
+        names = [column_name(axis.name, floats) for axis in self.axes]
         out: list[dict[str, Any]] = []
         for at, label in enumerate([*rows.labels, "Total"]):
             for across, head in enumerate([*columns.labels, "Total"]):
@@ -264,9 +265,11 @@ def _tested(
     return [Check(rule="test", verdict=CheckVerdict.passed, reason="all counts are shown")]
 
 
-def _found(counts: Counts, hidden: BoolArray, cross: Cross, limits: SafeLimits) -> list[Found]:
-    labels: list[Sequence[str]] = [[*axis.labels, "total"] for axis in cross.axes]
-    names = [axis.name for axis in cross.axes]
+def _found(
+    counts: Counts, hidden: BoolArray, axes: Sequence[RecordGroups], limits: SafeLimits
+) -> list[Found]:
+    labels: list[Sequence[str]] = [[*axis.labels, "total"] for axis in axes]
+    names = [axis.name for axis in axes]
     found = []
     for row, column in np.argwhere(hidden).tolist():
         small = 0 < counts.cases[row, column] < limits.minimum
@@ -275,11 +278,11 @@ def _found(counts: Counts, hidden: BoolArray, cross: Cross, limits: SafeLimits) 
     return found
 
 
-def _alike(counts: Counts, hidden: BoolArray, cross: Cross) -> list[Check]:
+def _alike(counts: Counts, hidden: BoolArray, axes: Sequence[RecordGroups]) -> list[Check]:
     """Rows and columns of which all cases are in one cell: they tell it of everyone."""
     checks = []
     for axis, n, mask in ((0, counts.n, hidden), (1, counts.n.T, hidden.T)):
-        groups, other = cross.axes[axis], cross.axes[1 - axis]
+        groups, other = axes[axis], axes[1 - axis]
         if len(other) < 2:
             continue
         single = ((n[:-1, :-1] > 0).sum(axis=1) == 1) & ~mask[:-1].any(axis=1)
@@ -340,28 +343,22 @@ def tabulate(
     names = [row, *([column] if column is not None else [])]
     records = take(frame, names, where=where, entity=entity, weights=weights)
     records = records.weighted().condensed()
-    axes = [_counted(group(records, name, limits, missing=missing), records) for name in names]
+    axes = [group(records, name, limits, missing=missing) for name in names]
+    if entity is not None:
+        axes = [
+            axis
+            if axis.cases is not None
+            else replace(axis, cases=records.cases(axis.codes, len(axis)))
+            for axis in axes
+        ]
     if len(axes[0]) == 0:
         checks = checks_of([], ["minimum"])
         shown, stored = "no observations", {"N": 0}
         return SafeResult(command=f"tabulate {row}", shown=shown, stored=stored, checks=checks)
     if column is None:
         return _one_way(records, axes[0], limits)
-    margins = [one_way_hidden(records, axis, limits)[0] for axis in axes]
-    cross = Cross(
-        axes=(axes[0], axes[1]),
-        margins=(margins[0], margins[1]),
-        percent=tuple(word for word in PERCENT if word in percent),
-        chi2=chi2,
-    )
-    return two_way(records, cross, limits)
-
-
-def _counted(axis: RecordGroups, records: MicrodataRecords) -> RecordGroups:
-    """With the number of cases of each group."""
-    if axis.cases is not None or records.entity is None:
-        return axis
-    return replace(axis, cases=records.cases(axis.codes, len(axis)))
+    shares = [word for word in PERCENT if word in percent]
+    return _two_way(records, axes, shares, chi2, limits)
 
 
 def _check(row: str, column: str | None, percent: Sequence[str], chi2: bool) -> None:
@@ -375,62 +372,30 @@ def _check(row: str, column: str | None, percent: Sequence[str], chi2: bool) -> 
         )
 
 
-def one_way_hidden(
-    records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits
-) -> tuple[frozenset[int], bool, list[Found]]:
-    """Withheld groups, whether their total is withheld, and the rules that are broken."""
-    return _hidden(GroupWeights(records=records, axis=axis, limits=limits))
-
-
-def _hidden(weighing: GroupWeights) -> tuple[frozenset[int], bool, list[Found]]:
-    records, axis, limits = weighing.records, weighing.axis, weighing.limits
-    cases = records.cases(axis.codes, len(axis)) if axis.cases is None else axis.cases
-    heavy = weighing.heavy
-    hidden, total = counts_to_hide(cases.tolist(), heavy, int(_all_cases(records, axis)), limits)
-    found = []
-    for at in sorted(hidden):
-        small = 0 < cases[at] < limits.minimum
-        rule = "minimum" if small else "weights" if at in heavy else "secondary"
-        found.append(Found(rule, axis.name, f"{axis.name} = {axis.labels[at]}"))
-    return hidden, total, found + [Found("secondary", axis.name, "total")] * total
-
-
-def _all_cases(records: MicrodataRecords, axis: RecordGroups) -> int:
-    if axis.complete:
-        return records.everyone
-    codes = np.where(axis.codes >= 0, 0, -1).astype(np.int64)
-    return int(records.cases(codes, 1)[0])
-
-
 def _one_way(records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits) -> SafeResult:
     weighing = GroupWeights(records=records, axis=axis, limits=limits)
-    hidden, total_hidden, found = _hidden(weighing)
+    hidden, total_hidden, found = weighing.hidden()
     amounts = weighing.amounts
     total = float(amounts.sum())
     shown: list[float | None] = [
         None if at in hidden else rounded(float(amount), limits.digits + 5)
         for at, amount in enumerate(amounts)
     ]
-    percents = [
-        None
-        if amount is None or total_hidden or not total
-        else rounded(100 * amount / total, limits.digits)
-        for amount in shown
-    ]
-    cumulated = [
-        None if share is None else rounded(share, limits.digits)
-        for share in _cumulated(amounts, hidden, total, total_hidden)
-    ]
-    rows = [
-        (label, [count_text(amount), fixed(percent), fixed(share)])
-        for label, amount, percent, share in zip(
-            axis.labels, shown, percents, cumulated, strict=True
-        )
-    ]
+    percents: list[float | None] = [None] * len(shown)
+    cumulated = percents.copy()
+    if total and not total_hidden:
+        percents = [x if x is None else rounded(100 * x / total, limits.digits) for x in shown]
+        # The cumulated column, where it follows from frequencies that are shown.
+        first, last = (min(hidden), max(hidden)) if hidden else (len(shown), -1)
+        cumulated = [
+            rounded(float(share), limits.digits) if at < first or at >= last else None
+            for at, share in enumerate(100 * np.cumsum(amounts) / total)
+        ]
+    numbers = zip(map(count_text, shown), map(fixed, percents), map(fixed, cumulated), strict=True)
+    rows = list(zip(axis.labels, map(list, numbers), strict=True))
     whole = None if total_hidden else rounded(total, limits.digits + 5)
-    last = ("Total", [count_text(whole), fixed(None if total_hidden else 100.0)])
-    grid = Grid(stub=axis.name, heads=["Freq.", "Percent", "Cum."], blocks=[rows, [last]])
-    checks: list[Check] = [*axis.checks, *checks_of(found, ["minimum"])]
+    end = ("Total", [count_text(whole), fixed(None if total_hidden else 100.0)])
+    grid = Grid(stub=axis.name, heads=["Freq.", "Percent", "Cum."], blocks=[rows, [end]])
     return SafeResult(
         command=f"tabulate {axis.name}",
         shown=closed(grid.lines(), bool(hidden) or total_hidden, limits.language),
@@ -440,17 +405,6 @@ def _one_way(records: MicrodataRecords, axis: RecordGroups, limits: SafeLimits) 
             schema_overrides=dict.fromkeys(_COLUMNS, pl.Float64),
         ),
         stored={} if whole is None else {"N": whole},
-        checks=checks,
+        checks=[*axis.checks, *checks_of(found, ["minimum"])],
         evidence=OutputEvidence(n=amounts, hidden=hidden, found=found),
     )
-
-
-def _cumulated(
-    amounts: FloatArray, hidden: frozenset[int], total: float, total_hidden: bool
-) -> list[float | None]:
-    """The cumulated column, where it follows from frequencies that are shown."""
-    if total_hidden or not total:
-        return [None] * len(amounts)
-    first, last = (min(hidden), max(hidden)) if hidden else (len(amounts), -1)
-    reached = 100 * np.cumsum(amounts) / total
-    return [float(share) if at < first or at >= last else None for at, share in enumerate(reached)]

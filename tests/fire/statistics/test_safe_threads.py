@@ -171,8 +171,8 @@ def test_parts_of_large_data_are_what_numpy_finds(many, monkeypatch):
     assert exact_sums(whole, codes, 5).tolist() == expected
     sorting = EntityOrder.by(codes, 5)
     assert (sorting.order == np.argsort(codes, kind="stable")).all()
-    assert (sorting.values(values) == values[sorting.order]).all()
-    assert (sorting.codes(codes) == np.sort(codes)).all()
+    assert (sorting.gathered(values) == values[sorting.order]).all()
+    assert (sorting.gathered(codes) == np.sort(codes)).all()
     third, fourth = sums.power_sums(values, 0.5, 2.0, [3, 4])
     unit = (values - 0.5) / 2.0
     assert third == pytest.approx((unit**3).sum(), rel=1e-9)

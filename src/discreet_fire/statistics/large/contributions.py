@@ -1,9 +1,11 @@
-"""What each case contributes to each group, in large data, and exact sums per group. CONFIDENTIAL.
+"""What each case contributes to each group, in large data, and the facts of groups. CONFIDENTIAL.
 
 In: values, weights, groups and entities of records; keys or texts to be numbered as they occur.
 Out: per group the number of cases, sums, the largest contributions and their sum, and a lower
 bound for how many cases differ from the commonest value; all as exact as if the group were all
-there is, and the same to the last bit whatever the order of the records.
+there is, and the same to the last bit whatever the order of the records. From these the same
+`Facts` as group by group, without what only a group of nearly equal values needs: for it, the
+caller looks at the group alone.
 """
 
 from __future__ import annotations
@@ -13,17 +15,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
+from discreet_fire.statistics.disclosure_rules import MANY, Facts, is_clear
 from discreet_fire.statistics.large import kernels
 from discreet_fire.statistics.large.kernels import AMOUNT
-from discreet_fire.statistics.parallel import LEAST, side_by_side, slices
-from discreet_fire.statistics.sums import ends_of, group_sums
+from discreet_fire.statistics.limits import SafeLimits
+from discreet_fire.statistics.parallel import LEAST, filled, in_parts, side_by_side, slices
+from discreet_fire.statistics.sum_kernels import extremes
+from discreet_fire.statistics.sums import ends_of, group_sums, scaled_sums
+
+Number = TypeVar("Number", np.int64, np.float64)
 
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
 
@@ -47,13 +54,10 @@ def largest_of(values: FloatArray, codes: IntArray, groups: int) -> FloatArray:
         low, high = ends_of(values)
         return np.array([max(-low, high)])
 
-    def inside(part: slice) -> FloatArray:
-        largest = np.zeros(groups)
+    def fill(part: slice, largest: FloatArray) -> None:
         kernels.add_largest(values[part], codes[part], largest)
-        return largest
 
-    found = side_by_side([partial(inside, part) for part in slices(values.size)])
-    return np.asarray(np.max(found, axis=0))
+    return np.asarray(filled(fill, slices(values.size), groups, np.float64).max(axis=0))
 
 
 def sums_of(parts: Sequence[tuple[FloatArray, IntArray]], largest: FloatArray) -> FloatArray:
@@ -61,12 +65,10 @@ def sums_of(parts: Sequence[tuple[FloatArray, IntArray]], largest: FloatArray) -
     shift = shifts(largest)
     scale = np.ldexp(1.0, -shift)
 
-    def inside(values: FloatArray, codes: IntArray) -> IntArray:
-        whole = np.zeros((2, largest.size), dtype=np.int64)
-        kernels.add_sums(values, codes, scale, whole[0], whole[1])
-        return whole
+    def fill(part: tuple[FloatArray, IntArray], whole: IntArray) -> None:
+        kernels.add_sums(*part, scale, whole[0], whole[1])
 
-    return _rounded(side_by_side([partial(inside, *part) for part in parts]), shift)
+    return _rounded(filled(fill, parts, (2, largest.size)), shift)
 
 
 def weighted_moments(
@@ -105,13 +107,12 @@ def _deviations(
 ) -> FloatArray:
     """Sums of weighted deviations from a centre, or of their squares."""
 
-    def most(part: slice) -> FloatArray:
-        found, some = np.zeros(centres.size), (values[part], weights[part], codes[part])
-        kernels.find_largest(kind == kernels.SQUARE, *some, centres, found)
-        return found
+    def fill(part: slice, largest: FloatArray) -> None:
+        some = values[part], weights[part], codes[part]
+        kernels.find_largest(kind == kernels.SQUARE, *some, centres, largest)
 
-    largest = np.max(side_by_side([partial(most, part) for part in slices(values.size)]), axis=0)
-    return term_sums(kind, values, weights, codes, centres, largest)
+    found = filled(fill, slices(values.size), centres.size, np.float64)
+    return term_sums(kind, values, weights, codes, centres, found.max(axis=0))
 
 
 def term_sums(
@@ -135,12 +136,11 @@ def term_sums(
     shift = shifts(largest)
     scale = np.ldexp(1.0, -shift)
 
-    def inside(part: slice) -> IntArray:
-        whole, some = np.zeros((2, centres.size), dtype=np.int64), (values[part], weights[part])
-        kernels.add_terms(kind, *some, codes[part], centres, scale, whole[0], whole[1])
-        return whole
+    def fill(part: slice, whole: IntArray) -> None:
+        some = values[part], weights[part], codes[part]
+        kernels.add_terms(kind, *some, centres, scale, whole[0], whole[1])
 
-    return _rounded(side_by_side([partial(inside, part) for part in slices(values.size)]), shift)
+    return _rounded(filled(fill, slices(values.size), (2, centres.size)), shift)
 
 
 def shifts(largest: FloatArray) -> IntArray:
@@ -153,9 +153,9 @@ def shifts(largest: FloatArray) -> IntArray:
     return np.where(largest > 0, shift, 0).astype(np.int64)
 
 
-def _rounded(parts: Sequence[IntArray], shift: IntArray) -> FloatArray:
+def _rounded(parts: IntArray, shift: IntArray) -> FloatArray:
     """Sums in two whole numbers each, rounded once."""
-    whole = zip(*np.sum(parts, axis=0).tolist(), shift.tolist(), strict=True)
+    whole = zip(*parts.sum(axis=0).tolist(), shift.tolist(), strict=True)
     return np.array([math.ldexp((high << 32) + low, at - 64) for high, low, at in whole])
 
 
@@ -193,8 +193,6 @@ def short_numbered(
     >>> codes.tolist(), first.tolist()
     ([0, 1, 0], [0, 1])
     """
-    from discreet_fire.statistics.large import kernels
-
     laid_out = column.to_arrow(compat_level=pl.CompatLevel.newest())
     if str(laid_out.type) != "string_view":
         return None
@@ -244,9 +242,6 @@ class Shares:
     second: FloatArray
     differing: IntArray
 
-    def __repr__(self) -> str:
-        return "<Shares: confidential>"
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class EntityOrder:
@@ -264,45 +259,28 @@ class EntityOrder:
     def by(cls, who: IntArray, many: int) -> EntityOrder:
         """Bring records into the order of whole numbers below `many`."""
         who, parts = np.ascontiguousarray(who), slices(who.size)
-        count = np.zeros((len(parts), many), dtype=np.int64)
         order = np.empty(who.size, dtype=np.int64)
-        side_by_side(
-            [
-                partial(kernels.count_records, who[part], inside)
-                for part, inside in zip(parts, count, strict=True)
-            ]
-        )
+        count = np.zeros((len(parts), many), dtype=np.int64)
+        jobs = zip(parts, count, strict=True)
+        side_by_side([partial(kernels.count_records, who[part], room) for part, room in jobs])
         start = np.concatenate([[0], np.cumsum(count.sum(axis=0))]).astype(np.int64)
         # What is next for a number follows what earlier parts have of it.
         following = start[:-1]
         for inside in count:
             inside[:], following = following, following + inside
-        side_by_side(
-            [
-                partial(kernels.place, who[part], part.start, following, order)
-                for part, following in zip(parts, count, strict=True)
-            ]
-        )
+        jobs = zip(parts, count, strict=True)
+        side_by_side([partial(kernels.place, who[at], at.start, new, order) for at, new in jobs])
         return cls(start, order)
 
-    def codes(self, codes: IntArray) -> IntArray:
-        """Codes of records in this order."""
-        found = np.empty(self.order.size, dtype=np.int64)
-        self._gather(kernels.gather_codes, np.ascontiguousarray(codes), found)
+    def gathered(self, given: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        """Codes or values of records in this order."""
+        given, found = np.ascontiguousarray(given), np.empty(self.order.size, dtype=given.dtype)
+
+        def gather(part: slice) -> None:
+            kernels.gather(given, self.order[part], found[part])
+
+        in_parts(gather, slices(self.order.size))
         return found
-
-    def values(self, values: FloatArray) -> FloatArray:
-        """Values of records in this order."""
-        found = np.empty(self.order.size)
-        self._gather(kernels.gather_values, np.ascontiguousarray(values), found)
-        return found
-
-    def _gather(self, kernel: Any, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:
-        parts = slices(self.order.size)
-        side_by_side([partial(kernel, given, self.order[part], found[part]) for part in parts])
-
-    def __repr__(self) -> str:
-        return "<Sorting: confidential>"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -343,14 +321,11 @@ class EntityNumbers:
         """
         words = (groups + 63) // 64
         if self.many * words > _MARKS * self.who.size:
-            return cases_in(self.sorting.codes(codes), groups, self.sorting.start)
+            return cases_in(self.sorting.gathered(codes), groups, self.sorting.start)
         marks = np.zeros(self.many * words, dtype=np.uint64)
         cases = np.zeros(groups, dtype=np.int64)
         kernels.count_marked(np.ascontiguousarray(codes), self.who, words, marks, cases)
         return cases
-
-    def __repr__(self) -> str:
-        return "<Numbering: confidential>"
 
 
 def dense(keys: IntArray) -> tuple[IntArray, int]:
@@ -380,13 +355,8 @@ def cases_in(codes: IntArray, groups: int, start: IntArray) -> IntArray:
     """
     codes = np.ascontiguousarray(codes)
 
-    def inside(some: IntArray) -> IntArray:
-        cases = np.zeros(groups, dtype=np.int64)
-        kernels.count_cases(codes, some, cases)
-        return cases
-
     parts = _whole_entities(start, codes.size)
-    return np.asarray(np.sum(side_by_side([partial(inside, some) for some in parts]), axis=0))
+    return np.asarray(filled(partial(kernels.count_cases, codes), parts, groups).sum(axis=0))
 
 
 def _whole_entities(start: IntArray, records: int) -> list[IntArray]:
@@ -422,7 +392,7 @@ def of_records(
         kernels.add_alone(values[part], weights[part], codes[part], enough, top, apart)
         return top, apart
 
-    found = side_by_side([partial(inside, part) for part in slices(values.size)])
+    found = in_parts(inside, slices(values.size))
     first, second = _two_largest([top for top, _ in found])
     size = term_sums(AMOUNT, values, weights, codes, np.zeros(count.size), first)
     return Shares(
@@ -460,15 +430,16 @@ def contributions(
     scale, back = np.ldexp(1.0, -shift), np.ldexp(1.0, shift)
 
     def inside(some: IntArray) -> _Found:
-        one = _Found.room(int(some[-1] - some[0]), groups)
+        records, none = int(some[-1] - some[0]), np.zeros((2, groups), dtype=np.int64)
+        sizes, found = np.empty(records), np.empty(records, dtype=np.int64)
+        one = _Found(sizes, found, none[0], np.zeros(2 * groups), none[1])
         made = kernels.add_contributions(
             *(values, amounts, codes, some, scale, back, enough),
             *(one.sizes, one.inside, one.cases, one.top, one.apart),
         )
         return replace(one, sizes=one.sizes[:made], inside=one.inside[:made])
 
-    parts = _whole_entities(start, values.size)
-    found = side_by_side([partial(inside, some) for some in parts])
+    found = in_parts(inside, _whole_entities(start, values.size))
     first, second = _two_largest([one.top for one in found])
     return Shares(
         cases=np.sum([one.cases for one in found], axis=0),
@@ -488,12 +459,6 @@ class _Found:
     cases: IntArray
     top: FloatArray
     apart: IntArray
-
-    @classmethod
-    def room(cls, records: int, groups: int) -> _Found:
-        none = np.zeros((2, groups), dtype=np.int64)
-        sizes, inside = np.empty(records), np.empty(records, dtype=np.int64)
-        return cls(sizes, inside, none[0], np.zeros(2 * groups), none[1])
 
 
 def _two_largest(tops: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -530,3 +495,134 @@ def of_entities(
         second=top[1:],
         differing=apart,
     )
+
+
+Alone = Callable[[int], Facts]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Ordered:
+    """Values of records, with whom they are about (confidential).
+
+    Args:
+        values: Values, none missing.
+        codes: The group of each; None if all are in one.
+        weights: Weight of each value.
+        start: Where the records of each entity start, and the last end, if they are in the
+            order of entities.
+        who: Whom each is about, in any order; of records in one group.
+    """
+
+    values: FloatArray
+    codes: IntArray | None
+    weights: FloatArray | None = None
+    start: IntArray | None = None
+    who: EntityNumbers | None = None
+
+    def shares(
+        self, values: FloatArray, count: IntArray, weights: FloatArray | None, enough: int
+    ) -> Shares:
+        """What each case contributes to each group by some values of the records."""
+        if self.who is None and self.start is None:
+            return of_records(values, self.codes, count, weights=weights, enough=enough)
+        amounts = None if weights is None else values * weights
+        if self.who is not None:
+            return of_entities(values, self.who, amounts=amounts, enough=enough)
+        assert self.start is not None
+        return contributions(values, self.codes, count, self.start, amounts=amounts, enough=enough)
+
+
+def facts_of(ordered: Ordered, groups: int, limits: SafeLimits, alone: Alone) -> list[Facts]:
+    """The facts of each group.
+
+    Args:
+        ordered: The values.
+        groups: How many groups there are.
+        limits: The rules.
+        alone: Gives the exact facts of a group.
+    """
+    values, codes, weights = ordered.values, ordered.codes, ordered.weights
+    count, low, high = _ends(values, codes, groups)
+    shares = ordered.shares(values, count, weights, limits.minimum)
+    if weights is None:
+        size, mean, squares = _moments(values, codes, count, low, high)
+        heavy = np.zeros((groups, 3))
+    else:
+        loads = ordered.shares(weights, count, None, 0)
+        # Weights of entities are rounded, those of records are not.
+        total = loads.size if ordered.who is None and ordered.start is None else None
+        size, mean, squares = weighted_moments(values, weights, codes, low, total)
+        heavy = np.stack([size, loads.first, loads.second], axis=1)
+    found = [
+        Facts(
+            n=n,
+            weight=float(size[at]),
+            low=float(low[at]),
+            high=float(high[at]),
+            mean=float(mean[at]),
+            squares=float(squares[at]),
+            heavy=(float(heavy[at, 0]), float(heavy[at, 1]), float(heavy[at, 2])),
+        )
+        if n
+        else Facts()
+        for at, n in enumerate(count.tolist())
+    ]
+    return _with_shares(found, shares, limits, alone)
+
+
+def looked_closer(
+    ordered: Ordered, found: Sequence[Facts], limits: SafeLimits, alone: Alone
+) -> list[Facts]:
+    """Facts of groups whose records are all of other cases, where bounds do not suffice."""
+    if all(is_clear(facts, limits) for facts in found if facts.n):
+        return list(found)
+    count = np.array([facts.n for facts in found], dtype=np.int64)
+    shares = ordered.shares(ordered.values, count, None, limits.minimum)
+    return _with_shares(found, shares, limits, alone)
+
+
+def _with_shares(
+    found: Sequence[Facts], shares: Shares, limits: SafeLimits, alone: Alone
+) -> list[Facts]:
+    """Facts with contributions, and with how many cases differ where these are few."""
+    filled = []
+    for at, facts in enumerate(found):
+        if not facts.n:
+            filled.append(facts)
+            continue
+        one = replace(
+            facts,
+            cases=int(shares.cases[at]),
+            size=float(shares.size[at]),
+            first=float(shares.first[at]),
+            second=float(shares.second[at]),
+        )
+        if facts.low < facts.high and shares.differing[at] < limits.minimum:
+            exact = alone(at)
+            one = replace(one, differing=exact.differing, held=exact.held)
+        elif facts.low == facts.high:
+            one = replace(one, differing=0, held=MANY)
+        filled.append(one)
+    return filled
+
+
+def _ends(
+    values: FloatArray, codes: IntArray | None, groups: int
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    if codes is not None:
+        return extremes(values, codes, groups)
+    low, high = ends_of(values)
+    return np.array([values.size]), np.array([low]), np.array([high])
+
+
+def _moments(
+    values: FloatArray, codes: IntArray | None, count: IntArray, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Number of values, mean, sum of squared deviations of each group."""
+    sums = scaled_sums(values, codes, low, high)
+    numbers = [
+        (sums.mean(at, n), sums.squares(at, n) if low[at] < high[at] else 0.0) if n else (0.0, 0.0)
+        for at, n in enumerate(count.tolist())
+    ]
+    mean, squares = (np.array(column) for column in zip(*numbers, strict=True))
+    return count.astype(np.float64), mean, squares

@@ -98,18 +98,15 @@ def place(who: Any, first: Any, following: Any, order: Any) -> None:
         following[number] += 1
 
 
-@numba.njit(numba.void(_WHOLE, _WHOLE, _INTS), nogil=True, cache=True)
-def gather_codes(codes: Any, order: Any, found: Any) -> None:
-    """Codes in another order."""
+@numba.njit(
+    [numba.void(_WHOLE, _WHOLE, _INTS), numba.void(_VALUES, _WHOLE, _FLOATS)],
+    nogil=True,
+    cache=True,
+)
+def gather(given: Any, order: Any, found: Any) -> None:
+    """Codes or values in another order."""
     for at in range(order.size):
-        found[at] = codes[np.uint64(order[at])]
-
-
-@numba.njit(numba.void(_VALUES, _WHOLE, _FLOATS), nogil=True, cache=True)
-def gather_values(values: Any, order: Any, found: Any) -> None:
-    """Values in another order."""
-    for at in range(order.size):
-        found[at] = values[np.uint64(order[at])]
+        found[at] = given[np.uint64(order[at])]
 
 
 @numba.njit(numba.void(_WHOLE, _WHOLE, _INTS), nogil=True, cache=True)

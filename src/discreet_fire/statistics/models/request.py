@@ -57,9 +57,6 @@ class SampleTrace:
         counts = np.bincount(places, sign, minlength=len(names))
         return int(np.count_nonzero(counts))
 
-    def __repr__(self) -> str:
-        return "<SampleTrace: confidential>"
-
 
 def trace_of(sample: Sample) -> SampleTrace:
     """What is kept of a sample."""
