@@ -25,11 +25,7 @@ from discreet_fire.statistics.models.coefficients import (
     Coefficients,
     CoefficientTable,
     bread,
-    frame_of,
     joint_wald,
-    omitted_columns,
-    remarks,
-    rows_by_column,
     sandwich,
 )
 from discreet_fire.statistics.models.design import ModelDesign
@@ -37,7 +33,7 @@ from discreet_fire.statistics.models.disclosure_checks import ModelChecks
 from discreet_fire.statistics.models.distributions import chi2_tail
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution, solve
 from discreet_fire.statistics.models.request import ModelRequest, request_of
-from discreet_fire.statistics.models.sample import Sample, Weight
+from discreet_fire.statistics.models.sample import Sample
 from discreet_fire.statistics.results import CheckVerdict, SafeResult
 from discreet_fire.statistics.sums import ends_of, exact_sum
 
@@ -220,26 +216,32 @@ def probit(frame: Any, outcome: str, terms: str | Sequence[str] = (), **options:
 
 
 def _fitted(
-    command: str,
-    frame: Any,
-    outcome: str,
-    terms: str | Sequence[str],
-    options: dict[str, Any],
+    command: str, frame: Any, outcome: str, terms: str | Sequence[str], options: dict[str, Any]
 ) -> SafeResult:
-    request = _request(command, outcome, terms, options)
+    request = request_of(command, outcome, terms, {"weight_kind": "pweight", **options})
+    if request.weight_kind == "aweight":
+        raise OutputCheckError(
+            "analytic weights have no meaning here",
+            code="weights",
+            where=command,
+            hint='weight_kind="pweight" or "fweight"',
+        )
     sample = request.sample(frame)
     sample = dataclasses.replace(sample, outcome=(sample.outcome != 0.0).astype(np.float64))
     checking = ModelChecks(sample=sample, design=request.design(sample), limits=request.limits)
     table = CoefficientTable(
-        outcome=outcome, statistic="z", level=request.level, robust=_robust(request)
+        outcome=outcome,
+        statistic="z",
+        level=request.level,
+        robust=request.is_robust,
+        title=LINKS[command].title,
     )
-    title = LINKS[command].title
     checking.cases()
     checking.left_out()
     checking.clusters()
     if sample.outcome.min() == sample.outcome.max():
         checking.note("same-outcome", CheckVerdict.fail, "the outcome does not vary", outcome)
-        return request.withheld(checking, table, title)
+        return request.withheld(checking, table)
     notes = _without_certain(checking, request)
     sample, design = checking.sample, checking.design
     start = solve(design, sample.outcome, sample.weights)
@@ -250,35 +252,16 @@ def _fitted(
     # columns themselves, whatever the fitted shares are.
     checking.leverage(start, sample.weights)
     if checking.failed():
-        return request.withheld(checking, table, title)
+        return request.withheld(checking, table)
     model = maximise(design, sample.outcome, sample.weights, LINKS[command])
     if model is None:
         reason = "the variables separate the outcomes of some cases"
         checking.note("separation", CheckVerdict.fail, reason)
-        return request.withheld(checking, table, title)
+        return request.withheld(checking, table)
     checking.leverage(model.solution, model.curvature)
     if checking.failed():
-        return request.withheld(checking, table, title)
+        return request.withheld(checking, table)
     return _shown(request, checking, model, table, notes)
-
-
-def _request(
-    command: str, outcome: str, terms: str | Sequence[str], options: dict[str, Any]
-) -> ModelRequest:
-    request = request_of(command, outcome, terms, {"weight_kind": "pweight", **options})
-    if request.weight_kind == "aweight":
-        raise OutputCheckError(
-            "analytic weights have no meaning here",
-            code="weights",
-            where=command,
-            hint='weight_kind="pweight" or "fweight"',
-        )
-    return request
-
-
-def _robust(request: ModelRequest) -> bool:
-    weighted: Weight | None = request.weight_kind if request.weights else None
-    return request.robust or request.cluster is not None or weighted == "pweight"
 
 
 def _without_certain(checking: ModelChecks, request: ModelRequest) -> list[str]:
@@ -299,15 +282,12 @@ def _without_certain(checking: ModelChecks, request: ModelRequest) -> list[str]:
             text = checking.design.terms[column.term].text
             checking.note("perfect-prediction", CheckVerdict.review, reason, text)
             number = checking.sample.cases_where(rows)
-            dropped = int(rows.sum())
-            few = 0 < number < request.limits.minimum
-            if few:
-                checking.note(
-                    "minimum-cases", CheckVerdict.fail, "too few cases are left out", text
-                )
+            if 0 < number < request.limits.minimum:
+                few = "too few cases are left out"
+                checking.note("minimum-cases", CheckVerdict.fail, few, text)
             notes.append(
                 f"note: {column.label} {sign} 0 predicts {success} perfectly; "
-                f"{column.label} omitted and {dropped:,} obs not used."
+                f"{column.label} omitted and {int(rows.sum()):,} obs not used."
             )
             checking.sample = checking.sample.only(~rows)
             checking.design = request.design(checking.sample)
@@ -340,42 +320,30 @@ def _shown(
     design, solution, sample = checking.design, model.solution, checking.sample
     central, clusters = _covariance(request, sample, design, model)
     coefficients = Coefficients.of(solution, central, None, request.level / 100.0)
-    digits = request.limits.digits
     numbers = _stored(request, sample, model, central, clusters)
-    rows = rows_by_column(design, solution, coefficients.rows(digits))
-    omitted = omitted_columns(design, solution)
-    top = _header(request, numbers, table)
-    lines = [*notes, *remarks(omitted), *top, "", *table.lines(design, rows, omitted)]
-    return SafeResult(
-        command=request.text,
-        shown="\n".join(lines),
-        frame=frame_of(design, rows, omitted),
-        stored=numbers,
-        checks=checking.checks,
-        evidence=request.evidence(
-            checking, covariance=coefficients.covariance, values=coefficients.values
-        ),
-    )
+    heading = _heading(request, numbers, table)
+    return request.shown(checking, table, solution, coefficients, numbers, heading, notes)
 
 
 def _covariance(
     request: ModelRequest, sample: Sample, design: ModelDesign, model: LikelihoodFit
 ) -> tuple[FloatArray, int | None]:
     """Covariance around the means, and the number of clusters."""
-    if not _robust(request):
+    if not request.is_robust:
         return bread(model.solution), None
-    scores, weights = model.scores, sample.weights
+    central = sandwich(sample, design, model.solution, model.scores, request.weight_kind)
     if sample.clusters is not None:
-        scores = scores if weights is None else scores * weights
         many = int(sample.clusters.max()) + 1
-        factor = many / (many - 1.0)
-        return sandwich(design, model.solution, scores, sample.clusters) * factor, many
-    number = float(len(sample))
-    if weights is not None and request.weight_kind == "fweight":
-        number, scores = math.fsum(weights), scores * np.sqrt(weights)
-    elif weights is not None:
-        scores = scores * weights
-    return sandwich(design, model.solution, scores, None) * (number / (number - 1.0)), None
+        return central * (many / (many - 1.0)), many
+    number = _number(request, sample)
+    return central * (number / (number - 1.0)), None
+
+
+def _number(request: ModelRequest, sample: Sample) -> float:
+    """Number of observations."""
+    if sample.weights is None or request.weight_kind != "fweight":
+        return float(len(sample))
+    return math.fsum(sample.weights)
 
 
 def _stored(
@@ -387,9 +355,7 @@ def _stored(
 ) -> dict[str, float]:
     """Results by their names in Stata's e()."""
     weights, slopes = sample.weights, model.solution.slopes
-    frequency = weights is not None and request.weight_kind == "fweight"
-    number = math.fsum(weights) if frequency and weights is not None else float(len(sample))
-    counts = {"N": number, "df_m": float(len(slopes))}
+    counts = {"N": _number(request, sample), "df_m": float(len(slopes))}
     if clusters is not None:
         counts["N_clust"] = float(clusters)
     found = {"ll": model.log}
@@ -397,7 +363,7 @@ def _stored(
     if request.constant:
         found["ll_0"] = constant_only(sample.outcome, weights)
         found["r2_p"] = 1.0 - model.log / found["ll_0"]
-    if request.constant and not _robust(request):
+    if request.constant and not request.is_robust:
         chi2 = max(0.0, 2.0 * (model.log - found["ll_0"]))
     else:
         chi2 = joint_wald(slopes, central) if len(slopes) else 0.0
@@ -410,7 +376,9 @@ def _stored(
     return counts | safe
 
 
-def _header(request: ModelRequest, numbers: dict[str, float], table: CoefficientTable) -> list[str]:
+def _heading(
+    request: ModelRequest, numbers: dict[str, float], table: CoefficientTable
+) -> list[str]:
     test = "Wald" if table.robust or not request.constant else "LR"
     right = [
         ("Number of obs", count_text(numbers["N"])),
@@ -420,7 +388,7 @@ def _header(request: ModelRequest, numbers: dict[str, float], table: Coefficient
     if "r2_p" in numbers:
         right.append(("Pseudo R2", fixed(numbers["r2_p"], 4)))
     name = "Log pseudolikelihood" if table.robust else "Log likelihood"
-    left = [LINKS[request.command].title, "", "", f"{name} = {general(numbers['ll'], 10)}"]
+    left = [table.title, "", "", f"{name} = {general(numbers['ll'], 10)}"]
     if len(right) < len(left):
         right.append(("", ""))
     lines = []

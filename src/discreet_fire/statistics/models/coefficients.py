@@ -8,16 +8,15 @@ whatever the order of the rows.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import FloatArray
 from discreet_fire.statistics.layout import abbreviated, fixed, general, rounded
 from discreet_fire.statistics.models.design import Column, ModelDesign
 from discreet_fire.statistics.models.distributions import (
@@ -34,11 +33,11 @@ from discreet_fire.statistics.models.least_squares import (
     product,
     symmetric_inverse,
 )
-from discreet_fire.statistics.parallel import side_by_side
+from discreet_fire.statistics.models.sample import Sample, Weight
+from discreet_fire.statistics.parallel import in_parts
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CoefficientRow:
+class CoefficientRow(NamedTuple):
     """One coefficient with what is said of it."""
 
     value: float
@@ -47,11 +46,6 @@ class CoefficientRow:
     probability: float
     low: float
     high: float
-
-    def rounded(self, digits: int) -> CoefficientRow:
-        """All numbers with so many significant digits."""
-        numbers = dataclasses.asdict(self).items()
-        return CoefficientRow(**{name: rounded(value, digits) for name, value in numbers})
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -94,28 +88,20 @@ class Coefficients:
         """The rows of the table, with so many significant digits."""
         errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0)).tolist()
         factor = z_quantile(self.level) if self.df is None else t_quantile(self.level, self.df)
-        return [
-            self._row(value, error, factor).rounded(digits)
-            for value, error in zip(self.values.tolist(), errors, strict=True)
-        ]
-
-    def _row(self, value: float, error: float, factor: float) -> CoefficientRow:
-        """One row from a value and its standard error."""
-        statistic = value / error if error > 0.0 else math.nan
-        if math.isnan(statistic):
-            probability = math.nan
-        elif self.df is None:
-            probability = normal_two_sided(statistic)
-        else:
-            probability = t_two_sided(statistic, self.df)
-        return CoefficientRow(
-            value=value,
-            error=error if error > 0.0 else math.nan,
-            statistic=statistic,
-            probability=probability,
-            low=value - factor * error,
-            high=value + factor * error,
-        )
+        rows = []
+        for value, error in zip(self.values.tolist(), errors, strict=True):
+            known = error if error > 0.0 else math.nan
+            statistic = value / known
+            if math.isnan(statistic):
+                chance = math.nan
+            elif self.df is None:
+                chance = normal_two_sided(statistic)
+            else:
+                chance = t_two_sided(statistic, self.df)
+            ends = value - factor * error, value + factor * error
+            numbers = (rounded(x, digits) for x in (value, known, statistic, chance, *ends))
+            rows.append(CoefficientRow(*numbers))
+        return rows
 
 
 def bread(solution: LeastSquaresSolution) -> FloatArray:
@@ -140,20 +126,25 @@ def joint_wald(slopes: FloatArray, central: FloatArray) -> float | None:
 
 
 def sandwich(
+    sample: Sample,
     design: ModelDesign,
     solution: LeastSquaresSolution,
     scores: FloatArray,
-    clusters: IntArray | None,
+    kind: Weight,
 ) -> FloatArray:
-    """Inverse × cross products of scores × inverse.
+    """Inverse × cross products of scores × inverse; scores are added within clusters.
 
     Args:
+        sample: The estimation sample.
         design: The columns.
         solution: The solved model; its inverse is that of the weighted cross products.
-        scores: For each row what its columns are multiplied by.
-        clusters: Cluster of each row; scores are added within clusters.
+        scores: For each row what its columns are multiplied by, without weights.
+        kind: The kind of weights.
     """
-    outer = bread(solution)
+    outer, clusters, weights = bread(solution), sample.clusters, sample.weights
+    if weights is not None:
+        alone = clusters is None and kind == "fweight"
+        scores = scores * (np.sqrt(weights) if alone else weights)
     rows, width = design.size, len(outer)
 
     def column(place: int) -> FloatArray:
@@ -169,7 +160,7 @@ def sandwich(
         def fill(place: int) -> None:
             table[:, place] = column(place)
 
-        side_by_side([partial(fill, place) for place in range(width)])
+        in_parts(fill, range(width))
     else:
         number = int(clusters.max()) + 1
 
@@ -177,8 +168,8 @@ def sandwich(
             values = column(place)
             return exact_group_sums(values, clusters, number, _largest(values) or 1.0)
 
-        table = np.column_stack(side_by_side([partial(added, place) for place in range(width)]))
-    largest = np.array(side_by_side([partial(_largest, table[:, place]) for place in range(width)]))
+        table = np.column_stack(in_parts(added, range(width)))
+    largest = np.array(in_parts(_largest, table.T))
     largest[largest == 0.0] = 1.0
     scale = powers_of(largest, np.zeros(width, dtype=bool), slices=2)
     middle = exact_gram(lambda a, b: table[a:b], len(table), scale).floats()
@@ -201,12 +192,14 @@ class CoefficientTable:
         statistic: "t" or "z".
         level: Of confidence intervals, in percent.
         robust: Whether standard errors are robust.
+        title: What stands above it.
     """
 
     outcome: str
     statistic: str
     level: float
-    robust: bool = False
+    robust: bool
+    title: str
 
     def lines(
         self, design: ModelDesign, rows: Sequence[CoefficientRow | None], omitted: Sequence[Column]
@@ -293,11 +286,6 @@ def beside(left: Sequence[str], right: Sequence[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def header(title: str, numbers: Sequence[tuple[str, str]]) -> list[str]:
-    """A title with named numbers on the right."""
-    return beside([title], numbers)
-
-
 def rows_by_column(
     design: ModelDesign, solution: LeastSquaresSolution, rows: Sequence[CoefficientRow]
 ) -> list[CoefficientRow | None]:
@@ -313,11 +301,6 @@ def omitted_columns(design: ModelDesign, solution: LeastSquaresSolution) -> list
     return [design.estimated[place] for place in left]
 
 
-def remarks(omitted: Sequence[Column]) -> list[str]:
-    """Notes on columns that are left out."""
-    return [f"note: {column.label} omitted because of collinearity." for column in omitted]
-
-
 def frame_of(
     design: ModelDesign, rows: Sequence[CoefficientRow | None], omitted: Sequence[Column]
 ) -> pl.DataFrame:
@@ -327,7 +310,7 @@ def frame_of(
     if design.constant:
         names.append(("_cons", "estimated"))
     for (name, state), row in zip(names, rows, strict=True):
-        numbers = [None] * len(_NUMBERS) if row is None else list(dataclasses.astuple(row))
+        numbers = [None] * len(_NUMBERS) if row is None else row
         shown = [None if value is None or math.isnan(value) else value for value in numbers]
         records.append({"term": name, "state": state, **dict(zip(_NUMBERS, shown, strict=True))})
     return pl.DataFrame(records, schema=_SCHEMA)

@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -314,7 +314,10 @@ def _spelled(
     codes = CellIndex(tuple(sizes)).numbers([sample.groups[part.name] for part in groups])
     occupied = np.bincount(codes, minlength=math.prod(sizes)) > 0
     bases = [_base(part, sample) for part in groups]
-    wanted = [_wanted(part, sample) for part in groups]
+    wanted = [
+        {_place(level, part, sample.levels[part.name]) for level in part.only} or set(range(size))
+        for part, size in zip(groups, sizes, strict=True)
+    ]
     columns = []
     for cell, levels in enumerate(itertools.product(*map(range, sizes))):
         if not all(level in some for level, some in zip(levels, wanted, strict=True)):
@@ -328,9 +331,13 @@ def _spelled(
         names = [
             sample.levels[part.name][level] for part, level in zip(groups, levels, strict=True)
         ]
+        named = dict(zip(groups, names, strict=True))
+        label = "#".join(
+            f"{named[p]}.{p.name}" if p.levels else f"c.{p.name}" for p in term.factors
+        )
         columns.append(
             Column(
-                label=_label(term, dict(zip(groups, names, strict=True))),
+                label=label,
                 row=" ".join(str(name) for name in names),
                 term=place,
                 numbers=numbers,
@@ -360,13 +367,6 @@ def _base(part: Factor, sample: Sample) -> int | None:
     return _place(part.base, part, levels)
 
 
-def _wanted(part: Factor, sample: Sample) -> set[int]:
-    levels = sample.levels[part.name]
-    if not part.only:
-        return set(range(len(levels)))
-    return {_place(level, part, levels) for level in part.only}
-
-
 def _place(level: Any, part: Factor, levels: tuple[Any, ...]) -> int:
     if level not in levels:
         raise OutputCheckError(
@@ -394,35 +394,29 @@ def _redundant(
     return False
 
 
-def _label(term: Term, names: dict[Factor, Any]) -> str:
-    parts = [f"{names[p]}.{p.name}" if p.levels else f"c.{p.name}" for p in term.factors]
-    return "#".join(parts)
-
-
 def _shifted(column: Column) -> Column:
     """A column of numbers far from 0 is taken relative to the middle of its range."""
     if column.cells is not None:
         return column
-    values = column.values(slice(0, None))
+    return replace(column, shift=middle_of(column.values(slice(0, None))))
+
+
+def middle_of(values: FloatArray) -> float:
+    """The middle of the range of numbers far from 0; else 0."""
     low, high = float(values.min()), float(values.max())
-    middle = math.floor((low + high) / 2.0)
-    if low * high <= 0.0 or abs(middle) <= high - low:
-        return column
-    return Column(
-        label=column.label,
-        row=column.row,
-        term=column.term,
-        numbers=column.numbers,
-        shift=float(middle),
-    )
+    middle = float(math.floor((low + high) / 2.0))
+    return middle if low * high > 0.0 and abs(middle) > high - low else 0.0
 
 
 def _two_valued(column: Column) -> IntArray | None:
     """The rows by value, if there are two values."""
     values = column.values(slice(0, None))
+    found = upper_of_two(values)
+    return None if found is None or found.all() else found
+
+
+def upper_of_two(values: FloatArray) -> IntArray | None:
+    """Which of two values each is; None if there are more."""
     low, high = values.min(), values.max()
     upper = values == high
-    if low == high or not np.all(upper | (values == low)):
-        return None
-    found: IntArray = upper.astype(np.int64)
-    return found
+    return upper.astype(np.int64) if np.all(upper | (values == low)) else None

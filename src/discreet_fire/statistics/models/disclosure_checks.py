@@ -12,16 +12,23 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.arrays import FloatArray
+from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.models import revealed_outcomes
-from discreet_fire.statistics.models.design import ModelDesign, Partition
+from discreet_fire.statistics.models.design import ModelDesign, Partition, upper_of_two
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
-from discreet_fire.statistics.models.revealed_outcomes import NEARLY, hats, reach
+from discreet_fire.statistics.models.revealed_outcomes import (
+    NEARLY,
+    Hats,
+    all_alike,
+    case_counts,
+    dominated,
+    few_apart,
+    patterns,
+    reach,
+)
 from discreet_fire.statistics.models.sample import Sample
-from discreet_fire.statistics.parallel import side_by_side
+from discreet_fire.statistics.parallel import in_parts
 from discreet_fire.statistics.results import Check, CheckVerdict, worst
 from discreet_fire.statistics.sums import exact_sum
 
@@ -69,18 +76,13 @@ class ModelChecks:
         if self.sample.cases < minimum:
             found.append("the estimation sample")
         for partition in self.design.partitions:
-            counts = revealed_outcomes.case_counts(partition, self.sample, minimum)
+            counts = case_counts(partition, self.sample, minimum)
             self.evidence.setdefault("cases", {})[partition.text] = counts
-            if ((counts > 0) & (counts < minimum)).any():
+            if _few_in_one(counts, minimum):
                 found.append(partition.text)
-        numbers = self._numbers()
-        few = side_by_side(
-            [
-                partial(revealed_outcomes.few_apart, values, self.sample, minimum)
-                for _, values in numbers
-            ]
-        )
-        found += [name for (name, _), apart in zip(numbers, few, strict=True) if apart]
+        names, columns = zip(*self._numbers(), strict=True)
+        few = in_parts(partial(few_apart, sample=self.sample, minimum=minimum), columns)
+        found += [name for name, apart in zip(names, few, strict=True) if apart]
         found = list(dict.fromkeys(found))
         self._all("minimum-cases", found, "too few cases have this level or differ from the rest")
         for partition in self.design.partitions:
@@ -111,9 +113,8 @@ class ModelChecks:
         """Clusters are counted in the output."""
         if self.sample.clusters is not None:
             few = int(self.sample.clusters.max()) + 1 < max(2, self.limits.minimum)
-            self._one(
-                "clusters", CheckVerdict.fail if few else CheckVerdict.passed, "too few clusters"
-            )
+            verdict = CheckVerdict.fail if few else CheckVerdict.passed
+            self._one("clusters", verdict, "too few clusters")
 
     def freedom(self, residual_df: int, rank: int) -> None:
         """Residual degrees of freedom."""
@@ -128,25 +129,16 @@ class ModelChecks:
     def leverage(self, solution: LeastSquaresSolution, weights: FloatArray | None) -> None:
         """Cases, and groups of too few, whose outcomes the fit follows."""
         limits = self.limits
-        found = reach(
-            hats(self.design, solution, weights),
-            self.sample.entities,
-            limits.minimum,
-            limits.leverage,
-        )
-        self.evidence["leverage"] = max(
-            found.single, found.group, self.evidence.get("leverage", 0.0)
-        )
-        self.evidence["leverage_rows"] = found.members
-        if max(found.single, found.group) >= limits.leverage:
-            verdict, reason = (
-                CheckVerdict.fail,
-                "the coefficients give away outcomes of single cases",
-            )
-        elif found.single >= _REVIEW_LEVERAGE or found.group >= NEARLY * limits.leverage:
+        hats, entities = Hats(self.design, solution, weights), self.sample.entities
+        single, group, members = reach(hats, entities, limits.minimum, limits.leverage)
+        self.evidence["leverage"] = max(single, group, self.evidence.get("leverage", 0.0))
+        self.evidence["leverage_rows"] = members
+        verdict, reason = CheckVerdict.passed, ""
+        if max(single, group) >= limits.leverage:
+            verdict = CheckVerdict.fail
+            reason = "the coefficients give away outcomes of single cases"
+        elif single >= _REVIEW_LEVERAGE or group >= NEARLY * limits.leverage:
             verdict, reason = CheckVerdict.review, "the coefficients follow single cases closely"
-        else:
-            verdict, reason = CheckVerdict.passed, ""
         self._one("leverage", verdict, reason)
 
     def fit(self, solution: LeastSquaresSolution) -> None:
@@ -167,11 +159,9 @@ class ModelChecks:
             squares *= weights
         first, entities = int(squares.argmax()), self.sample.entities
         # Nobody without the largest one can have nearly all.
-        own = (
-            squares[first : first + 1] if entities is None else squares[entities == entities[first]]
-        )
+        own = slice(first, first + 1) if entities is None else entities == entities[first]
         total = solution.residual
-        share = exact_sum(own) / total + 1 / squares.size if total > 0.0 else 0.0
+        share = exact_sum(squares[own]) / total + 1 / squares.size if total > 0.0 else 0.0
         self.evidence["largest_residual"] = share
         verdict = CheckVerdict.fail if share > self.limits.leverage else CheckVerdict.passed
         self._one("residuals", verdict, "one case makes up nearly all of the residuals")
@@ -180,9 +170,9 @@ class ModelChecks:
         """Rules of means, for groups whose means or totals the coefficients give."""
         only, known = self._determined(rank)
         broken = CheckVerdict.fail if only else CheckVerdict.review
-        two = _two_values(self.sample.outcome)
+        two = upper_of_two(self.sample.outcome)
         found: dict[str, list[str]] = {"dominance": [], "same-outcome": [], "few-outcomes": []}
-        several = side_by_side([partial(self._broken, partition, two) for partition in known])
+        several = in_parts(partial(self._broken, two=two), known)
         for partition, (rules, few) in zip(known, several, strict=True):
             for rule in rules:
                 found[rule].append(partition.text)
@@ -196,40 +186,35 @@ class ModelChecks:
         for rule, places in found.items():
             self._all(rule, places, reasons[rule], broken)
 
-    def _broken(
-        self, partition: Partition, two: npt.NDArray[np.int64] | None
-    ) -> tuple[list[str], bool]:
+    def _broken(self, partition: Partition, two: IntArray | None) -> tuple[list[str], bool]:
         """Rules of means that a group breaks, and whether one has too few cases."""
         minimum, rules = self.limits.minimum, []
-        counts = revealed_outcomes.case_counts(partition, self.sample, minimum)
-        if two is None and revealed_outcomes.dominated(partition, self.sample, self.limits).any():
+        counts = case_counts(partition, self.sample, minimum)
+        if two is None and dominated(partition, self.sample, self.limits).any():
             rules.append("dominance")
-        if (revealed_outcomes.all_alike(partition, self.sample.outcome) & (counts > 0)).any():
+        if (all_alike(partition, self.sample.outcome) & (counts > 0)).any():
             rules.append("same-outcome")
-        if two is not None and self._few_of_two(partition, two):
-            rules.append("few-outcomes")
-        return rules, bool(((counts > 0) & (counts < minimum)).any())
+        if two is not None:
+            codes, cells = partition.codes * 2 + two, partition.cells * 2
+            halves = Partition(text=partition.text, codes=codes, cells=cells)
+            if _few_in_one(case_counts(halves, self.sample, minimum), minimum):
+                rules.append("few-outcomes")
+        return rules, _few_in_one(counts, minimum)
 
     def _determined(self, rank: int) -> tuple[bool, list[Partition]]:
         """Whether all columns are indicators; the groups whose totals follow."""
-        counted = sum(1 for column in self.design.estimated if _pure(column, self.design))
-        only = counted == len(self.design.estimated)
-        known = [*self.design.partitions, revealed_outcomes.whole_sample(self.sample)]
-        if not only:
+        indicators = {part.text for part in self.design.partitions}
+        # All cases are one cell, whose total the constant gives.
+        everyone = np.zeros(len(self.sample), np.int64)
+        known = [*self.design.partitions, Partition(text="_cons", codes=everyone, cells=1)]
+        if any(one.numbers and one.label not in indicators for one in self.design.estimated):
             return False, known
-        cells = revealed_outcomes.patterns(self.design)
+        cells = patterns(self.design)
         if cells.cells > rank:
             return True, known
         reason = "the coefficients are differences of means of groups: check it like a table"
         self.note("group-means", CheckVerdict.review, reason)
         return True, [cells]
-
-    def _few_of_two(self, partition: Partition, two: npt.NDArray[np.int64]) -> bool:
-        cells = Partition(
-            text=partition.text, codes=partition.codes * 2 + two, cells=partition.cells * 2
-        )
-        counts = revealed_outcomes.case_counts(cells, self.sample, self.limits.minimum)
-        return bool(((counts > 0) & (counts < self.limits.minimum)).any())
 
     def _all(
         self,
@@ -248,15 +233,6 @@ class ModelChecks:
         self.note(rule, verdict, "holds" if verdict is CheckVerdict.passed else reason)
 
 
-def _pure(column: Any, design: ModelDesign) -> bool:
-    """Whether a column is an indicator."""
-    if not column.numbers:
-        return True
-    return any(part.text == column.label for part in design.partitions)
-
-
-def _two_values(outcome: FloatArray) -> npt.NDArray[np.int64] | None:
-    """Which of two values each outcome has; None if there are more."""
-    low, high = outcome.min(), outcome.max()
-    upper = outcome == high
-    return upper.astype(np.int64) if np.all(upper | (outcome == low)) else None
+def _few_in_one(counts: IntArray, minimum: int) -> bool:
+    """Whether a cell has cases, but too few."""
+    return bool(((counts > 0) & (counts < minimum)).any())

@@ -14,15 +14,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import FloatArray, IntArray
-from discreet_fire.statistics.models.design import ModelDesign, sizes_of
-from discreet_fire.statistics.parallel import side_by_side, slices
+from discreet_fire.statistics.models.design import ModelDesign, middle_of, sizes_of
+from discreet_fire.statistics.parallel import filled, in_parts, slices
 
 #: Gives the rows from one number up to another, one column per variable.
 Blocks = Callable[[int, int], FloatArray]
@@ -130,20 +129,18 @@ def exact_gram(blocks: Blocks, rows: int, scale: Scale) -> Gram:
     columns, numbers = scale.places
     size = len(columns)
 
-    def inside(part: slice) -> npt.NDArray[np.int64]:
-        sums = np.zeros((2, size, size), np.int64)
+    def fill(part: slice, sums: IntArray) -> None:
         for start in range(part.start, part.stop, ROWS):
             cut = scale.cut(blocks(start, min(start + ROWS, part.stop)))
             product = _crossed(cut).astype(np.int64)
             sums[0] += product // _LOW
             sums[1] += product % _LOW
-        return sums
 
-    high, low = np.sum(side_by_side([partial(inside, part) for part in slices(rows)]), axis=0)
+    high, low = filled(fill, slices(rows), (2, size, size)).sum(axis=0)
     sums = high.astype(object) * _LOW + low.astype(object)
     whole = np.zeros((len(scale.powers),) * 2, dtype=object)
     most = 2 * (SLICES - 1) * _BITS
-    shifts = np.array([2**_shift for _shift in range(0, most + 1, _BITS)], dtype=object)
+    shifts = [2**shift for shift in range(0, most + 1, _BITS)]
     for number in range(SLICES):
         for other in range(SLICES):
             left, right = numbers == number, numbers == other
@@ -253,7 +250,7 @@ class LeastSquaresSolution:
             for place, slope, mean in zip(self.kept, self.slopes, self.means, strict=True):
                 found[part] += slope * (design.estimated[place].values(part) - mean)
 
-        side_by_side([partial(add, part) for part in slices(design.size)])
+        in_parts(add, slices(design.size))
         return found
 
     def residuals(self, design: ModelDesign, outcome: FloatArray) -> FloatArray:
@@ -284,7 +281,7 @@ def solve(
         center: Whether a large outcome is taken relative to the middle of its range.
         slices: How exact cross products are; two are enough for steps that are repeated.
     """
-    shift = _middle(outcome) if design.constant and center else 0.0
+    shift = middle_of(outcome) if design.constant and center else 0.0
     roots = None if weights is None else np.sqrt(weights)
     own = 1 if design.constant else 0
     width = len(design.estimated)
@@ -297,25 +294,13 @@ def solve(
         found[:, -1] = outcome[rows] - shift
         return found if roots is None else found * roots[rows, None]
 
-    largest, whole = _profile(design, outcome - shift)
+    # Largest absolute value of each column, and whether it has whole numbers only.
+    sizes = [*([(1.0, True)] * own), *design.sizes, sizes_of(outcome - shift)]
+    largest, whole = map(np.array, zip(*sizes, strict=True))
     if roots is not None:
         largest, whole = largest * max(float(roots.max()), 5e-324), np.zeros_like(whole)
     gram = exact_gram(block, design.size, powers_of(largest, whole, slices))
     return _solved(gram, design, shift)
-
-
-def _middle(values: FloatArray) -> float:
-    low, high = float(values.min()), float(values.max())
-    middle = float(np.floor((low + high) / 2.0))
-    return middle if low * high > 0.0 and abs(middle) > high - low else 0.0
-
-
-def _profile(design: ModelDesign, outcome: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Largest absolute value of each column, and whether it has whole numbers only."""
-    columns = [(1.0, True)] if design.constant else []
-    columns += [*design.sizes, sizes_of(outcome)]
-    largest, whole = zip(*columns, strict=True)
-    return np.array(largest), np.array(whole)
 
 
 def _solved(gram: Gram, design: ModelDesign, shift: float) -> LeastSquaresSolution:

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from discreet.arrays import FloatArray
 from discreet_fire.statistics.layout import count_text, fixed, general, rounded
 from discreet_fire.statistics.limits import SafeLimits
@@ -21,12 +19,7 @@ from discreet_fire.statistics.models.coefficients import (
     CoefficientTable,
     beside,
     bread,
-    frame_of,
-    header,
     joint_wald,
-    omitted_columns,
-    remarks,
-    rows_by_column,
     sandwich,
 )
 from discreet_fire.statistics.models.design import ModelDesign
@@ -117,7 +110,7 @@ def _fit_linear(
     df = number - solution.rank
     central = bread(solution) * (solution.residual / df)
     t_df, clusters = df, None
-    if _is_robust(request):
+    if request.is_robust:
         central, t_df, clusters = _robust(request, sample, design, solution, number, residuals)
     slopes = len(solution.kept)
     f: float | None = None
@@ -145,17 +138,14 @@ def _robust(
     residuals: FloatArray,
 ) -> tuple[FloatArray, int, int | None]:
     """Covariance around the means, degrees of freedom of t, number of clusters."""
-    weights, df = sample.weights, number - solution.rank
-    if sample.clusters is not None:
-        scores = residuals if weights is None else residuals * weights
-        many = int(sample.clusters.max()) + 1
-        # One cluster has no variance between clusters.
-        factor = many / (many - 1.0) * (number - 1.0) / df if many > 1 else math.nan
-        return sandwich(design, solution, scores, sample.clusters) * factor, many - 1, many
-    if weights is not None:
-        frequency = request.weight_kind == "fweight"
-        residuals = residuals * (np.sqrt(weights) if frequency else weights)
-    return sandwich(design, solution, residuals, None) * (number / df), df, None
+    df = number - solution.rank
+    central = sandwich(sample, design, solution, residuals, request.weight_kind)
+    if sample.clusters is None:
+        return central * (number / df), df, None
+    many = int(sample.clusters.max()) + 1
+    # One cluster has no variance between clusters.
+    factor = many / (many - 1.0) * (number - 1.0) / df if many > 1 else math.nan
+    return central * factor, many - 1, many
 
 
 def regress(
@@ -212,11 +202,17 @@ def regress(
     request = request_of("regress", outcome, terms, options)
     checking, model = checked_linear(request, request.sample(frame))
     table = CoefficientTable(
-        outcome=outcome, statistic="t", level=level, robust=_is_robust(request)
+        outcome=outcome,
+        statistic="t",
+        level=level,
+        robust=request.is_robust,
+        title="Linear regression",
     )
     if model is None:
-        return request.withheld(checking, table, "Linear regression")
-    return _shown(request, checking, model, table)
+        return request.withheld(checking, table)
+    numbers = model.stored(request.limits.digits)
+    heading = _heading(model, numbers, request, table)
+    return request.shown(checking, table, model.solution, model.coefficients, numbers, heading)
 
 
 def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, Linear | None]:
@@ -244,34 +240,8 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
     return checking, _fit_linear(request, sample, design, solution, residuals)
 
 
-def _is_robust(request: ModelRequest) -> bool:
-    weighted = request.weights is not None and request.weight_kind == "pweight"
-    return request.robust or request.cluster is not None or weighted
-
-
-def _shown(
-    request: ModelRequest, checking: ModelChecks, model: Linear, table: CoefficientTable
-) -> SafeResult:
-    digits = request.limits.digits
-    numbers = model.stored(digits)
-    rows = rows_by_column(model.design, model.solution, model.coefficients.rows(digits))
-    omitted = omitted_columns(model.design, model.solution)
-    top = _header(model, numbers, request, robust=table.robust)
-    lines = [*remarks(omitted), *top, "", *table.lines(model.design, rows, omitted)]
-    return SafeResult(
-        command=request.text,
-        shown="\n".join(lines),
-        frame=frame_of(model.design, rows, omitted),
-        stored=numbers,
-        checks=checking.checks,
-        evidence=request.evidence(
-            checking, covariance=model.coefficients.covariance, values=model.coefficients.values
-        ),
-    )
-
-
-def _header(
-    model: Linear, numbers: dict[str, float], request: ModelRequest, *, robust: bool
+def _heading(
+    model: Linear, numbers: dict[str, float], request: ModelRequest, table: CoefficientTable
 ) -> list[str]:
     f, first, second = model.f
     tail = None if f is None else f_tail(f, first, second)
@@ -282,8 +252,8 @@ def _header(
         ("R-squared", fixed(numbers.get("r2"), 4)),
     ]
     rmse = ("Root MSE", general(numbers["rmse"], 7))
-    if robust:
-        lines = header("Linear regression", [*right, rmse])
+    if table.robust:
+        lines = beside([table.title], [*right, rmse])
         if model.clusters is not None:
             note = f"(Std. err. adjusted for {model.clusters:,} clusters in {request.cluster})"
             lines += ["", f"{note:>78}"]

@@ -2,8 +2,8 @@
 
 In: arguments of `regress`, `logit` or `probit`; results of models over the same records. Out:
 `ModelRequest`, checked, with the command as Stata would write it; from it the sample, the
-design and what stands in results; a check whether samples differ by few cases, so that two
-tables could be solved for one person. What is kept of a sample is CONFIDENTIAL and leaves the
+design and the results; a check whether samples differ by few cases, so that two tables could be
+solved for one person. What is kept of a sample is CONFIDENTIAL and leaves the
 process with nobody; it does not depend on the order of rows.
 """
 
@@ -14,75 +14,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, get_args
 
-import numpy as np
-import numpy.typing as npt
-
 from discreet.errors import OutputCheckError
 from discreet.rules.protocol import is_number
 from discreet_fire.statistics.layout import legend
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.models.coefficients import CoefficientTable, withheld_frame
+from discreet_fire.statistics.models.coefficients import (
+    Coefficients,
+    CoefficientTable,
+    frame_of,
+    omitted_columns,
+    rows_by_column,
+    withheld_frame,
+)
 from discreet_fire.statistics.models.design import ModelDesign, Term, design_of, parse_terms
 from discreet_fire.statistics.models.disclosure_checks import ModelChecks
+from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
 from discreet_fire.statistics.models.sample import Roles, Sample, Weight, sample_of
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class SampleTrace:
-    """What is kept of a sample. CONFIDENTIAL.
-
-    Args:
-        traces: A digest of the entity of each row, or of all its values.
-        traced: The columns that these are made of.
-    """
-
-    traces: npt.NDArray[np.uint64]
-    traced: tuple[str, ...]
-
-    @property
-    def digest(self) -> str:
-        """The same for the same rows in any order."""
-        total = int(np.add.reduce(self.traces, dtype=np.uint64))
-        mixed = int(np.bitwise_xor.reduce(self.traces))
-        return f"{len(self.traces):x}-{total:016x}-{mixed:016x}"
-
-    def apart(self, other: SampleTrace) -> int:
-        """How many cases only one of the two has, at least."""
-        if self.traced != other.traced:
-            return abs(len(self.traces) - len(other.traces))
-        known = np.concatenate([self.traces, other.traces])
-        sign = np.repeat([1, -1], [len(self.traces), len(other.traces)])
-        names, places = np.unique(known, return_inverse=True)
-        counts = np.bincount(places, sign, minlength=len(names))
-        return int(np.count_nonzero(counts))
-
-
-def trace_of(sample: Sample) -> SampleTrace:
-    """What is kept of a sample."""
-    return SampleTrace(traces=sample.traces, traced=sample.traced)
-
-
-def compare(trace: SampleTrace, earlier: Sequence[SafeResult], limits: SafeLimits) -> Check:
-    """Whether a sample differs from that of an earlier result by few cases.
-
-    With an entity column, or the same variables, cases are compared one by one; else numbers
-    of observations are.
-
-    Args:
-        trace: The sample.
-        earlier: Results of models.
-        limits: The rules.
-    """
-    traces = [result.evidence["sample"] for result in earlier if "sample" in result.evidence]
-    close = any(0 < trace.apart(other) < limits.minimum for other in traces)
-    return Check(
-        rule="differencing",
-        verdict=CheckVerdict.review if close else CheckVerdict.passed,
-        reason="the sample differs from that of an earlier model by few cases"
-        if close
-        else "holds",
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -183,18 +131,71 @@ class ModelRequest:
         return f"{text}, {' '.join(options)}" if options else text
 
     def evidence(self, checking: ModelChecks, **more: Any) -> OutputEvidence:
-        """Evidence with the sample, after comparing it with earlier ones. CONFIDENTIAL."""
-        rows = trace_of(checking.sample)
-        if self.earlier:
-            checking.checks.append(compare(rows, self.earlier, self.limits))
-        return OutputEvidence(sample=rows, **checking.evidence, **more)
+        """Evidence with the sample, after comparing it with earlier ones. CONFIDENTIAL.
 
-    def withheld(self, checking: ModelChecks, table: CoefficientTable, title: str) -> SafeResult:
+        With an entity column, or the same variables, cases are compared one by one; else numbers
+        of observations are.
+        """
+        trace = checking.sample.trace
+        if self.earlier:
+            known = [one.evidence["sample"] for one in self.earlier if "sample" in one.evidence]
+            close = any(0 < trace.apart(other) < self.limits.minimum for other in known)
+            reason = "the sample differs from that of an earlier model by few cases"
+            verdict = CheckVerdict.review if close else CheckVerdict.passed
+            reason = reason if close else "holds"
+            checking.checks.append(Check(rule="differencing", verdict=verdict, reason=reason))
+        return OutputEvidence(sample=trace, **checking.evidence, **more)
+
+    @property
+    def is_robust(self) -> bool:
+        """Whether standard errors do not trust equal variances."""
+        weighted = self.weights is not None and self.weight_kind == "pweight"
+        return self.robust or self.cluster is not None or weighted
+
+    def shown(
+        self,
+        checking: ModelChecks,
+        table: CoefficientTable,
+        solution: LeastSquaresSolution,
+        coefficients: Coefficients,
+        stored: dict[str, float],
+        heading: Sequence[str],
+        notes: Sequence[str] = (),
+    ) -> SafeResult:
+        """The result if no rule is broken.
+
+        Args:
+            checking: What was checked.
+            table: The table of coefficients.
+            solution: The solved model.
+            coefficients: Its coefficients.
+            stored: Stored results.
+            heading: Lines above the table.
+            notes: Lines above these.
+        """
+        design = checking.design
+        rows = rows_by_column(design, solution, coefficients.rows(self.limits.digits))
+        omitted = omitted_columns(design, solution)
+        remarks = [f"note: {one.label} omitted because of collinearity." for one in omitted]
+        lines = [*notes, *remarks, *heading, "", *table.lines(design, rows, omitted)]
+        evidence = self.evidence(
+            checking, covariance=coefficients.covariance, values=coefficients.values
+        )
+        return SafeResult(
+            command=self.text,
+            shown="\n".join(lines),
+            frame=frame_of(design, rows, omitted),
+            stored=stored,
+            checks=checking.checks,
+            evidence=evidence,
+        )
+
+    def withheld(self, checking: ModelChecks, table: CoefficientTable) -> SafeResult:
         """The result if a rule is broken: coefficients of one model hang together."""
         names = [term.text for term in self.parsed]
         names += ["_cons"] if self.constant else []
         evidence = self.evidence(checking)
-        lines = [title, "", *table.withheld(names), legend(self.limits.language)]
+        lines = [table.title, "", *table.withheld(names), legend(self.limits.language)]
         return SafeResult(
             command=self.text,
             shown="\n".join(lines),

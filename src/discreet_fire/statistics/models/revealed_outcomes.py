@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,7 @@ from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models.design import ModelDesign, Partition, Rows
 from discreet_fire.statistics.models.least_squares import ROWS, LeastSquaresSolution
 from discreet_fire.statistics.models.sample import Sample
-from discreet_fire.statistics.parallel import SMALL, side_by_side, slices
-
-
-def whole_sample(sample: Sample) -> Partition:
-    """All cases as one cell, whose total the constant gives."""
-    return Partition(text="_cons", codes=np.zeros(len(sample), np.int64), cells=1)
+from discreet_fire.statistics.parallel import SMALL, in_parts, slices
 
 
 def patterns(design: ModelDesign) -> Partition:
@@ -134,63 +129,43 @@ _LEAST = 1e-3
 NEARLY = 0.9
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Hats:
     """Rows of the orthonormal columns of a model, and their squared lengths. CONFIDENTIAL."""
 
     design: ModelDesign
     solution: LeastSquaresSolution
     weights: FloatArray | None
-    values: FloatArray
 
     def rows(self, rows: Rows) -> FloatArray:
         """The rows of Q, where H = Q Q'."""
-        return _orthonormal(self.design, self.solution, self.weights, rows)
+        solution, block = self.solution, self.design.block(rows)
+        if len(solution.kept) < block.shape[1]:
+            block = block[:, solution.kept]
+        found = (block - (solution.means - self.design.shifts[solution.kept])) @ solution.root
+        if solution.constant is not None:
+            own = np.full((len(found), 1), 1.0 / np.sqrt(solution.weight))
+            found = np.hstack([found, own])
+        return found if self.weights is None else found * np.sqrt(self.weights[rows])[:, None]
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Hat values of all rows."""
+        values = np.empty(self.design.size)
+
+        def inside(part: slice) -> None:
+            for start in range(part.start, part.stop, ROWS):
+                rows = slice(start, min(start + ROWS, part.stop))
+                block = self.rows(rows)
+                values[rows] = np.einsum("ij,ij->i", block, block)
+
+        in_parts(inside, slices(self.design.size))
+        return values
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Reach:
-    """How near to 1 groups of cases come. CONFIDENTIAL.
-
-    Args:
-        single: Largest eigenvalue of one case.
-        group: Largest eigenvalue found of a group of fewer cases than are required.
-        members: The rows of that group.
-    """
-
-    single: float
-    group: float
-    members: IntArray
-
-
-def _orthonormal(
-    design: ModelDesign, solution: LeastSquaresSolution, weights: FloatArray | None, rows: Rows
-) -> FloatArray:
-    block = design.block(rows)
-    if len(solution.kept) < block.shape[1]:
-        block = block[:, solution.kept]
-    found = (block - (solution.means - design.shifts[solution.kept])) @ solution.root
-    if solution.constant is not None:
-        own = np.full((len(found), 1), 1.0 / np.sqrt(solution.weight))
-        found = np.hstack([found, own])
-    return found if weights is None else found * np.sqrt(weights[rows])[:, None]
-
-
-def hats(design: ModelDesign, solution: LeastSquaresSolution, weights: FloatArray | None) -> Hats:
-    """Hat values of all rows."""
-    values = np.empty(design.size)
-
-    def inside(part: slice) -> None:
-        for start in range(part.start, part.stop, ROWS):
-            rows = slice(start, min(start + ROWS, part.stop))
-            block = _orthonormal(design, solution, weights, rows)
-            values[rows] = np.einsum("ij,ij->i", block, block)
-
-    side_by_side([partial(inside, part) for part in slices(design.size)])
-    return Hats(design=design, solution=solution, weights=weights, values=values)
-
-
-def reach(found: Hats, entities: IntArray | None, minimum: int, limit: float) -> Reach:
+def reach(
+    found: Hats, entities: IntArray | None, minimum: int, limit: float
+) -> tuple[float, float, IntArray]:
     """The eigenvalues nearest to 1 among groups of fewer than `minimum` cases.
 
     One member of a group of s cases has at least 1/s of its eigenvalue, and the hat values
@@ -201,8 +176,13 @@ def reach(found: Hats, entities: IntArray | None, minimum: int, limit: float) ->
         entities: Entity of each row; None if every row is a case.
         minimum: Fewest cases behind a number.
         limit: Eigenvalues from here on reveal.
+
+    Returns:
+        The largest eigenvalue of one case, the largest found of a group, the rows of that group.
     """
-    traces = found.values if entities is None else _traces(entities, found.values)
+    traces: FloatArray = found.values
+    if entities is not None:
+        traces = np.bincount(entities, traces).astype(np.float64)
     most = max(1, minimum - 1)
     finder = _Finder(found, entities, traces)
     begin = np.flatnonzero(np.round(traces, _DECIMALS) >= min(0.5, NEARLY * limit / most))
@@ -215,11 +195,7 @@ def reach(found: Hats, entities: IntArray | None, minimum: int, limit: float) ->
             best, members = value, finder.rows_of(group)
         if best >= limit:
             break
-    return Reach(single=round(single, _DECIMALS), group=best, members=members)
-
-
-def _traces(entities: IntArray, values: FloatArray) -> FloatArray:
-    return np.asarray(np.bincount(entities, values), dtype=np.float64)
+    return round(single, _DECIMALS), best, members
 
 
 class _Finder:

@@ -7,7 +7,7 @@ Out: `Sample` with one array per variable and what was left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -55,6 +55,36 @@ class Roles:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class SampleTrace:
+    """What is kept of a sample. CONFIDENTIAL.
+
+    Args:
+        traces: A digest of the entity of each row, or of all its values.
+        traced: The columns that these are made of.
+    """
+
+    traces: npt.NDArray[np.uint64]
+    traced: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """The same for the same rows in any order."""
+        total = int(np.add.reduce(self.traces, dtype=np.uint64))
+        mixed = int(np.bitwise_xor.reduce(self.traces))
+        return f"{len(self.traces):x}-{total:016x}-{mixed:016x}"
+
+    def apart(self, other: SampleTrace) -> int:
+        """How many cases only one of the two has, at least."""
+        if self.traced != other.traced:
+            return abs(len(self.traces) - len(other.traces))
+        known = np.concatenate([self.traces, other.traces])
+        sign = np.repeat([1, -1], [len(self.traces), len(other.traces)])
+        names, places = np.unique(known, return_inverse=True)
+        counts = np.bincount(places, sign, minlength=len(names))
+        return int(np.count_nonzero(counts))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Sample:
     """Rows that enter the estimation. CONFIDENTIAL.
 
@@ -67,8 +97,7 @@ class Sample:
         weights: Weights, or None.
         clusters: Number of the cluster of each row, or None.
         left_out: Cases of which at least one row was left out.
-        traces: A digest of the entity of each row, or of all its values.
-        traced: The columns that the traces are made of.
+        trace: What is kept of the sample.
     """
 
     outcome: FloatArray
@@ -79,8 +108,7 @@ class Sample:
     weights: FloatArray | None
     clusters: IntArray | None
     left_out: int
-    traces: npt.NDArray[np.uint64]
-    traced: tuple[str, ...]
+    trace: SampleTrace
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -106,8 +134,7 @@ class Sample:
             weights=None if self.weights is None else self.weights[rows],
             clusters=None if self.clusters is None else _renumbered(self.clusters[rows]),
             left_out=self.left_out,
-            traces=self.traces[rows],
-            traced=self.traced,
+            trace=replace(self.trace, traces=self.trace.traces[rows]),
         )
 
     @cached_property
@@ -134,7 +161,7 @@ def sample_of(frame: Any, roles: Roles, where: str | None = None) -> Sample:
     records = take(frame, roles.needed, where=where, entity=roles.entity)
     data = records.data
     columns: dict[str, pl.Series] = {
-        name: _numbers(data[name]) for name in _unique(roles.outcome, *roles.numbers)
+        name: _numbers(data[name]) for name in dict.fromkeys([roles.outcome, *roles.numbers])
     }
     weights = _weights(data[roles.weights], roles.kind) if roles.weights else None
     groups = {name: _no_nan(data[name]) for name in roles.groups}
@@ -161,13 +188,10 @@ def sample_of(frame: Any, roles: Roles, where: str | None = None) -> Sample:
         weights=None if weights is None else weights.filter(keep).to_numpy(),
         clusters=_codes(data[roles.cluster].filter(keep)) if roles.cluster else None,
         left_out=int((~used).sum()) if entities is None else len(np.unique(entities[~used])),
-        traces=data.select(traced).filter(keep).hash_rows(seed=1).to_numpy(),
-        traced=traced,
+        trace=SampleTrace(
+            traces=data.select(traced).filter(keep).hash_rows(seed=1).to_numpy(), traced=traced
+        ),
     )
-
-
-def _unique(*names: str) -> list[str]:
-    return list(dict.fromkeys(names))
 
 
 def _no_nan(series: pl.Series) -> pl.Series:

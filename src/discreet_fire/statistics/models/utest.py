@@ -75,17 +75,20 @@ def utest(
     sample = request.sample(frame)
     checking, model = checked_linear(request, sample)
     places = None if model is None else _places(model, variable)
-    if places is None:
-        if model is not None:
-            reason = "the variable or its square is omitted"
-            checking.note("u-shape", CheckVerdict.fail, reason, variable)
-        return _withheld(request.text, checking, request.limits)
+    if model is not None and places is None:
+        reason = "the variable or its square is omitted"
+        checking.note("u-shape", CheckVerdict.fail, reason, variable)
     ends = interval
-    if ends is None:
+    if ends is None and places is not None:
         ends = _between_percentiles(sample, variable, checking, request.limits)
-    if ends is None:
-        return _withheld(request.text, checking, request.limits)
-    assert model is not None
+    if model is None or places is None or ends is None:
+        names = ("Interval", "Slope", "t-value", "P>|t|")
+        lines = ["Specification: f(x)=x^2", *(_row(name, [".", "."]) for name in names)]
+        return SafeResult(
+            command=request.text,
+            shown="\n".join([*lines, legend(request.limits.language)]),
+            checks=checking.checks,
+        )
     return _tested(request, model, checking, places, ends)
 
 
@@ -221,13 +224,3 @@ def _lines(
 
 def _row(name: str, cells: Sequence[str]) -> str:
     return f"{name:<16} |{cells[0]:>14}{cells[1]:>17}"
-
-
-def _withheld(command: str, checking: ModelChecks, limits: SafeLimits) -> SafeResult:
-    names = ("Interval", "Slope", "t-value", "P>|t|")
-    lines = ["Specification: f(x)=x^2", *(_row(name, [".", "."]) for name in names)]
-    return SafeResult(
-        command=command,
-        shown="\n".join([*lines, legend(limits.language)]),
-        checks=checking.checks,
-    )
