@@ -241,7 +241,9 @@ def statistics(
         spread: The rule that withholds its deviations only.
         rules: Rules that the group breaks.
     """
-    work = _Shown(facts, part, limits, free_statistics(facts.cases, limits), dict.fromkeys(names))
+    work = _ShownStatistics(
+        facts, part, limits, free_statistics(facts.cases, limits), dict.fromkeys(names)
+    )
     shown, found = work.numbers, work.found
     sizes = {"n": float(facts.n), "sum_w": rounded(facts.weight, limits.digits + 5)}
     if count or not facts.n:
@@ -263,7 +265,7 @@ def statistics(
 
 
 @dataclass(repr=False, eq=False)
-class _Shown:
+class _ShownStatistics:
     """Statistics of a group in the making: `free` more may be shown (confidential)."""
 
     facts: Facts

@@ -87,18 +87,19 @@ class MicrodataRecords:
         if column.dtype == pl.Boolean:
             column = column.cast(pl.UInt8)
         if not (column.dtype.is_numeric() or column.dtype == pl.Null):
-            raise OutputCheckError(
+            what, hint = (
                 "the variable does not hold numbers",
-                code="not-numeric",
-                where=name,
-                hint="use tabulate for texts and categories",
+                "use tabulate for texts and categories",
             )
+            raise OutputCheckError(what, code="not-numeric", where=name, hint=hint)
         values = column.cast(pl.Float64)
         if values.null_count():
             values = values.fill_null(float("nan"))
         numbers = values.rechunk().to_numpy()
-        ends = ends_of(numbers) if numbers.size else (0.0, 0.0)
-        if _too_large(numbers, ends):
+        low, high = ends = ends_of(numbers) if numbers.size else (0.0, 0.0)
+        if max(-low, high) > _LARGEST or (
+            math.isnan(low) and bool((np.abs(numbers) > _LARGEST).any())
+        ):
             what = "the variable holds infinite or huge values"
             raise OutputCheckError(what, code="value", where=name)
         return numbers, ends
@@ -110,9 +111,7 @@ class MicrodataRecords:
 
     def entities(self) -> IntArray | None:
         """For each record, whom it is about, as whole numbers; None if each is another."""
-        if self.entity is None:
-            return None
-        return self._who
+        return None if self.entity is None else self._who
 
     def named_entities(self) -> pl.Series:
         """The column of entities: none is missing, and they are numbers, texts or dates."""
@@ -120,19 +119,13 @@ class MicrodataRecords:
         column = self.data.get_column(self.entity)
         kind = column.dtype
         if not (kind.is_numeric() or kind in _NAMES or isinstance(kind, pl.Categorical | pl.Enum)):
-            raise OutputCheckError(
-                "records cannot be counted by values of this kind",
-                code="entity",
-                where=self.entity,
-                hint="an entity is a number, a text or a date",
-            )
+            what = "records cannot be counted by values of this kind"
+            hint = "an entity is a number, a text or a date"
+            raise OutputCheckError(what, code="entity", where=self.entity, hint=hint)
         if column.null_count() or (kind.is_float() and column.is_nan().any()):
-            raise OutputCheckError(
-                "the entity of some records is missing",
-                code="entity",
-                where=self.entity,
-                hint="nobody can be counted without it; leave such records out first",
-            )
+            what = "the entity of some records is missing"
+            hint = "nobody can be counted without it; leave such records out first"
+            raise OutputCheckError(what, code="entity", where=self.entity, hint=hint)
         return column
 
     @cached_property
@@ -179,7 +172,11 @@ class MicrodataRecords:
         """
         if self.data.height <= SMALL:
             return [cases_of(union[codes], many, self._who) for union, many in unions]
-        return [self._numbering.cases(_in_union(codes, union), many) for union, many in unions]
+        found = []
+        for union, many in unions:
+            alone = bool((union[:-1] == np.arange(union.size - 1)).all())
+            found.append(self._numbering.cases(codes if alone else union[codes], many))
+        return found
 
     def weights(self) -> FloatArray | None:
         """The weights; records without one, or with weight 0, get NaN and are not used."""
@@ -199,20 +196,6 @@ class MicrodataRecords:
         if bool((weights < 0).any()):
             raise OutputCheckError("a weight is negative", code="weights", where=self.weight)
         return np.where(weights == 0, np.nan, weights), False
-
-
-def _in_union(codes: IntArray, union: IntArray) -> IntArray:
-    """The union of each record, from that of its group."""
-    alone = bool((union[:-1] == np.arange(union.size - 1)).all())
-    return codes if alone else union[codes]
-
-
-def _too_large(numbers: FloatArray, ends: tuple[float, float]) -> bool:
-    """Whether squares and sums of the numbers could leave the range of numbers."""
-    low, high = ends
-    if math.isnan(low):
-        return bool((np.abs(numbers) > _LARGEST).any())
-    return max(-low, high) > _LARGEST
 
 
 def take(
@@ -241,7 +224,7 @@ def take(
     require_columns(opened, names)
     before = None
     if where is not None:
-        before = _length(opened)
+        before = int(_collected(opened.select(nw.len())).item())
         parsed = parse_filter(where)
         schema = opened.collect_schema()
         parsed.check(schema)
@@ -249,12 +232,9 @@ def take(
             opened = opened.filter(parsed.to_narwhals(schema))
         except Exception as error:
             raise filter_failed(error) from None
-    chosen = opened.select(*names) if names else opened
-    eager = _collected(chosen)
-    data = eager_columns(eager, names)
-    return MicrodataRecords(
-        data=data, before=len(data) if before is None else before, entity=entity, weight=weights
-    )
+    data = eager_columns(_collected(opened.select(*names) if names else opened), names)
+    before = len(data) if before is None else before
+    return MicrodataRecords(data=data, before=before, entity=entity, weight=weights)
 
 
 def _collected(chosen: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
@@ -270,13 +250,6 @@ def _collected(chosen: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[An
             code="records",
             hint="check the plan of the frame and the types of the columns in the filter",
         ) from None
-
-
-def _length(opened: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> int:
-    """How many records there are."""
-    if isinstance(opened, nw.DataFrame):
-        return opened.shape[0]
-    return int(_collected(opened.select(nw.len())).item())
 
 
 def names_of(names: str | Sequence[str], what: str) -> list[str]:
@@ -445,16 +418,12 @@ def crossed(
     codes = np.full(len(records), -1, dtype=np.int64)
     codes[~left_out] = inverse
     places = list(zip(*(part[first].tolist() for part in kept), strict=True))
+    labels = [[part.labels[at] for part, at in zip(parts, one, strict=True)] for one in places]
+    values = [[part.values[at] for part, at in zip(parts, one, strict=True)] for one in places]
     return RecordGroups(
         name=" ".join(names),
-        labels=tuple(
-            ", ".join(part.labels[at] for part, at in zip(parts, place, strict=True))
-            for place in places
-        ),
-        values=tuple(
-            tuple(part.values[at] for part, at in zip(parts, place, strict=True))
-            for place in places
-        ),
+        labels=tuple(map(", ".join, labels)),
+        values=tuple(map(tuple, values)),
         codes=codes,
         checks=tuple(check for part in parts for check in part.checks),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from importlib import import_module
 from types import MappingProxyType
@@ -53,12 +53,7 @@ class Check:
 
     def to_dict(self) -> dict[str, str]:
         """The check for JSON."""
-        return {
-            "rule": self.rule,
-            "verdict": str(self.verdict),
-            "reason": self.reason,
-            "where": self.where,
-        }
+        return asdict(self) | {"verdict": str(self.verdict)}
 
 
 class OutputEvidence(Mapping[str, Any]):
@@ -132,14 +127,13 @@ class SafeResult:
         >>> SafeResult(command="count", shown="  12", stored={"N": 12}).to_dict()["stored"]
         {'N': 12.0}
         """
-        frame = None
-        if self.frame is not None:
-            frame = [{name: _plain(x) for name, x in row.items()} for row in self.frame.to_dicts()]
+        rows = [] if self.frame is None else self.frame.to_dicts()
+        frame = [{name: _plain(x) for name, x in row.items()} for row in rows]
         return {
             "command": self.command,
             "verdict": str(self.verdict),
             "shown": self.shown,
-            "frame": frame,
+            "frame": None if self.frame is None else frame,
             "stored": {name: _plain(value) for name, value in self.stored.items()},
             "checks": [check.to_dict() for check in self.checks],
         }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numba
@@ -16,6 +17,7 @@ from numba import types
 from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.parallel import BASE, CHUNK, filled, in_parts, slices
 
+_compiled = partial(numba.njit, nogil=True, cache=True)
 _VALUES = types.Array(numba.float64, 1, "C", readonly=True)
 _CODES = types.Array(numba.int64, 1, "C", readonly=True)
 _COUNTS = numba.int64[::1]
@@ -29,12 +31,7 @@ _SIZE = 2**63 - 1
 _FREE = {"reassoc", "nsz"}
 
 
-@numba.njit(
-    numba.void(_VALUES, numba.float64, numba.float64, _SUMS),
-    nogil=True,
-    cache=True,
-    fastmath=_FREE,
-)
+@_compiled(numba.void(_VALUES, numba.float64, numba.float64, _SUMS), fastmath=_FREE)
 def _add(values: Any, pivot: Any, factor: Any, sums: Any) -> None:
     coarse = fine = coarse_square = fine_square = 0.0
     for at in range(values.size):
@@ -53,9 +50,7 @@ def _add(values: Any, pivot: Any, factor: Any, sums: Any) -> None:
     sums[0, 3] += fine_square
 
 
-@numba.njit(
-    numba.void(_VALUES, numba.float64, numba.float64, _VALUES, _COUNTS), nogil=True, cache=True
-)
+@_compiled(numba.void(_VALUES, numba.float64, numba.float64, _VALUES, _COUNTS))
 def _add_powers(values: Any, mean: Any, scale: Any, factors: Any, sums: Any) -> None:
     coarse_cube = fine_cube = coarse = fine = np.int64(0)
     for at in range(values.size):
@@ -85,7 +80,7 @@ def powers(values: FloatArray, mean: float, scale: float, shift: Sequence[int]) 
     return (cube << 32) + rest, (fourth << 32) + more
 
 
-@numba.njit(numba.void(_VALUES, _CODES, _VALUES, _VALUES, _SUMS), nogil=True, cache=True)
+@_compiled(numba.void(_VALUES, _CODES, _VALUES, _VALUES, _SUMS))
 def _add_groups(values: Any, codes: Any, pivots: Any, factors: Any, sums: Any) -> None:
     for at in range(values.size):
         code = np.uint64(codes[at])
@@ -101,7 +96,7 @@ def _add_groups(values: Any, codes: Any, pivots: Any, factors: Any, sums: Any) -
         row[3] += np.floor((part - whole) * BASE)
 
 
-@numba.njit(numba.void(_VALUES, _CODES, _COUNTS, _ENDS, _ENDS), nogil=True, cache=True)
+@_compiled(numba.void(_VALUES, _CODES, _COUNTS, _ENDS, _ENDS))
 def _add_extremes(values: Any, codes: Any, count: Any, low: Any, high: Any) -> None:
     for at in range(values.size):
         code, value = np.uint64(codes[at]), values[at]
@@ -110,7 +105,7 @@ def _add_extremes(values: Any, codes: Any, count: Any, low: Any, high: Any) -> N
         high[code] = max(high[code], value)
 
 
-@numba.njit(numba.void(_CODES, _COUNTS), nogil=True, cache=True)
+@_compiled(numba.void(_CODES, _COUNTS))
 def _find_ends(bits: Any, ends: Any) -> None:
     low, high = np.int64(_SIZE), np.int64(-_SIZE - 1)
     for at in range(bits.size):

@@ -262,7 +262,7 @@ class EntityOrder:
         order = np.empty(who.size, dtype=np.int64)
         count = np.zeros((len(parts), many), dtype=np.int64)
         jobs = zip(parts, count, strict=True)
-        side_by_side([partial(kernels.count_records, who[part], room) for part, room in jobs])
+        side_by_side([partial(kernels.count_codes, who[part], room) for part, room in jobs])
         start = np.concatenate([[0], np.cumsum(count.sum(axis=0))]).astype(np.int64)
         # What is next for a number follows what earlier parts have of it.
         following = start[:-1]
@@ -542,7 +542,10 @@ def facts_of(ordered: Ordered, groups: int, limits: SafeLimits, alone: Alone) ->
         alone: Gives the exact facts of a group.
     """
     values, codes, weights = ordered.values, ordered.codes, ordered.weights
-    count, low, high = _ends(values, codes, groups)
+    if codes is not None:
+        count, low, high = extremes(values, codes, groups)
+    else:
+        count, low, high = np.array([values.size]), *map(np.atleast_1d, ends_of(values))
     shares = ordered.shares(values, count, weights, limits.minimum)
     if weights is None:
         size, mean, squares = _moments(values, codes, count, low, high)
@@ -585,10 +588,10 @@ def _with_shares(
     found: Sequence[Facts], shares: Shares, limits: SafeLimits, alone: Alone
 ) -> list[Facts]:
     """Facts with contributions, and with how many cases differ where these are few."""
-    filled = []
+    closer = []
     for at, facts in enumerate(found):
         if not facts.n:
-            filled.append(facts)
+            closer.append(facts)
             continue
         one = replace(
             facts,
@@ -602,17 +605,8 @@ def _with_shares(
             one = replace(one, differing=exact.differing, held=exact.held)
         elif facts.low == facts.high:
             one = replace(one, differing=0, held=MANY)
-        filled.append(one)
-    return filled
-
-
-def _ends(
-    values: FloatArray, codes: IntArray | None, groups: int
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    if codes is not None:
-        return extremes(values, codes, groups)
-    low, high = ends_of(values)
-    return np.array([values.size]), np.array([low]), np.array([high])
+        closer.append(one)
+    return closer
 
 
 def _moments(

@@ -9,6 +9,7 @@ ask whether they count from the end.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numba
@@ -17,6 +18,7 @@ from numba import types
 
 from discreet_fire.statistics.parallel import BASE, BLOCK
 
+_compiled = partial(numba.njit, nogil=True, cache=True)
 _WHOLE = types.Array(numba.int64, 1, "C", readonly=True)
 _VALUES = types.Array(numba.float64, 1, "C", readonly=True)
 _INTS = numba.int64[::1]
@@ -27,7 +29,7 @@ _UNIT = 2.0**-64
 _MIXED = 0x9E3779B97F4A7C15
 
 
-@numba.njit(numba.int64(_WHOLE, _INTS, _INTS, _INTS), nogil=True, cache=True)
+@_compiled(numba.int64(_WHOLE, _INTS, _INTS, _INTS))
 def number(keys: Any, table: Any, codes: Any, first: Any) -> Any:
     """Number keys in the order in which they occur; `table` is filled with -1.
 
@@ -53,14 +55,7 @@ def number(keys: Any, table: Any, codes: Any, first: Any) -> Any:
     return found
 
 
-@numba.njit(numba.void(_WHOLE, _INTS), nogil=True, cache=True)
-def count_records(who: Any, count: Any) -> None:
-    """How many records each number has."""
-    for at in range(who.size):
-        count[np.uint64(who[at])] += 1
-
-
-@numba.njit(numba.void(_WHOLE, _INTS), nogil=True, cache=True)
+@_compiled(numba.void(_WHOLE, _INTS))
 def count_codes(codes: Any, count: Any) -> None:
     """How many records each group has; those of group -1 are left out."""
     for at in range(codes.size):
@@ -68,14 +63,14 @@ def count_codes(codes: Any, count: Any) -> None:
             count[np.uint64(codes[at])] += 1
 
 
-@numba.njit(numba.void(_WHOLE, numba.boolean[::1]), nogil=True, cache=True)
+@_compiled(numba.void(_WHOLE, numba.boolean[::1]))
 def mark(who: Any, there: Any) -> None:
     """Mark the numbers that occur."""
     for at in range(who.size):
         there[np.uint64(who[at])] = True
 
 
-@numba.njit(numba.void(_WHOLE, _WHOLE, numba.int64, _MARKS, _INTS), nogil=True, cache=True)
+@_compiled(numba.void(_WHOLE, _WHOLE, numba.int64, _MARKS, _INTS))
 def count_marked(codes: Any, who: Any, words: Any, marks: Any, cases: Any) -> None:
     """Count entities with a record in each group; a bit is set where one was seen."""
     for at in range(codes.size):
@@ -89,7 +84,7 @@ def count_marked(codes: Any, who: Any, words: Any, marks: Any, cases: Any) -> No
         marks[word] = seen | (np.uint64(1) << place)
 
 
-@numba.njit(numba.void(_WHOLE, numba.int64, _INTS, _INTS), nogil=True, cache=True)
+@_compiled(numba.void(_WHOLE, numba.int64, _INTS, _INTS))
 def place(who: Any, first: Any, following: Any, order: Any) -> None:
     """Put positions of records, counted from `first`, where those of their number follow."""
     for at in range(who.size):
@@ -98,18 +93,14 @@ def place(who: Any, first: Any, following: Any, order: Any) -> None:
         following[number] += 1
 
 
-@numba.njit(
-    [numba.void(_WHOLE, _WHOLE, _INTS), numba.void(_VALUES, _WHOLE, _FLOATS)],
-    nogil=True,
-    cache=True,
-)
+@_compiled([numba.void(_WHOLE, _WHOLE, _INTS), numba.void(_VALUES, _WHOLE, _FLOATS)])
 def gather(given: Any, order: Any, found: Any) -> None:
     """Codes or values in another order."""
     for at in range(order.size):
         found[at] = given[np.uint64(order[at])]
 
 
-@numba.njit(numba.void(_WHOLE, _WHOLE, _INTS), nogil=True, cache=True)
+@_compiled(numba.void(_WHOLE, _WHOLE, _INTS))
 def count_cases(codes: Any, start: Any, cases: Any) -> None:
     """Count entities with a record in each group; records are in the order of entities."""
     seen = np.full(cases.size, -1)
@@ -121,7 +112,7 @@ def count_cases(codes: Any, start: Any, cases: Any) -> None:
                 cases[np.uint64(code)] += 1
 
 
-@numba.njit(numba.void(_FLOATS, numba.uint64, numba.float64), nogil=True, cache=True)
+@_compiled(numba.void(_FLOATS, numba.uint64, numba.float64))
 def _rank(top: Any, code: Any, size: Any) -> None:
     """Keep the two largest sizes of a group."""
     first = np.uint64(2) * code
@@ -132,7 +123,7 @@ def _rank(top: Any, code: Any, size: Any) -> None:
         top[first + np.uint64(1)] = size
 
 
-@numba.njit(numba.void(_FLOATS, _INTS, _INTS, numba.uint64, numba.float64), nogil=True, cache=True)
+@_compiled(numba.void(_FLOATS, _INTS, _INTS, numba.uint64, numba.float64))
 def _vote(candidate: Any, lead: Any, apart: Any, code: Any, value: Any) -> None:
     """Pair off cases of different values: of each pair one differs from any one value."""
     if lead[code] == 0:
@@ -145,7 +136,7 @@ def _vote(candidate: Any, lead: Any, apart: Any, code: Any, value: Any) -> None:
         apart[code] += 1
 
 
-@numba.njit(numba.int64(_VALUES, _FLOATS), nogil=True, cache=True)
+@_compiled(numba.int64(_VALUES, _FLOATS))
 def majority(values: Any, found: Any) -> Any:
     """The value that more than half have, if there is one, and how many were not paired off.
 
@@ -160,9 +151,7 @@ def majority(values: Any, found: Any) -> Any:
     return lead
 
 
-@numba.njit(
-    numba.void(_VALUES, _VALUES, _WHOLE, numba.int64, _FLOATS, _INTS), nogil=True, cache=True
-)
+@_compiled(numba.void(_VALUES, _VALUES, _WHOLE, numba.int64, _FLOATS, _INTS))
 def add_alone(values: Any, weights: Any, codes: Any, enough: Any, top: Any, apart: Any) -> None:
     """Largest amounts and different values where each record is another case."""
     candidate, lead = np.zeros(apart.size), np.zeros(apart.size, dtype=np.int64)
@@ -199,13 +188,11 @@ def add_alone(values: Any, weights: Any, codes: Any, enough: Any, top: Any, apar
             _vote(candidate, lead, apart, code, values[at])
 
 
-@numba.njit(
+@_compiled(
     numba.int64(
         *(_VALUES, _VALUES, _WHOLE, _WHOLE, _VALUES, _VALUES, numba.int64),
         *(_FLOATS, _INTS, _INTS, _FLOATS, _INTS),
-    ),
-    nogil=True,
-    cache=True,
+    )
 )
 def add_contributions(
     values: Any,
@@ -263,10 +250,8 @@ def add_contributions(
     return made
 
 
-@numba.njit(
-    numba.void(_VALUES, _VALUES, _WHOLE, numba.float64, numba.int64[:, ::1], numba.float64[:, ::1]),
-    nogil=True,
-    cache=True,
+@_compiled(
+    numba.void(_VALUES, _VALUES, _WHOLE, numba.float64, numba.int64[:, ::1], numba.float64[:, ::1])
 )
 def add_records(values: Any, amounts: Any, who: Any, scale: Any, sums: Any, held: Any) -> None:
     """Add records to the entities they are about.
@@ -287,13 +272,11 @@ def add_records(values: Any, amounts: Any, who: Any, scale: Any, sums: Any, held
             sums[entity, 2] = 2
 
 
-@numba.njit(
+@_compiled(
     numba.int64(
         *(numba.int64[:, ::1], numba.float64[:, ::1], numba.float64, numba.int64),
         *(_FLOATS, _FLOATS, _INTS),
-    ),
-    nogil=True,
-    cache=True,
+    )
 )
 def add_entities(
     sums: Any, held: Any, back: Any, enough: Any, sizes: Any, top: Any, apart: Any
@@ -318,21 +301,19 @@ def add_entities(
     return made
 
 
-@numba.njit(numba.void(_VALUES, _WHOLE, _FLOATS), nogil=True, cache=True)
+@_compiled(numba.void(_VALUES, _WHOLE, _FLOATS))
 def add_largest(values: Any, codes: Any, largest: Any) -> None:
     """The largest size per group."""
-    grouped = codes.size > 0
     for at in range(values.size):
-        code = np.uint64(codes[at]) if grouped else np.uint64(0)
+        code = np.uint64(codes[at])
         largest[code] = max(largest[code], abs(values[at]))
 
 
-@numba.njit(numba.void(_VALUES, _WHOLE, _VALUES, _INTS, _INTS), nogil=True, cache=True)
+@_compiled(numba.void(_VALUES, _WHOLE, _VALUES, _INTS, _INTS))
 def add_sums(values: Any, codes: Any, scale: Any, large: Any, small: Any) -> None:
     """Exact sums per group, in two whole numbers each."""
-    grouped = codes.size > 0
     for at in range(values.size):
-        code = np.uint64(codes[at]) if grouped else np.uint64(0)
+        code = np.uint64(codes[at])
         part = values[at] * scale[code] * BASE
         whole = np.floor(part)
         large[code] += np.int64(whole)
@@ -343,12 +324,7 @@ def add_sums(values: Any, codes: Any, scale: Any, large: Any, small: Any) -> Non
 WEIGHT, AMOUNT, DEVIATION, SQUARE = 0, 1, 2, 3
 
 
-@numba.njit(
-    numba.float64(numba.int64, numba.float64, numba.float64, numba.float64),
-    nogil=True,
-    cache=True,
-    inline="always",
-)
+@_compiled(numba.float64(numba.int64, numba.float64, numba.float64, numba.float64), inline="always")
 def _term(kind: Any, value: Any, weight: Any, centre: Any) -> Any:
     if kind == WEIGHT:
         return weight
@@ -358,9 +334,7 @@ def _term(kind: Any, value: Any, weight: Any, centre: Any) -> Any:
     return weight * away if kind == DEVIATION else weight * (away * away)
 
 
-@numba.njit(
-    numba.void(numba.boolean, _VALUES, _VALUES, _WHOLE, _VALUES, _FLOATS), nogil=True, cache=True
-)
+@_compiled(numba.void(numba.boolean, _VALUES, _VALUES, _WHOLE, _VALUES, _FLOATS))
 def find_largest(
     square: Any, values: Any, weights: Any, codes: Any, centres: Any, largest: Any
 ) -> None:
@@ -391,11 +365,7 @@ def find_largest(
         largest[code] = max(largest[code], size)
 
 
-@numba.njit(
-    numba.void(numba.int64, _VALUES, _VALUES, _WHOLE, _VALUES, _VALUES, _INTS, _INTS),
-    nogil=True,
-    cache=True,
-)
+@_compiled(numba.void(numba.int64, _VALUES, _VALUES, _WHOLE, _VALUES, _VALUES, _INTS, _INTS))
 def add_terms(
     kind: Any,
     values: Any,
@@ -441,7 +411,7 @@ _TEXT_MIXED, _AGAIN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 LONG = -2
 
 
-@numba.njit(numba.int64(_VIEWS, _THERE, _INTS, _INTS, _INTS), nogil=True, cache=True)
+@_compiled(numba.int64(_VIEWS, _THERE, _INTS, _INTS, _INTS))
 def number_short(views: Any, there: Any, table: Any, codes: Any, first: Any) -> Any:
     """Number texts in the order in which they occur; `table` is filled with -1.
 

@@ -13,7 +13,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,14 +50,8 @@ class Slope:
     second: FloatArray
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkFunction:
-    """A model of two outcomes.
-
-    Args:
-        title: Its name above tables.
-        slope: Gives the derivatives.
-    """
+class LinkFunction(NamedTuple):
+    """A model of two outcomes: its name above tables, and what gives the derivatives."""
 
     title: str
     slope: Callable[[FloatArray, FloatArray], Slope]

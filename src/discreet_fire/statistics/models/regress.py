@@ -108,10 +108,19 @@ def _fit_linear(
         number = int(weights.sum())
     total_weight = float(len(sample)) if weights is None else exact_sum(weights)
     df = number - solution.rank
-    central = bread(solution) * (solution.residual / df)
     t_df, clusters = df, None
-    if request.is_robust:
-        central, t_df, clusters = _robust(request, sample, design, solution, number, residuals)
+    if not request.is_robust:
+        central = bread(solution) * (solution.residual / df)
+    else:
+        # Covariance around the means.
+        central = sandwich(sample, design, solution, residuals, kind)
+        factor = number / df
+        if sample.clusters is not None:
+            clusters = int(sample.clusters.max()) + 1
+            t_df = clusters - 1
+            # One cluster has no variance between clusters.
+            factor = clusters / t_df * (number - 1.0) / df if t_df else math.nan
+        central *= factor
     slopes = len(solution.kept)
     f: float | None = None
     if slopes and (clusters is None or slopes < clusters):
@@ -127,25 +136,6 @@ def _fit_linear(
         factor=number / total_weight,
         f=(f, slopes, t_df),
     )
-
-
-def _robust(
-    request: ModelRequest,
-    sample: Sample,
-    design: ModelDesign,
-    solution: LeastSquaresSolution,
-    number: int,
-    residuals: FloatArray,
-) -> tuple[FloatArray, int, int | None]:
-    """Covariance around the means, degrees of freedom of t, number of clusters."""
-    df = number - solution.rank
-    central = sandwich(sample, design, solution, residuals, request.weight_kind)
-    if sample.clusters is None:
-        return central * (number / df), df, None
-    many = int(sample.clusters.max()) + 1
-    # One cluster has no variance between clusters.
-    factor = many / (many - 1.0) * (number - 1.0) / df if many > 1 else math.nan
-    return central * factor, many - 1, many
 
 
 def regress(

@@ -202,22 +202,20 @@ def _numbers(series: pl.Series) -> pl.Series:
     """Numbers as floats; NaN is missing. Text, dates and what floats cannot hold are refused."""
     kind = series.dtype
     if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
-        raise OutputCheckError(
-            f"numbers are needed, but the column has type {kind}",
-            code="column-type",
-            where=series.name,
-            hint=f"write i.{series.name} to take its values as levels",
-        )
+        what = f"numbers are needed, but the column has type {kind}"
+        raise _wrong(what, "type", series, f"write i.{series.name} to take its values as levels")
     if kind.is_integer() and series.len() and _largest(series) > _EXACT:
-        raise OutputCheckError(
-            "whole numbers are too large", code="column-values", where=series.name
-        )
+        raise _wrong("whole numbers are too large", "values", series)
     numbers = series.cast(pl.Float64).fill_nan(None)
     if numbers.is_infinite().any():
-        raise OutputCheckError("there are infinite values", code="column-values", where=series.name)
+        raise _wrong("there are infinite values", "values", series)
     if _largest(numbers) > _FARTHEST:
-        raise OutputCheckError("the values are too large", code="column-values", where=series.name)
+        raise _wrong("the values are too large", "values", series)
     return numbers
+
+
+def _wrong(what: str, part: str, series: pl.Series, hint: str = "") -> OutputCheckError:
+    return OutputCheckError(what, code=f"column-{part}", where=series.name, hint=hint)
 
 
 def _largest(series: pl.Series) -> float:
@@ -230,9 +228,8 @@ def _weights(series: pl.Series, kind: Weight) -> pl.Series:
     if (weights < 0).any():
         raise OutputCheckError("there are negative weights", code="weights", where=series.name)
     if kind == "fweight" and (weights != weights.round()).any():
-        raise OutputCheckError(
-            "frequency weights are whole numbers", code="weights", where=series.name
-        )
+        what = "frequency weights are whole numbers"
+        raise OutputCheckError(what, code="weights", where=series.name)
     return weights
 
 
@@ -253,36 +250,26 @@ def _levels(series: pl.Series) -> tuple[IntArray, tuple[Any, ...]]:
         series = series.cast(pl.String)
     elif kind in (pl.UInt64, pl.Int128):
         if len(series) and _largest(series) > _EXACT:
-            what = "whole numbers are too large"
-            raise OutputCheckError(what, code="column-values", where=series.name)
+            raise _wrong("whole numbers are too large", "values", series)
         series = series.cast(pl.Int64)
     elif not (kind.is_integer() or kind == pl.String):
-        what = f"type {kind} cannot be a factor variable"
-        raise OutputCheckError(what, code="column-type", where=series.name)
+        raise _wrong(f"type {kind} cannot be a factor variable", "type", series)
     if series.dtype != pl.String and (series < 0).any():
-        raise OutputCheckError(
-            "factor variables may not contain negative values",
-            code="factor-values",
-            where=series.name,
-        )
+        what = "factor variables may not contain negative values"
+        raise OutputCheckError(what, code="factor-values", where=series.name)
     levels = series.unique().sort()
-    return _ranks(series, levels), tuple(levels.to_list())
-
-
-def _ranks(series: pl.Series, levels: pl.Series) -> IntArray:
-    """Place of each value among the sorted levels."""
     if levels.dtype == pl.String:
-        coded = series.cast(pl.Enum(levels)).to_physical()
-        return coded.cast(pl.Int64).to_numpy()
-    return np.searchsorted(levels.to_numpy(), series.to_numpy()).astype(np.int64)
+        codes = series.cast(pl.Enum(levels)).to_physical().cast(pl.Int64).to_numpy()
+    else:
+        codes = np.searchsorted(levels.to_numpy(), series.to_numpy()).astype(np.int64)
+    return codes, tuple(levels.to_list())
 
 
 def _codes(series: pl.Series) -> IntArray:
     """Any values as numbers from 0."""
     known = _no_nan(series)
     if known.dtype == pl.Object:
-        what = "values of this kind cannot be told apart"
-        raise OutputCheckError(what, code="column-type", where=series.name)
+        raise _wrong("values of this kind cannot be told apart", "type", series)
     if known.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
         known = known.cast(pl.String)
     if known.dtype.is_signed_integer() and not known.null_count():
