@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -189,10 +189,12 @@ def decode_source(data: bytes, name: str | os.PathLike[str]) -> SourceText:
     text = body.decode(encoding)
     controls = _check_controls(text, path)
     source = SourceText(path, text, encoding, bom, hashlib.sha256(data).hexdigest())
-    found = [*_doubts(source, body), *_control_finding(source, controls)]
-    if not found:
-        return source
-    return SourceText(path, text, encoding, bom, source.sha256, tuple(found))
+    found = _doubts(source, body)
+    if controls is not None:
+        what = "a control character that can hide text on a screen"
+        span = controls.span()
+        found.append(source.finding("control-character", Severity.REVIEW, what, *span))
+    return replace(source, findings=tuple(found)) if found else source
 
 
 def _encoding(body: bytes, expected: str, path: Path) -> str:
@@ -233,18 +235,8 @@ def _doubts(source: SourceText, body: bytes) -> list[Finding]:
         return [source.finding("mixed-encoding", Severity.REVIEW, what, start, start + 1, hint)]
     if source.encoding == "latin-1" and (odd := _ABOVE_LATIN.search(body)) is not None:
         what = "bytes that are no letters in any encoding known here; they were left alone"
-        return [
-            source.finding("unknown-encoding", Severity.REVIEW, what, odd.start(), odd.end()),
-        ]
+        return [source.finding("unknown-encoding", Severity.REVIEW, what, *odd.span())]
     return []
-
-
-def _control_finding(source: SourceText, first: re.Match[str] | None) -> list[Finding]:
-    if first is None:
-        return []
-    what = "a control character that can hide text on a screen"
-    span = first.span()
-    return [source.finding("control-character", Severity.REVIEW, what, *span)]
 
 
 def _error(what: str, path: Path, hint: str = "") -> OutputCheckError:

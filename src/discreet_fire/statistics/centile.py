@@ -90,11 +90,8 @@ def centile(
 def _check(centiles: Sequence[float], level: float) -> None:
     outside = [x for x in centiles if not 0 < x < 100]
     if outside or not centiles or not 10 <= level < 100:
-        raise OutputCheckError(
-            "percentiles lie between 0 and 100, confidence levels from 10 to below 100",
-            code="centile",
-            where=f"{outside[0]:g}" if outside else "",
-        )
+        what = "percentiles lie between 0 and 100, confidence levels from 10 to below 100"
+        raise OutputCheckError(what, code="centile", where=f"{outside[0]:g}" if outside else "")
 
 
 def _lines(name: str, rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -14,10 +14,9 @@ import polars as pl
 from discreet.errors import OutputCheckError
 from discreet.microdata.frames import open_frame
 from discreet_fire.statistics.disclosure_rules import Found, checks_of
-from discreet_fire.statistics.group_codes import cases_of
 from discreet_fire.statistics.layout import closed, count_text, general, refused_line
 from discreet_fire.statistics.limits import SafeLimits, limits_of
-from discreet_fire.statistics.records import MicrodataRecords, group, names_of, take
+from discreet_fire.statistics.records import MicrodataRecords, cases_of, group, names_of, take
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.summarize import RULES, describe
 from discreet_fire.statistics.tabulate import GroupWeights

@@ -94,8 +94,6 @@ REASONS = {
 
 #: What is put together instead of being withheld.
 _MERGED = frozenset({"bins", "patterns"})
-#: Rules that withhold the number of cases itself.
-_COUNT_RULES = frozenset({"minimum"})
 _HOLDS = "holds for all that is shown"
 
 
@@ -126,11 +124,6 @@ def broken(facts: Facts, limits: SafeLimits) -> frozenset[str]:
     return frozenset(found)
 
 
-def hides_count(rules: Collection[str]) -> bool:
-    """Whether broken rules withhold the number of cases too."""
-    return bool(_COUNT_RULES & set(rules))
-
-
 def free_statistics(cases: int, limits: SafeLimits) -> int:
     """How many independent statistics of so many cases may be shown.
 
@@ -141,12 +134,6 @@ def free_statistics(cases: int, limits: SafeLimits) -> int:
     (1, 2)
     """
     return max(cases - max(limits.minimum - 1, 1), 0)
-
-
-def failed(rule: str, where: str) -> Check:
-    """A broken rule as a check; where cases are merged nothing is left that breaks it."""
-    verdict = CheckVerdict.passed if rule in _MERGED else CheckVerdict.fail
-    return Check(rule=rule, verdict=verdict, reason=REASONS[rule], where=where)
 
 
 class Found(NamedTuple):
@@ -178,7 +165,12 @@ def checks_of(found: Sequence[Found], asked: Sequence[str]) -> list[Check]:
         asked: The rules that apply.
     """
     pairs = sorted({(one.scope, list(REASONS).index(one.rule)) for one in found})
-    checks = [failed(list(REASONS)[at], scope) for scope, at in pairs]
+    checks = []
+    for scope, at in pairs:
+        rule, reason = list(REASONS.items())[at]
+        # Where cases are merged nothing is left that breaks the rule.
+        verdict = CheckVerdict.passed if rule in _MERGED else CheckVerdict.fail
+        checks.append(Check(rule=rule, verdict=verdict, reason=reason, where=scope))
     names = {one.rule for one in found}
     fine = [rule for rule in asked if rule not in names]
     return checks + [Check(rule=rule, verdict=CheckVerdict.passed, reason=_HOLDS) for rule in fine]

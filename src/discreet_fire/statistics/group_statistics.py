@@ -185,12 +185,9 @@ def canonical_statistics(names: str | Sequence[str]) -> list[str]:
     for name in listed:
         for word in _OTHER.get(name.lower(), name.lower()).split():
             if word not in NAMES and not _PERCENTILE.fullmatch(word):
-                raise OutputCheckError(
-                    "there is no such statistic",
-                    code="statistic",
-                    where=name,
-                    hint=f"statistics: {', '.join(NAMES)}, median, p1 … p99",
-                )
+                what = "there is no such statistic"
+                hint = f"statistics: {', '.join(NAMES)}, median, p1 … p99"
+                raise OutputCheckError(what, code="statistic", where=name, hint=hint)
             found.append(word)
     if not found:
         raise OutputCheckError("no statistic is asked for", code="statistic")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from discreet_fire.statistics.disclosure_rules import Facts, broken, free_statistics, hides_count
+from discreet_fire.statistics.disclosure_rules import Facts, broken, free_statistics
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.sums import exact_sum
@@ -107,7 +107,7 @@ def shared_counts(several: Sequence[Sequence[Facts]], limits: SafeLimits) -> fro
     """
     every = [[one.cases for one in facts] for facts in several]
     small = {
-        at for facts in several for at, one in enumerate(facts) if hides_count(broken(one, limits))
+        at for facts in several for at, one in enumerate(facts) if "minimum" in broken(one, limits)
     }
     return _grown(every, small, limits)
 

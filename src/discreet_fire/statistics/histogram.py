@@ -21,13 +21,12 @@ import polars as pl
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, broken, checks_of, leading
-from discreet_fire.statistics.group_codes import cases_of
 from discreet_fire.statistics.group_statistics import statistics
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.layout import abbreviated, closed, count_text, fixed, general, rounded
 from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.parallel import SMALL, in_parts, slices
-from discreet_fire.statistics.records import take
+from discreet_fire.statistics.records import cases_of, take
 from discreet_fire.statistics.results import OutputEvidence, SafeResult
 
 _MOST = 60
@@ -119,9 +118,8 @@ def _edges(
     low = (quartiles[0] - 2 * spread - origin) / width
     high = (quartiles[1] + 2 * spread - origin) / width
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise OutputCheckError(
-            "classes of this start and width do not fit the variable", code="edges", where="width"
-        )
+        what = "classes of this start and width do not fit the variable"
+        raise OutputCheckError(what, code="edges", where="width")
     first, last = math.floor(low), math.ceil(high)
     while last - first > _MOST:
         width, first, last = width * 2, math.floor(first / 2), math.ceil(last / 2)
@@ -133,11 +131,11 @@ def _quartiles(holding: GroupedValues, limits: SafeLimits) -> tuple[float, float
     numbers, _ = statistics(["p25", "p75"], holding.whole, lambda: holding, limits)
     low, high = numbers["p25"], numbers["p75"]
     if low is None or high is None or low == high:
-        raise OutputCheckError(
+        what, hint = (
             "classes cannot be made of quartiles here",
-            code="edges",
-            hint="name the edges of classes: edges=[…]",
+            "name the edges of classes: edges=[…]",
         )
+        raise OutputCheckError(what, code="edges", hint=hint)
     return low, high
 
 

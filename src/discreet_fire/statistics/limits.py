@@ -10,6 +10,7 @@ import dataclasses
 import math
 import os
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
@@ -70,32 +71,25 @@ class SafeLimits:
     language: str = "en"
 
     def __post_init__(self) -> None:
-        problems = [*self._wrong_whole(), *self._wrong_shares()]
-        if self.language not in LANGUAGES:
-            problems.append(Problem(f"is one of {', '.join(LANGUAGES)}", "language"))
-        if problems:
+        if problems := list(self._problems()):
             raise _limits_error(problems)
 
-    def _wrong_whole(self) -> list[Problem]:
-        found = []
+    def _problems(self) -> Iterator[Problem]:
         for name, (low, high) in _WHOLE.items():
             value = getattr(self, name)
             whole = isinstance(value, Integral) and not isinstance(value, bool)
             if not whole or not low <= value <= high:
-                found.append(Problem(f"is a whole number from {low} to {high}", name))
-        return found
-
-    def _wrong_shares(self) -> list[Problem]:
-        found = []
-        for name, low, high in (("k", 0, 100), ("p", 0, math.inf), ("leverage", 0, 1)):
+                yield Problem(f"is a whole number from {low} to {high}", name)
+        for name, bound in (("k", 100), ("p", math.inf), ("leverage", 1)):
             value = getattr(self, name)
             if value is None and name != "leverage":
                 continue
             number = isinstance(value, Real) and not isinstance(value, bool)
-            if not number or not low < value < high:  # NaN is between no bounds
-                above = f" and below {high}" if math.isfinite(high) else ""
-                found.append(Problem(f"is a number above {low}{above}", name))
-        return found
+            if not number or not 0 < value < bound:  # NaN is between no bounds
+                below = f" and below {bound}" if math.isfinite(bound) else ""
+                yield Problem(f"is a number above 0{below}", name)
+        if self.language not in LANGUAGES:
+            yield Problem(f"is one of {', '.join(LANGUAGES)}", "language")
 
     @property
     def dominance(self) -> float:
@@ -130,12 +124,8 @@ class SafeLimits:
             raise OutputCheckError(what, code="limits", where=str(place)) from None
         except (UnicodeDecodeError, tomllib.TOMLDecodeError):
             # The parser's own message could quote a line, and with it a parameter.
-            raise OutputCheckError(
-                "this is not a TOML file",
-                code="limits",
-                where=str(place),
-                hint="lines like: minimum = 3",
-            ) from None
+            what, hint = "this is not a TOML file", "lines like: minimum = 3"
+            raise OutputCheckError(what, code="limits", where=str(place), hint=hint) from None
         return cls._of_document(document, place)
 
     @classmethod

@@ -19,7 +19,7 @@ import polars as pl
 
 
 class CheckVerdict(StrEnum):
-    """What a check found."""
+    """What a check found, from the best to the worst."""
 
     #: The rule holds for all that was asked for.
     passed = "pass"
@@ -27,9 +27,6 @@ class CheckVerdict(StrEnum):
     review = "review"
     #: The rule is broken; what breaks it is withheld.
     fail = "fail"
-
-
-_ORDER = (CheckVerdict.passed, CheckVerdict.review, CheckVerdict.fail)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,7 +149,8 @@ def worst(checks: Sequence[Check]) -> CheckVerdict:
     >>> worst([]).value
     'pass'
     """
-    return max((check.verdict for check in checks), key=_ORDER.index, default=CheckVerdict.passed)
+    order = list(CheckVerdict)
+    return max((check.verdict for check in checks), key=order.index, default=CheckVerdict.passed)
 
 
 def _plain(value: Any) -> Any:

@@ -51,7 +51,6 @@ class Description:
 
     Args:
         name: The variable.
-        holding: Its values.
         facts: What is behind the numbers of each group.
         hidden: What is withheld.
         shown: For each group, its statistics; withheld ones are None.
@@ -60,7 +59,6 @@ class Description:
     """
 
     name: str
-    holding: GroupedValues
     facts: tuple[Facts, ...]
     hidden: HiddenGroups
     shown: tuple[dict[str, float | None], ...]
@@ -88,8 +86,11 @@ def describe(
     holdings = []
     for name in names:
         values, ends = records.numbers_with_ends(name)
-        entities, weights, numbering = records.entities(), records.weights(), records.numbering
-        holdings.append(GroupedValues.of(values, codes, groups, entities, weights, ends, numbering))
+        holding = GroupedValues.of(
+            *(values, codes, groups, records.entities(), records.weights(), ends),
+            numbering=lambda: records.numbering,
+        )
+        holdings.append(holding)
     every = [holding.facts(limits) for holding in holdings]
     counts = shared_counts(every, limits) if by is not None and len(by) else frozenset()
     return [
@@ -123,7 +124,6 @@ def _described(
         found += [Found(rule, name, f"{name}, total") for rule in rules]
     return Description(
         name=name,
-        holding=holding,
         facts=tuple(facts),
         hidden=hidden,
         shown=tuple(shown),
@@ -247,8 +247,6 @@ def _plain(found: Sequence[Description], at: int) -> list[str]:
         "-" * 13 + "+" + "-" * 57,
     ]
     for one in found:
-        if not one.shown:
-            continue
         numbers = one.shown[at]
         cells = f"{count_text(numbers['n']):>11}{general(numbers['mean']):>12}"
         cells += f"{general(numbers['sd']):>12}{'.':>11}{'.':>11}"
@@ -265,8 +263,6 @@ _BESIDE = ("", "", "n", "sum_w", "", "mean", "sd", "", "variance", "skewness", "
 def _details(found: Sequence[Description], at: int) -> list[str]:
     lines: list[str] = []
     for one in found:
-        if not one.shown:
-            continue
         x = one.shown[at]
         left = [_percentile_line(x, share) for share in (1, 5, 10, 25)]
         left += ["", _percentile_line(x, 50)[:24], f"{'Largest':>31}"]

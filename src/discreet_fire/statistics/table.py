@@ -176,7 +176,7 @@ class _TableInput:
             numbers, more = statistics(
                 asked,
                 sums.facts[at],
-                lambda at=at: holding.part(sums.members[at]),  # type: ignore[misc]
+                partial(holding.part, sums.members[at]),
                 self.limits,
                 count=not count[at],
                 value=not value[at],

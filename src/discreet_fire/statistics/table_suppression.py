@@ -22,11 +22,10 @@ import numpy as np
 from discreet.arrays import BoolArray, CellIndex, IntArray
 from discreet.errors import SuppressionError
 from discreet_fire.statistics.disclosure_rules import Facts, broken
-from discreet_fire.statistics.group_codes import count_of
 from discreet_fire.statistics.group_suppression import hide_groups
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.records import MicrodataRecords, RecordGroups
+from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, count_of
 
 _UNBOUNDED = 2**53
 

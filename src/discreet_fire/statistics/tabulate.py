@@ -19,14 +19,20 @@ import polars as pl
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import Found, checks_of, concentrated
-from discreet_fire.statistics.group_codes import count_of, sums_of_groups
 from discreet_fire.statistics.group_suppression import counts_to_hide
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.layout import Grid, closed, column_name, count_text, fixed, rounded
 from discreet_fire.statistics.limits import SafeLimits, limits_of
 from discreet_fire.statistics.models.distributions import chi2_tail
 from discreet_fire.statistics.parallel import SMALL
-from discreet_fire.statistics.records import MicrodataRecords, RecordGroups, group, take
+from discreet_fire.statistics.records import (
+    MicrodataRecords,
+    RecordGroups,
+    count_of,
+    group,
+    sums_of_groups,
+    take,
+)
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
 from discreet_fire.statistics.table_suppression import Counts, SumTable, count_cells, hide_cells
 

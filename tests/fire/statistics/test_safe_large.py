@@ -14,7 +14,6 @@ from discreet.errors import OutputCheckError
 from discreet_fire import statistics
 from discreet_fire.statistics import sums
 from discreet_fire.statistics.disclosure_rules import MANY, Facts, concentrated
-from discreet_fire.statistics.group_codes import coded, numbered_texts
 from discreet_fire.statistics.group_statistics import percentile, ranked
 from discreet_fire.statistics.grouped_values import GroupedValues, _commonest
 from discreet_fire.statistics.large.contributions import (
@@ -24,7 +23,7 @@ from discreet_fire.statistics.large.contributions import (
     short_numbered,
 )
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.records import group, take
+from discreet_fire.statistics.records import coded, group, numbered_texts, take
 from discreet_fire.statistics.tabulate import GroupWeights
 
 ROWS = sums.SMALL + 7000

@@ -11,11 +11,11 @@ import pytest
 
 from discreet_fire import statistics
 from discreet_fire.statistics import parallel, sums
-from discreet_fire.statistics.group_codes import count_of
 from discreet_fire.statistics.group_statistics import ranked
 from discreet_fire.statistics.large.contributions import EntityNumbers, EntityOrder, exact_sums
 from discreet_fire.statistics.models import regress
-from discreet_fire.statistics.models.revealed_outcomes import _common
+from discreet_fire.statistics.models.disclosure_checks import _common
+from discreet_fire.statistics.records import count_of
 from discreet_fire.statistics.results import CheckVerdict
 
 ROWS = 3 * 2**17 + 5

@@ -35,14 +35,12 @@ Number = TypeVar("Number", np.int64, np.float64)
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 
-def exact_sums(values: FloatArray, codes: IntArray | None, groups: int) -> FloatArray:
+def exact_sums(values: FloatArray, codes: IntArray, groups: int) -> FloatArray:
     """The sum of each group.
 
     >>> exact_sums(np.array([1e40, 0.25, 0.5]), np.array([0, 1, 1]), 2).tolist()
     [1e+40, 0.75]
     """
-    if codes is None:
-        return group_sums(values, None, 1)
     values, codes = np.ascontiguousarray(values), np.ascontiguousarray(codes)
     parts = [(values[part], codes[part]) for part in slices(values.size)]
     return sums_of(parts, largest_of(values, codes, groups))
@@ -392,15 +390,15 @@ def of_records(
         kernels.add_alone(values[part], weights[part], codes[part], enough, top, apart)
         return top, apart
 
-    found = in_parts(inside, slices(values.size))
-    first, second = _two_largest([top for top, _ in found])
+    tops, apart = zip(*in_parts(inside, slices(values.size)), strict=True)
+    first, second = _two_largest(tops)
     size = term_sums(AMOUNT, values, weights, codes, np.zeros(count.size), first)
     return Shares(
         cases=count,
         size=size,
         first=first,
         second=second,
-        differing=np.sum([apart for _, apart in found], axis=0),
+        differing=np.sum(apart, axis=0),
     )
 
 
@@ -429,36 +427,28 @@ def contributions(
     shift = shifts(largest_of(amounts, codes, groups))
     scale, back = np.ldexp(1.0, -shift), np.ldexp(1.0, shift)
 
-    def inside(some: IntArray) -> _Found:
-        records, none = int(some[-1] - some[0]), np.zeros((2, groups), dtype=np.int64)
-        sizes, found = np.empty(records), np.empty(records, dtype=np.int64)
-        one = _Found(sizes, found, none[0], np.zeros(2 * groups), none[1])
+    def inside(
+        some: IntArray,
+    ) -> tuple[tuple[FloatArray, IntArray], IntArray, FloatArray, IntArray]:
+        records = int(some[-1] - some[0])
+        sizes, places = np.empty(records), np.empty(records, dtype=np.int64)
+        top, (cases, apart) = np.zeros(2 * groups), np.zeros((2, groups), dtype=np.int64)
         made = kernels.add_contributions(
             *(values, amounts, codes, some, scale, back, enough),
-            *(one.sizes, one.inside, one.cases, one.top, one.apart),
+            *(sizes, places, cases, top, apart),
         )
-        return replace(one, sizes=one.sizes[:made], inside=one.inside[:made])
+        return (sizes[:made], places[:made]), cases, top, apart
 
     found = in_parts(inside, _whole_entities(start, values.size))
-    first, second = _two_largest([one.top for one in found])
+    amounts_made, cases, tops, apart = zip(*found, strict=True)
+    first, second = _two_largest(tops)
     return Shares(
-        cases=np.sum([one.cases for one in found], axis=0),
-        size=sums_of([(one.sizes, one.inside) for one in found], first),
+        cases=np.sum(cases, axis=0),
+        size=sums_of(amounts_made, first),
         first=first,
         second=second,
-        differing=np.sum([one.apart for one in found], axis=0),
+        differing=np.sum(apart, axis=0),
     )
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class _Found:
-    """What one thread finds: amounts of entities with their groups, and what they lead to."""
-
-    sizes: FloatArray
-    inside: IntArray
-    cases: IntArray
-    top: FloatArray
-    apart: IntArray
 
 
 def _two_largest(tops: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from discreet.errors import OutputCheckError
 from discreet_fire.statistics.layout import count_text, fixed, general, rounded
 from discreet_fire.statistics.models.coefficients import (
     Coefficients,
-    CoefficientTable,
     bread,
     joint_wald,
     sandwich,
@@ -50,13 +49,6 @@ class Slope:
     second: FloatArray
 
 
-class LinkFunction(NamedTuple):
-    """A model of two outcomes: its name above tables, and what gives the derivatives."""
-
-    title: str
-    slope: Callable[[FloatArray, FloatArray], Slope]
-
-
 def _logit(predictor: FloatArray, outcome: FloatArray) -> Slope:
     sign = 2.0 * outcome - 1.0
     small = np.exp(-np.abs(predictor))
@@ -81,11 +73,10 @@ def _probit(predictor: FloatArray, outcome: FloatArray) -> Slope:
     return Slope(log=log, first=sign * ratio, second=ratio * (ratio + z))
 
 
-LINKS = {
-    "logit": LinkFunction(title="Logistic regression", slope=_logit),
-    "probit": LinkFunction(title="Probit regression", slope=_probit),
-}
+#: Gives the derivatives from predictor and outcome.
+LinkFunction = Callable[[FloatArray, FloatArray], Slope]
 
+LINKS: dict[str, LinkFunction] = {"logit": _logit, "probit": _probit}
 
 _STEPS = 60
 _HALVINGS = 30
@@ -141,7 +132,7 @@ def maximise(
     predictor = np.zeros(design.size)
     slopes: FloatArray | None = None
     constant, last = 0.0, False
-    slope = link.slope(predictor, outcome)
+    slope = link(predictor, outcome)
     log = _sum(slope.log, weights)
     for _ in range(_STEPS):
         curvature = np.maximum(slope.second, _FLAT * float(slope.second.max()))
@@ -162,7 +153,7 @@ def maximise(
             return None
         share = 1.0
         for _ in range(_HALVINGS):
-            tried = link.slope(predictor + share * way, outcome)
+            tried = link(predictor + share * way, outcome)
             height = _sum(tried.log, weights)
             if height >= log - 1e-9 * abs(log):
                 break
@@ -214,28 +205,17 @@ def _fitted(
 ) -> SafeResult:
     request = request_of(command, outcome, terms, {"weight_kind": "pweight", **options})
     if request.weight_kind == "aweight":
-        raise OutputCheckError(
-            "analytic weights have no meaning here",
-            code="weights",
-            where=command,
-            hint='weight_kind="pweight" or "fweight"',
-        )
+        what, hint = "analytic weights have no meaning here", 'weight_kind="pweight" or "fweight"'
+        raise OutputCheckError(what, code="weights", where=command, hint=hint)
     sample = request.sample(frame)
     sample = dataclasses.replace(sample, outcome=(sample.outcome != 0.0).astype(np.float64))
     checking = ModelChecks(sample=sample, design=request.design(sample), limits=request.limits)
-    table = CoefficientTable(
-        outcome=outcome,
-        statistic="z",
-        level=request.level,
-        robust=request.is_robust,
-        title=LINKS[command].title,
-    )
     checking.cases()
     checking.left_out()
     checking.clusters()
     if sample.outcome.min() == sample.outcome.max():
         checking.note("same-outcome", CheckVerdict.fail, "the outcome does not vary", outcome)
-        return request.withheld(checking, table)
+        return request.withheld(checking)
     notes = _without_certain(checking, request)
     sample, design = checking.sample, checking.design
     start = solve(design, sample.outcome, sample.weights)
@@ -246,16 +226,16 @@ def _fitted(
     # columns themselves, whatever the fitted shares are.
     checking.leverage(start, sample.weights)
     if checking.failed():
-        return request.withheld(checking, table)
+        return request.withheld(checking)
     model = maximise(design, sample.outcome, sample.weights, LINKS[command])
     if model is None:
         reason = "the variables separate the outcomes of some cases"
         checking.note("separation", CheckVerdict.fail, reason)
-        return request.withheld(checking, table)
+        return request.withheld(checking)
     checking.leverage(model.solution, model.curvature)
     if checking.failed():
-        return request.withheld(checking, table)
-    return _shown(request, checking, model, table, notes)
+        return request.withheld(checking)
+    return _shown(request, checking, model, notes)
 
 
 def _without_certain(checking: ModelChecks, request: ModelRequest) -> list[str]:
@@ -308,15 +288,14 @@ def _shown(
     request: ModelRequest,
     checking: ModelChecks,
     model: LikelihoodFit,
-    table: CoefficientTable,
     notes: list[str],
 ) -> SafeResult:
     design, solution, sample = checking.design, model.solution, checking.sample
     central, clusters = _covariance(request, sample, design, model)
     coefficients = Coefficients.of(solution, central, None, request.level / 100.0)
     numbers = _stored(request, sample, model, central, clusters)
-    heading = _heading(request, numbers, table)
-    return request.shown(checking, table, solution, coefficients, numbers, heading, notes)
+    heading = _heading(request, numbers)
+    return request.shown(checking, solution, coefficients, numbers, heading, notes)
 
 
 def _covariance(
@@ -370,9 +349,8 @@ def _stored(
     return counts | safe
 
 
-def _heading(
-    request: ModelRequest, numbers: dict[str, float], table: CoefficientTable
-) -> list[str]:
+def _heading(request: ModelRequest, numbers: dict[str, float]) -> list[str]:
+    table = request.table
     test = "Wald" if table.robust or not request.constant else "LR"
     right = [
         ("Number of obs", count_text(numbers["N"])),

@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -119,12 +119,8 @@ def _written_out(word: str) -> list[Term]:
 def _factor(piece: str, word: str, *, product: bool) -> Factor:
     match = _FACTOR.fullmatch(piece)
     if match is None:
-        raise _wrong(
-            "this term is not understood",
-            word,
-            hint="known: x, c.x, i.x, ib3.x, ib(last).x, ibn.x, i(1 2).x, i.x#c.z and i.x##c.z; "
-            "no time series operators",
-        )
+        hint = "known: x, c.x, i.x, ib3.x, ib(last).x, ibn.x, i(1 2).x, i.x#c.z and i.x##c.z; "
+        raise _wrong("this term is not understood", word, hint + "no time series operators")
     kind, name = match["kind"], match["name"]
     if kind == "c" or (kind is None and not product):
         return Factor(name=name, levels=False)
@@ -213,11 +209,11 @@ class ModelDesign:
     constant: bool
     partitions: tuple[Partition, ...]
     size: int
-    estimated: tuple[Column, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        kept = tuple(column for column in self.columns if column.state == "estimated")
-        object.__setattr__(self, "estimated", kept)
+    @cached_property
+    def estimated(self) -> tuple[Column, ...]:
+        """The columns that have coefficients."""
+        return tuple(column for column in self.columns if column.state == "estimated")
 
     def block(self, rows: Rows) -> FloatArray:
         """The estimated columns for some rows, shifted; the constant is not among them."""
@@ -236,12 +232,9 @@ class ModelDesign:
             values = None if plain else column.values(slice(0, self.size)) - column.shift
             found.append((1.0, True) if values is None else sizes_of(values))
             if not 1.0 / FARTHEST <= found[-1][0] <= FARTHEST:
-                raise OutputCheckError(
-                    "the values are too large or too small to be squared",
-                    code="column-values",
-                    where=column.label,
-                    hint="measure them in another unit",
-                )
+                what = "the values are too large or too small to be squared"
+                hint, where = "measure them in another unit", column.label
+                raise OutputCheckError(what, code="column-values", where=where, hint=hint)
         return tuple(found)
 
     @property
@@ -269,14 +262,22 @@ def design_of(terms: Sequence[Term], sample: Sample, *, constant: bool) -> Model
     partitions: list[Partition] = []
     for place, term in enumerate(terms):
         found, partition = _spelled(term, place, sample, known, constant)
-        columns += [_shifted(column) if constant else column for column in found]
+        columns += [
+            # A column of numbers far from 0 is taken relative to the middle of its range.
+            replace(column, shift=middle_of(column.values(slice(0, None))))
+            if constant and column.cells is None
+            else column
+            for column in found
+        ]
         if partition is not None:
             partitions.append(partition)
         if len(columns) > MOST_COLUMNS:
             raise _too_many(term)
     for column in columns:
-        two = _two_valued(column) if column.cells is None else None
-        partitions += [] if two is None else [Partition(text=column.label, codes=two, cells=2)]
+        if column.cells is None:
+            two = upper_of_two(column.values(slice(0, None)))
+            if two is not None and not two.all():
+                partitions.append(Partition(text=column.label, codes=two, cells=2))
     return ModelDesign(
         terms=tuple(terms),
         columns=tuple(columns),
@@ -287,12 +288,9 @@ def design_of(terms: Sequence[Term], sample: Sample, *, constant: bool) -> Model
 
 
 def _too_many(term: Term) -> OutputCheckError:
-    return OutputCheckError(
-        f"the model has more than {MOST_COLUMNS} columns",
-        code="columns",
-        where=term.text,
-        hint="group the levels, or absorb them",
-    )
+    what = f"the model has more than {MOST_COLUMNS} columns"
+    hint = "group the levels, or absorb them"
+    return OutputCheckError(what, code="columns", where=term.text, hint=hint)
 
 
 def _spelled(
@@ -369,11 +367,8 @@ def _base(part: Factor, sample: Sample) -> int | None:
 
 def _place(level: Any, part: Factor, levels: tuple[Any, ...]) -> int:
     if level not in levels:
-        raise OutputCheckError(
-            "the level asked for is not in the estimation sample",
-            code="factor-level",
-            where=part.name,
-        )
+        what = "the level asked for is not in the estimation sample"
+        raise OutputCheckError(what, code="factor-level", where=part.name)
     return levels.index(level)
 
 
@@ -394,25 +389,11 @@ def _redundant(
     return False
 
 
-def _shifted(column: Column) -> Column:
-    """A column of numbers far from 0 is taken relative to the middle of its range."""
-    if column.cells is not None:
-        return column
-    return replace(column, shift=middle_of(column.values(slice(0, None))))
-
-
 def middle_of(values: FloatArray) -> float:
     """The middle of the range of numbers far from 0; else 0."""
     low, high = float(values.min()), float(values.max())
     middle = float(math.floor((low + high) / 2.0))
     return middle if low * high > 0.0 and abs(middle) > high - low else 0.0
-
-
-def _two_valued(column: Column) -> IntArray | None:
-    """The rows by value, if there are two values."""
-    values = column.values(slice(0, None))
-    found = upper_of_two(values)
-    return None if found is None or found.all() else found
 
 
 def upper_of_two(values: FloatArray) -> IntArray | None:

@@ -1,34 +1,32 @@
 """The rules of models: what is checked before a table of coefficients is shown.
 
-In: sample, design, solved model, limits. Out: checks in words that quote no value, and the
-evidence behind them. CONFIDENTIAL until reduced to checks.
+The residuals of least squares sum to 0 in every group with an indicator of its own, so the total
+of the outcome there follows from the coefficients: the rules of tables of means apply. The fitted
+values are Hy: if the part H_S of a few cases S has an eigenvalue 1 with eigenvector v, then
+v'y = v'Hy, and whoever has the coefficients knows this combination of their outcomes exactly, for
+one case the outcome itself. In: sample, design, solved model, limits. Out: checks in words that
+quote no value, and the evidence behind them: how many cases are in each cell of each grouping,
+which cells two cases dominate, which are all alike; how near to 1 the eigenvalues come.
+CONFIDENTIAL until reduced to checks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import FloatArray, IntArray
 from discreet_fire.statistics.limits import SafeLimits
-from discreet_fire.statistics.models.design import ModelDesign, Partition, upper_of_two
-from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
-from discreet_fire.statistics.models.revealed_outcomes import (
-    NEARLY,
-    Hats,
-    all_alike,
-    case_counts,
-    dominated,
-    few_apart,
-    patterns,
-    reach,
-)
+from discreet_fire.statistics.models.design import ModelDesign, Partition, Rows, upper_of_two
+from discreet_fire.statistics.models.least_squares import ROWS, LeastSquaresSolution
 from discreet_fire.statistics.models.sample import Sample
-from discreet_fire.statistics.parallel import in_parts
+from discreet_fire.statistics.parallel import SMALL, in_parts, slices
 from discreet_fire.statistics.results import Check, CheckVerdict, worst
 from discreet_fire.statistics.sums import exact_sum
 
@@ -107,21 +105,19 @@ class ModelChecks:
         self.evidence["left_out"] = self.sample.left_out
         few = 0 < self.sample.left_out < self.limits.minimum
         reason = "few cases are left out; another model with them shows them by difference"
-        self._one("left-out", CheckVerdict.review if few else CheckVerdict.passed, reason)
+        self._all("left-out", [""] * few, reason, CheckVerdict.review)
 
     def clusters(self) -> None:
         """Clusters are counted in the output."""
         if self.sample.clusters is not None:
             few = int(self.sample.clusters.max()) + 1 < max(2, self.limits.minimum)
-            verdict = CheckVerdict.fail if few else CheckVerdict.passed
-            self._one("clusters", verdict, "too few clusters")
+            self._all("clusters", [""] * few, "too few clusters")
 
     def freedom(self, residual_df: int, rank: int) -> None:
         """Residual degrees of freedom."""
         self.evidence["residual_df"] = residual_df
         few = residual_df < self.limits.residual_df
-        reason = "too few residual degrees of freedom"
-        self._one("residual-df", CheckVerdict.fail if few else CheckVerdict.passed, reason)
+        self._all("residual-df", [""] * few, "too few residual degrees of freedom")
         if self.sample.entities is not None and self.sample.cases - rank < self.limits.residual_df:
             reason = "hardly more entities than coefficients, though more rows"
             self.note("residual-df", CheckVerdict.review, reason)
@@ -133,22 +129,20 @@ class ModelChecks:
         single, group, members = reach(hats, entities, limits.minimum, limits.leverage)
         self.evidence["leverage"] = max(single, group, self.evidence.get("leverage", 0.0))
         self.evidence["leverage_rows"] = members
-        verdict, reason = CheckVerdict.passed, ""
         if max(single, group) >= limits.leverage:
-            verdict = CheckVerdict.fail
-            reason = "the coefficients give away outcomes of single cases"
-        elif single >= _REVIEW_LEVERAGE or group >= NEARLY * limits.leverage:
-            verdict, reason = CheckVerdict.review, "the coefficients follow single cases closely"
-        self._one("leverage", verdict, reason)
+            self._all("leverage", [""], "the coefficients give away outcomes of single cases")
+        else:
+            near = bool(single >= _REVIEW_LEVERAGE or group >= NEARLY * limits.leverage)
+            reason = "the coefficients follow single cases closely"
+            self._all("leverage", [""] * near, reason, CheckVerdict.review)
 
     def fit(self, solution: LeastSquaresSolution) -> None:
         """A fit without residuals gives every outcome away."""
         share = solution.residual / solution.total if solution.total > 0.0 else 0.0
         self.evidence["residual_share"] = share
-        verdict = CheckVerdict.passed
-        if share < _NEAR_FIT:
-            verdict = CheckVerdict.fail if share < _EXACT_FIT else CheckVerdict.review
-        self._one("exact-fit", verdict, "the outcome follows (nearly) exactly from the variables")
+        verdict = CheckVerdict.fail if share < _EXACT_FIT else CheckVerdict.review
+        reason = "the outcome follows (nearly) exactly from the variables"
+        self._all("exact-fit", [""] * (share < _NEAR_FIT), reason, verdict)
 
     def residuals(
         self, residuals: FloatArray, solution: LeastSquaresSolution, weights: FloatArray | None
@@ -163,8 +157,8 @@ class ModelChecks:
         total = solution.residual
         share = exact_sum(squares[own]) / total + 1 / squares.size if total > 0.0 else 0.0
         self.evidence["largest_residual"] = share
-        verdict = CheckVerdict.fail if share > self.limits.leverage else CheckVerdict.passed
-        self._one("residuals", verdict, "one case makes up nearly all of the residuals")
+        reason = "one case makes up nearly all of the residuals"
+        self._all("residuals", [""] * (share > self.limits.leverage), reason)
 
     def totals(self, rank: int) -> None:
         """Rules of means, for groups whose means or totals the coefficients give."""
@@ -219,20 +213,253 @@ class ModelChecks:
     def _all(
         self,
         rule: str,
-        places: Iterable[str],
+        places: Sequence[str],
         reason: str,
         verdict: CheckVerdict = CheckVerdict.fail,
     ) -> None:
-        found = list(places)
-        for place in found:
+        """Note the places where a rule is broken, or else that it holds."""
+        for place in places:
             self.note(rule, verdict, reason, place)
-        if not found:
+        if not places:
             self.note(rule, CheckVerdict.passed, "holds")
-
-    def _one(self, rule: str, verdict: CheckVerdict, reason: str) -> None:
-        self.note(rule, verdict, "holds" if verdict is CheckVerdict.passed else reason)
 
 
 def _few_in_one(counts: IntArray, minimum: int) -> bool:
     """Whether a cell has cases, but too few."""
     return bool(((counts > 0) & (counts < minimum)).any())
+
+
+def patterns(design: ModelDesign) -> Partition:
+    """Rows that no column tells apart, if all columns are indicators."""
+    codes = np.zeros(design.size, dtype=np.int64)
+    cells = 1
+    for partition in design.partitions:
+        known, codes = np.unique(codes * partition.cells + partition.codes, return_inverse=True)
+        cells = len(known)
+    text = " ".join(partition.text for partition in design.partitions)
+    return Partition(text=text or "_cons", codes=codes.astype(np.int64), cells=cells)
+
+
+def case_counts(partition: Partition, sample: Sample, enough: int) -> IntArray:
+    """Cases in each cell; of cells that have more than enough, perhaps fewer than there are."""
+    rows = np.bincount(partition.codes, minlength=partition.cells)
+    if sample.entities is None:
+        return rows
+    # No entity has more rows than this.
+    counts = -(-rows // int(sample.rows_of_cases.max()))
+    doubtful = (rows > 0) & (counts < enough)
+    if doubtful.any():
+        looked_at = doubtful[partition.codes]
+        number = sample.cases
+        pairs = partition.codes[looked_at] * number + sample.entities[looked_at]
+        exact = np.bincount(np.unique(pairs) // number, minlength=partition.cells)
+        counts = np.where(doubtful, exact, counts)
+    return counts
+
+
+def few_apart(values: FloatArray, sample: Sample, minimum: int) -> bool:
+    """Whether fewer cases than required differ from the value that all others have."""
+    for value in _common(values):
+        apart = values != value
+        rows = int(np.count_nonzero(apart))
+        if 0 < rows <= len(values) // 2 and sample.cases_where(apart) < minimum:
+            return True
+    return False
+
+
+def _common(values: FloatArray) -> set[float]:
+    """The value that at least half have is among these."""
+    if len(values) > SMALL:
+        from discreet_fire.statistics.large.kernels import majority
+
+        found = np.zeros(1)
+        if majority(np.ascontiguousarray(values), found):
+            return {float(found[0])}
+    # It is the median; one that just half have is one of the two in the middle.
+    middle = sorted({(len(values) - 1) // 2, len(values) // 2})
+    return set(np.partition(values, middle)[middle].tolist())
+
+
+def all_alike(partition: Partition, outcome: FloatArray) -> npt.NDArray[np.bool_]:
+    """Cells in which all outcomes are the same."""
+    high = np.full(partition.cells, -math.inf)
+    low = np.full(partition.cells, math.inf)
+    np.maximum.at(high, partition.codes, outcome)
+    np.minimum.at(low, partition.codes, outcome)
+    found: npt.NDArray[np.bool_] = high == low
+    return found
+
+
+def dominated(partition: Partition, sample: Sample, limits: SafeLimits) -> npt.NDArray[np.bool_]:
+    """Cells of which two cases have too large a share, or the second could estimate the first."""
+    values = sample.outcome if sample.weights is None else sample.outcome * sample.weights
+    codes, entities = partition.codes, sample.entities
+    sizes = np.abs(values)
+    # No case has more in any cell than in all; the contributions add up to at least the total.
+    own = sizes if entities is None else np.bincount(entities, sizes)
+    low = sizes if entities is None else values
+    totals = np.abs(np.bincount(codes, low, minlength=partition.cells))
+    k, p = limits.dominance / 100.0, limits.closeness / 100.0
+    top = np.sort(np.partition(own, -2)[-2:]) if len(own) > 1 else own
+    safe = max(float(top.sum()) / k, float(top.sum()) + p * float(top[-1])) * 1.000001
+    occupied = np.bincount(codes, minlength=partition.cells) > 0
+    found = np.zeros(partition.cells, dtype=bool)
+    for cell in np.flatnonzero(occupied & (totals < safe)):
+        rows = codes == cell
+        parts = sizes[rows]
+        if entities is not None:
+            _, places = np.unique(entities[rows], return_inverse=True)
+            parts = np.abs(np.bincount(places, values[rows]))
+        found[cell] = _dominated(parts, k, p)
+    return found
+
+
+def _dominated(parts: FloatArray, k: float, p: float) -> bool:
+    """Whether the contributions of one cell, all at least 0, are too unequal."""
+    total = math.fsum(parts)
+    largest = np.sort(np.partition(parts, -2)[-2:] if len(parts) > 1 else parts)
+    top, slack = math.fsum(largest), 1e-12 * total
+    return top > k * total + slack or total - top < p * float(largest[-1]) - slack
+
+
+#: Decimals of eigenvalues that are compared with a limit: fewer than depend on row order.
+_DECIMALS = 9
+#: Cases with less than this share of a direction cannot complete it.
+_LEAST = 1e-3
+#: Groups this close to the limit, as a share of it, are reported.
+NEARLY = 0.9
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Hats:
+    """Rows of the orthonormal columns of a model, and their squared lengths. CONFIDENTIAL."""
+
+    design: ModelDesign
+    solution: LeastSquaresSolution
+    weights: FloatArray | None
+
+    def rows(self, rows: Rows) -> FloatArray:
+        """The rows of Q, where H = Q Q'."""
+        solution, block = self.solution, self.design.block(rows)
+        if len(solution.kept) < block.shape[1]:
+            block = block[:, solution.kept]
+        found = (block - (solution.means - self.design.shifts[solution.kept])) @ solution.root
+        if solution.constant is not None:
+            own = np.full((len(found), 1), 1.0 / np.sqrt(solution.weight))
+            found = np.hstack([found, own])
+        return found if self.weights is None else found * np.sqrt(self.weights[rows])[:, None]
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Hat values of all rows."""
+        values = np.empty(self.design.size)
+
+        def inside(part: slice) -> None:
+            for start in range(part.start, part.stop, ROWS):
+                rows = slice(start, min(start + ROWS, part.stop))
+                block = self.rows(rows)
+                values[rows] = np.einsum("ij,ij->i", block, block)
+
+        in_parts(inside, slices(self.design.size))
+        return values
+
+
+def reach(
+    found: Hats, entities: IntArray | None, minimum: int, limit: float
+) -> tuple[float, float, IntArray]:
+    """The eigenvalues nearest to 1 among groups of fewer than `minimum` cases.
+
+    One member of a group of s cases has at least 1/s of its eigenvalue, and the hat values
+    sum to the rank: few cases can begin a group. Groups grow by the case that adds most.
+
+    Args:
+        found: The hat values.
+        entities: Entity of each row; None if every row is a case.
+        minimum: Fewest cases behind a number.
+        limit: Eigenvalues from here on reveal.
+
+    Returns:
+        The largest eigenvalue of one case, the largest found of a group, the rows of that group.
+    """
+    traces: FloatArray = found.values
+    if entities is not None:
+        traces = np.bincount(entities, traces).astype(np.float64)
+    most = max(1, minimum - 1)
+    finder = _Finder(found, entities, traces)
+    begin = np.flatnonzero(np.round(traces, _DECIMALS) >= min(0.5, NEARLY * limit / most))
+    single, best, members = float(min(1.0, traces.max())), 0.0, np.zeros(0, np.int64)
+    if entities is not None:
+        single = max((finder.eigenvalue([int(case)]) for case in begin), default=min(single, 0.5))
+    for case in begin[np.argsort(-traces[begin], kind="stable")]:
+        value, group = finder.grown(int(case), most, limit)
+        if value > best:
+            best, members = value, finder.rows_of(group)
+        if best >= limit:
+            break
+    return round(single, _DECIMALS), best, members
+
+
+class _Finder:
+    """Grows groups of cases."""
+
+    def __init__(self, found: Hats, entities: IntArray | None, traces: FloatArray) -> None:
+        self._found, self._entities, self._traces = found, entities, traces
+        self._factors: dict[int, FloatArray] = {}
+
+    @cached_property
+    def _order(self) -> IntArray:
+        assert self._entities is not None
+        return np.argsort(self._entities, kind="stable")
+
+    @cached_property
+    def _starts(self) -> IntArray:
+        assert self._entities is not None
+        return np.concatenate([[0], np.cumsum(np.bincount(self._entities))])
+
+    def rows_of(self, group: list[int]) -> IntArray:
+        """The rows of some cases."""
+        if self._entities is None:
+            return np.array(group, dtype=np.int64)
+        parts = [self._order[self._starts[case] : self._starts[case + 1]] for case in group]
+        return np.concatenate(parts)
+
+    def _factor(self, case: int) -> FloatArray:
+        """A matrix R with R'R equal to what the case has in Q'Q."""
+        if case not in self._factors:
+            rows = self._found.rows(self.rows_of([case]))
+            short = len(rows) <= rows.shape[1]
+            self._factors[case] = rows if short else np.asarray(np.linalg.qr(rows, mode="r"))
+        return self._factors[case]
+
+    def eigenvalue(self, group: list[int]) -> float:
+        """The largest eigenvalue of the part of H of some cases."""
+        rows = np.vstack([self._factor(case) for case in group])
+        return round(float(np.linalg.norm(rows, 2)) ** 2, _DECIMALS)
+
+    def grown(self, case: int, most: int, limit: float) -> tuple[float, list[int]]:
+        """The group that grows out of a case, and its eigenvalue."""
+        group, value = [case], self.eigenvalue([case])
+        while len(group) < most and value < limit:
+            missing = max((limit - value) / (most - len(group)), _LEAST)
+            others = np.flatnonzero(self._traces >= missing * NEARLY)
+            others = others[~np.isin(others, group)]
+            if not len(others):
+                break
+            values = self._with_each(group, others)
+            place = int(np.argmax(values))
+            if values[place] <= value:
+                break
+            group, value = [*group, int(others[place])], float(values[place])
+        return value, group
+
+    def _with_each(self, group: list[int], others: IntArray) -> FloatArray:
+        """Eigenvalues of a group with each one of the others."""
+        if self._entities is not None:
+            return np.array([self.eigenvalue([*group, int(other)]) for other in others])
+        own = np.vstack([self._factor(case) for case in group])
+        rows = self._found.rows(others)
+        matrices = np.empty((len(others), len(own) + 1, len(own) + 1))
+        matrices[:, :-1, :-1] = own @ own.T
+        matrices[:, -1, :-1] = matrices[:, :-1, -1] = rows @ own.T
+        matrices[:, -1, -1] = np.einsum("ij,ij->i", rows, rows)
+        return np.round(np.linalg.eigvalsh(matrices)[:, -1], _DECIMALS)

@@ -310,7 +310,8 @@ def _solved(gram: Gram, design: ModelDesign, shift: float) -> LeastSquaresSoluti
     # Around the means, still exact: every entry times the sum of weights.
     central = whole * weight - np.outer(whole[0], whole[0]) if own else whole
     central, powers = central[own:, own:], gram.powers[own:]
-    squares = _divided(central, powers, weight)
+    # Divided by the sum of weights.
+    squares = Gram(central * 2**64 // weight, powers - 32).floats()
     size = len(powers) - 1
     norms = np.sqrt(np.diag(squares))
     norms[norms == 0.0] = 1.0
@@ -354,17 +355,6 @@ def _solved(gram: Gram, design: ModelDesign, shift: float) -> LeastSquaresSoluti
 
 def _two(power: int) -> Fraction:
     return Fraction(2) ** power
-
-
-def _divided(whole: Any, powers: IntArray, weight: int) -> FloatArray:
-    """Entries as floats: divided by the sum of weights, times the powers of their columns."""
-    size = len(powers)
-    found = np.empty((size, size))
-    for i in range(size):
-        for j in range(i + 1):
-            ratio = scaled(int(whole[i, j]) * 2**64 // weight, int(powers[i] + powers[j]) - 64)
-            found[i, j] = found[j, i] = ratio
-    return found
 
 
 def _decomposed(matrix: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -16,7 +16,6 @@ from discreet_fire.statistics.layout import count_text, fixed, general, rounded
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.models.coefficients import (
     Coefficients,
-    CoefficientTable,
     beside,
     bread,
     joint_wald,
@@ -191,18 +190,11 @@ def regress(
     }
     request = request_of("regress", outcome, terms, options)
     checking, model = checked_linear(request, request.sample(frame))
-    table = CoefficientTable(
-        outcome=outcome,
-        statistic="t",
-        level=level,
-        robust=request.is_robust,
-        title="Linear regression",
-    )
     if model is None:
-        return request.withheld(checking, table)
+        return request.withheld(checking)
     numbers = model.stored(request.limits.digits)
-    heading = _heading(model, numbers, request, table)
-    return request.shown(checking, table, model.solution, model.coefficients, numbers, heading)
+    heading = _heading(model, numbers, request)
+    return request.shown(checking, model.solution, model.coefficients, numbers, heading)
 
 
 def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, Linear | None]:
@@ -230,9 +222,7 @@ def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, 
     return checking, _fit_linear(request, sample, design, solution, residuals)
 
 
-def _heading(
-    model: Linear, numbers: dict[str, float], request: ModelRequest, table: CoefficientTable
-) -> list[str]:
+def _heading(model: Linear, numbers: dict[str, float], request: ModelRequest) -> list[str]:
     f, first, second = model.f
     tail = None if f is None else f_tail(f, first, second)
     right = [
@@ -242,8 +232,8 @@ def _heading(
         ("R-squared", fixed(numbers.get("r2"), 4)),
     ]
     rmse = ("Root MSE", general(numbers["rmse"], 7))
-    if table.robust:
-        lines = beside([table.title], [*right, rmse])
+    if request.is_robust:
+        lines = beside([request.table.title], [*right, rmse])
         if model.clusters is not None:
             note = f"(Std. err. adjusted for {model.clusters:,} clusters in {request.cluster})"
             lines += ["", f"{note:>78}"]

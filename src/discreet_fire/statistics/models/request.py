@@ -29,8 +29,15 @@ from discreet_fire.statistics.models.coefficients import (
 from discreet_fire.statistics.models.design import ModelDesign, Term, design_of, parse_terms
 from discreet_fire.statistics.models.disclosure_checks import ModelChecks
 from discreet_fire.statistics.models.least_squares import LeastSquaresSolution
-from discreet_fire.statistics.models.sample import Roles, Sample, Weight, sample_of
+from discreet_fire.statistics.models.sample import Sample, Weight, sample_of
 from discreet_fire.statistics.results import Check, CheckVerdict, OutputEvidence, SafeResult
+
+#: Title of the table of coefficients, and the distribution of their tests.
+_TABLES = {
+    "regress": ("Linear regression", "t"),
+    "logit": ("Logistic regression", "z"),
+    "probit": ("Probit regression", "z"),
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,17 +47,7 @@ class ModelRequest:
     Args:
         command: Name of the command.
         outcome: The dependent variable.
-        terms: The right-hand side.
-        limits: The rules.
-        where: Filter of rows.
-        entity: Column that names the person or firm a row belongs to.
-        weights: Column of weights.
-        weight_kind: "aweight", "fweight" or "pweight".
-        robust: Standard errors that do not trust equal variances.
-        cluster: Column of clusters for standard errors.
-        constant: Whether the model has a constant.
-        level: Of confidence intervals, in percent.
-        earlier: Earlier results, to compare samples with.
+        terms: The right-hand side; this and all else as for `regress`.
     """
 
     command: str
@@ -96,7 +93,8 @@ class ModelRequest:
     def sample(self, frame: Any) -> Sample:
         """The estimation sample."""
         parts = [part for term in self.parsed for part in term.factors]
-        roles = Roles(
+        return sample_of(
+            frame,
             outcome=self.outcome,
             numbers=list(dict.fromkeys(part.name for part in parts if not part.levels)),
             groups=list(dict.fromkeys(part.name for part in parts if part.levels)),
@@ -104,8 +102,8 @@ class ModelRequest:
             weights=self.weights,
             kind=self.weight_kind,
             cluster=self.cluster,
+            where=self.where,
         )
-        return sample_of(frame, roles, self.where)
 
     def design(self, sample: Sample) -> ModelDesign:
         """The columns."""
@@ -147,6 +145,18 @@ class ModelRequest:
         return OutputEvidence(sample=trace, **checking.evidence, **more)
 
     @property
+    def table(self) -> CoefficientTable:
+        """The table of coefficients to be."""
+        title, statistic = _TABLES[self.command]
+        return CoefficientTable(
+            outcome=self.outcome,
+            statistic=statistic,
+            level=self.level,
+            robust=self.is_robust,
+            title=title,
+        )
+
+    @property
     def is_robust(self) -> bool:
         """Whether standard errors do not trust equal variances."""
         weighted = self.weights is not None and self.weight_kind == "pweight"
@@ -155,7 +165,6 @@ class ModelRequest:
     def shown(
         self,
         checking: ModelChecks,
-        table: CoefficientTable,
         solution: LeastSquaresSolution,
         coefficients: Coefficients,
         stored: dict[str, float],
@@ -166,7 +175,6 @@ class ModelRequest:
 
         Args:
             checking: What was checked.
-            table: The table of coefficients.
             solution: The solved model.
             coefficients: Its coefficients.
             stored: Stored results.
@@ -177,7 +185,7 @@ class ModelRequest:
         rows = rows_by_column(design, solution, coefficients.rows(self.limits.digits))
         omitted = omitted_columns(design, solution)
         remarks = [f"note: {one.label} omitted because of collinearity." for one in omitted]
-        lines = [*notes, *remarks, *heading, "", *table.lines(design, rows, omitted)]
+        lines = [*notes, *remarks, *heading, "", *self.table.lines(design, rows, omitted)]
         evidence = self.evidence(
             checking, covariance=coefficients.covariance, values=coefficients.values
         )
@@ -190,12 +198,12 @@ class ModelRequest:
             evidence=evidence,
         )
 
-    def withheld(self, checking: ModelChecks, table: CoefficientTable) -> SafeResult:
+    def withheld(self, checking: ModelChecks) -> SafeResult:
         """The result if a rule is broken: coefficients of one model hang together."""
         names = [term.text for term in self.parsed]
         names += ["_cons"] if self.constant else []
         evidence = self.evidence(checking)
-        lines = [table.title, "", *table.withheld(names), legend(self.limits.language)]
+        lines = [self.table.title, "", *self.table.withheld(names), legend(self.limits.language)]
         return SafeResult(
             command=self.text,
             shown="\n".join(lines),
@@ -219,12 +227,8 @@ def request_of(
     known = {part.name for part in fields(ModelRequest) if part.init}
     known -= {"command", "outcome", "terms"}
     if extra := sorted(set(options) - known):
-        raise OutputCheckError(
-            "there is no such option",
-            code="model",
-            where=", ".join(extra),
-            hint=f"options: {', '.join(sorted(known))}",
-        )
+        what, hint = "there is no such option", f"options: {', '.join(sorted(known))}"
+        raise OutputCheckError(what, code="model", where=", ".join(extra), hint=hint)
     given = {**options, "limits": limits_of(options.get("limits"))}
     return ModelRequest(command=command, outcome=outcome, terms=terms, **given)
 

@@ -25,35 +25,6 @@ _EXACT = 2.0**53
 _FARTHEST = 1e100
 
 
-@dataclass(frozen=True, kw_only=True)
-class Roles:
-    """Which columns play which part.
-
-    Args:
-        outcome: The dependent variable.
-        numbers: Variables taken as numbers.
-        groups: Variables taken as levels.
-        entity: Column that names the person or firm a row belongs to.
-        weights: Column of weights.
-        kind: Kind of weights.
-        cluster: Column of clusters.
-    """
-
-    outcome: str
-    numbers: Sequence[str]
-    groups: Sequence[str]
-    entity: str | None = None
-    weights: str | None = None
-    kind: Weight = "aweight"
-    cluster: str | None = None
-
-    @property
-    def needed(self) -> list[str]:
-        """All columns, each once."""
-        more = [name for name in (self.weights, self.cluster, self.entity) if name is not None]
-        return list(dict.fromkeys([self.outcome, *self.numbers, *self.groups, *more]))
-
-
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SampleTrace:
     """What is kept of a sample. CONFIDENTIAL.
@@ -65,13 +36,6 @@ class SampleTrace:
 
     traces: npt.NDArray[np.uint64]
     traced: tuple[str, ...]
-
-    @property
-    def digest(self) -> str:
-        """The same for the same rows in any order."""
-        total = int(np.add.reduce(self.traces, dtype=np.uint64))
-        mixed = int(np.bitwise_xor.reduce(self.traces))
-        return f"{len(self.traces):x}-{total:016x}-{mixed:016x}"
 
     def apart(self, other: SampleTrace) -> int:
         """How many cases only one of the two has, at least."""
@@ -125,7 +89,8 @@ class Sample:
             places, part = np.unique(codes[rows], return_inverse=True)
             levels = tuple(self.levels[name][place] for place in places)
             found[name] = part.astype(np.int64), levels
-        return Sample(
+        return replace(
+            self,
             outcome=self.outcome[rows],
             numbers={name: values[rows] for name, values in self.numbers.items()},
             groups={name: codes for name, (codes, _) in found.items()},
@@ -133,7 +98,6 @@ class Sample:
             entities=None if self.entities is None else _renumbered(self.entities[rows]),
             weights=None if self.weights is None else self.weights[rows],
             clusters=None if self.clusters is None else _renumbered(self.clusters[rows]),
-            left_out=self.left_out,
             trace=replace(self.trace, traces=self.trace.traces[rows]),
         )
 
@@ -150,43 +114,62 @@ class Sample:
         return len(np.unique(self.entities[rows]))
 
 
-def sample_of(frame: Any, roles: Roles, where: str | None = None) -> Sample:
+def sample_of(
+    frame: Any,
+    *,
+    outcome: str,
+    numbers: Sequence[str],
+    groups: Sequence[str],
+    entity: str | None = None,
+    weights: str | None = None,
+    kind: Weight = "aweight",
+    cluster: str | None = None,
+    where: str | None = None,
+) -> Sample:
     """Take the columns out of a frame, without rows that have a missing value.
 
     Args:
         frame: Frame of any kind that narwhals knows.
-        roles: Which columns play which part.
+        outcome: The dependent variable.
+        numbers: Variables taken as numbers.
+        groups: Variables taken as levels.
+        entity: Column that names the person or firm a row belongs to.
+        weights: Column of weights.
+        kind: Kind of weights.
+        cluster: Column of clusters.
         where: Filter of rows.
     """
-    records = take(frame, roles.needed, where=where, entity=roles.entity)
+    more = [name for name in (weights, cluster, entity) if name is not None]
+    needed = list(dict.fromkeys([outcome, *numbers, *groups, *more]))
+    records = take(frame, needed, where=where, entity=entity)
     data = records.data
     columns: dict[str, pl.Series] = {
-        name: _numbers(data[name]) for name in dict.fromkeys([roles.outcome, *roles.numbers])
+        name: _numbers(data[name]) for name in dict.fromkeys([outcome, *numbers])
     }
-    weights = _weights(data[roles.weights], roles.kind) if roles.weights else None
-    groups = {name: _no_nan(data[name]) for name in roles.groups}
-    filled = [series.is_not_null() for series in [*columns.values(), *groups.values()]]
-    if weights is not None:
-        filled.append(weights.is_not_null() & (weights != 0).fill_null(False))
-    if roles.cluster:
-        filled.append(_no_nan(data[roles.cluster]).is_not_null())
+    weight = _weights(data[weights], kind) if weights else None
+    grouping = {name: _no_nan(data[name]) for name in groups}
+    filled = [series.is_not_null() for series in [*columns.values(), *grouping.values()]]
+    if weight is not None:
+        filled.append(weight.is_not_null() & (weight != 0).fill_null(False))
+    if cluster:
+        filled.append(_no_nan(data[cluster]).is_not_null())
     used = np.ones(data.height, dtype=bool)
     for part in filled:
         used &= part.to_numpy()
     if not used.any():
-        raise OutputCheckError("no observations", code="no-observations", where=roles.outcome)
-    entities = _codes(records.named_entities()) if roles.entity else None
+        raise OutputCheckError("no observations", code="no-observations", where=outcome)
+    entities = _codes(records.named_entities()) if entity else None
     keep = pl.Series(used)
-    traced = (roles.entity,) if roles.entity else tuple(sorted(roles.needed))
-    coded = {name: _levels(series.filter(keep)) for name, series in groups.items()}
+    traced = (entity,) if entity else tuple(sorted(needed))
+    coded = {name: _levels(series.filter(keep)) for name, series in grouping.items()}
     return Sample(
-        outcome=columns[roles.outcome].filter(keep).to_numpy(),
-        numbers={name: columns[name].filter(keep).to_numpy() for name in roles.numbers},
+        outcome=columns[outcome].filter(keep).to_numpy(),
+        numbers={name: columns[name].filter(keep).to_numpy() for name in numbers},
         groups={name: codes for name, (codes, _) in coded.items()},
         levels={name: levels for name, (_, levels) in coded.items()},
         entities=None if entities is None else _renumbered(entities[used]),
-        weights=None if weights is None else weights.filter(keep).to_numpy(),
-        clusters=_codes(data[roles.cluster].filter(keep)) if roles.cluster else None,
+        weights=None if weight is None else weight.filter(keep).to_numpy(),
+        clusters=_codes(data[cluster].filter(keep)) if cluster else None,
         left_out=int((~used).sum()) if entities is None else len(np.unique(entities[~used])),
         trace=SampleTrace(
             traces=data.select(traced).filter(keep).hash_rows(seed=1).to_numpy(), traced=traced
@@ -239,12 +222,9 @@ def _levels(series: pl.Series) -> tuple[IntArray, tuple[Any, ...]]:
     if kind.is_float() or kind == pl.Boolean or kind.is_decimal():
         whole = series.cast(pl.Float64)
         if ((whole != whole.round()) | whole.is_infinite()).any():
-            raise OutputCheckError(
-                "factor variables may not contain values that are not whole numbers",
-                code="factor-values",
-                where=series.name,
-                hint=f"write c.{series.name} to take them as numbers",
-            )
+            what = "factor variables may not contain values that are not whole numbers"
+            hint = f"write c.{series.name} to take them as numbers"
+            raise OutputCheckError(what, code="factor-values", where=series.name, hint=hint)
         series = whole.cast(pl.Int64)
     elif kind in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)

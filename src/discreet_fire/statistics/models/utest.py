@@ -7,12 +7,10 @@ percentiles that may be shown: the smallest and largest value are those of singl
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -32,8 +30,7 @@ from discreet_fire.statistics.results import CheckVerdict, SafeResult
 _PERCENTILES = (1, 5, 10, 25)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _End:
+class _End(NamedTuple):
     """One end of the interval."""
 
     place: float
@@ -96,9 +93,8 @@ def _require_interval(interval: Any) -> None:
     numbers = isinstance(interval, Sequence) and len(interval) == 2
     real = numbers and all(isinstance(x, Real) and math.isfinite(x) for x in interval)
     if not real or not interval[0] < interval[1]:
-        raise OutputCheckError(
-            "the interval is two numbers, the smaller first", code="model", where="interval"
-        )
+        what = "the interval is two numbers, the smaller first"
+        raise OutputCheckError(what, code="model", where="interval")
 
 
 def _places(model: Linear, variable: str) -> tuple[int, int] | None:
@@ -127,9 +123,8 @@ def _between_percentiles(
             checking.evidence["percentile"] = percent
             checking.note("percentile", CheckVerdict.passed, "holds", variable)
             return rounded(low, limits.digits), rounded(high, limits.digits)
-    checking.note(
-        "percentile", CheckVerdict.fail, "too few cases beyond every percentile", variable
-    )
+    reason = "too few cases beyond every percentile"
+    checking.note("percentile", CheckVerdict.fail, reason, variable)
     return None
 
 
@@ -165,12 +160,8 @@ def _tested(
     stored = {"extreme": -b1 / (2.0 * b2) if b2 else math.nan, "b1": b1, "b2": b2}
     if inside:
         stored |= {"t": min(abs(end.t) for end in ends), "p": max(chances)}
-    safe = {
-        name: rounded(value, limits.digits)
-        for name, value in stored.items()
-        if math.isfinite(value)
-    }
-    ends = [dataclasses.replace(end, slope=rounded(end.slope, limits.digits)) for end in ends]
+    safe = {name: rounded(x, limits.digits) for name, x in stored.items() if math.isfinite(x)}
+    ends = [end._replace(slope=rounded(end.slope, limits.digits)) for end in ends]
     return SafeResult(
         command=request.text,
         shown="\n".join(_lines(ends, chances, safe, inverse=inverse)),
@@ -215,11 +206,8 @@ def _lines(
     ]
     if "p" not in stored:
         return [*lines, "     Extreme point outside the interval: H0 is not rejected"]
-    return [
-        *lines,
-        f"     t-value = {fixed(stored['t'])}",
-        f"     P>|t|   = {fixed(stored['p'], 4)}",
-    ]
+    t, p = fixed(stored["t"]), fixed(stored["p"], 4)
+    return [*lines, f"     t-value = {t}", f"     P>|t|   = {p}"]
 
 
 def _row(name: str, cells: Sequence[str]) -> str:

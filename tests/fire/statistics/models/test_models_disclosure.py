@@ -304,13 +304,13 @@ def test_levels_of_leverage_follow_the_limits() -> None:
 
 def test_hat_values_are_those_of_statsmodels() -> None:
     from discreet_fire.statistics.models.design import design_of, parse_terms
+    from discreet_fire.statistics.models.disclosure_checks import Hats
     from discreet_fire.statistics.models.least_squares import solve
-    from discreet_fire.statistics.models.revealed_outcomes import Hats
-    from discreet_fire.statistics.models.sample import Roles, sample_of
+    from discreet_fire.statistics.models.sample import sample_of
 
     frame = people().with_columns(w=pl.col("job") * 1.0)
-    roles = Roles(outcome="wage", numbers=["age", "hours"], groups=["job"], weights="w")
-    sample = sample_of(frame, roles)
+    columns = {"numbers": ["age", "hours"], "groups": ["job"], "weights": "w"}
+    sample = sample_of(frame, outcome="wage", **columns)
     design = design_of(parse_terms("age hours i.job"), sample, constant=True)
     found = Hats(design, solve(design, sample.outcome, sample.weights), sample.weights).values
     jobs = [frame["job"].to_numpy() == job for job in (2, 3, 4, 5)]
