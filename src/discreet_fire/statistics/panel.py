@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import OutputCheckError
 from discreet_fire.statistics.disclosure_rules import (
     Found,
@@ -230,28 +230,23 @@ def xtdescribe(
     """
     limits = limits_of(limits)
     records = take(frame, [time], where=where, entity=entity)
-    entities = records.entities()
+    entities, times = records.entities(), group(records, time, limits, together=False)
     assert entities is not None
-    times = group(records, time, limits, together=False)
     used = times.codes >= 0
     unique, who = np.unique(entities[used], return_inverse=True)
     found = [Found("minimum", entity)] * (0 < unique.size < limits.minimum)
     if found or not unique.size:
-        return SafeResult(
-            command="xtdescribe",
-            shown=closed(["." if found else "no observations"], bool(found), limits.language),
-            checks=checks_of(found, ["minimum"]),
-        )
-    cases = cases_of(times.codes, len(times), entities).tolist()
-    kept = [at for at, size in enumerate(cases) if size >= limits.minimum]
+        shown = closed(["." if found else "no observations"], bool(found), limits.language)
+        return SafeResult(command="xtdescribe", shown=shown, checks=checks_of(found, ["minimum"]))
+    cases = cases_of(times.codes, len(times), entities)
+    kept = np.flatnonzero(cases >= limits.minimum).tolist()
     found += [Found("minimum", time)] * (len(kept) < len(times))
     there = np.zeros((unique.size, len(times)), dtype=np.bool_)
     there[who, times.codes[used]] = True
     listed, other = _patterns(there[:, kept], patterns, limits)
     found += [Found("patterns", time)] * (other > 0)
-    lines = _head(entity, time, times, kept, unique.size)
-    lines += _distribution(there.sum(axis=1), limits)
-    rows = [*listed, *([("(other patterns)", other)] if other else [])]
+    lines = [*_head(entity, time, times, kept, unique.size), *_distribution(there, limits)]
+    rows = listed + [("(other patterns)", other)] * (other > 0)
     lines += _pattern_lines(rows, unique.size, len(kept))
     return SafeResult(
         command="xtdescribe",
@@ -262,9 +257,7 @@ def xtdescribe(
     )
 
 
-def _patterns(
-    there: np.ndarray, most: int, limits: SafeLimits
-) -> tuple[list[tuple[str, int]], int]:
+def _patterns(there: BoolArray, most: int, limits: SafeLimits) -> tuple[list[tuple[str, int]], int]:
     """The commonest patterns, and how many entities have another."""
     if most < 1:
         raise OutputCheckError("at least one pattern is listed", code="xtdescribe")
@@ -290,9 +283,9 @@ def _head(entity: str, time: str, times: RecordGroups, kept: list[int], n: int) 
     ]
 
 
-def _distribution(sizes: IntArray, limits: SafeLimits) -> list[str]:
+def _distribution(there: BoolArray, limits: SafeLimits) -> list[str]:
     """Percentiles of the number of times per entity; never the smallest and the largest."""
-    values = np.sort(sizes.astype(np.float64))
+    values = np.sort(there.sum(axis=1).astype(np.float64))
     texts = ["."]
     for share in _SHARES:
         deep = round(values.size * min(share, 1 - share), 9) >= limits.percentile_cases

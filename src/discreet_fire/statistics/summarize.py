@@ -326,19 +326,15 @@ def tabstat(
     records = take(frame, needed, where=where, entity=entity, weights=weights)
     groups = crossed(records, [by], limits, missing=missing) if by is not None else None
     found = describe(records, names, groups, asked, limits)
-    cells = [x for one in found for row in (*one.shown, one.total) for x in row.values()]
-    withheld = any(x is None for x in cells)
+    withheld = any(None in row.values() for one in found for row in (*one.shown, one.total))
+    totals = [(f"{name}_{one.name}", x) for one in found for name, x in one.total.items()]
+    stored = {name: x for name, x in totals if x is not None}
     option = f", statistics({' '.join(asked)})" + (f" by({by})" if by else "")
     return SafeResult(
         command=f"tabstat {' '.join(names)}{option}",
         shown=closed(_tabstat_lines(found, groups, asked), withheld, limits.language),
         frame=_frame(found, groups, total=groups is not None),
-        stored={
-            f"{name}_{one.name}": x
-            for one in found
-            for name, x in one.total.items()
-            if x is not None
-        },
+        stored=stored,
         checks=_checks(found, groups, RULES, extremes=True),
         evidence=_evidence(found),
     )

@@ -85,19 +85,16 @@ def table(
         what, hint = "the table has too many cells", "use fewer or coarser groups"
         raise OutputCheckError(what, code="table-size", hint=hint)
     asked = canonical_statistics(statistics)
-    work = _TableInput(records=records, axes=tuple(axes), limits=limits)
+    work = _TableInput(records=records, axes=axes, limits=limits)
     cells, found, margins = work.filled(variables, asked)
     withheld = any(None in cell.values() for cell in cells)
+    checks = checks_of(found, RULES if variables else ["minimum"]) + [MARGINS] * margins
     option = f", statistics({' '.join(asked)} {' '.join(variables)})" if variables else ""
     return SafeResult(
         command=f"table {' '.join(names)}{option}",
         shown=closed(_lines(axes, cells), withheld, limits.language),
         frame=_frame(axes, cells),
-        checks=[
-            *(check for axis in axes for check in axis.checks),
-            *checks_of(found, RULES if variables else ["minimum"]),
-            *([MARGINS] if margins else []),
-        ],
+        checks=[*(check for axis in axes for check in axis.checks), *checks],
         evidence=OutputEvidence(found=found),
     )
 
@@ -127,7 +124,7 @@ class _TableInput:
     """One table in the making (confidential)."""
 
     records: MicrodataRecords
-    axes: tuple[RecordGroups, ...]
+    axes: Sequence[RecordGroups]
     limits: SafeLimits
 
     def filled(

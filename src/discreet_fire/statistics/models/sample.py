@@ -153,9 +153,7 @@ def sample_of(
         filled.append(weight.is_not_null() & (weight != 0).fill_null(False))
     if cluster:
         filled.append(_no_nan(data[cluster]).is_not_null())
-    used = np.ones(data.height, dtype=bool)
-    for part in filled:
-        used &= part.to_numpy()
+    used = np.logical_and.reduce([part.to_numpy() for part in filled])
     if not used.any():
         raise OutputCheckError("no observations", code="no-observations", where=outcome)
     entities = _codes(records.named_entities()) if entity else None
