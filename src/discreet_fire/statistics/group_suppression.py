@@ -43,11 +43,6 @@ class HiddenGroups:
     total_value: bool
     total_count: bool
 
-    def reasons(self, group: int) -> frozenset[str]:
-        """Why numbers of a group are withheld."""
-        secondary = group in self.value and not self.rules[group]
-        return frozenset({"secondary"}) if secondary else self.rules[group]
-
 
 def hide_groups(
     holding: GroupedValues,

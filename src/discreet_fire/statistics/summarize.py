@@ -114,7 +114,8 @@ def _described(
     several, whole = _worked_out(holding, facts, hidden, asked, limits, total=by is not None)
     for at, (numbers, more) in enumerate(several):
         place = name if by is None else f"{name}, {by.name} = {by.labels[at]}"
-        reasons = set(hidden.reasons(at)) or ({"secondary"} if at in hidden.count else set())
+        secondary = {"secondary"} if at in hidden.value | hidden.count else set()
+        reasons = hidden.rules[at] or secondary
         found += [Found(rule, name, place) for rule in (*leading(reasons), *sorted(more))]
         shown.append(numbers)
     total = shown[0] if by is None else {}

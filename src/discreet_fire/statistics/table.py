@@ -163,7 +163,9 @@ class _TableInput:
             self.records.weights(),
         )
         sums = SumTable(holding=holding, sizes=counts.sizes, limits=self.limits)
-        own = self._own_counts(sums, hidden)
+        present = self._counts(sums)
+        # Missing values make more cells of a variable small.
+        own = hide_cells(present, self.limits, before=hidden & (present.n > 0))[0] | hidden
         hidden_values = sums.hidden(own)
         value, count = hidden_values.ravel(), own.ravel()
         spread = self._spreads(sums, hidden_values, asked)
@@ -236,11 +238,6 @@ class _TableInput:
         )
         rules = {groups[at]: rule for at, rule in found.groups.items()}
         return rules | ({total: found.total} if found.total else {})
-
-    def _own_counts(self, sums: SumTable, hidden: BoolArray) -> BoolArray:
-        """Withheld counts of a variable: missing values make more of its cells small."""
-        counts = self._counts(sums)
-        return hide_cells(counts, self.limits, before=hidden & (counts.n > 0))[0] | hidden
 
     def _counts(self, sums: SumTable) -> Counts:
         """How many records and cases have a value in each cell."""

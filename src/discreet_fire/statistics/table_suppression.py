@@ -62,32 +62,21 @@ def count_cells(axes: Sequence[RecordGroups], records: MicrodataRecords) -> Coun
     left = []
     for summed in itertools.product((False, True), repeat=len(axes)):
         place = tuple(-1 if total else slice(None, -1) for total in summed)
-        known = _known_cases(axes, summed, records) if complete else None
+        kept = [axis for axis, total in zip(axes, summed, strict=True) if not total]
+        known: IntArray | int | None = None
+        if complete and len(kept) < 2:  # every record is in a group of each variable
+            known = kept[0].cases if kept else records.everyone
         if known is None:
-            left.append((place, _margin_of_cells(sizes, summed)))
+            # For each cell the place in the margin that it adds to.
+            shape = [1 if total else size for size, total in zip(sizes, summed, strict=True)]
+            number = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), sizes)
+            left.append((place, (np.append(number.ravel(), -1), math.prod(shape))))
         else:
             cases[place] = known
     found = records.union_cases(codes, [union for _, union in left])
     for (place, _), one in zip(left, found, strict=True):
         cases[place] = one.reshape(cases[place].shape)
     return Counts(n=n, cases=cases, codes=codes, sizes=sizes)
-
-
-def _known_cases(
-    axes: Sequence[RecordGroups], summed: Sequence[bool], records: MicrodataRecords
-) -> IntArray | int | None:
-    """Cases in a margin of at most one variable, where every record is in a group of each."""
-    kept = [axis for axis, total in zip(axes, summed, strict=True) if not total]
-    if len(kept) > 1:
-        return None
-    return kept[0].cases if kept else records.everyone
-
-
-def _margin_of_cells(sizes: Sequence[int], summed: Sequence[bool]) -> tuple[IntArray, int]:
-    """For each cell the place in a margin that it adds to, and how many places there are."""
-    kept = [1 if total else size for size, total in zip(sizes, summed, strict=True)]
-    number = np.arange(math.prod(kept)).reshape(kept)
-    return np.append(np.broadcast_to(number, sizes).ravel(), -1), math.prod(kept)
 
 
 def lines_of(shape: Sequence[int]) -> list[list[tuple[int, int]]]:

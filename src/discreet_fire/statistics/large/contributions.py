@@ -319,7 +319,9 @@ class EntityNumbers:
         """
         words = (groups + 63) // 64
         if self.many * words > _MARKS * self.who.size:
-            return cases_in(self.sorting.gathered(codes), groups, self.sorting.start)
+            fill = partial(kernels.count_cases, self.sorting.gathered(codes))
+            parts = _whole_entities(self.sorting.start, codes.size)
+            return np.asarray(filled(fill, parts, groups).sum(axis=0))
         marks = np.zeros(self.many * words, dtype=np.uint64)
         cases = np.zeros(groups, dtype=np.int64)
         kernels.count_marked(np.ascontiguousarray(codes), self.who, words, marks, cases)
@@ -341,20 +343,6 @@ def dense(keys: IntArray) -> tuple[IntArray, int]:
         return (keys if low == 0 else keys - low), high - low + 1
     codes, first = numbered(keys)
     return codes, len(first)
-
-
-def cases_in(codes: IntArray, groups: int, start: IntArray) -> IntArray:
-    """How many entities there are per group; records of group -1 are left out.
-
-    Args:
-        codes: The group of each record, in the order of entities.
-        groups: How many groups there are.
-        start: Where the records of each entity start, and the last end.
-    """
-    codes = np.ascontiguousarray(codes)
-
-    parts = _whole_entities(start, codes.size)
-    return np.asarray(filled(partial(kernels.count_cases, codes), parts, groups).sum(axis=0))
 
 
 def _whole_entities(start: IntArray, records: int) -> list[IntArray]:

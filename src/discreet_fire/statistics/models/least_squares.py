@@ -64,13 +64,8 @@ class Scale:
     @property
     def places(self) -> tuple[IntArray, IntArray]:
         """Column and number of each slice, in the order of `cut`."""
-        pairs = [
-            (column, number)
-            for number in range(SLICES)
-            for column in np.flatnonzero(self.slices > number)
-        ]
-        columns, numbers = zip(*pairs, strict=True)
-        return np.array(columns), np.array(numbers)
+        numbers, columns = np.nonzero(self.slices > np.arange(SLICES)[:, None])
+        return columns, numbers
 
 
 @dataclass(frozen=True, repr=False)
