@@ -7,12 +7,13 @@ policy and this file must name the same commands. Nothing here is confidential.
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, is_dataclass
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal
+
+from discreet_fire.catalogue.facts import check_facts, check_keys, document, leaves, row_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,8 +141,7 @@ def command_table() -> CommandTable:
     >>> row.flow.option, row.rewriting.calls
     ('values', False)
     """
-    text = files("discreet_fire.catalogue").joinpath("commands.toml").read_text("utf-8")
-    return read_commands(tomllib.loads(text))
+    return read_commands(document("commands.toml"))
 
 
 def commands_where(holds: Callable[[CatalogueRow], bool]) -> frozenset[str]:
@@ -167,26 +167,24 @@ SAFE = "fdz"
 _ORIGINS = ("stata", "users", "rare")
 _CLASSES = {"reading": ReadingFacts, "flow": FlowFacts, "rewriting": RewritingFacts}
 _TOP = {*_ORIGINS, *_CLASSES, "also", "forms", "plain", "rows", "policy", "facts"}
-#: What no list needs to say again: the policy does, or nothing hangs on it.
-_ONCE = ("flow.shows", "flow.uses", "origin", "section")
 
 
-def read_commands(document: Mapping[str, Any]) -> CommandTable:
+def read_commands(told: Mapping[str, Any]) -> CommandTable:
     """The commands of a document.
 
     Raises:
         ValueError: Something is missing, stands twice or is not understood.
     """
-    _check_keys("commands.toml", document, _TOP)
+    check_keys("commands.toml", told, _TOP)
     classes: dict[str, dict[str, Any]] = {
-        part: {name: _made(f"{part}: {name}", of, one) for name, one in document[part].items()}
+        part: {name: row_of(f"{part}: {name}", of, one) for name, one in told[part].items()}
         for part, of in _CLASSES.items()
     }
-    plain = document["plain"]
+    plain = told["plain"]
     rows: dict[str, CatalogueRow] = {}
     shortest: dict[str, str] = {}
-    lists = [{**plain, "origin": one, "names": document[one]} for one in _ORIGINS]
-    for entry in (*lists, *document["rows"]):
+    lists = [{**plain, "origin": one, "names": told[one]} for one in _ORIGINS]
+    for entry in (*lists, *told["rows"]):
         fields = dict(entry)
         words = str(fields.pop("names", "")).split()
         if not words:
@@ -197,85 +195,31 @@ def read_commands(document: Mapping[str, Any]) -> CommandTable:
         for word, name in zip(words, names, strict=True):
             if word is not name and word != name:
                 shortest[name] = name[: max(at for at, one in enumerate(word) if one.isupper()) + 1]
-    for word, name in document["also"].items():
+    for word, name in told["also"].items():
         if name not in rows or word in rows:
             raise ValueError(f"{word}: it stands for no command, or is one")
-    used = {(part, row[part]) for row in (plain, *document["rows"]) for part in classes}
+    used = {(part, row[part]) for row in (plain, *told["rows"]) for part in classes}
     for part, known in classes.items():
         if unused := known.keys() - {name for of, name in used if of == part}:
             raise ValueError(f"classes of {part} without a command: {', '.join(sorted(unused))}")
-    forms = {name: tuple(lines) for name, lines in document["forms"].items()}
-    _check_keys("forms", forms, {name for name in rows if name.startswith(SAFE)})
+    forms = {name: tuple(lines) for name, lines in told["forms"].items()}
+    check_keys("forms", forms, {name for name in rows if name.startswith(SAFE)})
     found = leaves(rows)
     lengths = {name: str(len(word)) for name, word in shortest.items()}
     counts = {name: str(len(lines)) for name, lines in forms.items()}
-    words = lengths | dict.fromkeys(document["also"], "also")
-    for field, values in (("forms", counts), ("letters", words)):
-        found[field] = {
-            value: {name for name in values if values[name] == value}
-            for value in sorted(set(values.values()))
-        }
-    check_facts(found, document["facts"])
+    letters = lengths | dict.fromkeys(told["also"], "also")
+    for field, one_each in (("forms", counts), ("letters", letters)):
+        for name, value in one_each.items():
+            found.setdefault(field, {}).setdefault(value, set()).add(name)
+    check_facts(found, told["facts"])
     policy = {
         part: {
             key: frozenset(words.split() if isinstance(words, str) else words)
             for key, words in keys.items()
         }
-        for part, keys in document["policy"].items()
+        for part, keys in told["policy"].items()
     }
-    return CommandTable(
-        rows=rows, shortest=shortest, also=document["also"], forms=forms, policy=policy
-    )
-
-
-def leaves(rows: Mapping[str, Any]) -> dict[str, dict[str, set[str]]]:
-    """The fields of some rows that take one of several values: for each value the commands.
-
-    >>> sorted(leaves(command_table().rows)["rewriting.calls"]["true"])
-    ['do', 'include', 'run']
-    """
-    found: dict[str, dict[str, set[str]]] = {}
-    alike: dict[int, tuple[Any, list[str]]] = {}
-    for name, row in rows.items():
-        alike.setdefault(id(row), (row, []))[1].append(name)
-    for row, names in alike.values():
-        for field, value in _choices_made(row, ""):
-            if field not in _ONCE:
-                found.setdefault(field, {}).setdefault(value, set()).update(names)
-    return found
-
-
-def _choices_made(part: Any, before: str) -> Iterator[tuple[str, str]]:
-    """The values of such fields of one row."""
-    for key, kind in get_type_hints(type(part)).items():
-        value = getattr(part, key)
-        if is_dataclass(value):
-            yield from _choices_made(value, f"{before}{key}.")
-        elif kind == tuple[str, ...]:
-            yield f"{before}{key}", " ".join(value)
-        elif kind is bool or get_origin(kind) is Literal:
-            yield f"{before}{key}", str(value).lower() if kind is bool else value
-
-
-def check_facts(
-    found: Mapping[str, Mapping[str, Set[str]]], told: Mapping[str, Mapping[str, str]]
-) -> None:
-    """Each fact must be told twice: in the row of its command, and in a list of all that share it.
-
-    So a wrong field is an error and opens nothing. Of each field one value, that of all the
-    other commands, is not listed.
-
-    Raises:
-        ValueError: They differ.
-    """
-    for field in found.keys() | told.keys():
-        rows, lists = found.get(field, {}), told.get(field, {})
-        if len(rows.keys() - lists.keys()) > 1:
-            raise ValueError(f"{field}: more than one value is not listed")
-        for value, names in lists.items():
-            if differ := set(names.split()) ^ rows.get(value, set()):
-                what = f"{field} = {value}: rows and lists differ in"
-                raise ValueError(f"{what} {', '.join(sorted(differ))}")
+    return CommandTable(rows=rows, shortest=shortest, also=told["also"], forms=forms, policy=policy)
 
 
 def _add(rows: dict[str, CatalogueRow], names: list[str], row: CatalogueRow) -> None:
@@ -290,39 +234,12 @@ def _row(
     where: str, fields: Mapping[str, Any], classes: Mapping[str, Mapping[str, Any]]
 ) -> CatalogueRow:
     """One row, whose classes are looked up."""
-    _check_keys(where, fields, _choices(CatalogueRow).keys())
+    check_keys(where, fields, {one.name for one in dataclasses.fields(CatalogueRow)})
     found = {part: known.get(fields[part]) for part, known in classes.items()}
     if None in found.values():
         raise ValueError(f"{where}: a class that is not there")
-    row: CatalogueRow = _made(where, CatalogueRow, {**fields, **found})
+    row: CatalogueRow = row_of(where, CatalogueRow, {**fields, **found})
     return row
-
-
-def _check_keys(where: str, given: Mapping[str, Any], wanted: Set[str]) -> None:
-    if missing := wanted - given.keys():
-        raise ValueError(f"{where}: {', '.join(sorted(missing))} is missing")
-    if unknown := given.keys() - wanted:
-        raise ValueError(f"{where}: {', '.join(sorted(unknown))} is not known")
-
-
-def _made(where: str, of: type, given: Mapping[str, Any]) -> Any:
-    """Facts of which each has one of the values that it may have."""
-    choices = _choices(of)
-    _check_keys(where, given, choices.keys())
-    for key, known in choices.items():
-        value = given[key]
-        if known and not any(type(value) is type(one) and value == one for one in known):
-            raise ValueError(f"{where}: {key} may not be {value!r}")
-    return of(**given)
-
-
-@cache
-def _choices(of: type) -> dict[str, tuple[Any, ...]]:
-    """What each field may be; nothing for parts, which are made themselves."""
-    return {
-        key: (True, False) if kind is bool else get_args(kind)
-        for key, kind in get_type_hints(of).items()
-    }
 
 
 def check_policy_names(

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args
 
-from discreet_fire.catalogue.commands import check_facts, leaves
+from discreet_fire.catalogue.facts import check_facts, check_keys, document, leaves, row_of
 
 _OPTION = re.compile(r"(?P<name>[A-Za-z_0-9]+)(?P<brackets>\(\))?(?P<may>\?)?\Z")
 _MANY = ("options", "layout", "idle")
@@ -188,31 +186,30 @@ def facts_of(name: str) -> CommandFacts | None:
 @cache
 def execution_rows() -> Mapping[str, CommandFacts]:
     """All rows, by name."""
-    text = files("discreet_fire.catalogue").joinpath("execution.toml").read_text("utf-8")
-    document = tomllib.loads(text)
-    facts = document.pop("facts")
-    rows = read_rows(document)
+    told = document("execution.toml")
+    facts = told.pop("facts")
+    rows = read_rows(told)
     check_facts(leaves(rows), facts)
     return rows
 
 
-def read_rows(document: Mapping[str, Any]) -> dict[str, CommandFacts]:
+def read_rows(told: Mapping[str, Any]) -> dict[str, CommandFacts]:
     """The rows of a document.
 
     Raises:
         ValueError: A field is missing, given twice or not understood; the message says where.
     """
-    if document.keys() != {"kind", "command"}:
+    if told.keys() != {"kind", "command"}:
         raise ValueError("execution.toml has kinds and commands, and nothing else")
     rows: dict[str, CommandFacts] = {}
     used: set[str] = set()
-    for entry in document["command"]:
+    for entry in told["command"]:
         own = dict(entry)
         names = str(own.pop("names", "")).split()
         if not names:
             raise ValueError("execution.toml: a row without names")
         kind = own.pop("kind", None)
-        shared = {} if kind is None else document["kind"].get(kind)
+        shared = {} if kind is None else told["kind"].get(kind)
         if shared is None:
             raise ValueError(f"{names[0]}: there is no kind {kind}")
         if twice := shared.keys() & own.keys():
@@ -222,7 +219,7 @@ def read_rows(document: Mapping[str, Any]) -> dict[str, CommandFacts]:
             if name in rows:
                 raise ValueError(f"{name}: it has two rows")
             rows[name] = _facts(name, {**shared, **own})
-    if unused := document["kind"].keys() - used:
+    if unused := told["kind"].keys() - used:
         raise ValueError(f"kinds without a command: {', '.join(sorted(unused))}")
     return rows
 
@@ -230,7 +227,8 @@ def read_rows(document: Mapping[str, Any]) -> dict[str, CommandFacts]:
 def _facts(name: str, row: dict[str, Any]) -> CommandFacts:
     """One row, from all its fields."""
     given = dict(row)
-    _check_keys(name, given, ({one.name for one in dataclasses.fields(CommandFacts)} | set(_MANY)))
+    wanted = {one.name for one in dataclasses.fields(CommandFacts)} | set(_MANY)
+    check_keys(name, given, wanted - {"name"})
     options = tuple(_options(name, {key: given.pop(key) for key in _MANY}))
     given |= {"name": name, "options": options}
     unseen = given["unseen"]
@@ -238,39 +236,8 @@ def _facts(name: str, row: dict[str, Any]) -> CommandFacts:
     if not isinstance(unseen, list) or not unseen or not all(one in words for one in unseen):
         raise ValueError(f"{name}: unseen is a list of {', '.join(words)}")
     given["unseen"] = tuple(unseen)
-    return CommandFacts(**_checked(name, CommandFacts, given))
-
-
-def _check_keys(name: str, given: Mapping[str, Any], wanted: set[str]) -> None:
-    wanted = wanted - {"name"}
-    if missing := wanted - given.keys():
-        raise ValueError(f"{name}: {', '.join(sorted(missing))} is missing")
-    if unknown := given.keys() - wanted:
-        raise ValueError(f"{name}: {', '.join(sorted(unknown))} is not known")
-
-
-@cache
-def _types(of: type) -> dict[str, Any]:
-    return get_type_hints(of)
-
-
-def _checked(name: str, of: type, given: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a part, each of the type that it should have."""
-    made = {}
-    for key, kind in _types(of).items():
-        value = given[key]
-        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-            if not isinstance(value, dict):
-                raise ValueError(f"{name}: {key} has parts")
-            _check_keys(f"{name}: {key}", value, set(_types(kind)))
-            made[key] = kind(**_checked(name, kind, value))
-            continue
-        choices = get_args(kind)
-        plain = kind in (str, bool) and type(value) is kind
-        if not (plain or isinstance(value, tuple) or value in choices):
-            raise ValueError(f"{name}: {key} may not be {value!r}")
-        made[key] = value
-    return made
+    found: CommandFacts = row_of(name, CommandFacts, given)
+    return found
 
 
 def _options(name: str, given: Mapping[str, Any]) -> Iterator[CommandOption]:

@@ -7,12 +7,12 @@ that has none. Nothing here is confidential.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal
+
+from discreet_fire.catalogue.facts import check_keys, document, row_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,33 +70,22 @@ def statistic_facts(name: str) -> StatisticFacts:
 @cache
 def function_table() -> FunctionTable:
     """The functions that the runner knows."""
-    text = files("discreet_fire.catalogue").joinpath("functions.toml").read_text("utf-8")
-    return read_functions(tomllib.loads(text))
+    return read_functions(document("functions.toml"))
 
 
-def read_functions(document: Mapping[str, Any]) -> FunctionTable:
+def read_functions(told: Mapping[str, Any]) -> FunctionTable:
     """The functions of a document.
 
     Raises:
         ValueError: Something is missing, stands twice or is not understood.
     """
-    kinds = get_type_hints(StatisticFacts)
     classes = ("asking", "drawing", "naming", "plain")
-    if document.keys() != {"statistics", "expressions"}:
-        raise ValueError("functions.toml has statistics and expressions")
-    if document["expressions"].keys() != set(classes):
-        raise ValueError(f"expressions are {', '.join(classes)}")
-    statistics = {}
-    for name, fields in document["statistics"].items():
-        if fields.keys() != kinds.keys():
-            differ = ", ".join(sorted(fields.keys() ^ kinds.keys()))
-            raise ValueError(f"{name}: {differ} is missing or not known")
-        for key, kind in kinds.items():
-            known = get_args(kind)
-            if not (fields[key] in known if known else type(fields[key]) is kind):
-                raise ValueError(f"{name}: {key} may not be {fields[key]!r}")
-        statistics[name] = StatisticFacts(**fields)
-    lists = [str(document["expressions"][one]).split() for one in classes]
+    check_keys("functions.toml", told, {"statistics", "expressions"})
+    check_keys("expressions", told["expressions"], set(classes))
+    statistics = {
+        name: row_of(name, StatisticFacts, fields) for name, fields in told["statistics"].items()
+    }
+    lists = [str(told["expressions"][one]).split() for one in classes]
     listed = [name for names in lists for name in names]
     if len(set(listed)) < len(listed):
         raise ValueError("a function of expressions stands twice")

@@ -15,6 +15,10 @@ from discreet.cli.program import FAILURE, WRONG_INPUT, Json, command, group, sho
 from discreet_fire.cli.quality import add_quality
 from discreet_fire.cli.queue import add_queue
 
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
+]
+
 
 def add_run(app: typer.Typer) -> None:
     """Add the command to its group."""
@@ -41,9 +45,7 @@ def run(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a log that this program did not make.")
     ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
-    ] = False,
+    strict: Strict = False,
     as_json: Json = False,
 ) -> None:
     """Run a do-file with safe commands: its log holds safe output only."""
@@ -110,9 +112,7 @@ def pre(
     r_policy: RPolicy = None,
     language: Language = "en",
     overwrite: Overwrite = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
-    ] = False,
+    strict: Strict = False,
     as_json: Json = False,
 ) -> None:
     """Rewrite do-files and scripts so that safe commands run in place of unsafe ones."""
@@ -191,9 +191,7 @@ def post(
         typer.Option(help="Where to list what was removed from a single log. CONFIDENTIAL."),
     ] = None,
     overwrite: Overwrite = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
-    ] = False,
+    strict: Strict = False,
     as_json: Json = False,
 ) -> None:
     """Take out of logs what tells about single cases."""

@@ -203,44 +203,31 @@ def approve_submission(
     _show_standing(number, found, as_json=as_json)
 
 
-@command(
-    app, "reject", example='discreet fire queue reject 1 --person Anna --reason "no" --version 2'
-)
-def reject_submission(
-    number: Number,
-    queue: Folder,
-    person: Person,
-    reason: Reason,
-    version: Version,
-    as_json: Json = False,
-) -> None:
-    """Reject a submission."""
-    from discreet_fire.queue import open_queue, reject
+def _add_decision(name: str, decide: str, reason: str, what: str) -> None:
+    """Add a command that ends a submission, of the function of the queue that does it."""
 
-    with open_queue(queue) as opened:
-        found = reject(opened, number, person=person, reason=reason, version=version)
-    _show_standing(number, found, as_json=as_json)
+    def decided(
+        number: Number,
+        queue: Folder,
+        person: Person,
+        reason: Reason,
+        version: Version,
+        as_json: Json = False,
+    ) -> None:
+        import discreet_fire.queue as functions
+
+        end = getattr(functions, decide)
+        with functions.open_queue(queue) as opened:
+            found = end(opened, number, person=person, reason=reason, version=version)
+        _show_standing(number, found, as_json=as_json)
+
+    decided.__doc__ = what
+    example = f'discreet fire queue {name} 1 --person Anna --reason "{reason}" --version 2'
+    command(app, name, example=example)(decided)
 
 
-@command(
-    app,
-    "change",
-    example='discreet fire queue change 1 --person Anna --reason "group ages" --version 2',
-)
-def change_submission(
-    number: Number,
-    queue: Folder,
-    person: Person,
-    reason: Reason,
-    version: Version,
-    as_json: Json = False,
-) -> None:
-    """Send a submission back to be changed."""
-    from discreet_fire.queue import ask_for_change, open_queue
-
-    with open_queue(queue) as opened:
-        found = ask_for_change(opened, number, person=person, reason=reason, version=version)
-    _show_standing(number, found, as_json=as_json)
+_add_decision("reject", "reject", "no", "Reject a submission.")
+_add_decision("change", "ask_for_change", "group ages", "Send a submission back to be changed.")
 
 
 def _show_standing(number: int, found: Any, *, as_json: bool) -> None:

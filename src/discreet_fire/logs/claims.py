@@ -11,12 +11,13 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, overload
+from typing import Literal, NamedTuple, TypeVar, overload
 
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
 Align = Literal["right", "left", "none"]
+_Row = TypeVar("_Row")
 
 #: What stands in place of a figure.
 HIDDEN = "#"
@@ -131,6 +132,34 @@ def figures(text: str, line: int, start: int = 0) -> list[LogFigure] | None:
 def is_rule(text: str) -> bool:
     """Whether a line is drawn: dashes, with crossings."""
     return bool(_RULE.fullmatch(text))
+
+
+def read_rows(
+    lines: Sequence[LogLine], start: int, read: Callable[[str, int], _Row | None]
+) -> tuple[list[_Row], int]:
+    """The rows of a table from a line on, and where they end; lines that are drawn are no rows.
+
+    Args:
+        lines: Lines of output.
+        start: The first row.
+        read: Gives the row of a line and its number; None where the table is over.
+    """
+    rows: list[_Row] = []
+    end = start
+    for at, line in enumerate(lines[start:], start):
+        if not is_rule(line.text):
+            row = read(line.text, at)
+            if row is None:
+                break
+            rows.append(row)
+        end = at + 1
+    return rows, end
+
+
+def behind_blanks(lines: Sequence[LogLine], start: int) -> int:
+    """The first line from one on that holds something."""
+    filled = (at for at in range(start, len(lines)) if lines[at].text.strip())
+    return next(filled, max(start, len(lines)))
 
 
 class Window(Sequence[LogLine]):

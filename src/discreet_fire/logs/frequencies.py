@@ -9,8 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from discreet_fire.logs.claims import NUMBER, Claim, LogCut, LogFigure, figures, is_rule, numeric
+from discreet_fire.logs.claims import (
+    NUMBER,
+    Claim,
+    LogCut,
+    LogFigure,
+    behind_blanks,
+    figures,
+    is_rule,
+    numeric,
+    read_rows,
+)
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
@@ -42,7 +53,7 @@ def read_one_way(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
     copies = bool(_COPIES.fullmatch(lines[0].text))
     if not copies and not _ONE_WAY.fullmatch(lines[0].text):
         return None
-    rows, count = _rows(lines, 1)
+    rows, count = read_rows(lines, 1, _row)
     if not rows:
         return None
     values = [row for row in rows if row.stub not in _TOTALS]
@@ -99,20 +110,16 @@ def hidden_rows(
     return hidden
 
 
-def _rows(lines: Sequence[LogLine], start: int) -> tuple[list[_Row], int]:
-    rows: list[_Row] = []
-    count = start
-    for at, line in enumerate(lines[start:], start):
-        if is_rule(line.text):
-            count = at + 1
-            continue
-        stub, bar, _ = line.text.rpartition("|")
-        found = figures(line.text, at, len(stub) + 1) if bar else None
-        if not found:
-            break
-        rows.append(_Row(stub.strip(), at, found))
-        count = at + 1
-    return rows, count
+def _row(text: str, at: int) -> _Row | None:
+    stub, bar, _ = text.rpartition("|")
+    found = figures(text, at, len(stub) + 1) if bar else None
+    return _Row(stub.strip(), at, found) if found else None
+
+
+def _row_of_parts(text: str, at: int) -> _Row | None:
+    stub, bar, _ = text.partition("|")
+    found = figures(text.replace("|", " "), at, len(stub) + 1) if bar else None
+    return _Row(stub.strip(), at, found) if found else None
 
 
 @dataclass(slots=True)
@@ -137,6 +144,9 @@ class _Crosstab:
         found = [row for row in self.counted if row.stub in _TOTALS]
         return found[-1] if found else None
 
+    def without_total(self, row: _Row) -> list[LogFigure]:
+        return row.figures[:-1] if self.has_total_column else row.figures
+
 
 def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """Counts by two variables, with or without shares."""
@@ -147,11 +157,7 @@ def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
     if words and words[0] != "frequency":
         end = _statistics_end(lines, table.end)
         return Claim(end, "crosstab", [], "shares without the counts they rest on")
-    inner = [
-        figure
-        for row in table.inner
-        for figure in (row.figures[:-1] if table.has_total_column else row.figures)
-    ]
+    inner = chain.from_iterable(table.without_total(row) for row in table.inner)
     small = any(rules.few(figure.value) or figure.hidden for figure in inner)
     cuts = _margins(table, rules)
     if small or cuts:
@@ -173,10 +179,7 @@ def _key(lines: Sequence[LogLine]) -> tuple[int, list[str]]:
         if found:
             words.append(found["word"].strip())
         elif words and is_rule(line.text):
-            after = at + 1
-            while after < len(lines) and not lines[after].text.strip():
-                after += 1
-            return after, words
+            return behind_blanks(lines, at + 1), words
     return 0, []
 
 
@@ -191,18 +194,7 @@ def _table(lines: Sequence[LogLine], start: int, per_row: int) -> _Crosstab | No
     rule, heading = lines[head].text, lines[head - 1].text
     if rule.count("+") not in (1, 2) or rule.count("+") != heading.count("|"):
         return None
-    rows: list[_Row] = []
-    end = head + 1
-    for at, line in enumerate(lines[head + 1 :], head + 1):
-        if is_rule(line.text):
-            end = at + 1
-            continue
-        stub, bar, _ = line.text.partition("|")
-        found = figures(line.text.replace("|", " "), at, len(stub) + 1) if bar else None
-        if not found:
-            break
-        rows.append(_Row(stub.strip(), at, found))
-        end = at + 1
+    rows, end = read_rows(lines, head + 1, _row_of_parts)
     widths = {len(row.figures) for row in rows[::per_row]}
     if not rows or len(rows) % per_row or len(widths) != 1:
         return None
@@ -226,8 +218,7 @@ def _margins(table: _Crosstab, rules: CleaningRules) -> list[LogCut]:
     if table.has_total_column:
         cuts += _margin([row.figures[-1] for row in table.inner], whole, rules)
     if total:
-        columns = total.figures[:-1] if table.has_total_column else total.figures
-        cuts += _margin(columns, whole, rules)
+        cuts += _margin(table.without_total(total), whole, rules)
     if whole and rules.few(whole.value):
         cuts.append(whole.cut("few-cases"))
     return cuts
@@ -250,7 +241,7 @@ def _inside(table: _Crosstab) -> list[LogCut]:
         elif stub in _TOTALS:
             some = []
         else:
-            some = row.figures[:-1] if table.has_total_column else row.figures
+            some = table.without_total(row)
         cuts += [figure.cut("small-cells") for figure in some if not figure.hidden]
     return cuts
 
@@ -366,16 +357,15 @@ def read_reshape(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
     """The result of ``reshape``."""
     if not _RESHAPE_HEAD.fullmatch(lines[0].text):
         return None
-    cuts: list[LogCut] = []
-    end = 1
-    for at, line in enumerate(lines[1:], 1):
-        if (found := _RESHAPE.fullmatch(line.text)) is not None:
+
+    def row(text: str, at: int) -> list[LogCut] | None:
+        if (found := _RESHAPE.fullmatch(text)) is not None:
             few = [name for name in ("a", "b") if rules.few(numeric(found[name]))]
-            cuts += [LogCut(at, *found.span(name), "few-cases") for name in few]
-        elif not is_rule(line.text) and not _RESHAPE_ROW.fullmatch(line.text):
-            break
-        end = at + 1
-    return Claim(end, "reshape", cuts)
+            return [LogCut(at, *found.span(name), "few-cases") for name in few]
+        return [] if _RESHAPE_ROW.fullmatch(text) else None
+
+    cuts, end = read_rows(lines, 1, row)
+    return Claim(end, "reshape", list(chain.from_iterable(cuts)))
 
 
 def read_group_heading(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
@@ -389,27 +379,21 @@ def read_correlations(lines: Sequence[LogLine], rules: CleaningRules) -> Claim |
     """The triangle of ``correlate`` and ``pwcorr``."""
     start, count = 0, None
     if (found := _OBSERVED.fullmatch(lines[0].text)) is not None:
-        count, start = numeric(found["count"]), 1
-        while start < len(lines) and not lines[start].text.strip():
-            start += 1
+        count, start = numeric(found["count"]), behind_blanks(lines, 1)
     head = lines[start].text if start < len(lines) else ""
     if not _CORRELATION_HEAD.fullmatch(head) or not is_rule(
         lines[start + 1].text if start + 1 < len(lines) else ""
     ):
         return None
-    rows: list[list[LogFigure]] = []
-    end = start + 2
-    for at, line in enumerate(lines[end:], end):
-        stub, bar, rest = line.text.partition("|")
-        if is_rule(line.text) or (bar and not rest.strip() and not stub.strip()):
-            end = at + 1
-            continue
-        shown = figures(line.text, at, len(stub) + 1) if bar else None
-        if not shown:
-            break
-        rows.append(shown)
-        end = at + 1
-    cuts = _correlation_cuts(lines, rows, count, rules, known=found is not None)
+
+    def row(text: str, at: int) -> list[LogFigure] | None:
+        stub, bar, _ = text.partition("|")
+        shown = figures(text, at, len(stub) + 1) if bar else None
+        return shown or ([] if text.strip() == "|" else None)
+
+    rows, end = read_rows(lines, start + 2, row)
+    shown = [some for some in rows if some]
+    cuts = _correlation_cuts(lines, shown, count, rules, known=found is not None)
     review = "" if found is not None else "correlations without their number of cases"
     return Claim(end, "correlations", cuts, review)
 

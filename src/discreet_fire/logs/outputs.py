@@ -12,10 +12,19 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from discreet_fire.catalogue.commands import SAFE, commands_where
-from discreet_fire.logs.claims import HIDDEN, Claim, LogCut, Reader, Window, is_rule, numeric
+from discreet_fire.logs.claims import (
+    HIDDEN,
+    Claim,
+    LogCut,
+    Reader,
+    Window,
+    behind_blanks,
+    is_rule,
+    numeric,
+)
 from discreet_fire.logs.estimates import read_model
 from discreet_fire.logs.frequencies import (
     read_correlations,
@@ -111,11 +120,8 @@ def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
 
 
 def _is_echo(text: str, *, mata: bool, follows: bool) -> bool:
-    if _PROMPT.match(text):
-        return True
-    if mata and _MATA.match(text):
-        return True
-    return follows and bool(_NUMBERED.match(text))
+    found = _PROMPT.match(text) or (mata and _MATA.match(text))
+    return bool(found or (follows and _NUMBERED.match(text)))
 
 
 def _program(line: LogLine) -> str:
@@ -137,9 +143,7 @@ def _add_statements(lines: Sequence[LogLine], blocks: list[EchoBlock]) -> None:
         for block, text in zip(own, texts, strict=True):
             block.statements = _commands(parse_do(text))
         return
-    starts = [0]
-    for text in texts:
-        starts.append(starts[-1] + len(text))
+    starts = list(accumulate(map(len, texts), initial=0))
     for statement in _commands(whole):
         own[bisect_right(starts, statement.start) - 1].statements.append(statement)
 
@@ -463,9 +467,7 @@ def _is_error(lines: Sequence[LogLine], at: int, block: EchoBlock) -> bool:
     """Whether a line is the words of an error: an error number follows, no figures in it."""
     if any(map(str.isdigit, lines[at].text)):
         return False
-    after = at + 1
-    while after < block.end and not lines[after].text.strip():
-        after += 1
+    after = behind_blanks(lines, at + 1)
     return after < block.end and bool(_ERROR_CODE.fullmatch(lines[after].text))
 
 

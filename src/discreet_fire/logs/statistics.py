@@ -8,11 +8,22 @@ few entities have, and what a total would give back.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from discreet_fire.logs.claims import NUMBER, Claim, LogCut, LogFigure, figures, is_rule, numeric
+from discreet_fire.logs.claims import (
+    NUMBER,
+    Claim,
+    LogCut,
+    LogFigure,
+    behind_blanks,
+    figures,
+    is_rule,
+    numeric,
+    read_rows,
+)
 from discreet_fire.logs.frequencies import hidden_rows
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
@@ -77,20 +88,15 @@ def read_columns(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
         return None
     if len(lines) < 2 or not is_rule(lines[1].text):
         return None
-    records: list[_Record] = []
-    count = 2
-    for at, line in enumerate(lines[2:], 2):
-        if is_rule(line.text):
-            count = at + 1
-            continue
-        record = _row(line.text, at, names, records[-1] if records else None)
-        if record is None:
-            break
-        records.append(record)
-        count = at + 1
-    if not records:
-        return None
-    return _claimed(count, "statistics", records, rules)
+    before: _Record | None = None
+
+    def row(text: str, at: int) -> _Record | None:
+        nonlocal before
+        before = _row(text, at, names, before)
+        return before
+
+    records, count = read_rows(lines, 2, row)
+    return _claimed(count, "statistics", records, rules) if records else None
 
 
 def read_statistics_down(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
@@ -103,14 +109,9 @@ def read_statistics_down(lines: Sequence[LogLine], rules: CleaningRules) -> Clai
     if head + 1 >= len(lines) or not is_rule(lines[head + 1].text):
         return None
     stub = lines[head].text.partition("|")[0]
-    if cycle is None and not _STUBS.fullmatch(stub):
+    if cycle is None and (head or not _STUBS.fullmatch(stub)):
         return None
-    if cycle is None and head:
-        return None
-    found = _down(lines, head + 2, cycle)
-    if found is None:
-        return None
-    count, records = found
+    count, records = _down(lines, head + 2, cycle)
     return _claimed(count, "statistics", records, rules) if records else None
 
 
@@ -156,31 +157,30 @@ def _cycle(text: str) -> list[tuple[str, str]] | None:
 
 def _down(
     lines: Sequence[LogLine], start: int, cycle: list[tuple[str, str]] | None
-) -> tuple[int, list[_Record]] | None:
+) -> tuple[int, list[_Record]]:
     """Records of a table whose rows are statistics, one for each group and column."""
     records: list[_Record] = []
     current: list[_Record] = []
-    step = 0
-    count = start
-    for at, line in enumerate(lines[start:], start):
-        if is_rule(line.text):
-            count = at + 1
-            continue
-        stub, bar, _ = line.text.partition("|")
-        found = figures(line.text, at, len(stub) + 1) if bar else None
+    steps = itertools.count()
+
+    def row(text: str, at: int) -> list[LogFigure] | None:
+        nonlocal current
+        stub, bar, _ = text.partition("|")
+        found = figures(text, at, len(stub) + 1) if bar else None
         if not found:
-            break
+            return None
+        step = next(steps)
         if not current or len(found) != len(current) or (cycle and step % len(cycle) == 0):
             current = [_Record(stub.strip()) for _ in found]
-            records += current
+            records.extend(current)
         named = _header(stub) if cycle is None else [cycle[step % len(cycle)]]
         if named is None or len(named) != 1:
-            break
+            return None
         for record, figure in zip(current, found, strict=True):
             record.add(*named[0], figure)
-        step += 1
-        count = at + 1
-    return count, records
+        return found
+
+    return read_rows(lines, start, row)[1], records
 
 
 def _claimed(count: int, kind: str, records: list[_Record], rules: CleaningRules) -> Claim:
@@ -355,9 +355,7 @@ def _left_side(
     found = _PERCENTILE.match(text)
     if found is None:
         return
-    share = int(found["share"])
-    few = everything or (count or 0) * min(share, 100 - share) < 100 * rules.percentile_cases
-    if few:
+    if everything or _far_out(int(found["share"]), count or 0, rules):
         yield from _cut(at, found.start("value"), found["value"], "percentiles")
     for more in _MIDDLE.finditer(text, found.end()):
         yield from _cut(at, more.start(), more[0], "extremes")
@@ -448,8 +446,7 @@ def _percentiles(
     if not shares or not found or len(shares) != len(found):
         return
     for share, figure in zip(shares, found, strict=True):
-        few = cases is None or cases * min(share, 100 - share) < 100 * rules.percentile_cases
-        if few and not figure.hidden:
+        if _far_out(share, cases or 0, rules) and not figure.hidden:
             yield figure.cut("percentiles")
 
 
@@ -490,29 +487,27 @@ def read_xtsum(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The table of ``xtsum``."""
     if not _XTSUM_HEAD.fullmatch(lines[0].text):
         return None
-    cuts: list[LogCut] = []
-    end, few = 1, False
-    for at, line in enumerate(lines[1:], 1):
-        if is_rule(line.text) or _XTSUM_GAP.fullmatch(line.text):
-            end = at + 1
-            continue
-        found = _XTSUM_ROW.fullmatch(line.text)
-        if found is None:
-            break
-        shown = figures(line.text[: found.end("values")], at, found.start("values"))
-        if shown is None or len(shown) < 2:
-            break
+    few = False
+
+    def row(text: str, at: int) -> list[LogCut] | None:
+        nonlocal few
+        if _XTSUM_GAP.fullmatch(text):
+            return []
+        found = _XTSUM_ROW.fullmatch(text)
+        shown = figures(text[: found.end("values")], at, found.start("values")) if found else None
+        if found is None or shown is None or len(shown) < 2:
+            return None
         count = numeric(found["count"])
         if found["part"] == "overall":
             few = count is None or rules.few(count) or numeric(shown[1].text) == 0
         little = found["name"] in ("N", "n") and rules.few(count)
         keep = 0 if few or little else len(shown) - 2
         reason = "few-cases" if few or little else "extremes"
-        cuts += [figure.cut(reason) for figure in shown[keep:] if not figure.hidden]
-        if little:
-            cuts.append(LogCut(at, *found.span("count"), "few-cases"))
-        end = at + 1
-    return Claim(end, "xtsum", cuts)
+        cuts = [figure.cut(reason) for figure in shown[keep:] if not figure.hidden]
+        return cuts + ([LogCut(at, *found.span("count"), "few-cases")] if little else [])
+
+    cuts, end = read_rows(lines, 1, row)
+    return Claim(end, "xtsum", list(itertools.chain.from_iterable(cuts)))
 
 
 def read_xtdescribe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
@@ -539,9 +534,7 @@ def read_xtdescribe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | N
     if at < len(lines) and _LENGTHS.fullmatch(lines[at].text):
         cuts += _lengths(lines, at + 1, entities, rules)
         at += 2
-    after = at
-    while after < len(lines) and not lines[after].text.strip():
-        after += 1
+    after = behind_blanks(lines, at)
     if after < len(lines) and _PATTERN_HEAD.fullmatch(lines[after].text):
         at, more = _patterns(lines, after + 1, rules)
         cuts += more
@@ -555,8 +548,7 @@ def _lengths(
     if not found or len(found) != len(_LENGTH_SHARES):
         return
     for share, figure in zip(_LENGTH_SHARES, found, strict=True):
-        few = (entities or 0) * min(share, 100 - share) < 100 * rules.percentile_cases
-        if few and not figure.hidden:
+        if _far_out(share, entities or 0, rules) and not figure.hidden:
             yield figure.cut("extremes" if share in (0, 100) else "percentiles")
 
 
@@ -564,35 +556,28 @@ def _patterns(
     lines: Sequence[LogLine], start: int, rules: CleaningRules
 ) -> tuple[int, list[LogCut]]:
     """Patterns with too few entities; also a second one where one could be worked out."""
-    rows: list[tuple[int, re.Match[str]]] = []
-    total: float | None = None
-    end = start
-    for at, line in enumerate(lines[start:], start):
-        if is_rule(line.text):
-            end = at + 1
-            continue
-        found = _PATTERN.fullmatch(line.text)
+
+    def row(text: str, at: int) -> tuple[re.Match[str], list[LogFigure]] | None:
+        found = _PATTERN.fullmatch(text)
         shown = figures(found["figures"], at) if found else None
-        if found is None or not shown:
-            break
-        if len(shown) < 3:
-            total = shown[0].value
-        else:
-            rows.append((at, found))
-        end = at + 1
-    return end, list(_pattern_cuts(rows, total, rules))
+        return (found, shown) if found and shown else None
+
+    rows, end = read_rows(lines, start, row)
+    return end, list(_pattern_cuts(rows, rules))
 
 
 def _pattern_cuts(
-    rows: list[tuple[int, re.Match[str]]], total: float | None, rules: CleaningRules
+    rows: list[tuple[re.Match[str], list[LogFigure]]], rules: CleaningRules
 ) -> Iterator[LogCut]:
-    shown = [figures(found["figures"], at) or [] for at, found in rows]
-    counts = [some[0].value for some in shown]
-    hidden = hidden_rows(counts, [some[0].hidden for some in shown], total, rules)
-    for place, (at, found) in enumerate(rows):
+    totals = [shown[0].value for _, shown in rows if len(shown) < 3]
+    rows = [row for row in rows if len(row[1]) >= 3]
+    counts = [shown[0].value for _, shown in rows]
+    closed = [shown[0].hidden for _, shown in rows]
+    hidden = hidden_rows(counts, closed, totals[-1] if totals else None, rules)
+    for place, (found, shown) in enumerate(rows):
         if place in hidden:
-            yield from (one.cut(hidden[place]) for one in shown[place] if not one.hidden)
+            yield from (one.cut(hidden[place]) for one in shown if not one.hidden)
             if found["pattern"] not in ("#", "(other patterns)"):
-                yield LogCut(at, *found.span("pattern"), hidden[place], align="left")
-        elif hidden and not shown[place][2].hidden:
-            yield shown[place][2].cut("secondary")
+                yield LogCut(shown[0].line, *found.span("pattern"), hidden[place], align="left")
+        elif hidden and not shown[2].hidden:
+            yield shown[2].cut("secondary")

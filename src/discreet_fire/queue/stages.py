@@ -220,6 +220,10 @@ class StageFinding:
             hint=_printable(str(plain.get("hint", ""))),
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**vars(self), "severity": self.severity.value}
+
 
 def _printable(text: str) -> str:
     """A text that cannot command the officer's screen, whatever a program holds."""
@@ -256,17 +260,8 @@ class SubmissionWork:
 
     def note(self, stage: str, rule: str, severity: Severity, what: str, hint: str = "") -> None:
         """Note something about the whole submission."""
-        self.findings.append(
-            StageFinding(
-                stage=stage,
-                file=self.program.name,
-                line=0,
-                severity=severity,
-                rule=rule,
-                what=_printable(what),
-                hint=hint,
-            )
-        )
+        told = {"line": 0, "severity": severity, "rule": rule, "what": what, "hint": hint}
+        self.findings.append(StageFinding.of(stage, self.program.name, told))
 
 
 Stage = Callable[[SubmissionWork], None]

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from discreet_fire.findings import Severity
-from discreet_fire.ledger import conflicts_within
+from discreet_fire.ledger import Conflict, conflicts_within
 from discreet_fire.persons import plain_name, plain_text
 from discreet_fire.queue.contents import conflicts_now, content_digest, digest_of, put_universes
 from discreet_fire.queue.database import queue_error
@@ -59,7 +59,7 @@ def submit(queue: Queue, submission: Submission, *, stages: Sequence[Stage] = ST
         try:
             outcome = process(submission, folder, key=queue.units, size=size, stages=stages)
             within = conflicts_within(outcome.universes, size=size)
-            notes = [*outcome.findings, *_conflict_notes(outcome, [str(one) for one in within])]
+            notes = [*outcome.findings, *_conflict_notes(outcome, within)]
             _keep(folder)
             with queue.writing():
                 return _enter(queue, submission, token, outcome, notes)
@@ -85,18 +85,16 @@ def _enter(
     connection, researcher = queue.connection, submission.researcher
     folder = queue.store(token)
     _check_names(outcome.outputs)
-    files = [
-        ("program", str(path.relative_to(folder / "program")), path)
-        for path in sorted((folder / "program").rglob("*"))
-        if path.is_file()
-    ]
+    home = folder / "program"
+    programs = [path for path in sorted(home.rglob("*")) if path.is_file()]
+    files = [("program", str(path.relative_to(home)), path) for path in programs]
     files += [("output", path.name, path) for path in outcome.outputs]
     rows = [(role, name, digest_of(path), path.stat().st_size) for role, name, path in files]
-    fingerprint = _fingerprint(researcher, submission.project, rows)
+    fingerprint = _digest([researcher.casefold(), submission.project, *rows])
     _check_new(queue, fingerprint)
     settings = queue.settings
     conflicts = conflicts_now(queue, outcome.universes)
-    notes = [*notes, *_conflict_notes(outcome, [str(one) for one in conflicts])]
+    notes = [*notes, *_conflict_notes(outcome, conflicts)]
     clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
     drawn = clean and queue.drawn(_figures(outcome.outputs), settings.rate)
     needed = settings.clean_approvals if clean and not drawn else settings.approvals
@@ -109,19 +107,7 @@ def _enter(
     connection.executemany("INSERT INTO files VALUES (?,?,?,?,?)", [(number, *row) for row in rows])
     connection.executemany(
         "INSERT INTO findings VALUES (?,?,?,?,?,?,?,?)",
-        [
-            (
-                number,
-                one.stage,
-                one.file,
-                one.line,
-                one.severity.value,
-                one.rule,
-                one.what,
-                one.hint,
-            )
-            for one in notes
-        ],
+        [(number, *one.to_dict().values()) for one in notes],
     )
     put_universes(queue, number, outcome.universes)
     facts: dict[str, object] = {"needed": needed, "drawn": drawn, "clean": clean}
@@ -132,7 +118,9 @@ def _enter(
     return int(number)
 
 
-def _conflict_notes(outcome: SubmissionOutcome, texts: Iterable[str]) -> list[StageFinding]:
+def _conflict_notes(
+    outcome: SubmissionOutcome, conflicts: Iterable[Conflict]
+) -> list[StageFinding]:
     return [
         StageFinding(
             stage="ledger",
@@ -140,25 +128,21 @@ def _conflict_notes(outcome: SubmissionOutcome, texts: Iterable[str]) -> list[St
             line=0,
             severity=Severity.REVIEW,
             rule="difference",
-            what=text,
+            what=str(one),
             hint="one of the two is not released, or both for the same units",
         )
-        for text in texts
+        for one in conflicts
     ]
 
 
 def _check_names(outputs: Sequence[Path]) -> None:
     """Refuse names that a release cannot hold beside its own files and list in one line."""
-    for path in outputs:
-        name = path.name
-        if name.casefold() in RESERVED or name.startswith(".") or not _plain(name):
+    for name in (path.name for path in outputs):
+        plain = name.isprintable() and "\\" not in name and name == name.strip()
+        if name.casefold() in RESERVED or name.startswith(".") or not plain:
             hint = "rename the log, and hand it in again"
             what = "an output of this name cannot be released"
             raise queue_error(what, "submission", ascii(name), hint)
-
-
-def _plain(name: str) -> bool:
-    return name.isprintable() and "\\" not in name and name == name.strip()
 
 
 def _check_new(queue: Queue, fingerprint: str) -> None:
@@ -177,10 +161,6 @@ def _figures(outputs: Sequence[Path]) -> str:
     """Of results alone: a remark, a name or another researcher is no second draw."""
     lines = [line for path in outputs for line in path.read_bytes().splitlines()]
     return _digest([line.hex() for line in lines if not _ECHO.match(line)])
-
-
-def _fingerprint(researcher: str, project: str, rows: Iterable[tuple[str, str, str, int]]) -> str:
-    return _digest([researcher.casefold(), project, *rows])
 
 
 def _digest(plain: list[object]) -> str:

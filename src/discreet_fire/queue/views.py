@@ -92,7 +92,7 @@ class QueueView:
         """Plain values for JSON."""
         return {
             **self.row.to_dict(),
-            "findings": [{**vars(one), "severity": one.severity.value} for one in self.findings],
+            "findings": [one.to_dict() for one in self.findings],
             "conflicts": list(self.conflicts),
             "outputs": [str(path) for path in self.outputs],
             "history": [
@@ -181,15 +181,6 @@ def _noted(queue: Queue, number: int) -> list[StageFinding]:
         "WHERE submission = ? ORDER BY rowid",
         (number,),
     )
-    return [
-        StageFinding(
-            stage=stage,
-            file=file,
-            line=line,
-            severity=Severity(severity),
-            rule=rule,
-            what=what,
-            hint=hint,
-        )
-        for stage, file, line, severity, rule, what, hint in rows.fetchall()
-    ]
+    names = [name for name, *_ in rows.description]
+    found = [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
+    return [StageFinding(**{**one, "severity": Severity(one["severity"])}) for one in found]

@@ -17,8 +17,9 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from discreet_fire.catalogue import commands, execution
-from discreet_fire.catalogue.commands import CommandTable, check_facts, leaves, read_commands
+from discreet_fire.catalogue.commands import CommandTable, read_commands
 from discreet_fire.catalogue.execution import CommandFacts, execution_rows, read_rows
+from discreet_fire.catalogue.facts import check_facts, leaves
 from discreet_fire.catalogue.policy import (
     Policy,
     PolicyTables,

@@ -14,7 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from discreet_fire.catalogue.execution import execution_rows
 from discreet_fire.catalogue.policy import Policy
+from discreet_fire.catalogue.verdicts import Action
 from discreet_fire.runners.builtin.data.dataset import NAME, missing_values
 from discreet_fire.runners.builtin.disclosure.record_counts import failure, repeated
 from discreet_fire.runners.builtin.language.calls import CommandCall, options_of, split_outside
@@ -169,19 +171,6 @@ def give_back(session: Session, call: CommandCall) -> None:
         raise UnsupportedError(f"return {kind}")
 
 
-#: Settings that change nothing here, with their shortest forms.
-_HARMLESS = (
-    ("more", 2), ("matsize", 4), ("maxvar", 4), ("memory", 3), ("scheme", 4), ("linesize", 2),
-    ("rmsg", 3), ("varabbrev", 5), ("pagesize", 3), ("graphics", 1), ("logtype", 4),
-    ("trace", 2), ("tracedepth", 6), ("output", 2), ("processors", 4), ("niceness", 4),
-    ("min_memory", 4), ("max_memory", 4), ("segmentsize", 4), ("dp", 2), ("cformat", 7),
-    ("pformat", 7), ("sformat", 7), ("showbaselevels", 8), ("showemptycells", 9),
-    ("showomitted", 8), ("lstretch", 4), ("maxiter", 4), ("printcolor", 5), ("autotabgraphs", 5),
-    ("fvwrap", 6), ("fvlabel", 7), ("iterlog", 4), ("reventries", 4), ("dockable", 4),
-    ("rng", 3), ("sortseed", 8), ("level", 3), ("httpproxy", 4), ("checksum", 4),
-)  # fmt: skip
-
-
 @command("set")
 def setting(session: Session, call: CommandCall) -> None:
     """`set obs #`, `set seed #`, `set type kind`, `set more off` …"""
@@ -195,7 +184,7 @@ def setting(session: Session, call: CommandCall) -> None:
     elif name in ("type", "typ", "ty"):
         DoError.when(rest not in NUMBER_TYPES, "invalid type", code=198)
         session.options.values["type"] = rest
-    elif not any(full.startswith(name) and len(name) >= least for full, least in _HARMLESS):
+    elif not any(one.matches(name) for one in execution_rows()["set"].options):
         raise UnsupportedError(f"set {name}")
 
 
@@ -245,8 +234,11 @@ def display(session: Session, call: CommandCall) -> None:
 
 
 @command(
-    "list browse edit inspect stem dotplot shell dataex lv scatter line rvfplot rvpplot avplot "
-    "avplots lvr2plot stripplot spikeplot cdfplot qnorm pnorm quantile xtline"
+    " ".join(
+        name
+        for name, row in execution_rows().items()
+        if row.section == "refused" and Policy.default().verdict(name).action is Action.REFUSED
+    )
 )
 def refused(session: Session, call: CommandCall) -> None:
     """Note that a command is not permitted."""
