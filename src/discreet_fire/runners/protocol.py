@@ -15,6 +15,8 @@ run each runner of the registry against all of them:
 6. * Where single values decide that the run stops, the log is empty and says no more than
    `RedactedError`; an error that nobody expected is such a stop.
 7. * Outputs that come without checks are never a pass.
+8. * Who says that all is checked has an output for each line of the log that is no command,
+   unless it follows values of the data through the program itself.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict, Unpack
 
 import polars as pl
 
@@ -137,16 +139,7 @@ class RunResult:
         checked: bool,
         error: DiscreetError | None,
     ) -> RunResult:
-        """A result whose log has the head that rule 4 wants, and keeps to rule 6.
-
-        Args:
-            program: The program.
-            data: The data files.
-            lines: What the run wrote.
-            outputs: Each output with its line and its checks.
-            checked: Whether all that the log shows is among the outputs.
-            error: What stopped the run; None if it came to its end.
-        """
+        """A result whose log, the lines of the run, has the head of rule 4 and keeps to rule 6."""
         if getattr(error, "redacted", False):
             error = error if isinstance(error, RedactedError) else RedactedError()
             lines, outputs = (), ()
@@ -189,60 +182,10 @@ class RunResult:
         return f"<RunResult {self.name}: {self.verdict}>"
 
 
-class Runner(Protocol):
-    """A way to run programs so that only safe output leaves.
-
-    Attributes:
-        name: What it is called.
-        suffixes: How names of its programs end, such as `.do`.
-        captures_universes: Whether it tells the witness of each statistic that can be shown.
-    """
-
-    name: str
-    suffixes: frozenset[str]
-    captures_universes: bool
-
-    def run(
-        self,
-        program: Path,
-        *,
-        data: Sequence[Path],
-        limits: SafeLimits,
-        entity: str | None,
-        seed: int,
-        seconds: float | None,
-        witness: Witness | None,
-    ) -> RunResult:
-        """Run a program.
-
-        Args:
-            program: The program.
-            data: Microdata; the first file is in memory when the program starts. CONFIDENTIAL.
-            limits: The rules of output checking.
-            entity: The variable that says whom a record is about.
-            seed: Where random numbers start.
-            seconds: How long it may take.
-            witness: Told whom each statistic that is or can be shown is about. CONFIDENTIAL.
-        """
-        ...
-
-
-def run_program(
-    runner: Runner,
-    program: Path,
-    *,
-    data: Sequence[Path],
-    limits: SafeLimits,
-    entity: str | None,
-    seed: int,
-    seconds: float | None,
-    witness: Witness | None,
-) -> RunResult:
-    """Run a program, and hold the run against the rules for every runner.
+class RunInput(TypedDict):
+    """What a program runs on.
 
     Args:
-        runner: What runs it.
-        program: The program.
         data: Microdata; the first file is in memory when the program starts. CONFIDENTIAL.
         limits: The rules of output checking.
         entity: The variable that says whom a record is about.
@@ -250,39 +193,77 @@ def run_program(
         seconds: How long it may take.
         witness: Told whom each statistic that is or can be shown is about. CONFIDENTIAL.
     """
-    source = read_source(program)
+
+    data: Sequence[Path]
+    limits: SafeLimits
+    entity: str | None
+    seed: int
+    seconds: float | None
+    witness: Witness | None
+
+
+class Runner(Protocol):
+    """A way to run programs so that only safe output leaves.
+
+    Attributes:
+        name: What it is called.
+        suffixes: How names of its programs end, such as `.do`.
+        captures_universes: Whether it tells the witness of each statistic that can be shown.
+        follows_values: Whether it knows of each text of the log that it rests on no records;
+            lines that belong to no output may be checked only then.
+    """
+
+    name: str
+    suffixes: frozenset[str]
+    captures_universes: bool
+    follows_values: bool
+
+    def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
+        """Run a program."""
+        ...
+
+
+def run_program(runner: Runner, program: Path, **given: Unpack[RunInput]) -> RunResult:
+    """Run a program, and hold the run against the rules for every runner."""
+    source, data = read_source(program), given["data"]
     _check_data(data)
     try:
-        result = runner.run(
-            program,
-            data=data,
-            limits=limits,
-            entity=entity,
-            seed=seed,
-            seconds=seconds,
-            witness=witness,
-        )
+        result = runner.run(program, **given)
     except DiscreetError:
         raise
     except Exception as error:  # its text may quote data
         stop = InternalError(type(error).__name__)
         return RunResult.of(source, data, lines=(), outputs=(), checked=False, error=stop)
-    _check_result(runner, result, source, data)
-    return result
+    return _checked_result(runner, result, source, data)
 
 
-def _check_result(
-    runner: Runner, result: RunResult, program: SourceText, data: Sequence[Path]
-) -> None:
+def _checked_result(
+    runner: Runner, result: object, program: SourceText, data: Sequence[Path]
+) -> RunResult:
+    if not isinstance(result, RunResult):
+        raise _broken(runner, "it gave no result of the run")
     head = "".join(f"{line}\n" for line in _head(program, data))
     if not result.log.startswith(head):
         raise _broken(runner, "the head of the log does not name the program and the data")
-    if getattr(result.error, "redacted", False):
-        redacted = RunResult.of(
-            program, data, lines=(), outputs=(), checked=result.checked, error=result.error
-        )
-        if result.log != redacted.log or result.outputs:
-            raise _broken(runner, "something is shown of a run that single values have stopped")
+    bare = RunResult.of(
+        program, data, lines=(), outputs=(), checked=result.checked, error=result.error
+    )
+    if getattr(result.error, "redacted", False) and (result.log != bare.log or result.outputs):
+        raise _broken(runner, "something is shown of a run that single values have stopped")
+    follows = getattr(runner, "follows_values", False) is True
+    if result.checked and not follows and _is_unchecked(result, bare):
+        raise _broken(runner, "the log shows more than the outputs that are said to be all of it")
+    return result
+
+
+def _is_unchecked(result: RunResult, bare: RunResult) -> bool:
+    """Whether the log has lines without outputs, or a line that no output shows."""
+    if not result.outputs:
+        return result.log != bare.log
+    known = {line for one in result.outputs for line in one.result.shown.splitlines()}
+    known |= set(bare.log.splitlines())
+    lines = (line for line in result.log.splitlines() if not line.startswith((". ", "> ")))
+    return any(line not in known for line in lines if line.strip())
 
 
 def _broken(runner: Runner, what: str) -> OutputCheckError:

@@ -60,6 +60,7 @@ spans x
 spans x, wrong
 """
 SCRIPT = """
+import runpy
 import sys
 from pathlib import Path
 import polars as pl
@@ -71,11 +72,11 @@ from discreet_fire.runners.builtin.data.dataset import DataSet
 from discreet_fire.runners.builtin.disclosure.units import number_microdata
 from discreet_fire.runners.builtin.interpreter import Interpreter
 from discreet_fire.runners.builtin.language.steps import steps_of
-from discreet_fire.runners.builtin.reference import markdown
 from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.statistics.limits import SafeLimits
 
+markdown = runpy.run_path(sys.argv[1])["markdown"]
 text = Path("program.do").read_text()
 print(rewrite(text).text)
 print(Policy.default().verdict("spans").safe, *_FORMS["fdzspans"], "spans" in COMMANDS)
@@ -127,8 +128,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(root: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(root / "src")}
     return subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=root, env=environment, capture_output=True, text=True,
-        check=False,
+        [sys.executable, "-c", SCRIPT, str(ROOT / "scripts" / "runner_reference.py")],
+        cwd=root, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 

@@ -96,6 +96,14 @@ class AlteredRunner(ToyRunner):
             return replace(result, log=result.log.replace(". * data d.csv\n", ""))
         if self.change == "stop":
             return replace(result, error=RedactedError())
+        if self.change == "nothing":
+            return None
+        if self.change == "no outputs":
+            return replace(result, outputs=())
+        if self.change == "more lines":
+            return replace(
+                result, log=result.log.replace(". summarize sex", "1420\n. summarize sex")
+            )
         if self.change == "redacted":
             error = OutputCheckError("the wage is 1420", code="do-file")
             error.redacted = True
@@ -195,13 +203,34 @@ def test_outputs_that_nobody_checked_are_no_pass(folder: Path) -> None:
     assert replace(result, error=RedactedError()).verdict.value == "review"
 
 
-@pytest.mark.parametrize("change", ["digest", "data", "stop", "redacted"])
+@pytest.mark.parametrize(
+    "change", ["digest", "data", "stop", "redacted", "nothing", "no outputs", "more lines"]
+)
 def test_results_that_break_a_rule_are_not_shown(folder: Path, change: str) -> None:
-    with pytest.raises(OutputCheckError) as found:
+    with pytest.raises(OutputCheckError, match="nothing is shown") as found:
         run(AlteredRunner(change=change), folder / "a.toy", folder / "d.csv")
-    assert found.value.code == "runner"
+    assert (found.value.code, found.value.where) == ("runner", "toy")
+    assert "1420" not in str(found.value)
     with registered(AlteredRunner(change=change)), pytest.raises(OutputCheckError):
         handed_in(folder)
+
+
+def test_only_who_follows_values_may_show_lines_that_are_no_outputs(folder: Path) -> None:
+    words = folder / "a.toy", folder / "d.csv"
+    for follows in (False, None, 1, "yes"):
+        runner = AlteredRunner(change="no outputs")
+        runner.follows_values = follows
+        with pytest.raises(OutputCheckError, match="more than the outputs"):
+            run(runner, *words)
+    runner.follows_values = True
+    assert ". summarize wage" in run(runner, *words).log
+    assert run(AlteredRunner(change="no outputs", captures_universes=False), *words).outputs == ()
+
+
+def test_a_run_without_lines_needs_no_outputs(folder: Path) -> None:
+    (folder / "a.toy").write_text("")
+    result = run(ToyRunner(), folder / "a.toy", folder / "d.csv")
+    assert (result.outputs, result.checked, result.error) == ((), True, None)
 
 
 def test_an_error_that_nobody_expected_quotes_nothing(folder: Path) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet_fire.runners.builtin.disclosure.record_counts import failure
+from discreet_fire.runners.builtin.disclosure.record_counts import stop_where
 from discreet_fire.runners.builtin.disclosure.units import hidden_column
 from discreet_fire.runners.builtin.language.errors import DoError
 from discreet_fire.runners.builtin.language.values import MISSING
@@ -116,9 +116,8 @@ def check_factors(session: Session, terms: Sequence[str], rows: BoolArray) -> No
                 continue
             values = np.asarray(variable.values, dtype=np.float64)
             wrong = rows & (values < MISSING) & ((values < 0) | (values != np.trunc(values)))
-            if wrong.any():
-                what = f"factor variable {name} may hold whole numbers from 0 only"
-                raise failure(session, wrong, what, code=452)
+            what = f"factor variable {name} may hold whole numbers from 0 only"
+            stop_where(session, wrong, what, code=452)
 
 
 def plain_label(text: str) -> str:

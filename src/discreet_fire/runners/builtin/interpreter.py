@@ -29,7 +29,12 @@ from discreet_fire.runners.builtin.disclosure.command_effects import (
 )
 from discreet_fire.runners.builtin.disclosure.hidden_branches import run_hidden
 from discreet_fire.runners.builtin.language.calls import CommandCall, read_call
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
+from discreet_fire.runners.builtin.language.errors import (
+    DoError,
+    UnsupportedError,
+    present,
+    required,
+)
 from discreet_fire.runners.builtin.language.macros import expanded
 from discreet_fire.runners.builtin.language.steps import Step, steps_of
 from discreet_fire.runners.builtin.language.values import MISSING
@@ -161,14 +166,10 @@ class Interpreter:
             self._step(step)
         except (DoError, UnsupportedError) as error:
             raise redacted_error(error, session, step.line) from None
-        except RecursionError:
-            raise redacted_error(
-                DoError("nested too deeply", code=130), session, step.line
-            ) from None
-        except MemoryError:
-            raise redacted_error(
-                DoError("too little memory", code=909), session, step.line
-            ) from None
+        except (RecursionError, MemoryError) as error:
+            deep = isinstance(error, RecursionError)
+            what, code = ("nested too deeply", 130) if deep else ("too little memory", 909)
+            raise redacted_error(DoError(what, code=code), session, step.line) from None
         finally:
             session.trace.doubt(session.trace.touched)
 
@@ -210,26 +211,25 @@ class Interpreter:
         prefix, *rest = prefixes
         name = prefix.canonical or prefix.text
         inside = text[slice(*prefix.arguments)].strip() if prefix.arguments else ""
+
+        def run() -> None:
+            self.prefixed(rest, one, text, step)
+
         if name in _SILENT:
-            self.silently(name, lambda: self.prefixed(rest, one, text, step))
-        elif name in ("if", "else"):
-            chosen = ([inside, text[prefix.end :]], [step.body or ()])
-            if name == "if":
-                behind = prefix.arguments[1] if prefix.arguments else prefix.end
-                chosen = ([inside, text[behind:]], chosen[1])
-                self.branch(inside, lambda: self.prefixed(rest, one, text, step), chosen)
-            else:
-                self.otherwise(lambda: self.prefixed(rest, one, text, step), chosen)
+            self.silently(name, run)
+        elif name == "if":
+            behind = prefix.arguments[1] if prefix.arguments else prefix.end
+            self.branch(inside, run, ([inside, text[behind:]], [step.body or ()]))
+        elif name == "else":
+            self.otherwise(run, ([inside, text[prefix.end :]], [step.body or ()]))
         elif name in ("by", "bysort"):
             UnsupportedError.when(rest, "prefixes after by")
             self.plain(one, text, step, by=(name, inside))
-        elif name == "eststo" and find("eststo") is not None:
-            self.prefixed(rest, one, text, step)
-            known = find("eststo")
-            assert known is not None
+        elif name == "eststo" and (known := find("eststo")) is not None:
+            run()
             known.run(self.session, CommandCall("eststo", inside, line=step.line))
         elif name in _PASSED:
-            self.prefixed(rest, one, text, step)
+            run()
         else:
             raise UnsupportedError(f"prefix {name}")
 
@@ -263,9 +263,7 @@ class Interpreter:
 
     def otherwise(self, run: Callable[[], object], inside: _Inside) -> None:
         """`else`: run something where the `if` before did not hold."""
-        taken = self.taken[-1]
-        if taken is None:
-            raise DoError("else does not follow if", code=198)
+        taken = present(self.taken[-1], "else does not follow if", code=198)
         doubted = self.doubted[-1]
         if not taken or doubted:
             self.taken[-1] = None
@@ -469,21 +467,15 @@ def numbers_of(text: str) -> list[float]:
     >>> numbers_of("1 2/4 10(5)20")
     [1.0, 2.0, 3.0, 4.0, 10.0, 15.0, 20.0]
     """
-    number = r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?"
+    number = r"(-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?)"
+    form = re.compile(rf"{number}(?:\({number}\){number}|[/:]{number})?")
     found: list[float] = []
     for word in re.sub(r"\s*([/(:\[])\s*", r"\1", text.replace(",", " ")).split():
-        if re.fullmatch(number, word):
-            found.append(float(word))
-            continue
-        steps = re.fullmatch(rf"({number})\(({number})\)({number})", word)
-        span = re.fullmatch(rf"({number})[/:]({number})", word)
-        if steps:
-            found.extend(_counted_steps(float(steps[1]), float(steps[2]), float(steps[3])))
-        elif span:
-            first, last = float(span[1]), float(span[2])
-            found.extend(_counted_steps(first, 1.0 if last >= first else -1.0, last))
-        else:
-            raise DoError("invalid numlist", code=121)
+        parts = required(form.fullmatch(word), "invalid numlist", code=121)
+        first, *others = (float(one) for one in parts.groups() if one is not None)
+        if len(others) == 1:
+            others.insert(0, 1.0 if others[0] >= first else -1.0)
+        found += _counted_steps(first, *others) if others else [first]
     return found
 
 

@@ -24,7 +24,7 @@ from discreet_fire.runners.builtin.disclosure.dependence import (
     groups_of_enough,
 )
 from discreet_fire.runners.builtin.disclosure.units import cases, few, near
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
+from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, present
 from discreet_fire.runners.builtin.language.expressions import evaluate
 from discreet_fire.runners.builtin.language.scope import ByGroups, ExpressionUse, Scope, Value
 from discreet_fire.runners.builtin.language.values import MISSING, is_text, shown_default
@@ -35,13 +35,7 @@ from discreet_fire.runners.builtin.state.session import Session
 def settle_results(
     session: Session, facts: CommandFacts, before: dict[str, dict[str, StoredResult]]
 ) -> None:
-    """Note which command the stored results are of.
-
-    Args:
-        session: The session after the command.
-        facts: The command.
-        before: The stored results before it.
-    """
+    """Note which command the stored results are of; before it, they were those of `before`."""
     if facts.stores.replaced == "e":
         session.results.model = None
         session.store("e", {})
@@ -188,9 +182,7 @@ class SessionNames:
                 raise DoError("last estimates not found", code=301)
             part = "se" if name == "_se" else "b"
             return float(model.coefficient(part, text.strip()))
-        matrix = self.session.results.matrices.get(name)
-        if matrix is None:
-            raise DoError(f"{name} not found", code=111)
+        matrix = present(self.session.results.matrices.get(name), f"{name} not found", code=111)
         trace = self.session.trace
         trace.touch(name in trace.matrices or "scalars" in trace.whole)
         values = np.atleast_2d(np.asarray(matrix, dtype=np.float64))
@@ -248,9 +240,7 @@ class SessionNames:
 
     def shifted(self, operators: str, name: str) -> Any:
         """A variable under time-series operators: `L.x`, `D.x`, `L2.D.x`."""
-        values = self.column(name)
-        if values is None:
-            raise DoError(f"{name} not found", code=111)
+        values = present(self.column(name), f"{name} not found", code=111)
         if not isinstance(values, np.ndarray):
             return values  # one value is wanted, and there are no observations
         DoError.when(values.dtype == object, "type mismatch", code=109)
@@ -318,15 +308,10 @@ def scope_of(
     use: ExpressionUse | None = None,
     others: Mapping[str, Any] = MappingProxyType({}),
 ) -> Scope:
-    """What expressions of a session are evaluated in.
+    """What expressions of a session are evaluated in, under `by` in groups.
 
-    Args:
-        session: The session.
-        groups: Groups under `by`.
-        scalar: Whether one value is wanted; a variable then gives its first value,
-            and using one is remembered as a touch of the data.
-        use: What expressions use is noted here.
-        others: Variables that have other values here than in the data.
+    Where one value is wanted (`scalar`), a variable gives its first value, and using one is
+    remembered as a touch of the data. For `use` and `others` see `SessionNames`.
     """
     names = SessionNames(session, scalar=scalar, use=use, others=others)
     return Scope(names, session.data.rows, groups, session.options.draw)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.runners.builtin.data.data_files import marks_of, read_data
@@ -20,6 +21,7 @@ from discreet_fire.runners.builtin.state.session import Session
 from discreet_fire.runners.protocol import (
     InternalError,
     RedactedError,
+    RunInput,
     RunResult,
     Witness,
     run_program,
@@ -35,33 +37,24 @@ class _BuiltinRunner:
     name = "builtin"
     suffixes = frozenset((".do",))
     captures_universes = True
+    follows_values = True
 
-    def run(
-        self,
-        program: Path,
-        *,
-        data: Sequence[Path],
-        limits: SafeLimits,
-        entity: str | None,
-        seed: int,
-        seconds: float | None,
-        witness: Witness | None,
-    ) -> RunResult:
+    def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
         """Run a do-file."""
-        source = read_source(program)
+        source, data = read_source(program), given["data"]
         lines: list[str] = []
         session = Session(
             program.absolute().parent,
-            limits,
-            entity=entity,
-            seed=seed,
+            given["limits"],
+            entity=given["entity"],
+            seed=given["seed"],
             tell=lines.append,
-            witness=witness,
+            witness=given["witness"],
             sources={file.name: file.absolute() for file in data},
         )
         if data:
             _load(session, data[0])
-        error = _run_steps(source, session, seconds)
+        error = _run_steps(source, session, given["seconds"])
         if session.trace.branches and error is not None:
             error = error if isinstance(error, RedactedError) else RedactedError()
         outputs = session.log.outputs
@@ -118,11 +111,6 @@ def _load(session: Session, file: Path) -> None:
     session.data = read_data(file)
     marked, made = marks_of(file)
     session.trace.variables, session.trace.made = set(marked), set(made)
-    _check_entity(session, file)
-    number_microdata(session, session.data)
-
-
-def _check_entity(session: Session, file: Path) -> None:
     name = session.entity
     if name is not None and name not in session.data.variables:
         raise OutputCheckError(
@@ -131,6 +119,7 @@ def _check_entity(session: Session, file: Path) -> None:
             where=f"{file.name}: {name}",
             hint="name a variable with --entity as it is written in the data",
         )
+    number_microdata(session, session.data)
 
 
 def _run_steps(source: SourceText, session: Session, seconds: float | None) -> DiscreetError | None:

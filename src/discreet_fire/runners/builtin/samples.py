@@ -160,14 +160,7 @@ _FEW = 5
 
 
 def labelled_groups(session: Session, name: str, column: pl.Series, who: Any) -> pl.Series:
-    """A grouping variable as it is shown.
-
-    Args:
-        session: The session.
-        name: The variable.
-        column: Its values for the chosen observations.
-        who: Whom each is about; -1 for nobody that is known.
-    """
+    """A grouping variable as it is shown; `who` says whom each is about, -1 if not known."""
     named = _labelled(session, name, column)
     if len(column) == session.data.rows and name not in session.trace.made:
         return named
@@ -205,15 +198,11 @@ def _together(column: pl.Series, who: Any, minimum: int) -> pl.Series:
     left = order[len(rare) :]
     while left and (len(rare) < 2 or sum(cases[at] for at in rare) < minimum + len(rare) - 1):
         rare.append(left.pop(0))
-    names = [_name(value) for value in values.to_list()]
+    names = [one if isinstance(one, str) else number_text(one) for one in values.to_list()]
     kept = [names[at] for at in range(len(values)) if at not in set(rare)]
     shown = [_OTHER if at in set(rare) else names[at] for at in range(len(values))]
     kind = pl.Enum([*kept, _OTHER])
     return column.replace_strict(values, shown, default=None, return_dtype=kind)
-
-
-def _name(value: Any) -> str:
-    return value if isinstance(value, str) else number_text(value)
 
 
 #: Columns of the frame that no variable can be called.
@@ -359,12 +348,7 @@ def run_statistic(
 ) -> SafeResult | None:
     """The safe statistic of a command, as its row says; None if all of it is withheld.
 
-    Args:
-        session: The session.
-        command: The command, as it is called in what is withheld.
-        arguments: Arguments of the statistic.
-        of: The command whose statistic it is, if another.
-        options: More arguments.
+    The command is called so in what is withheld; its statistic may be that `of` another one.
 
     Raises:
         DoError: The program is wrong.
@@ -396,28 +380,20 @@ def show(
 ) -> SafeResult | None:
     """Show a result, unless it is about few or about variables made from single values.
 
-    Args:
-        session: The session.
-        result: The result of a safe command; None if that has withheld it.
-        chosen: The records that it is about.
-        names: Its variables.
-
-    Returns:
-        The result, of which stored results may then be shown, too; None if it is withheld.
+    None, of which no stored result may be shown either, stands for what is withheld.
     """
     if result is None:
         return None
+    rule = reason = ""
     if _too_few(session, result, chosen):
-        reason = "it is about too few cases, or about all but a few"
-        session.withhold(result.command.split()[0], "minimum", reason)
-        return None
-    if session.trace.rests(names) or session.trace.touched:
+        rule, reason = "minimum", "it is about too few cases, or about all but a few"
+    elif session.trace.rests(names) or session.trace.touched:
         reason = "a variable was made from single values of the data, such as a maximum"
-        session.withhold(result.command.split()[0], "single-value", reason)
-        return None
-    if conflicts_with_earlier(session, counted(chosen), names):
-        reason = "it differs from an earlier output by a few cases"
-        session.withhold(result.command.split()[0], "difference", reason)
+        rule = "single-value"
+    elif conflicts_with_earlier(session, counted(chosen), names):
+        rule, reason = "difference", "it differs from an earlier output by a few cases"
+    if rule:
+        session.withhold(result.command.split()[0], rule, reason)
         return None
     if chosen.checks:
         result = replace(result, checks=[*result.checks, *chosen.checks])
@@ -437,17 +413,7 @@ def show_statistic(
 ) -> SafeResult | None:
     """Run the safe statistic of a command on chosen records, and show it.
 
-    Args:
-        session: The session.
-        command: The command, as it is called in what is withheld.
-        chosen: The records.
-        names: The variables that it is about.
-        arguments: Arguments of the statistic after the records.
-        of: The command whose statistic it is, if another.
-        options: More arguments.
-
-    Returns:
-        The result, of which stored results may then be shown, too; None if it is withheld.
+    The command is called so in what is withheld; its statistic may be that `of` another one.
     """
     options = {**options, **chosen.options}
     result = run_statistic(session, command, chosen.frame, *arguments, of=of, **options)
@@ -521,14 +487,8 @@ def quotes_single_values(
 ) -> bool:
     """Withhold an output that would quote a single value, as edges and levels are.
 
-    Args:
-        session: The session.
-        call: The call.
-        options: Options of which the output quotes the argument.
-        always: Whether the output quotes more of the call than that.
-
-    Returns:
-        Whether it is withheld.
+    That is where one of the options is given, of which the output quotes the argument, or
+    `always`, where it quotes more of the call; whether it is withheld.
     """
     if not session.trace.touched or not (always or any(call.has(one) for one in options)):
         return False

@@ -62,14 +62,6 @@ class _Target:
     source: str
 
 
-@dataclass(repr=False)
-class _CollapseGroups:
-    """Rows of each group, in order."""
-
-    rows: list[Any]
-    firsts: Any
-
-
 @command("collapse")
 def collapse(session: Session, call: CommandCall) -> None:
     """`collapse [(stat)] [name=]varlist … [if] [in] [weight] [, by(varlist) cw]`."""
@@ -88,11 +80,11 @@ def collapse(session: Session, call: CommandCall) -> None:
     if not mask.any():
         raise nobody(session)
     groups = _groups(session, names, mask)
-    result = DataSet(rows=len(groups.rows), label=data.label, sorted_by=tuple(names))
+    result = DataSet(rows=len(groups), label=data.label, sorted_by=tuple(names))
     for name in names:
-        result.variables[name] = data.variables[name].taken(groups.firsts)
+        result.variables[name] = data.variables[name].taken(np.array([part[0] for part in groups]))
     code = np.full(data.rows, -1, dtype=np.int64)
-    for number, rows in enumerate(groups.rows):
+    for number, rows in enumerate(groups):
         code[rows] = number
     if any(statistic_facts(target.statistic).ordered for target in targets):
         session.trace.ordered()
@@ -139,19 +131,19 @@ def _targets(session: Session, call: CommandCall) -> list[_Target]:
     return found
 
 
-def _groups(session: Session, names: list[str], mask: BoolArray) -> _CollapseGroups:
+def _groups(session: Session, names: list[str], mask: BoolArray) -> list[Any]:
+    """The rows of each group, in order."""
     codes, _ = codes_of(session, names)
     rows = np.flatnonzero(mask)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     cuts = np.flatnonzero(np.diff(codes[rows])) + 1
-    parts = np.split(rows, cuts)
-    return _CollapseGroups(parts, np.array([part[0] for part in parts], dtype=np.int64))
+    return np.split(rows, cuts)
 
 
 def _made(
     session: Session,
     target: _Target,
-    groups: _CollapseGroups,
+    groups: list[Any],
     mask: BoolArray,
     weights: FloatArray | None,
     kind: str,
@@ -161,19 +153,18 @@ def _made(
     known = ~missing_values(variable)
     if target.statistic in _ENDS:
         return replace(variable, values=_ends(variable, target.statistic, groups), label=label)
-    if target.statistic == "percent":
-        counts = [_sized(part[known[part]], weights, kind) for part in groups.rows]
+    if target.statistic == "percent" or variable.is_text:
+        counts = [_sized(part[known[part]], weights, kind) for part in groups]
+        if target.statistic != "percent":
+            return DataVariable(np.array(counts), smallest_type(np.array(counts)), "", label)
         total = sum(counts)
         shares = np.array([100 * count / total if total else 0.0 for count in counts])
         return DataVariable(shares, "double", "", label)
-    if variable.is_text:
-        counts = [_sized(part[known[part]], weights, kind) for part in groups.rows]
-        return DataVariable(np.array(counts), smallest_type(np.array(counts)), "", label)
     work = statistic_of(target.statistic)
     if target.statistic in _NOT_WITH.get(kind, ()):
         raise DoError(f"{kind}s not allowed with ({target.statistic})", code=135)
     found = []
-    for part in groups.rows:
+    for part in groups:
         rows = part[known[part]]
         given = None if weights is None else weights[rows]
         found.append(work(variable.values[rows], given, kind))  # type: ignore[misc]
@@ -192,11 +183,11 @@ def _sized(rows: Any, weights: FloatArray | None, kind: str) -> float:
     return float(weights[rows].sum())
 
 
-def _ends(variable: DataVariable, statistic: str, groups: _CollapseGroups) -> Any:
+def _ends(variable: DataVariable, statistic: str, groups: list[Any]) -> Any:
     """The first or last value of each group; with `nm` the first or last known one."""
     known = ~missing_values(variable)
     places = []
-    for part in groups.rows:
+    for part in groups:
         rows = part[known[part]] if statistic.endswith("nm") else part
         rows = rows if len(rows) else part
         places.append(rows[0] if statistic.startswith("first") else rows[-1])
@@ -223,10 +214,10 @@ def contract(session: Session, call: CommandCall) -> None:
     if not mask.any():
         raise nobody(session)
     groups = _groups(session, names, mask)
-    counts = np.array([_sized(part, weights, "fweight") for part in groups.rows])
+    counts = np.array([_sized(part, weights, "fweight") for part in groups])
     result = DataSet(rows=len(counts), sorted_by=tuple(names), label=data.label)
     for name in names:
-        result.variables[name] = data.variables[name].taken(groups.firsts)
+        result.variables[name] = data.variables[name].taken(np.array([part[0] for part in groups]))
     if call.has("zero"):
         counts = _with_zeros(result, names, counts)
     total = counts.sum()
@@ -267,12 +258,13 @@ _PARTS = 10_000
 
 
 def _known(session: Session, call: CommandCall, expression: str) -> tuple[Any, Any, Any]:
-    """All values, which of them count, and the weights."""
+    """All values, which of them count, and the weights of those."""
     mask = selected(session, call)
     weights = weights_of(session, call, mask, default="aweight")
     value = evaluate(expression, scope_of(session))
     values = number_column(value, session.data.rows)
-    return values, mask & (values < MISSING), weights
+    known = mask & (values < MISSING)
+    return values, known, None if weights is None else weights[known]
 
 
 def _shares(call: CommandCall) -> list[float]:
@@ -305,12 +297,10 @@ def xtile(session: Session, call: CommandCall) -> None:
         column = np.asarray(session.data.variables[given].values, dtype=np.float64)
         cuts = np.sort(column[column < MISSING])
     else:
-        chosen = None if weights is None else weights[known]
-        cuts = _cuts(values[known], chosen, _shares(call))
+        cuts = _cuts(values[known], weights, _shares(call))
     place = np.searchsorted(cuts, values, side="left") + 1.0
     result = np.where(known, place, MISSING)
-    kind = smallest_type(result)
-    session.data.put(name, DataVariable(result, kind))
+    session.data.put(name, DataVariable(result, smallest_type(result)))
     if session.trace.touched:
         session.trace.variables.add(name)
 
@@ -326,7 +316,7 @@ def pctile(session: Session, call: CommandCall) -> None:
     shares = _shares(call)
     if len(shares) > session.data.rows:
         raise DoError("nquantiles() is larger than the number of observations", code=198)
-    cuts = _cuts(values[known], None if weights is None else weights[known], shares)
+    cuts = _cuts(values[known], weights, shares)
     session.store("r", {f"r{at}": float(cut) for at, cut in enumerate(cuts, 1)})
     stored = kind[0] if kind else "float"
     _put(session, name, cuts, stored)
@@ -347,6 +337,5 @@ def _put(session: Session, name: str, numbers: FloatArray, kind: str) -> None:
 def stored_percentiles(session: Session, call: CommandCall) -> None:
     """`_pctile x [if] [in] [weight], percentiles(numlist)|nquantiles(#)`."""
     values, known, weights = _known(session, call, call.head)
-    chosen = None if weights is None else weights[known]
-    cuts = _cuts(values[known], chosen, _shares(call))
+    cuts = _cuts(values[known], weights, _shares(call))
     session.store("r", {f"r{at}": float(cut) for at, cut in enumerate(cuts, 1)})

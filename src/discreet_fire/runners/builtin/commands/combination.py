@@ -34,6 +34,7 @@ from discreet_fire.runners.builtin.disclosure.record_counts import (
     failure,
     repeated,
     show_counts,
+    stop_where,
 )
 from discreet_fire.runners.builtin.disclosure.units import RECORD, few_in, owners
 from discreet_fire.runners.builtin.language.calls import CommandCall
@@ -188,9 +189,8 @@ def _kept(call: CommandCall, found: Any) -> Any:
 def _assert(session: Session, call: CommandCall, found: Any, result: DataSet) -> None:
     text = call.argument("assert")
     others = ~np.isin(found, sorted(_numbers(text))) if text else np.zeros(0, dtype=np.bool_)
-    if others.any():
-        what = "merge: after merge, not all observations are as asserted"
-        raise failure(session, others, what, code=9, data=result)
+    what = "merge: after merge, not all observations are as asserted"
+    stop_where(session, others, what, code=9, data=result)
 
 
 def _report(session: Session, found: Any, name: str, *, named: bool) -> None:
@@ -329,9 +329,7 @@ def _long(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     places = sorted({place for one in found.values() for place in one}, key=_sorting(text))
     DoError.when(not places, "no variables of these stubs", code=111)
     again = repeated(codes_of(session, keys)[0])
-    if again.any():
-        what = "variable i() does not uniquely identify the observations"
-        raise failure(session, again, what, code=9)
+    stop_where(session, again, "variable i() does not uniquely identify the observations", code=9)
     order = data.order_of(keys)
     rows, turns = np.repeat(order, len(places)), np.tile(np.arange(len(places)), data.rows)
     gone = {one for stub in found.values() for one in stub.values()}
@@ -409,8 +407,7 @@ def _wide(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     units, count = codes_of(session, keys)
     turns, _ = codes_of(session, [name])
     again = repeated(codes_of(session, [*keys, name])[0])
-    if again.any():
-        raise failure(session, again, "values of j() are not unique within i()", code=9)
+    stop_where(session, again, "values of j() are not unique within i()", code=9)
     if missing_values(turn).any():
         what = "variable j() has missing values"
         raise failure(session, missing_values(turn), what, code=498)
@@ -420,9 +417,7 @@ def _wide(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     for other in others:
         values = data.variables[other].values
         unlike = np.asarray(values != values[first][units], dtype=np.bool_)
-        if unlike.any():
-            what = f"variable {other} is not constant within i()"
-            raise failure(session, unlike, what, code=9)
+        stop_where(session, unlike, f"variable {other} is not constant within i()", code=9)
     result = DataSet(rows=count, label=data.label, value_labels=data.value_labels)
     for key in keys:
         result.variables[key] = data.variables[key].taken(first)

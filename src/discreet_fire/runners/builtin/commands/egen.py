@@ -551,8 +551,7 @@ def egen(session: Session, call: CommandCall) -> None:
     chosen = np.where(mask, group, -1)
     session.trace.touch(rests_on_one_unit(session, called["function"], chosen, work.values))
     if isinstance(result, DataVariable):
-        session.data.put(name, result)
-        session.derive(name, ())
+        session.put(name, result, ())
         return
     kept = kind or (session.options.values.get("type", "float") if default == "float" else default)
     put_numbers(session, name, np.where(mask, result, MISSING), kept)

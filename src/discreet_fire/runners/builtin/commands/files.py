@@ -27,9 +27,8 @@ from discreet_fire.runners.builtin.language.calls import CommandCall, read_call,
 from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError
 from discreet_fire.runners.builtin.language.values import (
     STR_MAX,
-    code_of,
     limited,
-    number_of_text,
+    number_or_code,
     shortened,
     text_column,
     text_width,
@@ -228,7 +227,7 @@ def _typed(words: list[str], kind: str) -> DataVariable:
     width = text_width(kind)
     if width is not None:
         return DataVariable(text_column(shortened(text, width) for text in words), kind)
-    numbers = [number_of_text(word) if code_of(word) is None else code_of(word) for word in words]
+    numbers = [number_or_code(word) for word in words]
     if None in numbers:
         raise DoError("a value of input is no number", code=198)
     return DataVariable(limited(np.array(numbers, dtype=np.float64), kind), kind)

@@ -346,7 +346,10 @@ def estimates(session: Session, call: CommandCall) -> None:
         DoError.when(len(names) != 1, "estimates store takes a name", code=198)
         _store(session, names[0])
     elif what in ("restore", "res"):
-        _restore(session, names)
+        if len(names) != 1 or names[0] not in session.results.estimates:
+            raise DoError("estimation result not found", code=111)
+        session.results.model, stored = session.results.estimates[names[0]]
+        session.results.stored["e"] = dict(stored)
     elif what == "clear" or (what == "drop" and names == ["_all"]):
         session.results.estimates.clear()
     elif what == "drop":
@@ -366,14 +369,6 @@ def _store(session: Session, name: str) -> None:
     session.data.hidden[key] = session.data.hidden[SAMPLE]
     stored = dict(session.results.stored["e"])
     session.results.estimates[name] = (replace(session.results.model, key=key), stored)
-
-
-def _restore(session: Session, names: list[str]) -> None:
-    if len(names) != 1 or names[0] not in session.results.estimates:
-        raise DoError("estimation result not found", code=111)
-    model, stored = session.results.estimates[names[0]]
-    session.results.model = model
-    session.results.stored["e"] = dict(stored)
 
 
 def _table(session: Session, names: list[str], command_name: str) -> None:

@@ -19,9 +19,9 @@ from discreet_fire.runners.builtin.data.dataset import DataVariable, check_room,
 from discreet_fire.runners.builtin.disclosure.record_counts import (
     affected,
     cases_note,
-    failure,
     repeated,
     show_counts,
+    stop_where,
 )
 from discreet_fire.runners.builtin.disclosure.units import RECORD, cases, few_differ, trimmed
 from discreet_fire.runners.builtin.language.calls import CommandCall, split_outside
@@ -86,8 +86,7 @@ def gsort(session: Session, call: CommandCall) -> None:
         data.check_new(new)
         sizes = np.diff(data.starts_of(names))
         numbers = np.repeat(np.arange(1.0, sizes.size + 1), sizes)
-        data.put(new, DataVariable(numbers, smallest_type(numbers)))
-        session.derive(new, names)
+        session.put(new, DataVariable(numbers, smallest_type(numbers)), names)
 
 
 def _ranked(session: Session, name: str, rows: Any, down: bool, *, first: bool) -> Any:
@@ -209,8 +208,7 @@ def duplicates(session: Session, call: CommandCall) -> None:
         name = (call.argument("generate") or "").strip()
         session.data.check_new(name)
         values = np.where(mask, size[codes] - 1.0, MISSING)
-        session.data.put(name, DataVariable(values, smallest_type(values)))
-        session.derive(name, names)
+        session.put(name, DataVariable(values, smallest_type(values)), names)
     else:
         raise UnsupportedError(f"duplicates {kind}")
 
@@ -411,7 +409,10 @@ def panel_set(session: Session, call: CommandCall) -> None:
         DoError.when(not names, "panel variable not set", code=459)
     elif len(names) > 2:
         raise DoError("too many variables specified", code=103)
-    panel, time = _panel_and_time(call.name, names) if call.head else data.panel
+    panel, time = data.panel
+    if call.head:
+        alone = (names[0], "") if call.name == "xtset" else ("", names[0])
+        panel, time = (names[0], names[1]) if len(names) == 2 else alone
     if any(data.variables[name].is_text for name in names):
         raise DoError("string variables are not allowed", code=109)
     if time:
@@ -433,15 +434,12 @@ def _check_times(session: Session, panel: str, time: str) -> None:
     times = np.asarray(session.data.variables[time].values, dtype=np.float64)
     known = times < MISSING
     parts = known & (times != np.trunc(times))
-    if parts.any():
-        what = f"time variable {time} must hold whole numbers"
-        raise failure(session, parts, what, code=451)
+    stop_where(session, parts, f"time variable {time} must hold whole numbers", code=451)
     codes, _ = codes_of(session, [name for name in (panel, time) if name])
     again = known.copy()
     again[known] = repeated(codes[known])
-    if again.any():
-        what = "repeated time values within panel" if panel else "repeated time values"
-        raise failure(session, again, what, code=451)
+    what = "repeated time values within panel" if panel else "repeated time values"
+    stop_where(session, again, what, code=451)
 
 
 def _set_layout(session: Session, call: CommandCall, time: str) -> None:
@@ -455,9 +453,3 @@ def _set_layout(session: Session, call: CommandCall, time: str) -> None:
     DoError.when(not is_format(layout), "invalid display format", code=120)
     variables = session.data.variables
     variables[time] = replace(variables[time], layout=layout)
-
-
-def _panel_and_time(command_name: str, names: list[str]) -> tuple[str, str]:
-    if len(names) == 2:
-        return names[0], names[1]
-    return (names[0], "") if command_name == "xtset" else ("", names[0])

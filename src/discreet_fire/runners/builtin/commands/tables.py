@@ -145,8 +145,7 @@ def _dummies(session: Session, call: CommandCall, names: Sequence[str]) -> None:
     for number, level in enumerate(levels, 1):
         column = np.where(known, (values == level).astype(np.float64), MISSING)
         name = f"{stub}{number}"
-        session.data.put(name, DataVariable(column.astype(np.float64), "byte"))
-        session.derive(name, names)
+        session.put(name, DataVariable(column.astype(np.float64), "byte"), names)
 
 
 @command("tab1 proportion")

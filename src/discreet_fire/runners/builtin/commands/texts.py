@@ -56,8 +56,7 @@ def encode(session: Session, call: CommandCall) -> None:
     if fresh:
         session.trace.labels.add(label_name)
     kind = "long" if smallest_type(values) != "double" else "double"
-    data.put(name, DataVariable(values, kind, "", variable.label, label_name))
-    session.derive(name, [source])
+    session.put(name, DataVariable(values, kind, "", variable.label, label_name), [source])
 
 
 @command("decode")
@@ -77,8 +76,7 @@ def decode(session: Session, call: CommandCall) -> None:
         shortened(texts.get(float(value), ""), most) if held else ""
         for value, held in zip(variable.values, mask, strict=True)
     )
-    data.put(name, replace(made, label=variable.label))
-    session.derive(name, [source])
+    session.put(name, replace(made, label=variable.label), [source])
 
 
 @command("destring")
@@ -97,8 +95,7 @@ def destring(session: Session, call: CommandCall) -> None:
         if made is None:
             session.trace.sized.add(name)
             continue
-        data.put(target, replace(made, label=variable.label))
-        session.derive(target, [name])
+        session.put(target, replace(made, label=variable.label), [name])
     if told:
         session.write(f"  (now numeric, unless there are nonnumeric characters: {' '.join(told)})")
 
@@ -182,8 +179,7 @@ def tostring(session: Session, call: CommandCall) -> None:
         if not call.has("force") and _loses(variable, texts):
             session.trace.sized.add(name)
             continue
-        data.put(target, replace(text_variable(texts), label=variable.label))
-        session.derive(target, [name])
+        session.put(target, replace(text_variable(texts), label=variable.label), [name])
     if told:
         named = " ".join(told)
         session.write(f"  (now texts, unless they cannot be converted reversibly: {named})")
@@ -224,8 +220,7 @@ def split(session: Session, call: CommandCall) -> None:
         made = text_variable(row[at] if at < len(row) else "" for row in rows)
         if call.has("destring"):
             made = _as_numbers(made.values, call) or made
-        data.put(name, made)
-        session.derive(name, [source])
+        session.put(name, made, [source])
     session.write(f"  (variables made: {stub}1, …)")
 
 

@@ -21,13 +21,18 @@ from discreet_fire.runners.builtin.disclosure.record_counts import (
     changed,
     check_made,
     count_text,
-    failure,
     missing_made,
+    stop_where,
 )
 from discreet_fire.runners.builtin.disclosure.units import few, trimmed
 from discreet_fire.runners.builtin.interpreter import numbers_of
 from discreet_fire.runners.builtin.language.calls import CommandCall
-from discreet_fire.runners.builtin.language.errors import DoError, UnsupportedError, required
+from discreet_fire.runners.builtin.language.errors import (
+    DoError,
+    UnsupportedError,
+    present,
+    required,
+)
 from discreet_fire.runners.builtin.language.expressions import evaluate, truth, whole_column
 from discreet_fire.runners.builtin.language.scope import ExpressionUse, Scope, Value
 from discreet_fire.runners.builtin.language.values import (
@@ -36,7 +41,7 @@ from discreet_fire.runners.builtin.language.values import (
     code_of,
     is_text,
     limited,
-    number_of_text,
+    number_or_code,
     shortened,
     smallest_type,
     stored,
@@ -197,8 +202,7 @@ def interpolate(session: Session, call: CommandCall) -> None:
     for group in range(count):
         rows = np.flatnonzero(mask & (codes == group))
         result[rows] = _on_lines(y[rows], x[rows], beyond=call.has("epolate"))
-    data.put(name, DataVariable(limited(result, "float"), "float"))
-    session.derive(name, names)
+    session.put(name, DataVariable(limited(result, "float"), "float"), names)
     missing_made(session, result >= MISSING)
 
 
@@ -254,7 +258,7 @@ def _read(session: Session, text: str) -> tuple[list[str], list[_Rule]]:
     else:
         found = re.match(r"(?P<vars>.*?)\s+(?P<rules>[^\s=]+(?:\s*=|\s[^=]*=).*)\Z", text)
         words = text.split()
-        first = next((at for at, word in enumerate(words) if _is_rule_word(word)), None)
+        first = next((at for at, word in enumerate(words) if _RULE_WORD.match(word)), None)
         if not found or first is None:
             raise DoError("invalid syntax of recode", code=198)
         listed = " ".join(words[:first])
@@ -273,8 +277,7 @@ def _bracketed(text: str) -> list[str]:
     return parts
 
 
-def _is_rule_word(word: str) -> bool:
-    return bool(re.match(r"[-\d.]|min\b|max\b|missing\b|nonmissing\b|else\b|\*=|\*\Z", word))
+_RULE_WORD = re.compile(r"[-\d.]|min\b|max\b|missing\b|nonmissing\b|else\b|\*=|\*\Z")
 
 
 def _bare(text: str) -> list[str]:
@@ -310,15 +313,9 @@ def _rule(text: str) -> _Rule:
 
 
 def _number(text: str) -> float:
-    code = code_of(text)
-    if code is not None:
-        return code
     if text in ("min", "max"):
         return -np.inf if text == "min" else np.nextafter(MISSING, 0)
-    number = number_of_text(text)
-    if number is None:
-        raise DoError("invalid syntax of recode", code=198)
-    return number
+    return present(number_or_code(text), "invalid syntax of recode", code=198)
 
 
 def _targets(call: CommandCall, names: list[str]) -> list[str]:
@@ -360,8 +357,7 @@ def _recoded(
     if labels:
         value_label = (call.argument("label") or target).strip()
         session.data.value_labels[value_label] = labels
-    session.data.put(target, DataVariable(kept, kind, "", label, value_label))
-    session.derive(target, [name])
+    session.put(target, DataVariable(kept, kind, "", label, value_label), [name])
     return np.asarray(kept != old, dtype=np.bool_)
 
 
@@ -385,9 +381,7 @@ def to_missing(session: Session, call: CommandCall) -> None:
     pairs: list[tuple[float, float]] = []
     for part in (call.argument("mv") or "").split("\\"):
         numbers, sign, code = part.partition("=")
-        value = code_of(code.strip()) if sign else MISSING
-        if value is None:
-            raise DoError("invalid option mv()", code=198)
+        value = present(code_of(code.strip()) if sign else MISSING, "invalid option mv()", code=198)
         pairs.extend((number, value) for number in numbers_of(numbers))
     DoError.when(not pairs, "invalid option mv()", code=198)
     for name in session.data.listed(call.head):
@@ -418,9 +412,8 @@ def from_missing(session: Session, call: CommandCall) -> None:
     for name in names if not call.has("override") else ():
         old = np.asarray(session.data.variables[name].values, dtype=np.float64)
         there = mask & np.isin(old, [number for _, number in pairs])
-        if there.any():
-            what = f"{name} already holds such a number; use the option override"
-            raise failure(session, there, what, code=9)
+        what = f"{name} already holds such a number; use the option override"
+        stop_where(session, there, what, code=9)
     for name in names:
         variable = session.data.variables[name]
         old = np.asarray(variable.values, dtype=np.float64)
@@ -452,8 +445,7 @@ def clone(session: Session, call: CommandCall) -> None:
     variable = session.data.variables[source]
     values: Any = np.where(mask, variable.values, variable.nothing(session.data.rows))
     values = values.astype(object) if variable.is_text else values
-    session.data.put(name, replace(variable, values=values))
-    session.derive(name, [source])
+    session.put(name, replace(variable, values=values), [source])
 
 
 @command("separate")
@@ -484,5 +476,4 @@ def separate(session: Session, call: CommandCall) -> None:
         kept = np.where(mask & (codes == value), variable.values, MISSING)
         label = f"{by} == {value:g}" if by in data.variables else by if value else f"!({by})"
         label = label if call.has("shortlabel") else f"{source}, {label}"
-        data.put(name, replace(variable, values=kept, label=label))
-        session.derive(name, [source, by])
+        session.put(name, replace(variable, values=kept, label=label), [source, by])

@@ -63,12 +63,8 @@ def read_data(path: Path) -> DataSet:
         _check_names(path, frame.columns)
         data = DataSet.of(frame)
     else:
-        raise OutputCheckError(
-            "data of this kind cannot be read",
-            code="file-kind",
-            where=path.name,
-            hint="give a .dta, .csv or .parquet file",
-        )
+        hint = "give a .dta, .csv or .parquet file"
+        raise _unreadable(path, "data of this kind cannot be read", "file-kind", hint)
     data.settle()
     return data
 
@@ -76,22 +72,19 @@ def read_data(path: Path) -> DataSet:
 def _check_names(path: Path, names: Sequence[str]) -> None:
     wrong = [name for name in names if not NAME.match(name)]
     if wrong:
-        raise OutputCheckError(
-            f"no legal name of a variable: {wrong[0][:40]!r}",
-            code="file-names",
-            where=path.name,
-            hint="rename the column: letters, digits and _, at most 32",
-        )
+        hint = "rename the column: letters, digits and _, at most 32"
+        what = f"no legal name of a variable: {wrong[0][:40]!r}"
+        raise _unreadable(path, what, "file-names", hint)
 
 
 def _damaged(path: Path, error: Exception) -> OutputCheckError:
     """Texts of other packages' errors may quote the file, so only their kind is told."""
-    return OutputCheckError(
-        f"the file cannot be read ({type(error).__name__})",
-        code="file-content",
-        where=path.name,
-        hint="check that the file is complete",
-    )
+    what = f"the file cannot be read ({type(error).__name__})"
+    return _unreadable(path, what, "file-content", "check that the file is complete")
+
+
+def _unreadable(path: Path, what: str, code: str, hint: str) -> OutputCheckError:
+    return OutputCheckError(what, code=code, where=path.name, hint=hint)
 
 
 # --- Stata ---------------------------------------------------------------------------
@@ -101,12 +94,8 @@ def _stata(path: Path) -> DataSet:
     try:
         package = importlib.import_module("pyreadstat")
     except ImportError:
-        raise OutputCheckError(
-            "Stata files need the package pyreadstat",
-            code="missing-package",
-            where=path.name,
-            hint="pip install 'discreet[stat]'",
-        ) from None
+        what, hint = "Stata files need the package pyreadstat", "pip install 'discreet[stat]'"
+        raise _unreadable(path, what, "missing-package", hint) from None
     given: dict[str, Any] = {"apply_value_formats": False, "disable_datetime_conversion": True}
     try:
         frame, meta = package.read_dta(str(path), output_format="dict", **given)
@@ -346,13 +335,9 @@ NOTES = ".discreet-saved.json"
 
 
 def note_marks(path: Path, content: bytes, variables: Iterable[str], made: Iterable[str]) -> None:
-    """Note what a file holds that was just saved.
+    """Note of the content of a file that was just saved, which variables rest on single values.
 
-    Args:
-        path: The file.
-        content: Its bytes.
-        variables: Names of variables that rest on single values.
-        made: Names of variables that the program has made or changed.
+    Noted too is which of them the program has made or changed.
     """
     marked = sorted(variables)
     known = _notes(path.parent)

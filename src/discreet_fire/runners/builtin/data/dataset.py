@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import CellIndex, FloatArray, IntArray, TextArray
-from discreet_fire.runners.builtin.language.errors import DoError, required
+from discreet_fire.runners.builtin.language.errors import DoError, present, required
 from discreet_fire.runners.builtin.language.scope import ByGroups
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
@@ -154,10 +154,7 @@ class DataSet:
 
     def full(self, name: str) -> str:
         """The full name; an error if there is none."""
-        found = self.find(name)
-        if found is None:
-            raise DoError(f"variable {name} not found", code=111)
-        return found
+        return present(self.find(name), f"variable {name} not found", code=111)
 
     def listed(self, text: str) -> list[str]:
         """The variables of a list: names, `*`, `?`, `~`, ranges `a-b` and `_all`."""

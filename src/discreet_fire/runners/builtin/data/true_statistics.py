@@ -70,10 +70,6 @@ def _sum(values: FloatArray, weights: FloatArray | None, kind: str) -> float:
     return float((weights * values).sum() * scale)
 
 
-def _rawsum(values: FloatArray, weights: FloatArray | None, kind: str) -> float:
-    return float(values.sum())
-
-
 def _deviation(values: FloatArray, weights: FloatArray | None, kind: str) -> float:
     number = _count(values, weights, "aweight" if kind == "pweight" else kind)
     if number <= 1:
@@ -114,12 +110,6 @@ def _share(share: float) -> Statistic:
     return lambda values, weights, kind: percentile(values, share, weights)
 
 
-def _iqr(values: FloatArray, weights: FloatArray | None, kind: str) -> float:
-    if not len(values):
-        return MISSING
-    return percentile(values, 0.75, weights) - percentile(values, 0.25, weights)
-
-
 STATISTICS: dict[str, Statistic] = {
     "mean": _mean,
     "median": _share(0.5),
@@ -128,11 +118,13 @@ STATISTICS: dict[str, Statistic] = {
     "sebinomial": _binomial_error,
     "sepoisson": _poisson_error,
     "sum": _sum,
-    "rawsum": _rawsum,
+    "rawsum": lambda values, weights, kind: float(values.sum()),
     "count": _count,
     "max": _extreme(np.max),
     "min": _extreme(np.min),
-    "iqr": _iqr,
+    "iqr": lambda x, weights, kind: (
+        percentile(x, 0.75, weights) - percentile(x, 0.25, weights) if len(x) else MISSING
+    ),
     "firstnm": _extreme(lambda values: values[0]),
     "lastnm": _extreme(lambda values: values[-1]),
 }

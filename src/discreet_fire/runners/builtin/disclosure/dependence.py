@@ -97,10 +97,7 @@ def _owners(session: Session) -> Any:
 def copied_to_many(session: Session, rows: Any, inside: Any) -> bool:
     """Whether one observation's value is taken by the observations of several others.
 
-    Args:
-        session: The session.
-        rows: For each observation, which one it takes a value from; or one for all.
-        inside: Which of them take one at all.
+    Each observation takes one from one of the rows, or all from the same, if it is inside.
     """
     size = session.data.rows
     taken = np.broadcast_to(np.asarray(rows, dtype=np.int64), (size,))
@@ -117,11 +114,7 @@ def rests_on_one_unit(
 ) -> bool:
     """Whether a statistic of some group is the value of one among several, or nearly so.
 
-    Args:
-        session: The session.
-        statistic: Its name in `egen` or `collapse`.
-        group: The group of each observation; -1 for none.
-        values: Gives what each observation adds.
+    The group is -1 for observations in none; `values` gives what each one adds.
     """
     copies = statistic_facts(statistic).copies
     inside = group >= 0
@@ -141,10 +134,7 @@ def rests_on_one_unit(
 def dominated(session: Session, values: Any, group: Any) -> bool:
     """Whether one or two make up nearly all of what a group adds up.
 
-    Args:
-        session: The session.
-        values: What each observation adds.
-        group: Its group; -1 for none.
+    The group is -1 for observations in none; the values are what each one adds.
     """
     who = np.unique(_owners(session), return_inverse=True)[1]
     known = (values < MISSING) & (group >= 0) & (values != 0)
@@ -167,12 +157,7 @@ def dominated(session: Session, values: Any, group: Any) -> bool:
 def groups_of_enough(session: Session, group: Any) -> tuple[Any, Any]:
     """Groups of enough persons or firms, and in each the first records that are of enough.
 
-    Args:
-        session: The session.
-        group: The group of each observation, consecutive and counted from 0.
-
-    Returns:
-        The group of each observation, -1 where it is of few; the same for the first records.
+    Groups are consecutive and counted from 0; in both results they are -1 for other records.
     """
     who = _owners(session)
     least = session.limits.minimum

@@ -27,19 +27,22 @@ from discreet_fire.statistics.results import CheckVerdict
 def failure(
     session: Session, rows: Any, what: str, *, code: int, data: DataSet | None = None
 ) -> DoError:
-    """An error that records cause; redacted where they are of a few.
+    """An error that records, a mask, cause; redacted where they are of a few.
 
-    Args:
-        session: The session.
-        rows: The records, as a mask.
-        what: What is wrong.
-        code: Stata's return code.
-        data: The data that they belong to, unless those in memory.
+    They are records of `data`, unless of those in memory.
     """
     error = DoError(what, code=code)
     data = session.data if data is None else data
     error.redacted = bool(data.rows) and few_in(session, data, rows)
     return error
+
+
+def stop_where(
+    session: Session, rows: Any, what: str, *, code: int, data: DataSet | None = None
+) -> None:
+    """Raise the error that records cause, if there are any; see `failure`."""
+    if rows.any():
+        raise failure(session, rows, what, code=code, data=data)
 
 
 def check_made(session: Session, name: str, rows: Any) -> None:
@@ -96,10 +99,7 @@ def affected(session: Session, rows: Any) -> AffectedRecords:
 def all_affected(session: Session, masks: Sequence[Any], *, whole: bool = True) -> AffectedRecords:
     """The records of several masks together; of nobody if one, or its rest, is about few.
 
-    Args:
-        session: The session.
-        masks: The records.
-        whole: Whether it may be told that it is all of them.
+    That it is all of them may be told where `whole` says so.
     """
     least = session.limits.minimum
     found = [affected(session, mask) for mask in masks]
@@ -139,16 +139,7 @@ def cases_note(
     *,
     nobody: bool = True,
 ) -> None:
-    """Print `(5 real changes made)` or the like.
-
-    Args:
-        session: The session.
-        count: The records.
-        one: Words for one of them.
-        several: Words for several.
-        command: The command.
-        nobody: Whether 0 may be shown.
-    """
+    """Print `(5 real changes made)` or the like, with words for one and for several."""
     text = count_text(session, count)
     hidden = text == "." or session.trace.touched or session.trace.rests(())
     if hidden or (text == "0" and not (nobody and session.trace.plain)):
@@ -183,8 +174,7 @@ def put_numbers(
 ) -> None:
     """Make a variable of what a storage type keeps of numbers, and tell how many are missing."""
     values = limited(numbers, kind)
-    session.data.put(name, DataVariable(values, kind))
-    session.derive(name, sources)
+    session.put(name, DataVariable(values, kind), sources)
     missing_made(session, values >= MISSING)
 
 

@@ -264,13 +264,7 @@ _SETS = 5
 
 
 def conflicts_with_earlier(session: Session, mask: Any, names: Sequence[str]) -> bool:
-    """Whether an output differs from an earlier one by a few; if not, it is remembered.
-
-    Args:
-        session: The session.
-        mask: The records that it is about.
-        names: Its variables.
-    """
+    """Whether an output differs from an earlier one by a few; if not, it is remembered."""
     record = hidden_column(session.data, RECORD)
     if record is None:
         return False

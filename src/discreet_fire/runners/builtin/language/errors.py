@@ -101,3 +101,10 @@ def required(found: _Found | None, what: str = "varlist required", *, code: int 
     if not found:
         raise DoError(what, code=code)
     return found
+
+
+def present(found: _Found | None, what: str, *, code: int) -> _Found:
+    """What was found, be it 0 or empty; an error where there is none."""
+    if found is None:
+        raise DoError(what, code=code)
+    return found

@@ -13,6 +13,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from discreet_fire.catalogue.functions import check_function_names, function_table
 from discreet_fire.runners.builtin.language.date_functions import DATES
@@ -31,14 +32,6 @@ from discreet_fire.runners.builtin.language.values import MISSING, is_text, limi
 from discreet_fire.statistics.models.distributions import chi2_tail, f_tail, t_tail
 
 _HALVINGS = 2000
-
-
-def _normal_probability(z: float) -> float:
-    return 0.5 * math.erfc(-z / math.sqrt(2.0))
-
-
-def _normal_quantile(chance: float) -> float:
-    return NormalDist().inv_cdf(chance) if 0.0 < chance < 1.0 else math.nan
 
 
 def _density(*values: float) -> float:
@@ -130,8 +123,8 @@ CHANCES: dict[str, tuple[Callable[..., float], int, int]] = {
     "comb": (_comb, 2, 0),
     "lnfactorial": (lambda n: _lngamma(n + 1.0), 1, 0),
     "lngamma": (_lngamma, 1, 0),
-    "normal": (_normal_probability, 1, 0),
-    "invnormal": (_normal_quantile, 1, 0),
+    "normal": (lambda z: 0.5 * math.erfc(-z / math.sqrt(2.0)), 1, 0),
+    "invnormal": (lambda p: NormalDist().inv_cdf(p) if 0.0 < p < 1.0 else math.nan, 1, 0),
     "normalden": (_density, 1, 2),
     "binomial": (_binomial_probability, 3, 0),
     "chi2": (lambda df, x: 1.0 - _chi2(df, x), 2, 0),
@@ -163,10 +156,6 @@ def _rounded(value: Any, unit: Any = 1.0) -> Any:
     with np.errstate(all="ignore"):
         whole = unit * np.floor(value / unit + 0.5)
     return np.where(unit == 0, value, whole)
-
-
-def _modulo(value: Any, by: Any) -> Any:
-    return np.where(np.asarray(by) <= 0, MISSING, value - by * np.floor(value / by))
 
 
 def _extreme(choose: Callable[[Any, Any], Any], nothing: float) -> FunctionOf:
@@ -325,21 +314,16 @@ def _whole(draw: Any, low: Any, high: Any, *, size: Any) -> Any:
 _MOST_EXPECTED = 1e15
 
 
-def _positive(*given: Any) -> Any:
-    return np.logical_and.reduce([np.greater(value, 0) for value in given])
+def _binomial(draw: Any, number: Any, chance: Any, *, size: Any) -> Any:
+    return draw.binomial(np.asarray(number).astype(np.int64), chance, size=size)
 
 
 def _is_trial(number: Any, chance: Any) -> Any:
     return (number >= 1) & (number < _MOST_EXPECTED) & (chance >= 0) & (chance <= 1)
 
 
-def _binomial(draw: Any, number: Any, chance: Any, *, size: Any) -> Any:
-    return draw.binomial(np.asarray(number).astype(np.int64), chance, size=size)
-
-
-def _of(kind: str) -> Callable[..., Any]:
-    """Draws of a distribution of numpy."""
-    return lambda draw, *given, size: getattr(draw, kind)(*given, size=size)
+def _positive(*given: Any) -> Any:
+    return np.logical_and.reduce([np.greater(value, 0) for value in given])
 
 
 #: Functions of one number, each with its name in numpy.
@@ -348,6 +332,20 @@ _OF_NUMPY = {name: name for name in _SAME.split()} | {
     "ln": "log", "ln1p": "log1p", "int": "trunc", "asin": "arcsin", "acos": "arccos",
     "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
 }  # fmt: skip
+#: Draws: of what generator, how many arguments they take at least and at most, which are valid.
+_DRAWS: dict[str, tuple[Callable[..., Any], int, int, Callable[..., Any] | None]] = {
+    "runiform": (_uniform, 0, 2, None),
+    "uniform": (_uniform, 0, 0, None),
+    "rnormal": (_normal, 0, 2, None),
+    "runiformint": (_whole, 2, 2, None),
+    "rbinomial": (_binomial, 2, 2, _is_trial),
+    "rpoisson": (Generator.poisson, 1, 1, lambda mean: (mean >= 0) & (mean < _MOST_EXPECTED)),
+    "rchi2": (Generator.chisquare, 1, 1, _positive),
+    "rt": (Generator.standard_t, 1, 1, _positive),
+    "rgamma": (Generator.gamma, 2, 2, _positive),
+    "rbeta": (Generator.beta, 2, 2, _positive),
+    "rexponential": (Generator.exponential, 1, 1, _positive),
+}
 _FUNCTIONS: dict[str, FunctionOf] = {
     **{name: each_number(getattr(np, of)) for name, of in _OF_NUMPY.items()},
     "atan2": each_number(np.arctan2, 2),
@@ -359,7 +357,7 @@ _FUNCTIONS: dict[str, FunctionOf] = {
     "float": _float,
     "recode": _recode,
     "round": each_number(_rounded, 1, 1),
-    "mod": each_number(_modulo, 2),
+    "mod": each_number(lambda x, by: np.where(by <= 0, MISSING, x - by * np.floor(x / by)), 2),
     "logit": each_number(lambda p: np.log(p / (1 - p))),
     "invlogit": each_number(lambda x: 1 / (1 + np.exp(-x))),
     "autocode": each_number(_autocode, 4),
@@ -375,17 +373,7 @@ _FUNCTIONS: dict[str, FunctionOf] = {
     "inlist": _inlist,
     "irecode": _irecode,
     "sum": _running,
-    "runiform": _draw(_uniform, 0, 2),
-    "uniform": _draw(_uniform, 0, 0),
-    "rnormal": _draw(_normal, 0, 2),
-    "runiformint": _draw(_whole, 2, 2),
-    "rbinomial": _draw(_binomial, 2, 2, _is_trial),
-    "rpoisson": _draw(_of("poisson"), 1, 1, lambda mean: (mean >= 0) & (mean < _MOST_EXPECTED)),
-    "rchi2": _draw(_of("chisquare"), 1, 1, _positive),
-    "rt": _draw(_of("standard_t"), 1, 1, _positive),
-    "rgamma": _draw(_of("gamma"), 2, 2, _positive),
-    "rbeta": _draw(_of("beta"), 2, 2, _positive),
-    "rexponential": _draw(_of("exponential"), 1, 1, _positive),
+    **{name: _draw(*how) for name, how in _DRAWS.items()},
     **TEXTS,
     **DATES,
 }

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from discreet_fire.runners.builtin.language.errors import DoError
+from discreet_fire.runners.builtin.language.errors import DoError, present
 from discreet_fire.runners.builtin.language.values import number_of_text
 
 _GLOBAL = re.compile(r"\$(?:\{(?P<braced>[^{}]*)\}|(?P<name>[A-Za-z_0-9]+))")
@@ -69,10 +69,7 @@ def counted_number(text: str) -> float:
     >>> counted_number("3"), counted_number("")
     (3.0, 0.0)
     """
-    number = number_of_text(text or "0")
-    if number is None:
-        raise DoError("a macro that is counted is no number", code=198)
-    return number
+    return present(number_of_text(text or "0"), "a macro that is counted is no number", code=198)
 
 
 def expanded(text: str, macros: Macros, depth: int = 0) -> str:

@@ -18,9 +18,8 @@ from discreet_fire.runners.builtin.language.function_frames import FunctionOf
 from discreet_fire.runners.builtin.language.scope import Scope, Value
 from discreet_fire.runners.builtin.language.values import (
     MISSING,
-    code_of,
     is_text,
-    number_of_text,
+    number_or_code,
     shown,
     shown_default,
     text_column,
@@ -65,13 +64,9 @@ def _over(
     return call
 
 
-def _substr(text: str, start: float, length: float) -> str:
-    part: bytes = _part(text.encode("utf-8"), start, length)
-    return part.decode("utf-8", "ignore")
-
-
-def _usubstr(text: str, start: float, length: float) -> str:
-    return str(_part(text, start, length))
+def _encoded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of characters, for bytes."""
+    return lambda *texts: function(*(text.encode() for text in texts))
 
 
 def _part(data: Any, start: float, length: float) -> Any:
@@ -83,12 +78,9 @@ def _part(data: Any, start: float, length: float) -> Any:
     return data[first:] if length >= MISSING else data[first : first + max(int(length), 0)]
 
 
-def _position(text: str, part: str) -> float:
-    return float(text.encode().find(part.encode()) + 1)
-
-
-def _last_position(text: str, part: str) -> float:
-    return float(text.encode().rfind(part.encode()) + 1) if part else 0.0
+def _of_bytes(text: str, start: float, length: float) -> str:
+    part: bytes = _part(text.encode(), start, length)
+    return part.decode("utf-8", "ignore")
 
 
 def _plain_case(change: Callable[[str], str]) -> FunctionOf:
@@ -120,19 +112,12 @@ def _in_words(text: str, old: str, new: str, times: float) -> str:
     return re.sub(rf"(?<![^ ]){re.escape(old)}(?![^ ])", lambda _: new, text, count=most)
 
 
-def _index_not(text: str, signs: str) -> float:
-    return float(next((at for at, one in enumerate(text, 1) if one not in signs), 0))
-
-
 def _string(value: float, layout: str | None = None) -> str:
     return shown(value, layout).strip() if layout is not None else shown_default(value, 9)
 
 
 def _real(text: str) -> float:
-    code = code_of(text.strip())
-    if code is not None:
-        return code
-    number = number_of_text(text)
+    number = number_or_code(text.strip())
     return MISSING if number is None else number
 
 
@@ -181,10 +166,6 @@ def _group(match: Any, number: int) -> str:
     return str(match.group(number) or "")
 
 
-def _regexr(text: str, pattern: str, new: str) -> str:
-    return _pattern(pattern).sub(lambda _: new, text, count=1)
-
-
 def _matches(text: str, pattern: str) -> float:
     parts = {"*": ".*", "?": "."}
     glob = "".join(parts.get(one, re.escape(one)) for one in pattern)
@@ -196,13 +177,18 @@ def _abbreviated(text: str, width: float) -> str:
     return text if len(text) <= size else f"{text[: size - 2]}~{text[-1]}"
 
 
+#: Lengths and positions; the functions count bytes, those that begin with `u` characters.
+_COUNTING: dict[str, tuple[Callable[..., float], str]] = {
+    "strlen": (lambda text: float(len(text)), "s"),
+    "strpos": (lambda text, part: float(text.find(part) + 1), "ss"),
+    "strrpos": (lambda text, part: float(text.rfind(part) + 1) if part else 0.0, "ss"),
+}
 TEXTS: dict[str, FunctionOf] = {
-    "substr": _over(_substr, "snn", True),
-    "usubstr": _over(_usubstr, "snn", True),
-    **dict.fromkeys(("strlen", "length"), _over(lambda one: float(len(one.encode())), "s", False)),
-    "ustrlen": _over(lambda text: float(len(text)), "s", False),
-    "strpos": _over(_position, "ss", False),
-    "strrpos": _over(_last_position, "ss", False),
+    **{name: _over(_encoded(of), kinds, False) for name, (of, kinds) in _COUNTING.items()},
+    **{f"u{name}": _over(of, kinds, False) for name, (of, kinds) in _COUNTING.items()},
+    "length": _over(lambda text: float(len(text.encode())), "s", False),
+    "substr": _over(_of_bytes, "snn", True),
+    "usubstr": _over(_part, "snn", True),
     **dict.fromkeys(("subinstr", "usubinstr"), _over(_replaced, "sssn", True, 1)),
     **dict.fromkeys(("upper", "strupper"), _plain_case(str.upper)),
     **dict.fromkeys(("lower", "strlower"), _plain_case(str.lower)),
@@ -210,11 +196,15 @@ TEXTS: dict[str, FunctionOf] = {
     "ustrupper": _over(lambda text: text.upper(), "s", True),
     "ustrlower": _over(lambda text: text.lower(), "s", True),
     "ustrtrim": _over(lambda text: text.strip(), "s", True),
-    "ustrpos": _over(lambda text, part: float(text.find(part) + 1), "ss", False),
-    "ustrrpos": _over(lambda text, part: float(text.rfind(part) + 1) if part else 0.0, "ss", False),
     "ustrreverse": _over(lambda text: text[::-1], "s", True),
     "subinword": _over(_in_words, "sssn", True),
-    "indexnot": _over(_index_not, "ss", False),
+    "indexnot": _over(
+        lambda text, signs: float(
+            next((at for at, one in enumerate(text, 1) if one not in signs), 0)
+        ),
+        "ss",
+        False,
+    ),
     "plural": _over(lambda number, word: word if abs(number) == 1 else f"{word}s", "ns", True),
     **dict.fromkeys(("trim", "strtrim"), _over(lambda text: text.strip(" "), "s", True)),
     **dict.fromkeys(("ltrim", "strltrim"), _over(lambda text: text.lstrip(" "), "s", True)),
@@ -230,5 +220,10 @@ TEXTS: dict[str, FunctionOf] = {
     "strmatch": _over(_matches, "ss", False),
     **dict.fromkeys(("regexm", "ustrregexm"), _regexm),
     **dict.fromkeys(("regexs", "ustrregexs"), _regexs),
-    "regexr": _over(_regexr, "sss", True, fails=True),
+    "regexr": _over(
+        lambda text, old, new: _pattern(old).sub(lambda _: new, text, count=1),
+        "sss",
+        True,
+        fails=True,
+    ),
 }

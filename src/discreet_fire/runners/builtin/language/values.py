@@ -76,6 +76,12 @@ def number_of_text(text: str) -> float | None:
     return None if found is None or abs(found) >= MISSING else found
 
 
+def number_or_code(text: str) -> float | None:
+    """The number that a text is, also a missing one such as `.a`; None if it is none."""
+    code = code_of(text)
+    return number_of_text(text) if code is None else code
+
+
 def is_text(value: Any) -> bool:
     """Whether a value is text, for all or per observation."""
     return isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype == object)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet_fire.runners.builtin.data.dataset import DataSet
+from discreet_fire.runners.builtin.data.dataset import DataSet, DataVariable
 from discreet_fire.runners.builtin.state.parts import (
     DataMemory,
     MacroMemory,
@@ -187,6 +187,11 @@ class Session:
         if self.trace.touched or self.trace.rests(sources):
             self.trace.variables.add(name)
 
+    def put(self, name: str, variable: DataVariable, sources: Iterable[str]) -> None:
+        """Set a variable, and remember whether its sources rest on single values of the data."""
+        self.data.put(name, variable)
+        self.derive(name, sources)
+
     # --- results and names ---------------------------------------------------------
 
     def store(
@@ -216,10 +221,7 @@ class Session:
     def set_local(self, name: str, text: str, *, held: bool | None = None) -> None:
         """Set a local macro; it is remembered whether its text rests on values of the data.
 
-        Args:
-            name: The macro.
-            text: Its text.
-            held: Whether it does; as the statement does if None.
+        Whether it is `held` so is as for the statement unless it is said.
         """
         self.macros.local[name] = text
         self._mark((self.macros.depth, name), held)
