@@ -319,15 +319,11 @@ def _of_outputs(outputs: Sequence[ShownOutput]) -> list[Finding]:
 
 
 def _of_check(command: str, line: int, check: Check) -> Finding:
-    refused = check.rule == "refused"
-    what = f"{command.split(',')[0]}: {check.reason}"
-    return _finding(
-        check.rule,
-        Severity.REFUSED if refused else _SEVERITIES[check.verdict],
-        f"{what} ({check.where})" if check.where else what,
-        line,
-        "" if check.verdict is CheckVerdict.review else "withheld",
-    )
+    severity = Severity.REFUSED if check.rule == "refused" else _SEVERITIES[check.verdict]
+    where = f" ({check.where})" if check.where else ""
+    what = f"{command.split(',')[0]}: {check.reason}{where}"
+    hint = "" if check.verdict is CheckVerdict.review else "withheld"
+    return _finding(check.rule, severity, what, line, hint)
 
 
 def _of_stop(error: DiscreetError | None) -> list[Finding]:

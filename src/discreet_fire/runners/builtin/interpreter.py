@@ -437,10 +437,9 @@ def for_each(interpreter: Interpreter, text: str, body: Sequence[Step]) -> None:
 def _known_words(session: Session, found: re.Match[str]) -> frozenset[str]:
     """Of a list that rests on values of the data, the words that may be known."""
     kind, name = found["kind"] or "", found["list"].strip()
-    if kind.startswith(("loc", "glo")):
-        depth = session.macros.depth if kind.startswith("loc") else 0
-        return session.trace.levels.get((depth, name), frozenset())
-    return frozenset()
+    depth = session.macros.depth if kind.startswith("loc") else 0
+    known = session.trace.levels.get((depth, name), frozenset())
+    return known if kind.startswith(("loc", "glo")) else frozenset()
 
 
 def _items(session: Session, kind: str | None, text: str) -> list[str]:

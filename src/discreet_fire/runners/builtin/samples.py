@@ -51,11 +51,8 @@ _PLACE = re.compile(r"(-?\d+|f|l)(?:/(-?\d+|f|l))?\Z", re.IGNORECASE)
 def selected(session: Session, call: CommandCall, scope: Scope | None = None) -> BoolArray:
     """Observations for which `if` holds and that are in the range of `in`.
 
-    Args:
-        session: The session.
-        call: The call.
-        scope: Where the expression of the command is evaluated afterwards: it may refer to
-            what a pattern of `if` has matched.
+    The expression of the command is evaluated in the scope, if given, afterwards: it may refer
+    to what a pattern of `if` has matched.
     """
     rows = session.data.rows
     mask = np.ones(rows, dtype=np.bool_)
@@ -111,13 +108,8 @@ def weights_of(
 ) -> FloatArray | None:
     """The weights of the chosen observations, or None if there are none.
 
-    Missing and zero weights leave an observation out: `mask` is changed.
-
-    Args:
-        session: The session.
-        call: The call; its weight's kind is settled here where it was left open.
-        mask: The chosen observations.
-        default: What `[weight=…]` means for the command.
+    Missing and zero weights leave an observation out: `mask` is changed. What `[weight=…]` means
+    for the command is its default.
     """
     if call.weight is None:
         return None

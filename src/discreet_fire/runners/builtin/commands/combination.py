@@ -326,7 +326,7 @@ def _long(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     data = session.data
     data.check_new(name)
     found = {stub: _places(data, stub, keys, text=text) for stub in stubs}
-    places = sorted({place for one in found.values() for place in one}, key=_sorting(text))
+    places = sorted({place for one in found.values() for place in one}, key=str if text else float)
     DoError.when(not places, "no variables of these stubs", code=111)
     again = repeated(codes_of(session, keys)[0])
     stop_where(session, again, "variable i() does not uniquely identify the observations", code=9)
@@ -349,10 +349,6 @@ def _long(session: Session, stubs: list[str], keys: list[str], name: str, *, tex
     result.hidden = {one: kept.taken(rows) for one, kept in data.hidden.items()}
     result.sorted_by = (*keys, name)
     session.data = result
-
-
-def _sorting(text: bool) -> Any:
-    return str if text else float
 
 
 def _places(data: DataSet, stub: str, keys: list[str], *, text: bool) -> dict[str, str]:

@@ -169,9 +169,8 @@ def _deviation(values: FloatArray) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else MISSING
 
 
-def _percentile(given: EgenInput) -> EgenResult:
-    share = _percent_of(given)
-    return _reduced(lambda values: percentile(values, share))(given)
+def _share(share: float) -> Callable[[EgenInput], EgenResult]:
+    return _reduced(lambda values: percentile(values, share))
 
 
 def _rank(given: EgenInput) -> EgenResult:
@@ -317,10 +316,10 @@ def _standard(given: EgenInput) -> EgenResult:
     return _within(given, scaled), "float"
 
 
-def _share_of_total(given: EgenInput) -> EgenResult:
-    """`pc(x) [, prop]`."""
-    unit = 1.0 if given.call.has("prop") else 100.0
-    return _within(given, lambda values: unit * values / values.sum()), "float"
+def _shares_of(call: CommandCall) -> Callable[[FloatArray], Any]:
+    """`pc(x) [, prop]`: percentages or shares of the total."""
+    unit = 1.0 if call.has("prop") else 100.0
+    return lambda values: unit * values / values.sum()
 
 
 def _within(given: EgenInput, change: Callable[[FloatArray], Any]) -> FloatArray:
@@ -369,7 +368,7 @@ GROUP_FUNCTIONS: dict[str, Callable[[EgenInput], EgenResult]] = {
     "sd": _reduced(_deviation),
     "min": _reduced(lambda values: float(values.min())),
     "max": _reduced(lambda values: float(values.max())),
-    "median": _reduced(lambda values: percentile(values, 0.5)),
+    "median": _share(0.5),
     "iqr": _reduced(lambda values: percentile(values, 0.75) - percentile(values, 0.25)),
     "mad": _reduced(
         _absolute(lambda values: percentile(values, 0.5), lambda off: percentile(off, 0.5))
@@ -378,8 +377,8 @@ GROUP_FUNCTIONS: dict[str, Callable[[EgenInput], EgenResult]] = {
     "skew": _reduced(_moment(3)),
     "kurt": _reduced(_moment(4)),
     "mode": _mode,
-    "pctile": _percentile,
-    "pc": _share_of_total,
+    "pctile": lambda given: _share(_percent_of(given))(given),
+    "pc": lambda given: (_within(given, _shares_of(given.call)), "float"),
     "rank": _rank,
     "group": _group,
     "tag": _tag,
@@ -458,11 +457,6 @@ def _known_cells(given: EgenInput, *, texts: bool = False) -> Any:
     return np.column_stack([~missing_values(one) for one in variables]).astype(np.float64)
 
 
-def _any_match(given: EgenInput) -> EgenResult:
-    count, kind = _any_count(given)
-    return (count > 0).astype(np.float64), kind
-
-
 def _any_value(given: EgenInput) -> EgenResult:
     """Values of a variable that are in a list; others are missing."""
     wanted = np.array(numbers_of(given.call.argument("values") or ""))
@@ -513,7 +507,7 @@ ROW_FUNCTIONS: dict[str, Callable[[EgenInput], EgenResult]] = {
     "concat": _concat,
     "diff": _differ,
     "anycount": _any_count,
-    "anymatch": _any_match,
+    "anymatch": lambda given: ((_any_count(given)[0] > 0).astype(np.float64), "byte"),
     "anyvalue": _any_value,
 }
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -247,13 +248,7 @@ def _table(session: Session, names: list[str]) -> list[str]:
 
 def _filled(names: list[str]) -> list[str]:
     """Names in lines."""
-    lines, line = [], ""
-    for name in names:
-        if line and len(line) + len(name) + 2 > _WIDTH:
-            lines.append(line)
-            line = ""
-        line = f"{line}  {name}" if line else name
-    return [*lines, line] if line else lines
+    return wrap("  ".join(names), _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 @command("ds")

@@ -6,7 +6,8 @@ data and are never listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -82,22 +83,39 @@ def decode(session: Session, call: CommandCall) -> None:
 @command("destring")
 def destring(session: Session, call: CommandCall) -> None:
     """`destring [varlist], generate(names)|replace [ignore("chars") force percent dpcomma]`."""
-    data = session.data
-    names = data.listed(call.head) if call.head else list(data.variables)
+    names = session.data.listed(call.head) if call.head else list(session.data.variables)
+
+    def made(variable: DataVariable) -> DataVariable | None:
+        return _as_numbers(variable.values, call)
+
+    told = _converted(session, call, names, made, to_text=False)
+    if told:
+        session.write(f"  (now numeric, unless there are nonnumeric characters: {told})")
+
+
+def _converted(
+    session: Session,
+    call: CommandCall,
+    names: list[str],
+    made: Callable[[DataVariable], DataVariable | None],
+    *,
+    to_text: bool,
+) -> str:
+    """Variables converted unless that loses something, which is not told; names of all of them."""
     told: list[str] = []
     for name, target in zip(names, _new_names(session, call, names), strict=True):
-        variable = data.variables[name]
-        if not variable.is_text:
-            session.write(f"{name} already numeric; no replace")
+        variable = session.data.variables[name]
+        if variable.is_text == to_text:
+            what = "replace" if call.has("replace") or not to_text else "generate"
+            session.write(f"{name} already {'string' if to_text else 'numeric'}; no {what}")
             continue
         told.append(name)
-        made = _as_numbers(variable.values, call)
-        if made is None:
+        new = made(variable)
+        if new is None:
             session.trace.sized.add(name)
-            continue
-        session.put(target, replace(made, label=variable.label), [name])
-    if told:
-        session.write(f"  (now numeric, unless there are nonnumeric characters: {' '.join(told)})")
+        else:
+            session.put(target, replace(new, label=variable.label), [name])
+    return " ".join(told)
 
 
 def _as_numbers(texts: Iterable[str], call: CommandCall) -> DataVariable | None:
@@ -162,27 +180,18 @@ def _cleaned(text: str, call: CommandCall) -> str:
 @command("tostring")
 def tostring(session: Session, call: CommandCall) -> None:
     """`tostring varlist, generate(names)|replace [format() usedisplayformat force]`."""
-    data = session.data
-    names = data.listed(call.head)
-    told: list[str] = []
-    for name, target in zip(names, _new_names(session, call, names), strict=True):
-        variable = data.variables[name]
-        if variable.is_text:
-            what = "replace" if call.has("replace") else "generate"
-            session.write(f"{name} already string; no {what}")
-            continue
+
+    def made(variable: DataVariable) -> DataVariable | None:
         layout = (call.argument("format") or "").strip('" ')
         layout = variable.format if call.has("usedisplayformat") else layout or "%12.0g"
         DoError.when(not is_format(layout), "invalid display format", code=120)
         texts = [shown(float(value), layout).strip() for value in variable.values]
-        told.append(name)
-        if not call.has("force") and _loses(variable, texts):
-            session.trace.sized.add(name)
-            continue
-        session.put(target, replace(text_variable(texts), label=variable.label), [name])
+        loses = not call.has("force") and _loses(variable, texts)
+        return None if loses else text_variable(texts)
+
+    told = _converted(session, call, session.data.listed(call.head), made, to_text=True)
     if told:
-        named = " ".join(told)
-        session.write(f"  (now texts, unless they cannot be converted reversibly: {named})")
+        session.write(f"  (now texts, unless they cannot be converted reversibly: {told})")
 
 
 def _loses(variable: DataVariable, texts: list[str]) -> bool:
@@ -230,14 +239,6 @@ def _parts(text: str, signs: list[str], *, trim: bool) -> list[str]:
         return text.split()
     if not text:
         return []
-    parts, at, start = [], 0, 0
-    while at < len(text):
-        sign = next((one for one in signs if one and text.startswith(one, at)), None)
-        if sign is None:
-            at += 1
-            continue
-        parts.append(text[start:at])
-        at += len(sign)
-        start = at
-    parts.append(text[start:])
+    pattern = "|".join(re.escape(one) for one in signs if one)
+    parts = re.split(pattern, text) if pattern else [text]
     return [part.strip() for part in parts] if trim else parts

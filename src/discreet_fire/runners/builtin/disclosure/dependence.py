@@ -42,15 +42,10 @@ def depends_on_few_units(
     *,
     held: bool = False,
 ) -> bool:
-    """Whether some variable matters for a few only.
+    """Whether some variable matters for a few only in the value that an expression gave.
 
-    Args:
-        session: The session.
-        expression: The expression.
-        scope: Where it was evaluated.
-        value: What it gave.
-        mask: The records for which it is used.
-        held: Whether it is a condition, and the value says where it holds.
+    The mask has the records for which it is used. If the expression is a condition, `held`, the
+    value says where it holds.
     """
     used = scope.names.use.columns
     if not isinstance(value, np.ndarray) or not used:

@@ -30,13 +30,10 @@ def run_hidden(
     bodies: Sequence[Sequence[Step]],
     run: Callable[[], object] | None,
 ) -> None:
-    """Run what single values of the data have chosen.
+    """Run what single values of the data have chosen, if anything (`run`).
 
-    Args:
-        session: The session.
-        texts: Conditions and single commands that belong to it.
-        bodies: The blocks that the values decide about, whether they run or not.
-        run: Runs what is chosen; None if nothing is.
+    Texts are conditions and single commands that belong to it, bodies the blocks that the values
+    decide about, whether they run or not.
 
     Raises:
         DoError: It would stop the program or a loop, or change something that is not followed.

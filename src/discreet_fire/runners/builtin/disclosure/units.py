@@ -177,13 +177,8 @@ def trimmed(session: Session, condition: str | None, mask: Any, *, few_told: boo
     """Note that a condition takes away what a few have, or nearly does.
 
     That may be done some times, as outliers are. Who tries one bound after the other does it
-    too often: which records there are then rests on single values.
-
-    Args:
-        session: The session.
-        condition: The condition.
-        mask: The records that it takes away.
-        few_told: Whether a comparison holds for a few only.
+    too often: which records there are then rests on single values. The mask has the records that
+    it takes away; `few_told` says whether a comparison holds for a few only.
     """
     trace = session.trace
     if condition is None or trace.plain or not (few_told or few(session, mask)):
@@ -329,17 +324,18 @@ def _unit_marks(session: Session, used: Any) -> Any:
 
 
 def _same(one: RecordMarks, other: RecordMarks) -> bool:
-    size = min(len(one), len(other))
-    longer = one if len(one) > size else other
-    return bool(np.array_equal(one[:size], other[:size]) and not longer[size:].any())
+    return not _apart(one, other).size
 
 
 def _close(session: Session, one: RecordMarks, other: RecordMarks, who: Any) -> bool:
     """Whether two differ in the records of a few, but of some."""
+    apart, least = _apart(one, other), session.limits.minimum
+    return bool(apart.size) and distinct(who[apart], least) < least
+
+
+def _apart(one: RecordMarks, other: RecordMarks) -> Any:
+    """In which records two differ; where one is shorter, the marks of the other count."""
     size = min(len(one), len(other))
     longer = one if len(one) > size else other
-    apart = np.concatenate(
-        [np.flatnonzero(one[:size] != other[:size]), size + np.flatnonzero(longer[size:])]
-    )
-    least = session.limits.minimum
-    return bool(apart.size) and distinct(who[apart], least) < least
+    first = np.flatnonzero(one[:size] != other[:size])
+    return np.concatenate([first, size + np.flatnonzero(longer[size:])])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from discreet_fire.runners.builtin.language.errors import DoError, required
+from discreet_fire.runners.builtin.language.errors import DoError, present, required
 from discreet_fire.runners.builtin.language.scope import ByGroups
 from discreet_fire.runners.builtin.language.values import number_of_text
 
@@ -231,14 +231,8 @@ def options_of(text: str) -> dict[str, str | None]:
         after = text[at:].lstrip()
         if after.startswith("("):
             start = len(text) - len(after)
-            end = _bracket_end(text, start)
+            ends = (start + place for place, one in _outside(text[start:]) if one == ")")
+            end = present(next(ends, None), "brackets do not match", code=198)
             inside, at = text[start + 1 : end].strip(), end + 1
         found[name] = inside
     return found
-
-
-def _bracket_end(text: str, start: int) -> int:
-    for at, one in _outside(text[start:]):
-        if one == ")":
-            return start + at
-    raise DoError("brackets do not match", code=198)

@@ -114,43 +114,27 @@ def _one(text: str, start: int, macros: Macros, depth: int) -> tuple[str, int]:
 
 
 def _shared(text: str, start: int, macros: Macros, depth: int) -> tuple[str, int]:
+    found = _GLOBAL.match(text, start)
+    end = _closing(text, start + 1, "{", "}") if text.startswith("${", start) else None
     if text.startswith("$`", start):
         end = _closing(text, start + 1)
-        if end is None:
-            return "$", start + 1
-        name = expanded(text[start + 1 : end + 1], macros, depth + 1)
-        return expanded(macros.shared.get(name, ""), macros, depth + 1), end + 1
-    end = _brace_end(text, start + 1) if text.startswith("${", start) else None
-    if end is not None and re.search(r"[`$]", text[start + 2 : end]):
-        name = expanded(text[start + 2 : end], macros, depth + 1)
-        return expanded(macros.shared.get(name.strip(), ""), macros, depth + 1), end + 1
-    found = _GLOBAL.match(text, start)
-    if not found:
+        name = "" if end is None else expanded(text[start + 1 : end + 1], macros, depth + 1)
+    elif end is not None and re.search(r"[`$]", text[start + 2 : end]):
+        name = expanded(text[start + 2 : end], macros, depth + 1).strip()
+    elif found:
+        end, name = found.end() - 1, (found["braced"] or found["name"] or "").strip()
+    else:
+        end = None
+    if end is None:
         return "$", start + 1
-    name = (found["braced"] or found["name"] or "").strip()
-    return expanded(macros.shared.get(name, ""), macros, depth + 1), found.end()
+    return expanded(macros.shared.get(name, ""), macros, depth + 1), end + 1
 
 
-def _brace_end(text: str, start: int) -> int | None:
-    """Where the brace that opens at `start` is closed."""
+def _closing(text: str, start: int, opening: str = "`", closing: str = "'") -> int | None:
+    """Where the quote or brace that opens at `start` is closed."""
     depth = 0
     for at in range(start, len(text)):
-        depth += (text[at] == "{") - (text[at] == "}")
+        depth += (text[at] == opening) - (text[at] == closing)
         if not depth:
             return at
-    return None
-
-
-def _closing(text: str, start: int) -> int | None:
-    """Where the quote that closes the macro opened at `start` stands."""
-    depth, at, end = 0, start, len(text)
-    while at < end:
-        one = text[at]
-        if one == "`":
-            depth += 1
-        elif one == "'":
-            depth -= 1
-            if not depth:
-                return at
-        at += 1
     return None

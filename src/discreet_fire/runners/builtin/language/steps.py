@@ -15,6 +15,7 @@ from discreet_fire.stata.statements import DoFile, DoStatement, Kind
 from discreet_fire.texts import Lines
 
 _DROPPED = ("comment", "continuation")
+_OTHERS = ("mata", "python", "java")
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,10 @@ class _StepReader:
             yield Step(code, line, one.text, self.block("end"))
         elif one.canonical == "input":
             yield Step(code, line, one.text, lines=self.raw())
-        elif one.canonical in ("mata", "python", "java") and self.follows_block():
-            self.raw()
-            yield Step(code, line, one.text)
         else:
+            follows = self.statements[self.at : self.at + 1]
+            if one.canonical in _OTHERS and any(other.block is not None for other in follows):
+                self.raw()
             yield Step(code, line, one.text)
 
     def raw(self) -> tuple[str, ...]:
@@ -89,10 +90,6 @@ class _StepReader:
                 return tuple(found)
             found.append(one.text)
         raise DoError("unexpected end of file: end is missing", code=612)
-
-    def follows_block(self) -> bool:
-        """Whether the next statement is a line of another language."""
-        return self.at < len(self.statements) and self.statements[self.at].block is not None
 
     def line(self, one: DoStatement) -> int:
         """The line of a statement."""

@@ -97,15 +97,10 @@ class DataMemory(SessionPart):
     files: dict[Path, SavedData] = restored(factory=dict)
 
     def path_of(self, name: str, suffix: str = "", *, single: bool) -> Path:
-        """A file that the do-file names, inside its folder.
-
-        Args:
-            name: As the do-file has it.
-            suffix: Put behind a name that has none.
-            single: Whether single values of the data have part in the name.
+        """A file that the do-file names, inside its folder; the suffix is for a name without one.
 
         Raises:
-            DoError: The name leads out of the folder.
+            DoError: The name leads out of the folder, or single values have part in it.
         """
         text = name.strip().strip('"')
         if suffix and not Path(text.replace("\\", "/")).suffix:

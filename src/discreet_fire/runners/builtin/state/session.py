@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -38,19 +37,6 @@ from discreet_fire.statistics.results import Check, CheckVerdict, SafeResult
 WITHHELD = "(withheld)"
 
 
-@dataclass(frozen=True)
-class RunSettings:
-    """What holds for a whole run.
-
-    Args:
-        limits: The rules of output checking.
-        entity: The variable that says which person or firm a record belongs to.
-    """
-
-    limits: SafeLimits
-    entity: str | None
-
-
 class Session:
     """Everything a running do-file can see and change (confidential).
 
@@ -75,7 +61,7 @@ class Session:
         sources: Mapping[str, Path] | None = None,
         witness: Witness | None = None,
     ) -> None:
-        self.settings = RunSettings(limits, entity)
+        self.limits, self.entity = limits, entity
         self.memory = DataMemory(folder, dict(sources or {}))
         self.macros = MacroMemory()
         self.results = ResultMemory()
@@ -100,16 +86,6 @@ class Session:
     @data.setter
     def data(self, data: DataSet) -> None:
         self.memory.data = data
-
-    @property
-    def limits(self) -> SafeLimits:
-        """The rules of output checking."""
-        return self.settings.limits
-
-    @property
-    def entity(self) -> str | None:
-        """The variable that says which person or firm a record belongs to."""
-        return self.settings.entity
 
     # --- what is shown -------------------------------------------------------------
 
