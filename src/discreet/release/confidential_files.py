@@ -66,15 +66,7 @@ def inherit_keys_in_file(
 ) -> Path:
     """Write the units of a file of parts, each with the key it inherits from its parts.
 
-    Args:
-        source: The file of parts, with their keys.
-        target: The file of units to write.
-        by: Column, or columns, that name the unit of a part.
-        record_key: Column of the keys.
-        grid: The key grid.
-        keep: Further columns that belong to the unit.
-        onto: A file of units to add the keys to.
-        secret: For units without parts.
+    The rest is as for `discreet.inherit_record_keys`.
     """
     from discreet.microdata import inherit_record_keys, read_microdata
 
@@ -102,18 +94,7 @@ def tabulate_file(
     weight: str | None = None,
     classifications: Mapping[str, Classification] | None = None,
 ) -> Path:
-    """Count a file of records and write the true counts and cell keys.
-
-    Args:
-        source: The file of records.
-        target: The file of cells to write.
-        by: The spanning variables.
-        record_key: Column of the record keys.
-        key_grid: The key grid.
-        where: Filter text.
-        weight: Column of weights.
-        classifications: For some of the variables their code trees.
-    """
+    """Count a file of records as `discreet.tabulate` does; write true counts and cell keys."""
     from discreet.tabulation import tabulate
 
     _target(target)

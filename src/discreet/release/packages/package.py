@@ -153,10 +153,7 @@ def pack_parameters(
             grid=parameters.grid.size,
         )
     except ValidationError as error:
-        what = "must be one line of 1 to 200 characters"
-        places = [str(details["loc"][0]) for details in error.errors(include_input=False)]
-        problems = [Problem(what, place) for place in places]
-        raise PackageError(what, code="parameters", where=places[0], problems=problems) from None
+        raise _wrong_words(error) from None
     if len(data) > container.LARGEST:
         what = "the parameters are too large for a package"
         raise PackageError(what, code="parameters", where=str(target))
@@ -299,3 +296,10 @@ def _target(path: AnyPath, *, overwrite: bool) -> Path:
         hint = "choose another name, or ask for it: --overwrite, overwrite=True"
         raise PackageError(what, code="package-exists", where=str(target), hint=hint)
     return target
+
+
+def _wrong_words(error: ValidationError) -> PackageError:
+    what = "must be one line of 1 to 200 characters"
+    places = [str(details["loc"][0]) for details in error.errors(include_input=False)]
+    problems = [Problem(what, place) for place in places]
+    return PackageError(what, code="parameters", where=places[0], problems=problems)

@@ -141,6 +141,7 @@ _KINDS = {
     "string_too_short": "must not be empty",
     "too_short": "needs at least {min_length} entries",
     "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be above {gt}",
     "less_than_equal": "must be at most {le}",
 }
 _QUOTED = re.compile(r"'([^']*)'")
@@ -279,12 +280,7 @@ class Programme:
         return common | (own.thresholds if own is not None else {})
 
     def held_against_all(self, table: str, shared: PartsEntry | None = None) -> bool:
-        """Whether the parts of a filtered table are held against all records.
-
-        Args:
-            table: Name of the table.
-            shared: What holds for all tables, if it does not stand in the programme.
-        """
+        """Whether the parts of a filtered table are held against all records."""
         entries = (self.tables[table].parts, self.document.parts, shared)
         stated = [entry.universe for entry in entries if entry is not None and entry.universe]
         return not stated or stated[0] == "all"

@@ -80,18 +80,6 @@ def _bound(value: Any) -> Any:
     return value
 
 
-def _not_negative(value: Any) -> Any:
-    if value < 0:
-        raise PydanticCustomError("limit", "must be at least 0")
-    return value
-
-
-def _positive(value: Any) -> Any:
-    if value <= 0:
-        raise PydanticCustomError("positive", "must be above 0")
-    return value
-
-
 def _one_of(names: Callable[[], Iterable[str]]) -> BeforeValidator:
     """One of names that are known when a programme is read."""
 
@@ -124,8 +112,8 @@ NameList = Annotated[list[Text], BeforeValidator(_names), Field(min_length=1)]
 Grid = Annotated[KeyGrid, BeforeValidator(_grid), PlainSerializer(lambda grid: grid.size)]
 Bound = Annotated[Any, BeforeValidator(_bound)]
 Number = Annotated[Any, BeforeValidator(_number)]
-Limit = Annotated[Any, AfterValidator(_not_negative), BeforeValidator(_number)]
-Positive = Annotated[Any, AfterValidator(_positive), BeforeValidator(_number)]
+Limit = Annotated[Any, Field(ge=0), BeforeValidator(_number)]
+Positive = Annotated[Any, Field(gt=0), BeforeValidator(_number)]
 Count = Annotated[int, Field(ge=1)]
 Decimals = Annotated[int, Field(ge=0, le=15)]
 Date = Annotated[str | None, BeforeValidator(_date)]

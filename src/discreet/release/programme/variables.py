@@ -34,12 +34,7 @@ def used_variables(programme: Programme, table: str) -> list[str]:
 
 
 def total_codes(programme: Programme, fixed: Mapping[str, Classification]) -> dict[str, str]:
-    """The total code of every variable that the programme knows, used by a table or not.
-
-    Args:
-        programme: The programme.
-        fixed: The classifications that need no data; a file may state a total.
-    """
+    """The total code of every variable that the programme knows, used by a table or not."""
     columns = (name for table in programme.tables.values() for name in table.by or [])
     totals = dict.fromkeys(columns, TOTAL)
     totals |= {name: entry.total or TOTAL for name, entry in programme.variables.items()}

@@ -37,14 +37,7 @@ class Bar:
 
 
 def bar_chart(bars: Sequence[Bar], *, identifier: str, title: str, full: float = 0) -> str:
-    """Bars one below another, for classes with names.
-
-    Args:
-        bars: The bars, from the top.
-        identifier: Unique id on the page.
-        title: What the chart shows.
-        full: Size of a bar over the whole width; that of the longest if 0.
-    """
+    """Bars one below another, for classes with names; a `full` one goes over the whole width."""
     left = 12 + _CHARACTER * max((len(_short(bar.label)) for bar in bars), default=0)
     room = _WIDTH - left - _VALUE_ROOM
     longest = full or max((bar.size for bar in bars), default=0) or 1

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.tables import Table
-    from discreet.tabulation import Query
 
 
 class KeyedRecords:
@@ -66,12 +65,9 @@ class KeyedRecords:
         programme = self.inputs.programme
         problems = problems_of(error, programme, source.keys_path)
         where = f"{programme.path}, {problems[0].where}"
+        first, many = problems[0], problems if len(problems) > 1 else ()
         return ProgrammeError(
-            problems[0].what,
-            code=error.code,
-            where=where,
-            hint=problems[0].hint,
-            problems=problems if len(problems) > 1 else (),
+            first.what, code=error.code, where=where, hint=first.hint, problems=many
         )
 
     def _keyed(self, source: RecordSource) -> Any:
@@ -175,7 +171,7 @@ def _counted(
     spanning: Mapping[str, Any],
 ) -> Iterator[tuple[str, Counts]]:
     """The tables of one source."""
-    from discreet.tabulation import iterate_tables
+    from discreet.tabulation import Query, iterate_tables
 
     wanted = {name: _counts(inputs, name) for name in names}
     # Counts of one table stand together, so that few tables wait for their last one.
@@ -189,7 +185,15 @@ def _counted(
     found = found_classifications(inputs.programme, names_joint, inputs.records[source])
     joint = {**spanning, **found}
     queries = [
-        _query(count, users[count][0], joint if count.joint else spanning) for count in counts
+        Query(
+            by=[(joint if count.joint else spanning)[variable] for variable in count.by],
+            where=count.where or None,
+            weight=count.weight,
+            values=[column for column, _ in count.values],
+            contributions=dict(count.values),
+            name=users[count][0],
+        )
+        for count in counts
     ]
     waiting: dict[str, dict[str, Table]] = {name: {} for name in names}
     passes = iterate_tables(records, queries, record_key=record_key, key_grid=inputs.grid)
@@ -221,16 +225,3 @@ def _counts(inputs: Inputs, name: str) -> list[_Count]:
         )
         for where, columns in needs.items()
     ]
-
-
-def _query(count: _Count, name: str, spanning: Mapping[str, Any]) -> Query:
-    from discreet.tabulation import Query
-
-    return Query(
-        by=[spanning[variable] for variable in count.by],
-        where=count.where or None,
-        weight=count.weight,
-        values=[column for column, _ in count.values],
-        contributions=dict(count.values),
-        name=name,
-    )

@@ -136,14 +136,10 @@ def _too_large(
 
 
 def _raise(problems: Sequence[Problem]) -> None:
-    if problems:
-        raise PublicationError(
-            f"{len(problems)} files could not hold their tables",
-            code="too-large",
-            where="formats",
-            hint=problems[0].hint,
-            problems=problems,
-        )
+    if not problems:
+        return
+    what, hint = f"{len(problems)} files could not hold their tables", problems[0].hint
+    raise PublicationError(what, code="too-large", where="formats", hint=hint, problems=problems)
 
 
 #: Called with the steps done, the steps to do, and what has just been done.
@@ -186,10 +182,8 @@ def protect(
     with shelf.opened():
         try:
             shelf.check_free(release_files(inputs))
-            release = _Release(inputs, shelf, resume=resume, internal=inside)
-            release.start(progress)
+            release = _Release(inputs, shelf, resume=resume, internal=inside, progress=progress)
             release.tabulate_and_protect()
-            release.writer.reported = release.reported
             check_formats(inputs.programme, shelf)
             release.writer.tables(release.step)
             release.writer.about(inside)
@@ -301,7 +295,13 @@ class _Release:
     """The steps of a release."""
 
     def __init__(
-        self, inputs: Inputs, shelf: ReleaseState, *, resume: bool, internal: Path | None
+        self,
+        inputs: Inputs,
+        shelf: ReleaseState,
+        *,
+        resume: bool,
+        internal: Path | None,
+        progress: Progress | None,
     ) -> None:
         self.inputs = inputs
         self.programme = inputs.programme
@@ -311,10 +311,9 @@ class _Release:
         self.found: set[str] = set()
         self.kept: set[str] = set()
         self.pending = self._pending(resume, internal)
-        self.reported: dict[str, list[Mapping[str, Any]]] = {}
         self.later: list[str] = []
-        self.progress: Progress | None = None
-        self.done = self.steps = 0
+        self.progress = progress
+        self.done, self.steps = 0, len(self.pending) + len(self.programme.tables) + 1
 
     @property
     def quality(self) -> bool:
@@ -343,16 +342,10 @@ class _Release:
                 wanted |= set(group) if wanted & set(group) else set()
         return [name for name in programme.tables if name in wanted]
 
-    def start(self, progress: Progress | None) -> None:
-        """Say how many steps there are."""
-        self.progress = progress
-        self.steps = len(self.pending) + len(self.programme.tables) + 1
-
     def step(self, what: str) -> None:
         """Say what has been done."""
         self.done += 1
-        if self.progress is not None:
-            self.progress(self.done, self.steps, what)
+        self.tell(what)
 
     def tell(self, what: str) -> None:
         """Say what is being done."""
@@ -418,7 +411,7 @@ class _Release:
             _check_group(group, method, missing)
             missing -= set(group.tables)
             if group.internal is not None:
-                self.reported.setdefault(method.name, []).append(group.internal)
+                self.writer.reported.setdefault(method.name, []).append(group.internal)
             self.later += group.warnings
             for name, outcome in group.tables.items():
                 decided = part_decisions(self.inputs, name, counted[name])

@@ -217,8 +217,7 @@ def differing(published: ProtectedTable, table: Table, column: str | None, decim
     place = _places(published, table)
     there = place >= 0
     shown[there] = np.rint(published.value[place[there]] * 10.0**decimals).astype(np.int64)
-    known = set(place[there].tolist())
-    surplus = sum(1 for at in np.flatnonzero(published.value).tolist() if at not in known)
+    surplus = len(np.setdiff1d(np.flatnonzero(published.value), place[there]))
     # Totals were added up anew from rounded parts: they may be off by what was rounded.
     allowed = 0 if decimals == 0 and _whole(table, column) else len(table)
     return int((np.abs(true - shown)[~hidden] > allowed).sum()) + surplus
