@@ -215,7 +215,12 @@ class GroupedValues:
         if not self.values.size:
             return Facts()
         weights = np.ones(self.values.size) if self.weights is None else self.weights
-        net, load = self._per_entity(weights)
+        # Per entity, its net contribution and its weight, whatever the order of records.
+        net, load = self.values if self.weights is None else self.values * weights, weights
+        if self._who is not None:
+            many = int(self._who.max()) + 1
+            net = group_sums(net, self._who, many)
+            load = net if self.weights is None else group_sums(weights, self._who, many)
         common, distinct = _commonest(self.ascending)
         others = self.values != common
         if self._who is None:
@@ -244,15 +249,6 @@ class GroupedValues:
     def ascending(self) -> FloatArray:
         """The values, sorted."""
         return np.sort(self.values)
-
-    def _per_entity(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Per entity, its net contribution and its weight, whatever the order of records."""
-        amounts = self.values if self.weights is None else self.values * weights
-        if self._who is None:
-            return amounts, weights
-        many = int(self._who.max()) + 1
-        net = group_sums(amounts, self._who, many)
-        return net, net if self.weights is None else group_sums(weights, self._who, many)
 
     @cached_property
     def _who(self) -> IntArray | None:

@@ -235,7 +235,12 @@ def _fitted(
     checking.leverage(model.solution, model.curvature)
     if checking.failed():
         return request.withheld(checking)
-    return _shown(request, checking, model, notes)
+    sample, design, solution = checking.sample, checking.design, model.solution
+    central, clusters = _covariance(request, sample, design, model)
+    coefficients = Coefficients.of(solution, central, None, request.level / 100.0)
+    numbers = _stored(request, sample, model, central, clusters)
+    heading = _heading(request, numbers)
+    return request.shown(checking, solution, coefficients, numbers, heading, notes)
 
 
 def _without_certain(checking: ModelChecks, request: ModelRequest) -> list[str]:
@@ -282,20 +287,6 @@ def _certain(
         if own.min() == own.max() and rest.min() != rest.max():
             return rows, "success" if own[0] == 1.0 else "failure", sign
     return None
-
-
-def _shown(
-    request: ModelRequest,
-    checking: ModelChecks,
-    model: LikelihoodFit,
-    notes: list[str],
-) -> SafeResult:
-    design, solution, sample = checking.design, model.solution, checking.sample
-    central, clusters = _covariance(request, sample, design, model)
-    coefficients = Coefficients.of(solution, central, None, request.level / 100.0)
-    numbers = _stored(request, sample, model, central, clusters)
-    heading = _heading(request, numbers)
-    return request.shown(checking, solution, coefficients, numbers, heading, notes)
 
 
 def _covariance(

@@ -87,7 +87,10 @@ def parse_terms(terms: str | Sequence[str]) -> tuple[Term, ...]:
     if not all(isinstance(part, str) for part in parts):
         raise _wrong("terms are texts", "", hint='for example ["age", "i.sex"]')
     found: dict[tuple[tuple[str, bool], ...], Term] = {}
-    for word in itertools.chain.from_iterable(_words(part) for part in parts):
+    for part in parts:
+        if re.sub(_WORD, "", part).strip():
+            raise _wrong("the brackets do not match", part.strip())
+    for word in itertools.chain.from_iterable(_WORD.findall(part) for part in parts):
         for term in _written_out(word):
             # A continuous variable is the same with and without its prefix.
             known = found.setdefault(term.names, term)
@@ -95,12 +98,6 @@ def parse_terms(terms: str | Sequence[str]) -> tuple[Term, ...]:
                 hint = "name all levels in one place: i(1 2 3).x"
                 raise _wrong("the same term stands twice, with different levels", word, hint)
     return tuple(found.values())
-
-
-def _words(text: str) -> list[str]:
-    if re.sub(_WORD, "", text).strip():
-        raise _wrong("the brackets do not match", text.strip())
-    return _WORD.findall(text)
 
 
 def _written_out(word: str) -> list[Term]:
