@@ -90,8 +90,8 @@ def parse_terms(terms: str | Sequence[str]) -> tuple[Term, ...]:
     for part in parts:
         if re.sub(_WORD, "", part).strip():
             raise _wrong("the brackets do not match", part.strip())
-    for word in itertools.chain.from_iterable(_WORD.findall(part) for part in parts):
-        for term in _written_out(word):
+        pairs = ((word, term) for word in _WORD.findall(part) for term in _written_out(word))
+        for word, term in pairs:
             # A continuous variable is the same with and without its prefix.
             known = found.setdefault(term.names, term)
             if known.only != term.only:
