@@ -253,7 +253,7 @@ def equivalent(every: Sequence[Mutant]) -> set[Mutant]:
         key = one["module"], one["function"], one["before"], one["after"]
         alike = [mutant for mutant in every if mutant.key == key]
         chosen = [mutant for mutant in alike if one.get("line", mutant.text) == mutant.text]
-        if len(chosen) != 1 and not one.get("each"):
+        if not chosen or (len(chosen) > 1 and not one.get("each")):
             raise SystemExit(f"mutants.toml names {len(chosen)} changes by {key}")
         found |= set(chosen)
     return found

@@ -84,6 +84,7 @@ def test_no_secret_is_shown(path: Path) -> None:
 
 @pytest.mark.parametrize("path", ADO, ids=lambda path: path.name)
 def test_originals_run_quietly_and_nothing_forbidden_runs(path: Path) -> None:
+    assert commands(path)
     for one in commands(path):
         assert one.canonical not in FORBIDDEN, one.text
         if one.canonical in QUIET:

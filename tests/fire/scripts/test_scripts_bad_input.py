@@ -331,6 +331,7 @@ def test_any_words_of_python_give_a_program_or_findings(text: str) -> None:
     done = rewrite_python(text)
     if not done.refused:
         ast.parse(done.text)
+    assert done.findings or not done.refused
 
 
 @settings(max_examples=150, deadline=None)
@@ -339,6 +340,7 @@ def test_any_words_of_r_give_a_program_or_findings(text: str) -> None:
     done = rewrite_r(text)
     if not done.refused:
         parse_r(done.text)
+    assert done.findings or not done.refused
 
 
 @settings(max_examples=100, deadline=None)

@@ -53,11 +53,13 @@ def test_no_leak_passes_in_silence(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path.name)
 def test_what_is_written_is_a_program_and_can_be_taken_back(path: Path) -> None:
+    written = 0
     for block in path.read_text("utf-8").split("#---\n"):
         text = whole(path.name, block)
         done = rewritten(path.name, text)
         if done.refused:
             continue
+        written += 1
         (ast.parse if ".py" in path.name else parse_r)(done.text)
         back = done.text
         for edit in done.edits:
@@ -65,6 +67,7 @@ def test_what_is_written_is_a_program_and_can_be_taken_back(path: Path) -> None:
             assert back[start : start + len(edit.after)] == edit.after, block
             back = back[:start] + edit.before + back[start + len(edit.after) :]
         assert back == text, block
+    assert written
 
 
 def test_there_are_ten_honest_scripts_of_each() -> None:

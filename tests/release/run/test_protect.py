@@ -195,7 +195,10 @@ def test_nothing_secret_is_in_a_release(programme: Path, tmp_path: Path) -> None
     people = pl.read_parquet(programme.parent / "persons.parquet")
     plain = hashlib.sha256((programme.parent / "persons.parquet").read_bytes()).hexdigest()
     keys = [str(key).encode() for key in people["record_key"]]
-    for name, data in content(tmp_path / "out").items():
+    released = content(tmp_path / "out")
+    assert keys
+    assert released
+    for name, data in released.items():
         assert plain.encode() not in data, name
         assert not any(key in data for key in keys), name
 

@@ -48,7 +48,9 @@ def test_a_table_with_two_trees_has_a_subtable_for_each_pair_of_parents() -> Non
 
 def test_axes_hold_totals_in_front_and_one_code_in_each_place() -> None:
     table = full_table(tree("x"), tree("y"), tree("z"))
-    for each in subtables_of(relations_of(table.dimensions, table.index)):
+    found = subtables_of(relations_of(table.dimensions, table.index))
+    assert found
+    for each in found:
         for axis in range(3):
             slices = np.moveaxis(each.grid, axis, 0).reshape(each.grid.shape[axis], -1)
             codes = [[len(np.unique(part[row])) for part in table.index] for row in slices]
@@ -94,7 +96,9 @@ def test_a_pattern_is_safe_and_not_dearer_than_that_of_the_tool_offices_use(
 def test_each_subtable_is_safe_by_itself(reference: Path) -> None:
     problem = read_jj(reference / "suppression" / "tau_SizeReg_P10.jj.gz")
     hidden = protect_modular(problem).hidden
-    for each in subtables_of(problem.relations):
+    subtables = subtables_of(problem.relations)
+    assert len(subtables) > 1
+    for each in subtables:
         part = subtable_problem(problem, each, hidden)
         primary = problem.state[each.cells] == 1
         found = certify(part, hidden[each.cells], primary)
