@@ -440,3 +440,15 @@ def test_one_bad_record_is_counted_in_the_singular():
     )
     with pytest.raises(MicrodataError, match="1 record has a value that is too large"):
         dc.tabulate(few, ["place"], values=["v"])
+
+
+def test_compiled_cell_keys_are_sums_on_the_grid() -> None:
+    """A sum that comes to the size of the grid is key 0: else it would have no noise."""
+    from discreet.tabulation import compiled
+
+    numbers = np.array([0, 0, 1, 1, 2, 2, 2], dtype=np.int64)
+    keys = np.array([3, 7, 3, 6, 9, 9, 9], dtype=np.int64)
+    counts, sums = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    compiled.count_keys(numbers, keys, 10, counts, sums)
+    assert counts.tolist() == [2, 2, 3, 0]
+    assert sums.tolist() == [0, 9, 7, 0]

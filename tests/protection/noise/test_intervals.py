@@ -70,6 +70,8 @@ def test_a_probability_may_vanish_where_the_mean_asks_for_it() -> None:
     assert grid_bounds(tenth, [-2, 0, 0], 10) in ([0, 5, 10], [1, 5, 10])
     third = [Decimal("0.3"), Decimal("0.7"), Decimal(1)]
     assert grid_bounds(third, [-1, 0, 1], 1) == [0, 1, 1]
+    halves = [Decimal("0.5"), Decimal("0.75"), Decimal("0.875"), Decimal(1)]
+    assert grid_bounds(halves, [-1, 0, 1, 3], 2) == [1, 1, 2, 2]
 
 
 def test_bounds_that_need_no_move_are_the_nearest() -> None:

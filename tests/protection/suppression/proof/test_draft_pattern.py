@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
-from discreet.protection.suppression.proof.draft_pattern import DraftPattern
+from discreet.protection.suppression.problem.unknowns import unknowns_of
+from discreet.protection.suppression.proof.draft_pattern import (
+    DraftPattern,
+    Proof,
+    fitting_proofs,
+)
+from tests.helpers.squares import square
 
 
 def table(variables: int) -> SuppressionProblem:
@@ -134,3 +140,28 @@ def test_a_sliding_level_is_asked_upwards_as_far_as_there_is_room() -> None:
     draft.shift_downwards(at, np.array([2.0]))
     assert draft.target[at[0]] == 4, "never less than the level upwards"
     assert draft.target[at[0] + len(draft)] == 5
+
+
+MOVES = {
+    "fits": ([4, 5, 7, 8], [1.0, -1.0, -1.0, 1.0], True),
+    "turned": ([4, 5, 7, 8], [-1.0, 1.0, 1.0, -1.0], True),
+    "above a bound": ([4, 5, 7, 8], [5.0, -5.0, -5.0, 5.0], False),
+    "below a bound": ([4, 5, 7, 8], [-9.5, 2.5, 2.5, -2.5], False),
+    "breaks a total": ([4, 5, 7, 8], [1.0, -1.0, -1.0, 2.0], False),
+    "no number": ([4, 5, 7, 8], [np.nan, -1.0, -1.0, 1.0], False),
+    "endless": ([4, 5, 7, 8], [np.inf, -np.inf, -np.inf, np.inf], False),
+    "nothing": ([], [], False),
+}
+
+
+@pytest.mark.parametrize("case", MOVES)
+def test_only_moves_within_all_bounds_and_totals_prove_something(case: str) -> None:
+    """What an attacker knows to be impossible protects nobody."""
+    cells, moved, fits = MOVES[case]
+    high = np.array([100, 100, 100, 100, 12, 12, 100, 12, 12])
+    hidden = np.zeros(9, dtype=np.bool_)
+    hidden[[4, 5, 7, 8]] = True
+    known = unknowns_of(square(high=high), hidden)
+    at = np.searchsorted(known.cells, np.array(cells, dtype=np.int64)).astype(np.int64)
+    found = fitting_proofs(known, [Proof(cells=at, moved=np.array(moved, dtype=np.float64))])
+    assert found.tolist() == [fits]

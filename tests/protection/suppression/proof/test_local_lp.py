@@ -119,6 +119,13 @@ def test_wishes_of_few_cells_are_met_whatever_the_others(wanted: float) -> None:
     assert moved[at] == pytest.approx(wanted, rel=1e-3)
     assert (moved <= draft.up + 1e-9).all()
     assert (moved >= -draft.down - 1e-9).all()
+    inner = np.isin(draft.unknowns.cells, [4, 5, 7, 8])
+    down, up = np.where(inner, draft.down, 0.0), np.where(inner, draft.up, 0.0)
+    held = MoveLimits(down=down, up=up, price=np.zeros(len(draft)))
+    turned = farthest_flow(patch, held, wish)
+    assert turned is not None
+    assert turned[at] == pytest.approx(wanted, rel=1e-3)
+    assert not turned[~inner].any(), "with fixed totals the others go the other way"
     dear = MoveLimits(down=draft.down, up=draft.up, price=np.full(len(draft), 1e6))
     still = farthest_flow(patch, dear, wish)
     assert still is not None
