@@ -68,12 +68,9 @@ def read_hst(
 def _separator(line: str, path: str) -> str:
     found = [sign for sign in _SEPARATORS if sign in line]
     if not found:
-        raise SuppressionError(
-            "the separator cannot be told from the first line",
-            code="argus-file",
-            where=path,
-            hint='name it, such as separator=";"',
-        )
+        what = "the separator cannot be told from the first line"
+        hint = 'name it, such as separator=";"'
+        raise SuppressionError(what, code="argus-file", where=path, hint=hint)
     return found[0]
 
 

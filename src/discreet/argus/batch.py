@@ -15,15 +15,15 @@ from typing import Literal
 
 from discreet.argus.tokens import (
     ArgusText,
+    LineReader,
     open_text,
     parsed_number,
     refuse_lines,
-    tokens,
-    without_comment,
 )
-from discreet.errors import Problem, SuppressionError
+from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.parameters import Cost
 from discreet.rules import PQ, Dominance, MinimumFrequency, PPercent, Rule, ZeroUnsafe
+from discreet.rules.protocol import Per
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -32,7 +32,7 @@ class BatchRule:
 
     name: str
     numbers: tuple[float, ...]
-    per: Literal["record", "holding"] = "record"
+    per: Per = "record"
 
     def rule(self) -> Rule | None:
         """The rule of `discreet.rules`; None for settings and for rules off (all 0)."""
@@ -165,8 +165,6 @@ class Batch:
         return self.folder / name.replace("\\", "/")
 
 
-Per = Literal["record", "holding"]
-
 #: Methods of batches and what they are called here.
 _METHODS = {
     "GH": "hypercube",
@@ -191,6 +189,8 @@ _RULES = {
     "MAN": (1, 1),
 }
 _FORMS = {1: "csv", 2: "pivot", 3: "codes", 4: "sbs", 5: "cells", 6: "jj", 7: "cell-key"}
+Totals = Literal["given", "add", "unchecked"]
+_TOTALS: dict[str, Totals] = {"0": "given", "1": "add", "2": "unchecked"}
 _NOT_NEEDED = ("<SOLVER>", "<LOGBOOK>", "<VERSIONINFO>", "<CLEAR>", "<SILENT>", "<GOINTERACTIVE>")
 _COSTS = {"": "value", "-1": "count", "-2": "unity", "-3": "distance"}
 
@@ -217,33 +217,22 @@ def read_batch(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Batc
     """
     text = open_text(path, encoding)
     reader = _BatchReader(text)
-    for at, line in text.lines:
-        words = tokens(without_comment(line))
-        if words:
-            reader.take(at, words)
+    reader.read()
     return reader.finished()
 
 
-class _BatchReader:
-    """Takes command by command; problems are kept and raised together."""
-
+class _BatchReader(LineReader):
     def __init__(self, text: ArgusText) -> None:
-        self.text = text
-        self.line = 0
+        super().__init__(text)
         self.files: dict[str, str] = {}
         self.of: Literal["records", "cells"] = "records"
         self.tables: list[BatchTable] = []
-        self.read: tuple[str, bool] | None = None
+        self.asked: tuple[str, bool] | None = None
         self.protections: list[BatchMethod] = []
         self.outputs: list[BatchOutput] = []
         self.not_needed: list[str] = []
-        self.problems: list[Problem] = []
 
-    def wrong(self, what: str, hint: str = "") -> None:
-        self.problems.append(Problem(what, self.text.place(self.line), hint))
-
-    def take(self, line: int, words: list[str]) -> None:
-        self.line = line
+    def take(self, words: list[str]) -> None:
         command, rest = words[0].upper(), words[1:]
         takers = {
             "<OPENMICRODATA>": self._open,
@@ -327,9 +316,8 @@ class _BatchReader:
         try:
             rule.rule()
         except SuppressionError as error:
-            self.problems += [
-                Problem(problem.what, self.text.place(self.line)) for problem in error.problems
-            ]
+            for problem in error.problems:
+                self.wrong(problem.what)
 
     def _read(self, command: str, rest: list[str]) -> None:
         fits = (command == "<READTABLE>") == (self.of == "cells")
@@ -337,7 +325,7 @@ class _BatchReader:
         if not fits or mode[0] not in "012" or mode[1:] not in ("", "T", "F"):
             self.wrong(f"{command} does not fit the data opened, or its option is not 0, 1 or 2")
             return
-        self.read = (mode[0], mode[1:] != "F")
+        self.asked = (mode[0], mode[1:] != "F")
 
     def _recode(self, _: str, rest: list[str]) -> None:
         words = [word for word in rest if word != ","]
@@ -370,9 +358,8 @@ class _BatchReader:
         method = _METHODS.get(rest[0].upper()) if rest else None
         numbers = _arguments(rest) if rest else None
         if method is None or not numbers:
-            self.wrong(
-                "the method is not known, or names no table", f"known: {', '.join(_METHODS)}"
-            )
+            known = f"known: {', '.join(_METHODS)}"
+            self.wrong("the method is not known, or names no table", known)
             return
         if method not in _RUN:
             self.wrong(f"{rest[0]} is no method of cell suppression")
@@ -402,19 +389,17 @@ class _BatchReader:
                 self.wrong(f"{command} is missing")
         if not self.tables:
             self.wrong("no table is specified", "<SPECIFYTABLE>")
-        if self.read is None and not self.problems:
+        if self.asked is None and not self.problems:
             self.wrong("the data are never read", "<READMICRODATA> or <READTABLE>")
         refuse_lines(self.text, self.problems)
-        assert self.read is not None
-        totals: dict[str, Literal["given", "add", "unchecked"]]
-        totals = {"0": "given", "1": "add", "2": "unchecked"}
+        assert self.asked is not None
         return Batch(
             data=self.files["data"],
             of=self.of,
             metadata=self.files["<OPENMETADATA>"],
             tables=tuple(self.tables),
-            totals=totals[self.read[0]],
-            keep_status=self.read[1],
+            totals=_TOTALS[self.asked[0]],
+            keep_status=self.asked[1],
             protections=tuple(self.protections),
             outputs=tuple(self.outputs),
             not_needed=tuple(self.not_needed),

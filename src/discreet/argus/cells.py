@@ -23,10 +23,10 @@ from discreet.argus.tokens import (
     open_text,
     parsed_number,
     refuse_lines,
-    split_fields,
+    split_rows,
     without_comment,
 )
-from discreet.arrays import CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
+from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, SmallIntArray
 from discreet.errors import Problem, SuppressionError
 from discreet.files import write_text
 from discreet.rules import CellVerdict, Primary, Reason
@@ -42,15 +42,7 @@ def with_missing_totals(
     status: SmallIntArray | None,
     metadata: ArgusMetadata,
 ) -> tuple[list[PositionArray], dict[str, FloatArray], SmallIntArray | None]:
-    """All cells above the finest ones given; numbers of totals given are not used.
-
-    Args:
-        dimensions: The spanning variables.
-        index: Positions of the codes of the cells given.
-        numbers: Their numbers by variable.
-        status: Their status, which stays.
-        metadata: What the numbers are.
-    """
+    """All cells above the finest ones given; totals given keep their status, not their numbers."""
     inner = np.ones(len(index[0]), dtype=np.bool_)
     for dimension, part in zip(dimensions, index, strict=True):
         inner &= dimension.is_leaf[part]
@@ -62,13 +54,13 @@ def with_missing_totals(
     _, first, group = np.unique(places, return_index=True, return_inverse=True)
     cells = [part[first].astype(np.int32) for part in parts]
     summed = _summed(numbers, metadata, source, group.reshape(-1), len(first))
-    place, given = _matched(dimensions, index, cells)
+    found = CellIndex.of(dimensions).find(index, cells)
+    place = np.flatnonzero(found >= 0)
+    given = found[place]
     if len(place) < len(index[0]):
-        raise SuppressionError(
-            f"{len(index[0]) - len(place):,} totals have no finest cell below them",
-            code="additivity",
-            hint='hand in their parts, or take totals as given (totals="given")',
-        )
+        what = f"{len(index[0]) - len(place):,} totals have no finest cell below them"
+        hint = 'hand in their parts, or take totals as given (totals="given")'
+        raise SuppressionError(what, code="additivity", hint=hint)
     for level in (*metadata.role("lower"), *metadata.role("upper")):
         summed[level.name] = np.zeros(len(first))
         summed[level.name][place] = numbers[level.name][given]
@@ -141,15 +133,6 @@ def _largest(
     return result
 
 
-def _matched(
-    dimensions: Sequence[Dimension], index: Sequence[PositionArray], cells: Sequence[PositionArray]
-) -> tuple[IntArray, IntArray]:
-    """Cells that were given: their number among all cells, and among those given."""
-    given = CellIndex.of(dimensions).find(index, cells)
-    place = np.flatnonzero(given >= 0)
-    return place, given[place]
-
-
 #: Letters of empty cells and of secondary suppressions.
 EMPTY_STATUS = "E"
 SECONDARY_STATUS = "M"
@@ -209,24 +192,12 @@ def read_tab(
     """
     text = open_text(path, encoding)
     spanning, response = _described(text, metadata)
-    rows, columns = _columns(text, metadata)
-    dimensions, index = [], []
-    problems: list[Problem] = []
-    for variable in spanning:
-        codes = columns[variable.name]
-        dimension = Dimension(classifications=(metadata.classification(variable.name, codes),))
-        place = np.array([dimension.index.get(code, -1) for code in codes], dtype=np.int32)
-        what = "code {!r} of " + variable.name + " is not in its classification"
-        problems += [
-            Problem(what.format(codes[at]), text.place(rows[at]))
-            for at in np.flatnonzero(place < 0).tolist()
-        ]
-        dimensions.append(dimension)
-        index.append(place)
-    numbers = _numbers(text, metadata, rows, columns, problems)
-    status = _status(text, metadata, rows, columns, problems)
-    refuse_lines(text, problems)
-    _refuse_doubled(text, rows, dimensions, index)
+    lines = _CellLines(text, metadata)
+    placed = [lines.codes(variable) for variable in spanning]
+    dimensions, index = [dimension for dimension, _ in placed], [part for _, part in placed]
+    numbers, status = lines.numbers(), lines.status()
+    refuse_lines(text, lines.problems)
+    lines.refuse_doubled(dimensions, index)
     order = sort_cells(dimensions, index)
     index = [part[order] for part in index]
     numbers = {name: column[order] for name, column in numbers.items()}
@@ -254,96 +225,86 @@ def _described(
     return spanning, plain[0]
 
 
-def _columns(text: ArgusText, metadata: ArgusMetadata) -> tuple[list[int], dict[str, list[str]]]:
-    """The fields by variable, and the line of each cell."""
-    rows, lines, problems = [], [], []
-    width = len(metadata.variables)
-    for at, line in text.lines:
-        bare = without_comment(line)
-        if not bare.strip():
-            continue
-        row = split_fields(bare, metadata.separator)
-        if len(row) != width:
-            problems.append(Problem(f"{len(row)} fields, {width} are described", text.place(at)))
-        rows.append(row)
-        lines.append(at)
-    refuse_lines(text, problems)
-    names = [variable.name for variable in metadata.variables]
-    return lines, {name: [row[at] for row in rows] for at, name in enumerate(names)}
+class _CellLines:
+    """The fields by variable, and the line of each cell; problems are kept."""
 
+    def __init__(self, text: ArgusText, metadata: ArgusMetadata) -> None:
+        lines = [(at, without_comment(line)) for at, line in text.lines]
+        lines = [(at, line) for at, line in lines if line.strip()]
+        names = [variable.name for variable in metadata.variables]
+        self.columns = split_rows(text, lines, metadata.separator, names)
+        self.metadata = metadata
+        self.problems: list[Problem] = []
+        self._rows = [at for at, _ in lines]
+        self._text = text
 
-def _numbers(
-    text: ArgusText,
-    metadata: ArgusMetadata,
-    rows: Sequence[int],
-    columns: dict[str, list[str]],
-    problems: list[Problem],
-) -> dict[str, FloatArray]:
-    found = {}
-    for variable in metadata.variables:
-        if variable.coded or variable.role == "status":
-            continue
-        values = [parsed_number(field) for field in columns[variable.name]]
-        what = f"{variable.name} is not a number"
-        problems += [
-            Problem(what, text.place(row))
-            for row, value in zip(rows, values, strict=True)
-            if value is None
+    def _wrong(self, bad: BoolArray, what: str) -> None:
+        rows = (self._rows[at] for at in np.flatnonzero(bad))
+        self.problems += [Problem(what, self._text.place(row)) for row in rows]
+
+    def codes(self, variable: ArgusVariable) -> tuple[Dimension, PositionArray]:
+        """A spanning variable, and the position of the code of each cell."""
+        codes = self.columns[variable.name]
+        tree = self.metadata.classification(variable.name, codes)
+        dimension = Dimension(classifications=(tree,))
+        place = np.array([dimension.index.get(code, -1) for code in codes], dtype=np.int32)
+        self.problems += [
+            Problem(
+                f"code {codes[at]!r} of {variable.name} is not in its classification",
+                self._text.place(self._rows[at]),
+            )
+            for at in np.flatnonzero(place < 0).tolist()
         ]
-        column = np.array([np.nan if value is None else value for value in values])
-        whole = variable.role == "frequency"
-        if whole and ((column < 0) | (column != np.floor(column))).any():
-            what = f"{variable.name} is a whole number of at least 0"
-            bad = np.flatnonzero((column < 0) | (column != np.floor(column))).tolist()
-            problems += [
-                Problem(what, text.place(rows[at])) for at in bad if values[at] is not None
-            ]
-        found[variable.name] = column
-    return found
+        return dimension, place
 
+    def numbers(self) -> dict[str, FloatArray]:
+        """The numbers of all variables that hold some."""
+        found = {}
+        for variable in self.metadata.variables:
+            if variable.coded or variable.role == "status":
+                continue
+            values = [parsed_number(field) for field in self.columns[variable.name]]
+            column = np.array([np.nan if value is None else value for value in values])
+            self._wrong(np.isnan(column), f"{variable.name} is not a number")
+            if variable.role == "frequency":
+                bad = (column < 0) | ((column != np.floor(column)) & ~np.isnan(column))
+                self._wrong(bad, f"{variable.name} is a whole number of at least 0")
+            found[variable.name] = column
+        return found
 
-def _status(
-    text: ArgusText,
-    metadata: ArgusMetadata,
-    rows: Sequence[int],
-    columns: dict[str, list[str]],
-    problems: list[Problem],
-) -> npt.NDArray[np.int8] | None:
-    """The verdict on each cell; -1 for empty ones."""
-    listed = metadata.role("status")
-    if not listed:
-        return None
-    safe, unsafe, protected = metadata.letters
-    meaning = {
-        safe: CellVerdict.free,
-        unsafe: CellVerdict.sensitive,
-        protected: CellVerdict.fixed,
-        SECONDARY_STATUS: CellVerdict.secondary,
-        EMPTY_STATUS: -1,
-        "": CellVerdict.free,
-    }
-    letters = columns[listed[0].name]
-    known = ", ".join(letter for letter in meaning if letter)
-    problems += [
-        Problem(f"the status {letter!r} is not known", text.place(row), f"known: {known}")
-        for row, letter in zip(rows, letters, strict=True)
-        if letter not in meaning
-    ]
-    return np.array([meaning.get(letter, CellVerdict.free) for letter in letters], dtype=np.int8)
+    def status(self) -> SmallIntArray | None:
+        """The verdict on each cell; -1 for empty ones."""
+        listed = self.metadata.role("status")
+        if not listed:
+            return None
+        safe, unsafe, protected = self.metadata.letters
+        meaning = {
+            safe: CellVerdict.free,
+            unsafe: CellVerdict.sensitive,
+            protected: CellVerdict.fixed,
+            SECONDARY_STATUS: CellVerdict.secondary,
+            EMPTY_STATUS: -1,
+            "": CellVerdict.free,
+        }
+        letters = self.columns[listed[0].name]
+        known = ", ".join(letter for letter in meaning if letter)
+        self.problems += [
+            Problem(f"the status {letter!r} is not known", self._text.place(row), f"known: {known}")
+            for row, letter in zip(self._rows, letters, strict=True)
+            if letter not in meaning
+        ]
+        return np.array([meaning.get(letter, CellVerdict.free) for letter in letters], np.int8)
 
-
-def _refuse_doubled(
-    text: ArgusText,
-    rows: Sequence[int],
-    dimensions: Sequence[Dimension],
-    index: Sequence[PositionArray],
-) -> None:
-    numbers, _ = CellIndex.of(dimensions).joined(index)
-    first = np.unique(numbers, return_index=True)[1]
-    again = np.setdiff1d(np.arange(len(numbers)), first).tolist()
-    names = ", ".join(dimension.name for dimension in dimensions)
-    what = f"a cell with the same codes of {names} stands above"
-    refuse_lines(text, [Problem(what, text.place(rows[at])) for at in again])
+    def refuse_doubled(
+        self, dimensions: Sequence[Dimension], index: Sequence[PositionArray]
+    ) -> None:
+        """Raise an error that names the cells that stand twice."""
+        numbers, _ = CellIndex.of(dimensions).joined(index)
+        again = np.ones(len(numbers), dtype=np.bool_)
+        again[np.unique(numbers, return_index=True)[1]] = False
+        names = ", ".join(dimension.name for dimension in dimensions)
+        self._wrong(again, f"a cell with the same codes of {names} stands above")
+        refuse_lines(self._text, self.problems)
 
 
 def _cell_file(
@@ -359,11 +320,8 @@ def _cell_file(
     frequency = metadata.role("frequency")
     empty = np.zeros(len(value), np.bool_) if status is None else status == -1
     if (empty & (value != 0)).any():
-        raise SuppressionError(
-            f"{int((empty & (value != 0)).sum()):,} cells are called empty and have a value",
-            code="argus-file",
-            where=text.path.name,
-        )
+        what = f"{int((empty & (value != 0)).sum()):,} cells are called empty and have a value"
+        raise SuppressionError(what, code="argus-file", where=text.path.name)
     count = numbers[frequency[0].name] if frequency else np.where(empty, 0, 1)
     roles = {role: metadata.role(role) for role in ("shadow", "cost", "top", "lower", "upper")}
     shadow = roles["shadow"][0].name if roles["shadow"] else response.name
@@ -379,9 +337,7 @@ def _cell_file(
         name=text.path.name.split(".")[0],
         parts=parts_of(dimensions, index, len(whole)) if len(whole) else None,
     )
-    primary = None
-    if status is not None:
-        primary = _primary(table, response.name, status, numbers, roles)
+    primary = None if status is None else _primary(table, response.name, status, numbers, roles)
     return CellFile(
         table=table,
         value=response.name,
@@ -467,12 +423,9 @@ def write_tab(
     """
     place = Path(path)
     if any(len(dimension.classifications) > 1 for dimension in table.dimensions):
-        raise SuppressionError(
-            "classifications that do not nest have no place in this format",
-            code="argus-file",
-            where=table.name,
-            hint="write a table for each",
-        )
+        what = "classifications that do not nest have no place in this format"
+        hint = "write a table for each"
+        raise SuppressionError(what, code="argus-file", where=table.name, hint=hint)
     variables = [_spanning(dimension, place) for dimension in table.dimensions]
     measure = value or "count"
     variables.append(ArgusVariable(name=measure, numeric=True, decimals=decimals if value else 0))
@@ -508,11 +461,8 @@ def _write_cells(
     for dimension, part in zip(table.dimensions, table.index, strict=True):
         wrong = [code for code in dimension.codes if '"' in code or "\n" in code]
         if wrong:
-            raise SuppressionError(
-                f"code {wrong[0]!r} has a quote or a line break",
-                code="argus-file",
-                where=dimension.name,
-            )
+            what = f"code {wrong[0]!r} has a quote or a line break"
+            raise SuppressionError(what, code="argus-file", where=dimension.name)
         columns.append([f'"{dimension.codes[at]}"' for at in part.tolist()])
     amounts = table.count.tolist() if value is None else table.sums[value].tolist()
     columns.append([f"{amount:.{decimals if value else 0}f}" for amount in amounts])

@@ -12,6 +12,7 @@ import os
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -117,17 +118,12 @@ def _problem(cells: list[list[str]], rows: list[str], place: Path) -> Suppressio
         raise _wrong(place, "a cell holds something that is not a number")
     digits = max((_digits(number) for numbers in table for number in numbers), default=0)
     units = 10 ** min(digits, _MOST_DECIMALS)
-    columns = [_units(table, at, units) for at in range(6)]
-    value, low, high, lower, upper, sliding = columns
+    names = ("value", "low", "high", "lower", "upper", "sliding")
+    columns: dict[str, Any] = {name: _units(table, at, units) for at, name in enumerate(names)}
     return SuppressionProblem(
-        value=value,
+        **columns,
         cost=np.array(costs, dtype=np.int64),
         state=np.array([_STATES[fields[3]] for fields in cells], dtype=np.int8),
-        low=low,
-        high=high,
-        lower=lower,
-        upper=upper,
-        sliding=sliding,
         relations=_relations(rows, len(cells), units, place),
         decimals=min(digits, _MOST_DECIMALS),
         title=place.name.split(".")[0],
@@ -177,9 +173,8 @@ def write_jj(problem: SuppressionProblem, path: str | os.PathLike[str]) -> Path:
     """
 
     def number(units: int) -> str:
-        return (
-            str(Decimal(int(units)).scaleb(-problem.decimals)) if problem.decimals else str(units)
-        )
+        scaled = Decimal(int(units)).scaleb(-problem.decimals)
+        return str(scaled) if problem.decimals else str(units)
 
     columns = (problem.low, problem.high, problem.lower, problem.upper, problem.sliding)
     lines = ["0", str(len(problem))]
@@ -199,16 +194,10 @@ def write_jj(problem: SuppressionProblem, path: str | os.PathLike[str]) -> Path:
 
 
 def repaired_problem(problem: SuppressionProblem) -> tuple[SuppressionProblem, IntArray]:
-    """The problem with its totals added up anew.
+    """The problem with its totals added up anew, and by how many units each cell differs.
 
-    Bounds known beforehand move with the value of their cell; a lower bound of 0 stays.
-
-    Args:
-        problem: The problem; a `SuppressionError` names totals that different parts make
-            different, so that no adding up helps.
-
-    Returns:
-        The problem, and by how many units each of its cells differs from before.
+    Bounds known beforehand move with the value of their cell; a lower bound of 0 stays. A
+    `SuppressionError` names totals that different parts make different.
     """
     value = _added_up(problem)
     changed = value - problem.value
@@ -217,20 +206,15 @@ def repaired_problem(problem: SuppressionProblem) -> tuple[SuppressionProblem, I
     other = replace(problem, value=value, low=low, high=problem.high + changed)
     wrong = np.flatnonzero(other.relations.residuals(value))
     if wrong.size:
-        raise _contradicted(problem, wrong)
+        what = "different parts give the total different sums"
+        raise _refused(problem, what, np.unique(_named(problem, wrong)))
     return other, changed
 
 
 def write_differences(problem: SuppressionProblem, path: str | os.PathLike[str]) -> int:
     """List the relations that do not add up; CONFIDENTIAL, readable by its owner only.
 
-    Args:
-        problem: The problem.
-        path: A CSV file: the total of each such relation, and its value less the sum of
-            its parts.
-
-    Returns:
-        How many they are.
+    The CSV file has the total of each, and its value less the sum of its parts. Gives how many.
     """
     residuals = problem.relations.residuals(problem.value)
     rows = np.flatnonzero(residuals)
@@ -261,7 +245,9 @@ def _added_up(problem: SuppressionProblem) -> IntArray:
             waiting[row] -= 1
             cell = int(total[row])
             if not waiting[row] and not known[cell]:
-                value[cell] = _sum_of(problem, row, cell, value)
+                at = np.arange(links.start[row], links.start[row + 1])
+                at = at[links.cell[at] != cell]
+                value[cell] = int(links.coef[at] @ value[links.cell[at]]) - int(links.rhs[row])
                 known[cell] = True
                 ready.append(cell)
     if not known.all():
@@ -280,18 +266,6 @@ def _totals(problem: SuppressionProblem) -> tuple[IntArray, IntArray]:
     total[row] = links.cell[links.coef == -1]
     total[~single] = -1
     return total, np.diff(links.start).astype(np.int64) - 1
-
-
-def _sum_of(problem: SuppressionProblem, row: int, total: int, value: IntArray) -> int:
-    links = problem.relations
-    at = np.arange(links.start[row], links.start[row + 1])
-    at = at[links.cell[at] != total]
-    return int(links.coef[at] @ value[links.cell[at]]) - int(links.rhs[row])
-
-
-def _contradicted(problem: SuppressionProblem, rows: IntArray) -> SuppressionError:
-    what = "different parts give the total different sums"
-    return _refused(problem, what, np.unique(_named(problem, rows)))
 
 
 def _named(problem: SuppressionProblem, rows: IntArray) -> IntArray:

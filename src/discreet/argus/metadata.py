@@ -8,7 +8,7 @@ a frame with one column per variable (CONFIDENTIAL).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,11 +17,10 @@ import numpy as np
 
 from discreet.argus.tokens import (
     ArgusText,
+    LineReader,
     open_text,
     refuse_lines,
-    split_fields,
-    tokens,
-    without_comment,
+    split_rows,
 )
 from discreet.classifications import Classification
 from discreet.errors import Problem, SuppressionError
@@ -121,23 +120,15 @@ class ArgusMetadata:
         for variable in self.variables:
             if variable.name.casefold() == name.casefold():
                 return variable
-        raise SuppressionError(
-            f"there is no variable {name!r}",
-            code="argus-variable",
-            hint=f"found: {', '.join(variable.name for variable in self.variables)}",
-        )
+        hint = f"found: {', '.join(variable.name for variable in self.variables)}"
+        raise SuppressionError(f"there is no variable {name!r}", code="argus-variable", hint=hint)
 
     def role(self, role: str) -> list[ArgusVariable]:
         """The variables with a role, in their order."""
         return [variable for variable in self.variables if variable.role == role]
 
     def classification(self, name: str, codes: Iterable[str] = ()) -> Classification:
-        """The classification of a variable.
-
-        Args:
-            name: The variable.
-            codes: Codes found in the data, where no file lists them.
-        """
+        """The classification of a variable, of codes found in the data where no file lists them."""
         variable = self.variable(name)
         found = set(codes)
         tree = self._tree(variable, found)
@@ -193,30 +184,21 @@ def read_rda(
         raise SuppressionError("a metadata file is of records or of cells", code="option")
     text = open_text(path, encoding)
     reader = _MetadataReader(text, of)
-    for at, line in text.lines:
-        words = tokens(without_comment(line))
-        if words:
-            reader.take(at, words)
+    reader.read()
     return reader.finished()
 
 
-class _MetadataReader:
-    """Takes line by line; problems are kept and raised together."""
-
+class _MetadataReader(LineReader):
     def __init__(self, text: ArgusText, of: str) -> None:
-        self.text = text
+        super().__init__(text)
         self.form: Form = "table" if of == "cells" else "fixed"
         self.separator = ";"
         self.letters = {"safe": "S", "unsafe": "U", "protected": "P"}
         self.variables: list[dict[str, object]] = []
-        self.problems: list[Problem] = []
 
-    def wrong(self, line: int, what: str, hint: str = "") -> None:
-        self.problems.append(Problem(what, self.text.place(line), hint))
-
-    def take(self, line: int, words: list[str]) -> None:
+    def take(self, words: list[str]) -> None:
         if not words[0].startswith("<"):
-            self._header(line, words)
+            self._header(words)
             return
         mark, values = words[0].upper(), [word for word in words[1:] if word != ","]
         if mark == "<SEPARATOR>" and values:
@@ -225,27 +207,27 @@ class _MetadataReader:
                 self.form = "free"
         elif mark == "<SPSS>":
             hint = "save the records as text, or read them with read_microdata"
-            self.wrong(line, "records of SPSS are not read by their .rda file", hint)
+            self.wrong("records of SPSS are not read by their .rda file", hint)
         elif mark in _LETTERS and values:
             self.letters[_LETTERS[mark]] = values[0]
         elif not self.variables:
-            self.wrong(line, f"{words[0]} stands before any variable")
+            self.wrong(f"{words[0]} stands before any variable")
         else:
-            self._property(line, mark, values)
+            self._property(mark, values)
             following = [word.upper() for word in words[1:] if word.startswith("<")]
             for more in following:
-                self._property(line, more, [])
+                self._property(more, [])
 
-    def _header(self, line: int, words: list[str]) -> None:
+    def _header(self, words: list[str]) -> None:
         numbers = {"fixed": 2, "free": 1, "table": 0}[self.form]
         places, missing = words[1 : numbers + 1], words[numbers + 1 :]
         if len(places) < numbers or not all(place.isdigit() for place in places):
             form = {"fixed": "name start length", "free": "name length", "table": "name"}
-            self.wrong(line, "this is no variable", f"write: {form[self.form]}")
+            self.wrong("this is no variable", f"write: {form[self.form]}")
             places = ["0"] * numbers
         name = words[0]
         if any(str(known["name"]).casefold() == name.casefold() for known in self.variables):
-            self.wrong(line, f"variable {name!r} is described twice")
+            self.wrong(f"variable {name!r} is described twice")
         where = [int(place) for place in places]
         self.variables.append(
             {
@@ -256,17 +238,16 @@ class _MetadataReader:
             }
         )
 
-    def _property(self, line: int, mark: str, values: list[str]) -> None:
+    def _property(self, mark: str, values: list[str]) -> None:
         variable = self.variables[-1]
         texts = {"<TOTCODE>": "total", "<HIERCODELIST>": "hierarchy", "<CODELIST>": "codelist"}
         texts["<HIERLEADSTRING>"] = "lead"
         numbers = {"<HIERLEVELS>": "levels", "<DISTANCE>": "distance"}
-        if mark in ("<RECODEABLE>", "<RECODABLE>"):
-            variable["coded"] = True
-        elif mark == "<NUMERIC>":
-            variable["numeric"] = True
+        flags = {"<RECODEABLE>": "coded", "<RECODABLE>": "coded", "<NUMERIC>": "numeric"}
+        if mark in flags:
+            variable[flags[mark]] = True
         elif mark == "<HIERARCHICAL>":
-            variable["hierarchical"] = line
+            variable["hierarchical"] = self.line
         elif mark in texts and values:
             variable[texts[mark]] = values[0]
         elif mark in numbers and values and all(value.isdigit() for value in values):
@@ -282,7 +263,7 @@ class _MetadataReader:
             assert isinstance(kept, tuple)
             variable["others"] = (*kept, " ".join([mark, *values]))
         else:
-            self.wrong(line, f"{mark} is not known, or what follows it does not fit")
+            self.wrong(f"{mark} is not known, or what follows it does not fit")
 
     def finished(self) -> ArgusMetadata:
         for variable in self.variables:
@@ -290,7 +271,8 @@ class _MetadataReader:
             listed = "hierarchy" in variable or "levels" in variable
             if isinstance(line, int) and not listed:
                 hint = "add <HIERCODELIST> or <HIERLEVELS>"
-                self.wrong(line, f"{variable['name']!r} is hierarchical without a hierarchy", hint)
+                self.line = line
+                self.wrong(f"{variable['name']!r} is hierarchical without a hierarchy", hint)
         if not self.variables:
             self.problems.append(Problem("there are no variables", str(self.text.path)))
         refuse_lines(self.text, self.problems)
@@ -363,7 +345,12 @@ def read_records(
     text = open_text(path, encoding)
     if metadata.form == "table":
         refuse_lines(text, [Problem("the metadata describe cells, not records", str(text.path))])
-    columns = _fixed(text, metadata) if metadata.form == "fixed" else _free(text, metadata)
+    names = [variable.name for variable in metadata.variables]
+    columns: Mapping[str, pl.Series | list[str]]
+    if metadata.form == "fixed":
+        columns = _fixed(text, metadata)
+    else:
+        columns = split_rows(text, text.lines, metadata.separator, names)
     frame, problems = {}, []
     for variable in metadata.variables:
         series = pl.Series(variable.name, columns[variable.name], dtype=pl.String)
@@ -392,30 +379,12 @@ def _fixed(text: ArgusText, metadata: ArgusMetadata) -> dict[str, pl.Series]:
     needed = max(variable.start for variable in metadata.variables)
     short = (lines.str.len_chars() < needed).to_numpy()
     what = f"the record is shorter than {needed} positions"
-    refuse_lines(
-        text,
-        [Problem(what, text.place(text.lines[at][0])) for at in np.flatnonzero(short).tolist()],
-    )
+    lacking = np.flatnonzero(short).tolist()
+    refuse_lines(text, [Problem(what, text.place(text.lines[at][0])) for at in lacking])
     return {
         variable.name: lines.str.slice(variable.start - 1, variable.length).str.strip_chars_end()
         for variable in metadata.variables
     }
-
-
-def _free(text: ArgusText, metadata: ArgusMetadata) -> dict[str, list[str]]:
-    """Split every line at the separator."""
-    rows = [split_fields(line, metadata.separator) for _, line in text.lines]
-    width = len(metadata.variables)
-    refuse_lines(
-        text,
-        [
-            Problem(f"{len(row)} fields, {width} are described", text.place(line))
-            for (line, _), row in zip(text.lines, rows, strict=True)
-            if len(row) != width
-        ],
-    )
-    names = [variable.name for variable in metadata.variables]
-    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
 
 def _numbers(series: pl.Series, variable: ArgusVariable) -> tuple[pl.Series, np.ndarray]:
@@ -425,7 +394,6 @@ def _numbers(series: pl.Series, variable: ArgusVariable) -> tuple[pl.Series, np.
     bare = series.str.strip_chars()
     empty = (bare == "") | bare.is_in([code.strip() for code in variable.missing])
     numbers = bare.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-    wrong = (numbers.is_null() & ~empty) | (numbers.is_nan() | numbers.is_infinite()).fill_null(
-        value=False
-    )
+    odd = (numbers.is_nan() | numbers.is_infinite()).fill_null(value=False)
+    wrong = (numbers.is_null() & ~empty) | odd
     return numbers.set(empty, None), wrong.to_numpy()

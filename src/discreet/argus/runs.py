@@ -141,12 +141,9 @@ def _of_cells(plan: Batch, metadata: ArgusMetadata) -> list[_BatchCells]:
     cells = read_tab(plan.file(plan.data), metadata, totals="add" if again else "given")
     names = tuple(dimension.name for dimension in cells.table.dimensions)
     if names != asked.variables or asked.response != cells.value:
-        raise SuppressionError(
-            "the batch asks for another table than the file of cells has",
-            code="batch",
-            where=plan.data,
-            hint=f"it has {', '.join(names)} | {cells.value}",
-        )
+        what = "the batch asks for another table than the file of cells has"
+        hint = f"it has {', '.join(names)} | {cells.value}"
+        raise SuppressionError(what, code="batch", where=plan.data, hint=hint)
     found = cells.primary
     if asked.primary_rules or asked.apriori or found is None:
         found = _primary(plan, asked, cells.table)
@@ -277,19 +274,12 @@ def suppress_file(
 def _check_kinds(place: Path, target: Path, *, of_problems: bool) -> None:
     """Refuse files and options that do not go together."""
     if not _is_jj(place) and of_problems:
-        raise SuppressionError(
-            "only problems (.jj) list differences and have secondaries to forget",
-            code="option",
-            where=str(place),
-            hint="leave out --differences and --anew",
-        )
+        what = "only problems (.jj) list differences and have secondaries to forget"
+        hint = "leave out --differences and --anew"
+        raise SuppressionError(what, code="option", where=str(place), hint=hint)
     if _is_jj(place) and (not _is_jj(target) or target.suffix == ".gz"):
-        raise SuppressionError(
-            "a problem has no codes: its pattern is written as a .jj file",
-            code="output-file",
-            where=str(target),
-            hint="name it NAME.jj",
-        )
+        what = "a problem has no codes: its pattern is written as a .jj file"
+        raise SuppressionError(what, code="output-file", where=str(target), hint="name it NAME.jj")
 
 
 def _problem(
@@ -379,20 +369,14 @@ def _is_jj(place: Path) -> bool:
 
 def _cells(place: Path, metadata: str | os.PathLike[str] | None) -> CellFile:
     if metadata is None:
-        raise SuppressionError(
-            "a file of cells needs its description",
-            code="metadata",
-            where=str(place),
-            hint="name the .rda file, or hand in a .jj file",
-        )
+        what = "a file of cells needs its description"
+        hint = "name the .rda file, or hand in a .jj file"
+        raise SuppressionError(what, code="metadata", where=str(place), hint=hint)
     cells = read_tab(place, read_rda(metadata, of="cells"))
     if cells.primary is None:
-        raise SuppressionError(
-            "the file does not say which cells are sensitive",
-            code="status",
-            where=str(place),
-            hint="describe its column of status with <STATUS>",
-        )
+        what = "the file does not say which cells are sensitive"
+        hint = "describe its column of status with <STATUS>"
+        raise SuppressionError(what, code="status", where=str(place), hint=hint)
     return cells
 
 
@@ -420,12 +404,9 @@ def _published(
             texts = dict.fromkeys(by, pl.String)
             frame = pl.read_csv(place, schema_overrides=texts, infer_schema_length=None)
     except pl.exceptions.PolarsError:
-        raise SuppressionError(
-            "the file cannot be read as a table",
-            code="file",
-            where=str(place),
-            hint="hand in published cells as .csv or .parquet",
-        ) from None
+        what = "the file cannot be read as a table"
+        hint = "hand in published cells as .csv or .parquet"
+        raise SuppressionError(what, code="file", where=str(place), hint=hint) from None
     _check_columns(frame.columns, [*by, value], place)
     spanning = [trees.get(name, name) for name in by]
     if value in frame.columns and frame[value].dtype == pl.String:
@@ -444,12 +425,9 @@ def _check_columns(found: Sequence[str], wanted: Sequence[str], place: Path) -> 
     if missing:
         few = len(missing) < len(wanted)
         hint = f"columns found: {', '.join(found)}" if few else "values are separated by commas"
-        raise SuppressionError(
-            f"the file has no column {missing[0]!r}",
-            code="missing-column",
-            where=str(place),
-            hint=hint if few else f"{hint}, and the first line names the columns",
-        )
+        what = f"the file has no column {missing[0]!r}"
+        hint = hint if few else f"{hint}, and the first line names the columns"
+        raise SuppressionError(what, code="missing-column", where=str(place), hint=hint)
 
 
 def _numbers(column: Any, place: Path) -> Any:
@@ -461,10 +439,7 @@ def _numbers(column: Any, place: Path) -> Any:
     signs = set(bare.filter(numbers.is_null() & bare.is_not_null()).unique().to_list())
     wrong = signs - {"", ".", "x", "X", "/", "c", ":"}
     if wrong:
-        raise SuppressionError(
-            f"the column of values holds {len(wrong)} signs that are not known",
-            code="values",
-            where=f"{place.name}, {column.name}",
-            hint="hidden cells are empty, or hold . x / c :",
-        )
+        what = f"the column of values holds {len(wrong)} signs that are not known"
+        hint = "hidden cells are empty, or hold . x / c :"
+        raise SuppressionError(what, code="values", where=f"{place.name}, {column.name}", hint=hint)
     return pl.Series(column.name, np.asarray(numbers.fill_null(np.nan))).fill_nan(None)

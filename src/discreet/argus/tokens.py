@@ -46,16 +46,34 @@ def open_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> ArgusTex
     return ArgusText(found.path, tuple(found.lines()))
 
 
+class LineReader:
+    """Takes a text line by line, as words; problems are kept and raised together."""
+
+    def __init__(self, text: ArgusText) -> None:
+        self.text = text
+        self.line = 0
+        self.problems: list[Problem] = []
+
+    def read(self) -> None:
+        """Take all lines that hold words outside comments."""
+        for at, line in self.text.lines:
+            self.line = at
+            if words := tokens(without_comment(line)):
+                self.take(words)
+
+    def take(self, words: list[str]) -> None:
+        """Take the words of one line."""
+        raise NotImplementedError
+
+    def wrong(self, what: str, hint: str = "") -> None:
+        """Keep a problem with the line that is being read."""
+        self.problems.append(Problem(what, self.text.place(self.line), hint))
+
+
 def refuse_lines(text: ArgusText, problems: Sequence[Problem]) -> None:
     """Raise one error with everything that is wrong with a file, if anything is."""
-    raise_all(
-        SuppressionError,
-        problems,
-        code="argus-file",
-        many="{:,} lines are wrong",
-        where=str(text.path),
-        most=_SHOWN,
-    )
+    many, where = "{:,} lines are wrong", str(text.path)
+    raise_all(SuppressionError, problems, code="argus-file", many=many, where=where, most=_SHOWN)
 
 
 def without_comment(line: str) -> str:
@@ -75,11 +93,8 @@ def tokens(line: str) -> list[str]:
     >>> tokens('<SUPPRESS> MOD(1, 5) "a b"')
     ['<SUPPRESS>', 'MOD', '(', '1', ',', '5', ')', 'a b']
     """
-    found = []
-    for match in _TOKEN.finditer(line):
-        quoted, sign, word = match.groups()
-        found.append(quoted if quoted is not None else sign or word)
-    return found
+    groups = (match.groups() for match in _TOKEN.finditer(line))
+    return [quoted if quoted is not None else sign or word for quoted, sign, word in groups]
 
 
 def split_fields(line: str, separator: str) -> list[str]:
@@ -101,9 +116,21 @@ def split_fields(line: str, separator: str) -> list[str]:
 
 def _bare(field: str) -> str:
     text = field.strip()
-    if len(text) > 1 and text[0] == text[-1] == '"':
-        return text[1:-1]
-    return text
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def split_rows(
+    text: ArgusText, lines: Sequence[tuple[int, str]], separator: str, names: Sequence[str]
+) -> dict[str, list[str]]:
+    """The fields of lines by name; lines with more or fewer fields are refused."""
+    rows = [split_fields(line, separator) for _, line in lines]
+    problems = [
+        Problem(f"{len(row)} fields, {len(names)} are described", text.place(at))
+        for (at, _), row in zip(lines, rows, strict=True)
+        if len(row) != len(names)
+    ]
+    refuse_lines(text, problems)
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
 
 def parsed_number(text: str) -> float | None:

@@ -405,15 +405,16 @@ def register(method: Protection[Any, Any]) -> None:
         what = f"this method does not say: {', '.join(lacks)}"
         raise DiscreetError(what, code="protection", where=str(name or type(method).__name__))
     own = {file.partition(".")[0] for file in method.reports}
+    taken = {file.partition(".")[0] for other in _METHODS.values() for file in other.reports}
+    form = getattr(method.settings, "model_config", {})
+    what = ""
     if own & OWN_REPORTS:
         what = f"a report cannot be called {', '.join(sorted(own & OWN_REPORTS))}"
-        raise DiscreetError(what, code="protection", where=method.name)
-    taken = {file.partition(".")[0] for other in _METHODS.values() for file in other.reports}
-    if name in _METHODS or taken & own:
+    elif name in _METHODS or taken & own:
         what = "there is a method of this name, or with such a report"
-        raise DiscreetError(what, code="protection", where=method.name)
-    if method.settings is not None and _model_extra(method.settings) != "forbid":
+    elif method.settings is not None and form.get("extra") != "forbid":
         what = "the form of its section must forbid unknown keys"
+    if what:
         raise DiscreetError(what, code="protection", where=method.name)
     _METHODS[method.name] = method
 
@@ -430,10 +431,6 @@ def _answers(method: object, question: str) -> bool:
     """Whether a question is answered, not merely inherited as open."""
     answer = getattr(method, question, None)
     return callable(answer) and not getattr(answer, "__isabstractmethod__", False)
-
-
-def _model_extra(settings: type[Any]) -> object:
-    return getattr(settings, "model_config", {}).get("extra")
 
 
 def withdraw(name: str) -> None:
@@ -453,12 +450,9 @@ def protection(name: str) -> Protection[Any, Any]:
         DiscreetError: If there is none; lists those there are.
     """
     if name not in _METHODS:
-        raise DiscreetError(
-            f"there is no method of protection {name!r}",
-            code="protection",
-            where="protect",
-            hint=f"known: {', '.join(_METHODS)}",
-        )
+        what = f"there is no method of protection {name!r}"
+        hint = f"known: {', '.join(_METHODS)}"
+        raise DiscreetError(what, code="protection", where="protect", hint=hint)
     return _METHODS[name]
 
 

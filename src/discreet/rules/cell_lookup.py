@@ -88,19 +88,13 @@ def _only_child(dimension: Dimension) -> BoolArray:
 def places_in(table: Table, other: Table, what: str) -> IntArray:
     """For each cell of `table`, its number in `other`, or -1.
 
-    Args:
-        table: The table to protect.
-        other: A table over the same variables; its codes stand in `table` too.
-        what: What the other table is, for messages.
+    The codes of the other table, `what` it is in messages, stand in `table` too.
     """
     names = [dimension.name for dimension in table.dimensions]
     if [dimension.name for dimension in other.dimensions] != names:
-        raise SuppressionError(
-            f"the table of {what} has other spanning variables",
-            code="other-table",
-            where=table.name,
-            hint=f"make it by {', '.join(names) or 'nothing'}",
-        )
+        what = f"the table of {what} has other spanning variables"
+        hint = f"make it by {', '.join(names) or 'nothing'}"
+        raise SuppressionError(what, code="other-table", where=table.name, hint=hint)
     problems, translated = [], []
     for own, theirs, part in zip(table.dimensions, other.dimensions, other.index, strict=True):
         codes = np.array([own.index.get(code, -1) for code in theirs.codes], dtype=np.int64)

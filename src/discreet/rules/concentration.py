@@ -210,10 +210,8 @@ class Request(Rule):
         assert cells.contributions is not None
         found = self.asked.contributions.get(cells.contributions.column)
         if found is None:
-            raise SuppressionError(
-                "the table of those who asked lacks the largest contributions",
-                code="contributions",
-                where=cells.contributions.column,
-                hint="tabulate it with the same values and contributions=1",
-            )
+            what = "the table of those who asked lacks the largest contributions"
+            where = cells.contributions.column
+            hint = "tabulate it with the same values and contributions=1"
+            raise SuppressionError(what, code="contributions", where=where, hint=hint)
         return np.nan_to_num(np.abs(found.top[:, 0]), nan=0.0)

@@ -46,9 +46,9 @@ class MinimumFrequency(Rule):
     per: Per = "record"
 
     def __post_init__(self) -> None:
-        counted = number("n", self.n, 0, _INFINITE) if self.of == "weights" else []
+        weights = self.of == "weights"
         self.check(
-            counted if self.of == "weights" else whole("n", self.n, 1),
+            number("n", self.n, 0, _INFINITE) if weights else whole("n", self.n, 1),
             number("safety_range", self.safety_range, 0, _INFINITE),
             choice("of", self.of, _OF),
         )

@@ -30,14 +30,7 @@ _ENOUGH = 1e-9
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class RuleJudgement:
-    """What one rule says about each cell (confidential).
-
-    Args:
-        sensitive: Which cells it marks.
-        lower: Lower protection levels; meant where the cell is sensitive.
-        upper: Upper protection levels.
-        sliding: Sliding protection levels.
-    """
+    """What one rule says about each cell; levels are meant where it is sensitive (confidential)."""
 
     sensitive: BoolArray
     lower: FloatArray
@@ -83,17 +76,12 @@ class CellEvidence:
     def count(self, of: str, rule: str) -> FloatArray:
         """The number of contributors of a kind."""
         if of not in self.counts:
-            hints = {
-                "weights": "tabulate with weight=…, or count records",
-                "values": "give the value, and tabulate with contributions=…",
-                "nonzero": "give the value, and tabulate with contributions=…",
-            }
-            raise SuppressionError(
-                f"rule {rule} counts what the table does not have",
-                code="contributors",
-                where=self.places.table.name,
-                hint=hints.get(of, ""),
-            )
+            listed = "give the value, and tabulate with contributions=…"
+            hints = {"weights": "tabulate with weight=…, or count records"}
+            hints |= {"values": listed, "nonzero": listed}
+            what = f"rule {rule} counts what the table does not have"
+            where = self.places.table.name
+            raise SuppressionError(what, code="contributors", where=where, hint=hints.get(of, ""))
         return self.counts[of]
 
     def total(self, rule: str) -> FloatArray:
@@ -126,29 +114,21 @@ class CellEvidence:
             left -= taken
         cut = (left > _ENOUGH) & (contributions.count > given.sum(axis=1))
         if bool(cut.any()):
-            raise SuppressionError(
-                f"rule {rule} needs more of the largest contributions than the table has",
-                code="contributions",
-                where=contributions.column,
-                hint=f"tabulate with contributions={min(max(m, contributions.k + 1), 16)} or more",
-            )
+            what = f"rule {rule} needs more of the largest contributions than the table has"
+            where = contributions.column
+            hint = f"tabulate with contributions={min(max(m, contributions.k + 1), 16)} or more"
+            raise SuppressionError(what, code="contributions", where=where, hint=hint)
         return total
 
     def _contributions(self, rule: str) -> Contributions:
         if self.value is None:
-            raise SuppressionError(
-                f"rule {rule} looks at values, and the table is one of counts",
-                code="rule-value",
-                where=self.places.table.name,
-                hint='name the value column: value="turnover"',
-            )
+            what = f"rule {rule} looks at values, and the table is one of counts"
+            hint = 'name the value column: value="turnover"'
+            raise SuppressionError(what, code="rule-value", where=self.places.table.name, hint=hint)
         if self.contributions is None:
-            raise SuppressionError(
-                f"rule {rule} needs the largest contributions, and the table has none",
-                code="contributions",
-                where=self.value,
-                hint=f"tabulate with values=[{self.value!r}] and contributions=3",
-            )
+            what = f"rule {rule} needs the largest contributions, and the table has none"
+            hint = f"tabulate with values=[{self.value!r}] and contributions=3"
+            raise SuppressionError(what, code="contributions", where=self.value, hint=hint)
         return self.contributions
 
     def exceeds(self, excess: FloatArray, size: FloatArray, ties: str) -> BoolArray:
@@ -167,14 +147,11 @@ class CellEvidence:
 
     def both(self, sensitive: BoolArray, level: FloatArray) -> RuleJudgement:
         """A judgement with the same level up and down, in the style asked for."""
-        level = np.where(sensitive, np.maximum(level, self.unit), 0.0)
-        nothing = np.zeros(len(self))
+        level, nothing = np.maximum(level, self.unit), np.zeros(len(self))
         if self.style == "sliding":
-            return RuleJudgement(
-                sensitive=sensitive, lower=nothing, upper=nothing, sliding=2 * level
-            )
-        lower = level if self.style == "symmetric" else nothing
-        return RuleJudgement(sensitive=sensitive, lower=lower, upper=level, sliding=nothing)
+            judged = self.directed(sensitive, nothing, nothing)
+            return replace(judged, sliding=np.where(sensitive, 2 * level, 0.0))
+        return self.directed(sensitive, level if self.style == "symmetric" else nothing, level)
 
     def directed(self, sensitive: BoolArray, lower: FloatArray, upper: FloatArray) -> RuleJudgement:
         """A judgement with levels of its own for both directions."""
@@ -190,34 +167,25 @@ class CellEvidence:
 def record_evidence(
     places: CellLookup, *, value: str | None, shadow: str | None, weighted: bool
 ) -> CellEvidence:
-    """The evidence of the records of a table.
+    """The evidence of the records of a table, for a value column (None for counts).
 
-    Args:
-        places: The cells of the table.
-        value: The value column; None for counts.
-        shadow: The column that rules look at instead.
-        weighted: Whether a record counts as often as its weight says.
+    Rules look at the column `shadow` instead, if there is one; `weighted` says whether a record
+    counts as often as its weight says.
     """
     table = places.table
     if value is None:
         if shadow is not None:
-            raise SuppressionError(
-                "a shadow variable stands in for a value, and no value is named",
-                code="rule-value",
-                where="shadow",
-                hint='name the value column: value="turnover"',
-            )
+            what = "a shadow variable stands in for a value, and no value is named"
+            hint = 'name the value column: value="turnover"'
+            raise SuppressionError(what, code="rule-value", where="shadow", hint=hint)
         published = table.count.astype(np.float64) if table.weight is None else table.weight
         return CellEvidence(places=places, counts=_counts(table, None), published=published)
     for column in (value, shadow):
         if column is not None and column not in table.sums:
             found = ", ".join(table.sums) or "none"
-            raise SuppressionError(
-                f"the table has no values of {column!r}",
-                code="missing-column",
-                where=table.name,
-                hint=f"columns found: {found}",
-            )
+            what = f"the table has no values of {column!r}"
+            hint = f"columns found: {found}"
+            raise SuppressionError(what, code="missing-column", where=table.name, hint=hint)
     published = table.sums[value]
     contributions = table.contributions.get(shadow or value)
     absolute = None if contributions is None else _absolute(contributions, weighted)
@@ -235,29 +203,17 @@ def record_evidence(
 
 
 def holding_evidence(records: CellEvidence, holdings: Table, column: str | None) -> CellEvidence:
-    """The evidence of the holdings of the same cells.
-
-    Args:
-        records: The evidence of the records.
-        holdings: Table made by `count_holdings`.
-        column: The value column that rules look at; None for counts.
-    """
+    """The evidence of the holdings of the same cells, in a table made by `count_holdings`."""
     table = records.places.table
     if table.weight is not None:
-        raise SuppressionError(
-            "rules per holding cannot be applied to weighted tables",
-            code="holdings",
-            where=table.name,
-            hint="a weighted record stands for others, whose holdings nobody knows",
-        )
+        what = "rules per holding cannot be applied to weighted tables"
+        hint = "a weighted record stands for others, whose holdings nobody knows"
+        raise SuppressionError(what, code="holdings", where=table.name, hint=hint)
     place = places_in(table, holdings, "holdings")
     if bool((place < 0).any()):
-        raise SuppressionError(
-            "the table of holdings lacks cells that the table has",
-            code="other-table",
-            where=table.name,
-            hint="make both of the same records, classifications and filter",
-        )
+        what = "the table of holdings lacks cells that the table has"
+        hint = "make both of the same records, classifications and filter"
+        raise SuppressionError(what, code="other-table", where=table.name, hint=hint)
     found = None if column is None else holdings.contributions.get(column)
     contributions = None if found is None else _aligned(found, place)
     counts = {name: count[place] for name, count in _counts(holdings, found).items()}
@@ -300,12 +256,9 @@ def _absolute(contributions: Contributions, weighted: bool) -> npt.NDArray[np.fl
     if weighted or contributions.top_weight is None:
         return contributions.absolute
     if bool((contributions.low < 0).any()):
-        raise SuppressionError(
-            "there are negative values, whose absolute sum is known with weights only",
-            code="rule-weights",
-            where=contributions.column,
-            hint="leave weighted=True, or tabulate without weights",
-        )
+        what = "there are negative values, whose absolute sum is known with weights only"
+        hint = "leave weighted=True, or tabulate without weights"
+        raise SuppressionError(what, code="rule-weights", where=contributions.column, hint=hint)
     return contributions.plain
 
 

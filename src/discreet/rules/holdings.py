@@ -69,12 +69,9 @@ def count_holdings(
     )
     tree = counted.dimensions[-1].classifications[0]
     if tree.missing in tree.index:
-        raise MicrodataError(
-            "some records belong to no holding",
-            code="holding",
-            where=holding,
-            hint="give records on their own a holding of their own",
-        )
+        what = "some records belong to no holding"
+        hint = "give records on their own a holding of their own"
+        raise MicrodataError(what, code="holding", where=holding, hint=hint)
     return _without_holdings(counted, listed, contributions)
 
 

@@ -91,14 +91,7 @@ class Marks:
             for at, mark in enumerate(self.marks, 1)
             for what in _wrong(mark)
         ]
-        raise_all(
-            SuppressionError,
-            problems,
-            code="marks",
-            many="{} marks are wrong",
-            where=self.source,
-            most=_SHOWN,
-        )
+        raise_marks(self.source, problems, "{} marks are wrong")
 
     @classmethod
     def of(cls, given: Marks | Sequence[Mark] | None) -> Marks:
@@ -171,22 +164,13 @@ class MarkedCells:
 
 
 def mark_cells(places: CellLookup, marks: Marks, *, ignore_unmatched: bool = False) -> MarkedCells:
-    """What marks say about each cell.
-
-    Args:
-        places: The cells of the table.
-        marks: The marks.
-        ignore_unmatched: Let marks pass whose codes or cells do not occur.
-    """
+    """What marks say about each cell; those whose codes or cells do not occur may be ignored."""
     cells, origin, problems = _matched(places, marks)
-    if problems and not ignore_unmatched:
+    if not ignore_unmatched:
         raise_marks(marks.source, problems)
-    given = np.array(
-        [-1 if mark.status is None else STATUSES.index(mark.status) for mark in marks],
-        dtype=np.float64,
-    )
+    kinds = [None if mark.status is None else STATUSES.index(mark.status) for mark in marks]
+    given = np.array([_or_nan(kind) for kind in kinds], dtype=np.float64)
     size = len(places.table)
-    given[given < 0] = np.nan
     status, clash = _spread(size, cells, given[origin])
     conflicts = [
         Problem("marks give this cell different statuses", places.name(int(at))) for at in clash
@@ -203,8 +187,7 @@ def mark_cells(places: CellLookup, marks: Marks, *, ignore_unmatched: bool = Fal
     conflicts += [
         Problem("its lower bound is above its upper bound", places.name(int(at))) for at in wrong
     ]
-    if conflicts:
-        raise_marks(marks.source, conflicts)
+    raise_marks(marks.source, conflicts)
     width = len(places.table.dimensions)
     single = np.array([len(mark.cells) == width for mark in marks], dtype=np.bool_)
     named = np.zeros(size, dtype=np.bool_)
@@ -214,9 +197,10 @@ def mark_cells(places: CellLookup, marks: Marks, *, ignore_unmatched: bool = Fal
     )
 
 
-def raise_marks(source: str, problems: Sequence[Problem]) -> None:
-    """Raise one error that lists what is wrong with the marks."""
-    many = "{:,} problems with marks"
+def raise_marks(
+    source: str, problems: Sequence[Problem], many: str = "{:,} problems with marks"
+) -> None:
+    """Raise one error that lists what is wrong with the marks, if anything is."""
     raise_all(SuppressionError, problems, code="marks", many=many, where=source, most=_SHOWN)
 
 

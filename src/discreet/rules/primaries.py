@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,6 @@ from discreet.tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from discreet.tables import Table
 
 
 class CellVerdict(IntEnum):
@@ -218,9 +216,7 @@ def _check_options(manual_range: float, unit: float, levels: str, unmatched: str
     )
 
 
-def _sorted_out(
-    rules: Sequence[Rule | MissingSafe],
-) -> tuple[list[Rule], list[MissingSafe]]:
+def _sorted_out(rules: Sequence[Rule | MissingSafe]) -> tuple[list[Rule], list[MissingSafe]]:
     """Rules that mark cells, and those that let cells go."""
     listed: object = rules
     if isinstance(listed, str) or not isinstance(listed, Sequence):
@@ -230,24 +226,18 @@ def _sorted_out(
     wrong = [at for at, rule in enumerate(rules, 1) if not isinstance(rule, Rule | MissingSafe)]
     if wrong:
         numbers = ", ".join(str(at) for at in wrong)
-        raise SuppressionError(
-            f"number {numbers} of the rules is no rule",
-            code="rules",
-            where="rules",
-            hint="rules are objects such as rules.MinimumFrequency(3)",
-        )
+        what = f"number {numbers} of the rules is no rule"
+        hint = "rules are objects such as rules.MinimumFrequency(3)"
+        raise SuppressionError(what, code="rules", where="rules", hint=hint)
     judging = [rule for rule in rules if isinstance(rule, Rule)]
     return judging, [rule for rule in rules if isinstance(rule, MissingSafe)]
 
 
 def _of_holdings(records: CellEvidence, holdings: Table | None, column: str | None) -> CellEvidence:
     if holdings is None:
-        raise SuppressionError(
-            "a rule looks at holdings, and there is no table of them",
-            code="holdings",
-            where=records.places.table.name,
-            hint="make it with rules.count_holdings and give it as holdings=",
-        )
+        what = "a rule looks at holdings, and there is no table of them"
+        hint = "make it with rules.count_holdings and give it as holdings="
+        raise SuppressionError(what, code="holdings", where=records.places.table.name, hint=hint)
     return holding_evidence(records, holdings, column)
 
 
@@ -295,51 +285,32 @@ def _by_marks(
 ) -> Primary:
     """What the rules say, with what the marks say on top."""
     sensitive = (draft.sensitive | marked.are("unsafe")) & ~marked.are("safe")
-    problems = _contradictions(sensitive, places, marked)
-    if problems:
-        raise_marks(source, problems)
+    raise_marks(source, _contradictions(sensitive, places, marked))
     verdict = np.zeros(len(draft), dtype=np.int8)
     verdict[marked.are("protected")] = CellVerdict.fixed
     verdict[marked.are("secondary")] = CellVerdict.secondary
     verdict[sensitive] = CellVerdict.sensitive
     by_hand = sensitive & (draft.reason == Reason.none)
     manual = cells.both(by_hand, cells.share(manual_range))
-    levels = {}
+    levels: dict[str, Any] = {}
     for name in _LEVELS:
         asked: FloatArray = np.where(by_hand, getattr(manual, name), getattr(draft, name))
         own = marked.numbers[name]
         levels[name] = np.where(sensitive, np.where(np.isnan(own), asked, own), 0.0)
     reason = np.where(by_hand, Reason.manual, np.where(sensitive, draft.reason, Reason.none))
-    return replace(
-        draft,
-        verdict=verdict,
-        reason=reason.astype(np.int8),
-        lower=levels["lower"],
-        upper=levels["upper"],
-        sliding=levels["sliding"],
-    )
+    return replace(draft, verdict=verdict, reason=reason.astype(np.int8), **levels)
 
 
 def _contradictions(sensitive: BoolArray, places: CellLookup, marked: MarkedCells) -> list[Problem]:
     """Marks that cannot be followed, given which cells are sensitive."""
     fixed = np.flatnonzero(sensitive & marked.are("protected"))
-    problems = [
-        Problem(
-            "the cell is sensitive by a rule and marked as protected",
-            places.name(int(at)),
-            "a sensitive cell cannot be published; to let it go, mark it as safe",
-        )
-        for at in fixed
-    ]
+    what = "the cell is sensitive by a rule and marked as protected"
+    hint = "a sensitive cell cannot be published; to let it go, mark it as safe"
+    problems = [Problem(what, places.name(int(at)), hint) for at in fixed]
     given = np.zeros(len(sensitive), dtype=np.bool_)
     for name in _LEVELS:
         given |= ~np.isnan(marked.numbers[name])
     idle = np.flatnonzero(given & marked.named & ~sensitive)
-    return problems + [
-        Problem(
-            "protection levels are given for a cell that is not sensitive",
-            places.name(int(at)),
-            "mark it as unsafe as well, or leave the levels out",
-        )
-        for at in idle
-    ]
+    what = "protection levels are given for a cell that is not sensitive"
+    hint = "mark it as unsafe as well, or leave the levels out"
+    return problems + [Problem(what, places.name(int(at)), hint) for at in idle]

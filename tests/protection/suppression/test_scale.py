@@ -136,7 +136,7 @@ def test_projection_is_the_nearest_deviation_on_any_number_of_threads(monkeypatc
     sums = leaf_sums(leaves, known, ProjectionEffort())
     given = np.random.default_rng(3).normal(size=(len(leaves), 8))
     free = np.ones(given.shape, dtype=np.bool_)
-    found, miss = projected(sums, given, free, 2_000, 1e-11)
+    found, miss, _ = projected(sums, given, free, 2_000, 1e-11)
     matrix = np.zeros((len(sums), len(leaves)))
     for row in range(len(sums)):
         matrix[row, sums.at[sums.start[row] : sums.start[row + 1]]] += 1
@@ -144,7 +144,7 @@ def test_projection_is_the_nearest_deviation_on_any_number_of_threads(monkeypatc
     assert miss.max() < 1e-9
     np.testing.assert_allclose(found, nearest, atol=1e-8)
     monkeypatch.setattr(projection_bounds, "_THREADS", 1)
-    again, _ = projected(sums, given, free, 2_000, 1e-11)
+    again, _, _ = projected(sums, given, free, 2_000, 1e-11)
     assert np.array_equal(found, again)
 
 
@@ -173,7 +173,7 @@ def test_waves_and_linear_programs_agree(large, pattern, monkeypatch):
     unknowns = unknowns_of(large, spoilt)
     sweep = bounds_by_projection(large, spoilt, unknowns)
     assert sweep is not None
-    by_waves = unknowns.sensitive & unknowns.protected(sweep.low, sweep.high)
+    by_waves = unknowns.sensitive & unknowns.protected(*sweep[:2])
     monkeypatch.setattr(certificate, "_SWEPT", len(large))
     exact = certify(large, spoilt)
     open_cells = set(exact.unprotected.tolist())
@@ -207,7 +207,7 @@ def test_a_certificate_with_waves_leaves_no_doubt_about_a_safe_pattern(large, pa
 def test_a_time_limit_gives_a_proven_pattern_of_a_large_table(large, limit, monkeypatch):
     clock = itertools.count()  # a second passes whenever somebody looks at it
     monkeypatch.setattr(worktime.time, "monotonic", lambda: float(next(clock)))
-    pattern = protect_fast(large, time_limit=limit)
+    pattern = protect_fast(large, WorkTime(limit))
     assert pattern.safe
     assert not pattern.complete
     assert "time limit" in pattern.notes[0]
@@ -227,7 +227,7 @@ def test_work_that_is_cut_short_hides_more_but_is_proven(leafy):
     assert not len(hiding.open)
     assert not len(certificate_from_proofs(hiding).unprotected)
     assert not len(certify(problem, hiding.mask()).unprotected)
-    assert protect_fast(problem, time_limit=1e-9).safe
+    assert protect_fast(problem, WorkTime(1e-9)).safe
 
 
 def test_few_sensitive_cells_are_left_to_single_flows():

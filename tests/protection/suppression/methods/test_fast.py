@@ -20,6 +20,7 @@ from discreet.protection.suppression.methods.local_search import (
     refitted,
     searched,
 )
+from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import unknowns_of
 from discreet.protection.suppression.proof.certificate import certificate_from_proofs, certify
@@ -153,7 +154,7 @@ def test_the_same_seed_gives_the_same_pattern(method):
 def test_a_time_limit_returns_a_safe_pattern_labelled_as_unfinished():
     draw = np.random.default_rng(4)
     problem = two_way(draw.integers(3, 60, (8, 8)), [(0, 0), (2, 3), (4, 4), (5, 1)])
-    pattern = protect_auto(problem, time_limit=0.0)
+    pattern = protect_auto(problem, WorkTime(0.0))
     assert pattern.safe
     assert not pattern.complete
     assert "time limit" in pattern.notes[0]
@@ -161,7 +162,7 @@ def test_a_time_limit_returns_a_safe_pattern_labelled_as_unfinished():
 
 def test_progress_is_told():
     lines: list[str] = []
-    protect_fast(two_way([[5, 9], [7, 8]], [(0, 0)]), progress=lines.append)
+    protect_fast(two_way([[5, 9], [7, 8]], [(0, 0)]), WorkTime(progress=lines.append))
     assert lines[0] == "check"
     assert lines[-1] == "audit"
 
@@ -261,4 +262,5 @@ def test_a_proof_that_breaks_a_relation_or_moves_a_published_cell_is_not_believe
         Proof(cells=shown, moved=good.moved),
         far,
     ]
-    assert fitting_proofs(known, proofs).tolist() == [True, False, False, False]
+    low, high = np.zeros(len(known)), np.zeros(len(known))
+    assert fitting_proofs(known, proofs, low, high) == [True, False, False, False]

@@ -12,6 +12,7 @@ import discreet as dc
 from discreet.argus import read_jj
 from discreet.protection.suppression import Cost, Suppression
 from discreet.protection.suppression.methods.hypercube import protect_hypercube
+from discreet.protection.suppression.methods.worktime import WorkTime
 
 
 def square(*rows: tuple[int, ...]) -> dc.Table:
@@ -88,6 +89,6 @@ def test_patterns_are_safe_and_dearer_than_the_best(reference: Path, name: str) 
 
 def test_a_time_limit_leaves_a_safe_pattern(reference: Path) -> None:
     problem = read_jj(reference / "suppression" / "tau_SizeReg_P10.jj.gz")
-    pattern = protect_hypercube(problem, time_limit=1e-9)
+    pattern = protect_hypercube(problem, WorkTime(1e-9))
     assert pattern.safe
     assert not pattern.complete

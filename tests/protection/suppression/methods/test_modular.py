@@ -16,6 +16,7 @@ from discreet.protection.suppression.methods.modular import (
     subtable_problem,
     subtables_of,
 )
+from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import Relations
 from discreet.protection.suppression.problem.table_relations import relations_of
 from discreet.protection.suppression.proof.certificate import certify
@@ -108,7 +109,7 @@ def test_each_subtable_is_safe_by_itself(reference: Path) -> None:
 def test_the_same_pattern_every_time_and_lines_of_progress(reference: Path) -> None:
     problem = read_jj(reference / "suppression" / "tau_SizeReg_P10.jj.gz")
     told: list[str] = []
-    one, other = protect_modular(problem, progress=told.append), protect_modular(problem)
+    one, other = protect_modular(problem, WorkTime(progress=told.append)), protect_modular(problem)
     np.testing.assert_array_equal(one.hidden, other.hidden)
     assert one.digest() == other.digest()
     assert told[-1] == "audit and repair"
@@ -116,6 +117,6 @@ def test_the_same_pattern_every_time_and_lines_of_progress(reference: Path) -> N
 
 def test_a_time_limit_leaves_a_safe_pattern_that_says_so(reference: Path) -> None:
     problem = read_jj(reference / "suppression" / "tau_SizeReg_P10.jj.gz")
-    pattern: Any = protect_modular(problem, time_limit=1e-9)
+    pattern: Any = protect_modular(problem, WorkTime(1e-9))
     assert pattern.safe
     assert not pattern.complete

@@ -14,6 +14,7 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods import optimal
 from discreet.protection.suppression.methods.optimal import protect_optimal
 from discreet.protection.suppression.methods.relaxation import Relaxation
+from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import certify
 from tests.helpers.squares import square
@@ -56,7 +57,7 @@ def test_the_result_is_the_same_each_time(reference: Path) -> None:
 
 def test_a_time_limit_gives_a_safe_pattern_and_a_bound(reference: Path) -> None:
     problem = capped(problem_of(reference, "table7"))
-    pattern = protect_optimal(problem, time_limit=0.5)
+    pattern = protect_optimal(problem, WorkTime(0.5))
     assert pattern.safe
     assert not pattern.complete
     assert not pattern.optimal
@@ -66,7 +67,7 @@ def test_a_time_limit_gives_a_safe_pattern_and_a_bound(reference: Path) -> None:
 
 def test_progress_is_told_in_whole_costs(reference: Path) -> None:
     lines: list[str] = []
-    protect_optimal(problem_of(reference, "tau_SizeReg_P10"), progress=lines.append)
+    protect_optimal(problem_of(reference, "tau_SizeReg_P10"), WorkTime(progress=lines.append))
     assert lines[-1].startswith("best 621, bound 621, ")
 
 
@@ -164,7 +165,7 @@ def test_cells_that_cannot_be_protected_are_named() -> None:
 def test_large_problems_begin_with_a_fast_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(optimal, "_SMALL", 0)
     lines: list[str] = []
-    pattern = protect_optimal(square(), progress=lines.append)
+    pattern = protect_optimal(square(), WorkTime(progress=lines.append))
     assert (pattern.cost, pattern.bound, pattern.optimal) == (30, 30, True)
     assert "cover" in lines
 

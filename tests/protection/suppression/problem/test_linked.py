@@ -58,7 +58,7 @@ def test_cells_in_common_are_one_cell() -> None:
 def test_a_cell_is_hidden_in_every_table_that_has_it() -> None:
     by_sex, by_age = counted("region", "sex"), counted("age", "region")
     problem, members = build_problem([(by_sex, at(by_sex, region="N")), (by_age, None)])
-    hidden = members.all_hidden(problem.hidden)
+    hidden = [members.hidden(problem.hidden, at) for at in range(len(members))]
     assert (hidden[0] == at(by_sex, region="N")).all()
     assert (hidden[1] == at(by_age, region="N")).all()
 

@@ -68,7 +68,7 @@ def exact_reach(problem: SuppressionProblem, hidden: np.ndarray) -> tuple[np.nda
     """How far each hidden cell can move, by a linear program for each."""
     known = unknowns_of(problem, hidden)
     attacker = Attacker(known)
-    found = [attacker.reach(at) for at in range(len(known))]
+    found = [(attacker.lowest(at), attacker.highest(at)) for at in range(len(known))]
     low = np.array([lowest[at] for at, (lowest, _) in enumerate(found)])
     return low, np.array([highest[at] for at, (_, highest) in enumerate(found)])
 
@@ -170,7 +170,7 @@ def test_cells_that_share_no_circuit_move_independently(seed: int) -> None:
     for block in blocks_of(known, turn.label, np.ones(len(known), dtype=np.bool_)):
         attacker = Attacker(block)
         for at, cell in enumerate(np.searchsorted(known.cells, block.cells)):
-            lowest, highest = attacker.reach(at)
+            lowest, highest = attacker.lowest(at), attacker.highest(at)
             assert lowest[at] == pytest.approx(low[cell], abs=1e-6)
             assert highest[at] == pytest.approx(high[cell], abs=1e-6)
             seen += 1

@@ -7,10 +7,6 @@ depend on the clock; and where that proves nothing, a search around the best.
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
-
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
@@ -32,7 +28,7 @@ from discreet.protection.suppression.methods.optimal import Branching
 from discreet.protection.suppression.methods.relaxation import Relaxation, single_relation_bounds
 from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
-from discreet.protection.suppression.proof.certificate import Pattern, certified
+from discreet.protection.suppression.proof.certificate import Pattern
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
 from discreet.protection.suppression.proof.local_lp import cover_tasks
 
@@ -52,22 +48,13 @@ _PRUNE_SHARE, _SEARCH_SHARE, _LEAST = 10, 10, 1_000
 
 
 def protect_auto(
-    problem: SuppressionProblem,
-    *,
-    time_limit: float | None = None,
-    progress: Callable[[str], None] | None = None,
-    seed: int = 0,
+    problem: SuppressionProblem, watch: WorkTime | None = None, seed: int = 0
 ) -> Pattern:
     """Find a cheap pattern that is proven to protect every sensitive cell, and a bound.
 
-    Args:
-        problem: The cells, their levels and relations.
-        time_limit: Seconds after which the best pattern so far is audited and returned.
-            Before there is one, more is hidden than needed: the result is always proven.
-        progress: Is called with a line of text now and then.
-        seed: Draws in the search; the same seed gives the same pattern.
+    When time is up before there is one, more is hidden than needed: the result is always proven.
     """
-    watch = WorkTime(time_limit, progress)
+    watch = watch or WorkTime()
     large = 2 * len(problem.primary) > _MANY
     many = stepwise_draft(problem, watch, seed) if large else None
     if many is not None:
@@ -82,8 +69,7 @@ def protect_auto(
             _pruned(first, watch, 1)
         bound = None if near is None else near.bound
         return finished_pattern(first, "auto", watch, bound=bound)
-    draw = np.random.default_rng([seed, 2])
-    return _closed(base, near, first, watch, draw)
+    return _closed(base, near, first, watch, seed)
 
 
 def _covered(base: DraftPattern, watch: WorkTime, factor: FloatArray | None) -> DraftPattern:
@@ -99,11 +85,7 @@ def _covered(base: DraftPattern, watch: WorkTime, factor: FloatArray | None) -> 
 
 
 def _closed(
-    base: DraftPattern,
-    near: Relaxation,
-    first: DraftPattern,
-    watch: WorkTime,
-    draw: np.random.Generator,
+    base: DraftPattern, near: Relaxation, first: DraftPattern, watch: WorkTime, seed: int
 ) -> Pattern:
     """The best pattern after closing the gap from both sides."""
     _pruned(first, watch, _PRUNE_SHARE)
@@ -113,23 +95,13 @@ def _closed(
     _branched(search, watch)
     if not search.proven and not watch.over():
         best = _within(base, search, first, watch)
+        draw = np.random.default_rng([seed, 2])
         best = searched(best, watch.over, _budget(best, _SEARCH_SHARE), draw)
         _pruned(best, watch, _PRUNE_SHARE)
         if search.keep(_chosen(search, best)):
             _branched(search, watch)
-    problem = base.problem
-    hidden = search.movable.hidden(problem, search.best)
-    cost = problem.cost_of(hidden)
     watch.tell("audit")
-    return certified(
-        problem,
-        hidden,
-        "auto",
-        bound=cost if search.proven else min(max(near.bound, search.proven_bound), cost),
-        complete=not watch.struck,
-        seconds=watch.seconds,
-        notes=("stopped by the time limit",) if watch.struck else (),
-    )
+    return search.pattern("auto", **watch.result())
 
 
 def _cut(search: Branching, watch: WorkTime) -> None:
@@ -138,9 +110,9 @@ def _cut(search: Branching, watch: WorkTime) -> None:
     for at in range(1, _ROUNDS + 1):
         if relaxation.complete or search.proven or watch.over():
             break
-        relaxation.round(_until(watch))
+        relaxation.round(watch.until)
         if at % _PAUSE == 0 or relaxation.complete:
-            search.complete(relaxation.x > _SURE, _until(watch))
+            search.complete(relaxation.x > _SURE, watch.until)
             watch.tell(_line(search))
 
 
@@ -153,7 +125,7 @@ def _branched(search: Branching, watch: WorkTime) -> None:
         slow = len(gaps) > _LAST and gaps[-1] > _CLOSED * gaps[-1 - _LAST]
         if search.proven or slow or search.work > end or watch.over():
             break
-        if not search.round(_until(watch)):
+        if not search.round(watch.until):
             break
         watch.tell(_line(search))
 
@@ -185,13 +157,5 @@ def _budget(draft: DraftPattern, share: int) -> int:
     return max(_LEAST, share * int((draft.target > 0).sum()))
 
 
-def _until(watch: WorkTime) -> float:
-    """When time will be up, by the monotonic clock."""
-    return math.inf if watch.left is None else time.monotonic() + watch.left
-
-
 def _line(search: Branching) -> str:
-    problem = search.relaxation.problem
-    best = problem.cost_of(problem.hidden) + search.cost
-    bound = max(search.relaxation.bound, search.proven_bound)
-    return f"best {best:,}, bound {bound:,}, {search.rounds:,} branchings"
+    return f"{search.standing}, {search.rounds:,} branchings"

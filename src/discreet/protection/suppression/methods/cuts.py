@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import Problem, SuppressionError, shortened
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    Confidential,
+    SuppressionProblem,
+)
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
     Unknowns,
@@ -25,7 +30,7 @@ from discreet.protection.suppression.problem.unknowns import (
     unknowns_of,
 )
 from discreet.protection.suppression.proof.certificate import certify
-from discreet.protection.suppression.proof.solver import loaded_solver
+from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
 
 #: Multipliers this near to a simple fraction are meant to be that fraction.
 _NEAR = 1e-7
@@ -43,7 +48,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class MovableCells:
+class MovableCells(Confidential):
     """All cells that may be hidden and can then move (confidential).
 
     Args:
@@ -80,14 +85,10 @@ class MovableCells:
 
     def part(self, chosen: BoolArray) -> MovableCells:
         """Some of these cells when all others stay where they are."""
-        return MovableCells(
-            unknowns=self.unknowns.part(chosen),
-            low=self.low[chosen],
-            high=self.high[chosen],
-            forced=self.forced[chosen],
-            cost=self.cost[chosen],
-            tiny=self.tiny,
-        )
+        columns: dict[str, Any] = {
+            name: getattr(self, name)[chosen] for name in ("low", "high", "forced", "cost")
+        }
+        return replace(self, unknowns=self.unknowns.part(chosen), **columns)
 
     def hidden(self, problem: SuppressionProblem, chosen: BoolArray) -> BoolArray:
         """The pattern of the whole problem that hides the chosen ones of these cells."""
@@ -95,17 +96,11 @@ class MovableCells:
         hidden[self.unknowns.cells[chosen]] = True
         return hidden
 
-    def __repr__(self) -> str:
-        return f"<Movable (confidential): {len(self):,} cells>"
-
 
 def movable_cells(problem: SuppressionProblem, *, possible: bool = False) -> MovableCells:
     """The movable cells of a problem, after a proof that hiding all of them suffices.
 
-    Args:
-        problem: The problem.
-        possible: Whether some pattern is known to protect all sensitive cells; then no
-            proof is made.
+    No proof is made where it is known to be `possible` to protect all sensitive cells.
     """
     everything = problem.state != CellState.fixed
     if not possible:
@@ -145,7 +140,7 @@ def _check_possible(problem: SuppressionProblem, everything: BoolArray) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Aims:
+class Aims(Confidential):
     """What attackers must find possible, one entry per aim (confidential).
 
     Args:
@@ -166,9 +161,6 @@ class Aims:
         """The directions to attack for one aim."""
         side = int(self.side[at])
         return (side,) if side else (1, -1)
-
-    def __repr__(self) -> str:
-        return f"<Aims (confidential): {len(self):,}>"
 
 
 def aims_of(unknowns: Unknowns) -> Aims:
@@ -210,9 +202,6 @@ class CuttingPlane:
         """Equal for equal cuts."""
         return self.cells.tobytes(), np.round(self.coef, 7).tobytes()
 
-    def __repr__(self) -> str:
-        return f"<Cut over {len(self.cells):,} cells>"
-
 
 def capacity_cut(
     movable: MovableCells, aims: Aims, at: int, multipliers: tuple[FloatArray, ...]
@@ -221,13 +210,8 @@ def capacity_cut(
 
     Adding multiples of relations to a deviation expresses it by others: hidden ones can
     contribute what they can move, published ones nothing. As a cell is hidden or not, no
-    coefficient need be larger than what is asked for.
-
-    Args:
-        movable: The cells.
-        aims: All aims.
-        at: Which of them.
-        multipliers: One multiplier per relation, for each side of the aim.
+    coefficient need be larger than what is asked for. There is one multiplier per relation, for
+    each side of the aim.
     """
     room = np.zeros(len(movable))
     asked = 1.0
@@ -354,18 +338,11 @@ class Separator:
     Deviations are in levels of the aim, and none is let move by more than one level:
     this never makes an attack easier, and what multipliers it leads to gives cuts that
     stay strong after their coefficients are cut down.
-
-    Args:
-        movable: The cells.
     """
 
     def __init__(self, movable: MovableCells) -> None:
-        import highspy
-
-        self._status = highspy.HighsModelStatus
         self.movable = movable
         self.aims: Aims = aims_of(movable.unknowns)
-        self.solved = 0
         self._ways: list[dict[str, ReachingMove]] = [{} for _ in range(len(self.aims))]
         self._low = np.zeros(len(movable))
         self._high = np.zeros(len(movable))
@@ -384,12 +361,10 @@ class Separator:
         self._ways[at]["learned"] = way
 
     def cuts(self, x: FloatArray, blur: float, until: float) -> list[CuttingPlane]:
-        """Cuts that a fractional pattern violates.
+        """Cuts that a pattern violates which hides `x` of each cell.
 
-        Args:
-            x: How much of each cell is hidden.
-            blur: So much more of each cell is taken as hidden: cuts then cover fewer cells.
-            until: When to stop, by the monotonic clock.
+        It stops at a time of the monotonic clock. With `blur` more of each cell taken as
+        hidden, cuts cover fewer cells.
         """
         blurred = np.where(self.movable.forced, 1.0, np.minimum(x + blur, 1.0))
         found: dict[tuple[bytes, bytes], CuttingPlane] = {}
@@ -449,21 +424,17 @@ class Separator:
         self._solver.changeColCost(cell, -float(side))
         self._wished = cell
         self._run()
-        if self._solver.getModelStatus() != self._status.kOptimal:
-            raise SuppressionError(
-                "the solver found no answer to an attack",
-                code="solver",
-                hint="report this: standing still is always possible",
-            )
-        answer = self._solver.getSolution()
-        moved = np.array(answer.col_value, dtype=np.float64)
-        return moved, -np.array(answer.row_dual, dtype=np.float64)
+        if not is_optimal(self._solver):
+            what = "the solver found no answer to an attack"
+            hint = "report this: standing still is always possible"
+            raise SuppressionError(what, code="solver", hint=hint)
+        duals = np.array(self._solver.getSolution().row_dual, dtype=np.float64)
+        return column_values(self._solver), -duals
 
     def _run(self) -> None:
         """Solve from where the last attack ended; anew, and dual, if that leads nowhere."""
         self._solver.run()
-        self.solved += 1
-        if self._solver.getModelStatus() == self._status.kOptimal:
+        if is_optimal(self._solver):
             return
         self._solver.clearSolver()
         self._solver.setOptionValue("simplex_strategy", 1)

@@ -30,7 +30,11 @@ from discreet.protection.suppression.proof.certificate import (
     certify,
 )
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern
-from discreet.protection.suppression.proof.local_lp import cover_tasks, prove_by_hidden_cells
+from discreet.protection.suppression.proof.local_lp import (
+    cover_tasks,
+    never,
+    prove_by_hidden_cells,
+)
 
 #: With more cells than these that may move, bounds alone decide before work begins.
 _EXACT_LIMIT = 3_000
@@ -40,29 +44,12 @@ _BOUNDS = "what an attacker is said to know about it is narrower than its protec
 _NEIGHBOURS = "cells that must be published leave it no room"
 
 
-def refuted_cells(draft: DraftPattern) -> IntArray:
-    """Sensitive cells that bounds show to be impossible to protect."""
-    known = draft.unknowns
-    return known.cells[known.sensitive & ~known.protected(-draft.down, draft.up)]
-
-
 def check_outer_bounds(draft: DraftPattern) -> None:
     """Raise an error that names the cells that bounds show to be impossible to protect."""
-    lost = refuted_cells(draft)
+    known = draft.unknowns
+    lost = known.cells[known.sensitive & ~known.protected(-draft.down, draft.up)]
     if lost.size:
         raise _impossible(draft, lost)
-
-
-def check_feasible(draft: DraftPattern) -> None:
-    """Raise an error that names the cells that cannot be protected, if there are any.
-
-    Where protection upwards is short, sliding levels are turned downwards. Very large
-    problems are checked by bounds only; what these miss shows during the work.
-    """
-    check_outer_bounds(draft)
-    if len(draft) > _EXACT_LIMIT:
-        return
-    _settle(draft, draft.unknowns.cells[draft.unknowns.sensitive])
 
 
 def cover_or_refuse(
@@ -79,16 +66,16 @@ def cover_or_refuse(
         _settle(draft, draft.unknowns.cells[cells])
         again = np.concatenate([cells, cells + len(draft)])
         if cover_tasks(draft, np.intersect1d(draft.open, again), over, factor=factor):
-            raise SuppressionError(
-                "the solver found no way to move some sensitive cells",
-                code="solver",
-                where=draft.problem.title,
-                hint="report this: an attack on the whole table could move them",
-            )
+            what = "the solver found no way to move some sensitive cells"
+            hint = "report this: an attack on the whole table could move them"
+            raise SuppressionError(what, code="solver", where=draft.problem.title, hint=hint)
 
 
 def _settle(draft: DraftPattern, cells: IntArray) -> None:
-    """Find out by attacks how far cells can go if everything is hidden; adjust the tasks."""
+    """Find out by attacks how far cells can go if everything is hidden; adjust the tasks.
+
+    Where protection upwards is short, sliding levels are turned downwards.
+    """
     watched = np.zeros(len(draft.problem), dtype=np.bool_)
     watched[cells] = True
     full = draft.mask(np.ones(len(draft), dtype=np.bool_))
@@ -134,22 +121,14 @@ _SURE = 0.02
 
 
 def protect_fast(
-    problem: SuppressionProblem,
-    *,
-    time_limit: float | None = None,
-    progress: Callable[[str], None] | None = None,
-    seed: int = 0,
+    problem: SuppressionProblem, watch: WorkTime | None = None, seed: int = 0
 ) -> Pattern:
     """Find a pattern that is proven to protect every sensitive cell, quickly.
 
-    Args:
-        problem: The cells, their levels and relations.
-        time_limit: Seconds after which the work is cut short. If not all cells are covered
-            by then, more is hidden than needed: the result is always proven.
-        progress: Is called with a line of text now and then.
-        seed: Draws in the search; the same seed gives the same pattern.
+    If not all cells are covered when time is up, more is hidden than needed: the result is
+    always proven.
     """
-    watch = WorkTime(time_limit, progress)
+    watch = watch or WorkTime()
     many = stepwise_draft(problem, watch, seed)
     if many is not None:
         return finished_pattern(many, "fast", watch)
@@ -190,7 +169,7 @@ def stepwise_draft(
         return None
     if len(draft.open):
         watch.tell("cover")
-        cover_or_refuse(draft, draft.open, _never)
+        cover_or_refuse(draft, draft.open, never)
     drop_unused(draft)
     return draft
 
@@ -203,8 +182,8 @@ def draft_at_time_limit(problem: SuppressionProblem, watch: WorkTime, seed: int)
         return draft
     draft = DraftPattern(problem)
     draft.hidden[:] = True
-    prove_by_hidden_cells(draft, _never, seed)
-    cover_or_refuse(draft, draft.open, _never)
+    prove_by_hidden_cells(draft, never, seed)
+    cover_or_refuse(draft, draft.open, never)
     drop_unused(draft)
     return draft
 
@@ -213,7 +192,10 @@ def started_draft(problem: SuppressionProblem, watch: WorkTime, seed: int) -> Dr
     """A pattern in the making, checked, with what the hidden cells alone prove."""
     watch.tell("check")
     draft = DraftPattern(problem)
-    check_feasible(draft)
+    check_outer_bounds(draft)
+    # What bounds miss in very large problems shows during the work.
+    if len(draft) <= _EXACT_LIMIT:
+        _settle(draft, draft.unknowns.cells[draft.unknowns.sensitive])
     watch.tell("prove")
     prove_by_hidden_cells(draft, watch.over, seed)
     return draft
@@ -224,20 +206,12 @@ def finished_pattern(
 ) -> Pattern:
     """The audited pattern; cells that the audit finds open are repaired first."""
     watch.tell("audit")
-    certificate = audited_certificate(draft)
-    return certified(
-        draft.problem,
-        draft.mask(),
-        method,
-        certificate=certificate,
-        bound=bound,
-        complete=not watch.struck,
-        seconds=watch.seconds,
-        notes=("stopped by the time limit",) if watch.struck else (),
-    )
+    proof = _audited(draft)
+    known = {"certificate": proof, "bound": bound, **watch.result()}
+    return certified(draft.problem, draft.mask(), method, **known)
 
 
-def audited_certificate(draft: DraftPattern) -> Certificate:
+def _audited(draft: DraftPattern) -> Certificate:
     """A certificate for the hidden cells, after repair if need be."""
     for _ in range(_REPAIRS):
         certificate = _certificate(draft)
@@ -245,7 +219,7 @@ def audited_certificate(draft: DraftPattern) -> Certificate:
             return certificate
         at = draft.at(certificate.unprotected)
         draft.raise_targets(at)
-        failed = cover_tasks(draft, np.intersect1d(draft.open, np.r_[at, at + len(draft)]), _never)
+        failed = cover_tasks(draft, np.intersect1d(draft.open, np.r_[at, at + len(draft)]), never)
         if failed:
             break
     return _certificate(draft)
@@ -254,7 +228,3 @@ def audited_certificate(draft: DraftPattern) -> Certificate:
 def _certificate(draft: DraftPattern) -> Certificate:
     few = int(draft.hidden.sum()) <= _ATTACK_LIMIT
     return certify(draft.problem, draft.mask()) if few else certificate_from_proofs(draft)
-
-
-def _never() -> bool:
-    return False

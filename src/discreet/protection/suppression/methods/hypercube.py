@@ -8,8 +8,6 @@ is hidden. An audit of the whole table repairs what cubes in single subtables le
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,32 +16,22 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.protection.suppression.methods.modular import (
     Subtable,
     axis_subsets,
-    repaired_pattern,
-    subtables_in_turn,
+    pattern_by_subtables,
     subtables_of,
 )
+from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import outer_bounds, unknowns_of
 from discreet.protection.suppression.proof.certificate import Pattern
 
 
 def protect_hypercube(
-    problem: SuppressionProblem,
-    *,
-    time_limit: float | None = None,
-    progress: Callable[[str], None] | None = None,
-    seed: int = 0,
+    problem: SuppressionProblem, watch: WorkTime | None = None, seed: int = 0
 ) -> Pattern:
     """Protect every hidden cell by a cube in each subtable, then audit and repair the whole.
 
-    Args:
-        problem: The cells, costs, levels and relations.
-        time_limit: Seconds after which no further subtable is looked at; the rest is left
-            to the repair.
-        progress: Called with a line of text now and then.
-        seed: For the repair.
+    When time is up no further subtable is looked at; the rest is left to the repair.
     """
-    began = time.monotonic()
     rooms = _MoveRanges.of(problem)
     subtables = subtables_of(problem.relations)
     looked_at: dict[int, set[int]] = {id(each): set() for each in subtables}
@@ -52,8 +40,7 @@ def protect_hypercube(
         # Cubes stay hidden, so that no cell needs to be looked at twice.
         return _cubes(subtable, hidden, rooms, looked_at[id(subtable)])
 
-    hidden, ended = subtables_in_turn(problem, subtables, solve, time_limit, progress)
-    return repaired_pattern(problem, hidden, "hypercube", began, ended, progress, seed)
+    return pattern_by_subtables(problem, "hypercube", subtables, solve, watch or WorkTime(), seed)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -123,13 +110,9 @@ def _cheapest(subtable: Subtable, cell: int, hidden: BoolArray, rooms: _MoveRang
     best = np.unravel_index(int(np.argmin(cost)), shape)
     if not np.isfinite(cost[best]):
         return np.zeros(0, dtype=np.int64)
-    picked = [
-        int(grid[tuple(other[b] if use else own for use, other, b, own in corner)])
-        for corner in (
-            list(zip(chosen, others, best, place, strict=True)) for chosen in axis_subsets(shape)
-        )
-    ]
-    return np.array(picked, dtype=np.int64)
+    away = [other[at] for other, at in zip(others, best, strict=True)]
+    corners = (np.where(chosen, away, place) for chosen in axis_subsets(shape))
+    return np.array([grid[tuple(corner)] for corner in corners], dtype=np.int64)
 
 
 def _corner(

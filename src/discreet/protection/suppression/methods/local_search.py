@@ -74,13 +74,9 @@ def drop_unused(draft: DraftPattern) -> None:
 
 
 def prune(draft: DraftPattern, over: Callable[[], bool], budget: int, passes: int = 2) -> None:
-    """Replace secondaries by nothing or by cheaper ones.
+    """Replace secondaries by nothing or by cheaper ones, with so many linear programs at most.
 
-    Args:
-        draft: A pattern with all proofs; changed.
-        over: Whether to stop, asked before each cell.
-        budget: How many linear programs may be solved.
-        passes: How often to go through the secondaries at most.
+    The draft, a pattern with all proofs, is changed; `over` is asked before each cell.
     """
     drop_unused(draft)
     users = _ProofUsers(draft)
@@ -101,10 +97,8 @@ def prune(draft: DraftPattern, over: Callable[[], bool], budget: int, passes: in
 def _replaced(draft: DraftPattern, users: _ProofUsers, cell: int) -> bool:
     """Try to do without one secondary; whether that worked."""
     tasks = users.of(cell)
-    step, price = (
-        relation_distances(draft),
-        np.where(draft.hidden, 0.0, np.maximum(draft.cost, 1e-6)),
-    )
+    step = relation_distances(draft)
+    price = np.where(draft.hidden, 0.0, np.maximum(draft.cost, 1e-6))
     step[cell] = np.inf
     saved = float(draft.cost[cell])
     flows: list[tuple[IntArray, FloatArray]] = []
@@ -143,7 +137,8 @@ def _accept(
 ) -> None:
     """Let the new proofs stand in for those of one cell; publish what nobody needs now."""
     first = len(draft.proofs)
-    before = {int(c) for task in waiting for c in _cells(draft, users, task)} | {cell}
+    old = (draft.proofs[int(draft.proven[task])].cells for task in waiting)
+    before = {int(c) for cells in old for c in cells} | {cell}
     draft.proofs += [Proof(cells=cells, moved=moved) for cells, moved in flows]
     draft.hidden[extra] = True
     for task, flow in waiting.items():
@@ -151,10 +146,6 @@ def _accept(
     for other in before:
         if not draft.must[other] and not users.proofs_at.get(other):
             draft.hidden[other] = False
-
-
-def _cells(draft: DraftPattern, users: _ProofUsers, task: int) -> IntArray:
-    return draft.proofs[int(draft.proven[task])].cells
 
 
 #: Shares of the secondaries that a trial publishes again at least and at most.
@@ -166,12 +157,9 @@ _SPREAD = 2.0
 def refitted(
     draft: DraftPattern, over: Callable[[], bool], tasks: IntArray | None = None
 ) -> DraftPattern:
-    """A pattern within this one: all tasks covered anew by cells that are hidden in it.
+    """A pattern within this one, which has all proofs: all tasks covered anew by its cells.
 
-    Args:
-        draft: A pattern with all proofs.
-        over: Whether to stop; then nothing is gained.
-        tasks: In which order to cover them; those that move least first unless given.
+    Tasks that move least come first; if it has to stop, nothing is gained.
     """
     other = draft.without(draft.hidden)
     if tasks is None:
@@ -190,14 +178,9 @@ def searched(
     draw: np.random.Generator,
     patience: int = 60,
 ) -> DraftPattern:
-    """The cheapest pattern that trials led to.
+    """The cheapest pattern that trials led to, with so many linear programs at most.
 
-    Args:
-        draft: A pattern with all proofs.
-        over: Whether to stop, asked before each trial.
-        budget: How many linear programs may be solved.
-        draw: Where chance comes from.
-        patience: Trials in a row without success before it ends.
+    It ends after `patience` trials in a row without success; `over` is asked before each.
     """
     idle, end = 0, draft.solved + budget
     while idle < patience and draft.solved < end and not over():

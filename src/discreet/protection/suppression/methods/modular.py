@@ -9,7 +9,6 @@ an audit of the whole table finds what is open, and flows through the whole tabl
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,6 +21,7 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray, starts
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.fast import protect_fast
+from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified
 
@@ -50,9 +50,6 @@ class Subtable:
         filled = np.argwhere(self.grid >= 0)
         numbers = self.grid[self.grid >= 0]
         return {int(cell): tuple(at) for cell, at in zip(numbers, filled.tolist(), strict=True)}
-
-    def __repr__(self) -> str:
-        return f"<Subtable: {' × '.join(str(size) for size in self.grid.shape)}>"
 
 
 def subtables_of(relations: Relations) -> list[Subtable]:
@@ -97,19 +94,10 @@ class _Tree:
         start, rows = self.below
         return rows[start[cell] : start[cell + 1]]
 
-    def rows_above(self, cell: int) -> IntArray:
-        """The relations of which it is a part."""
-        start, rows = self.above
-        return rows[start[cell] : start[cell + 1]]
-
     def breaking_down(self, cells: IntArray, families: set[int]) -> set[int]:
         """Those of the cells whose relations all belong to some families."""
-        start, rows = self.below
-        return {
-            int(cell)
-            for cell in cells
-            if families.issuperset(self.family[rows[start[cell] : start[cell + 1]]].tolist())
-        }
+        found = ((int(cell), self.family[self.rows_below(cell)]) for cell in cells)
+        return {cell for cell, own in found if families.issuperset(own.tolist())}
 
     def parts(self, row: int) -> IntArray:
         """The parts of a relation."""
@@ -157,7 +145,8 @@ class _Tree:
         self, part: int, axis: int, axes: dict[int, int], place: dict[int, tuple[int, ...]]
     ) -> int | None:
         """The number on one axis of a cell, as that of a total of it along another axis."""
-        for row in self.rows_above(part):
+        start, rows = self.above
+        for row in rows[start[part] : start[part + 1]]:
             other = axes.get(int(self.family[row]))
             above = place.get(int(self.total[row]))
             if other is not None and other != axis and above is not None and above[axis]:
@@ -236,23 +225,12 @@ SubtableSolver = Callable[[Subtable, BoolArray], IntArray]
 
 
 def protect_modular(
-    problem: SuppressionProblem,
-    *,
-    time_limit: float | None = None,
-    progress: Callable[[str], None] | None = None,
-    seed: int = 0,
+    problem: SuppressionProblem, watch: WorkTime | None = None, seed: int = 0
 ) -> Pattern:
     """Protect subtable by subtable, then audit and repair the whole.
 
-    Args:
-        problem: The cells, costs, levels and relations.
-        time_limit: Seconds after which no further subtable is looked at; the rest is left
-            to the repair.
-        progress: Called with a line of text now and then.
-        seed: For the flows.
+    When time is up no further subtable is looked at; the rest is left to the repair.
     """
-    began = time.monotonic()
-    subtables = subtables_of(problem.relations)
 
     def solve(subtable: Subtable, hidden: BoolArray) -> IntArray:
         own = subtable_problem(problem, subtable, hidden)
@@ -263,22 +241,32 @@ def protect_modular(
             return np.zeros(0, dtype=np.int64)
         return subtable.cells[found.hidden]
 
-    hidden, ended = subtables_in_turn(problem, subtables, solve, time_limit, progress)
-    return repaired_pattern(problem, hidden, "modular", began, ended, progress, seed)
+    subtables = subtables_of(problem.relations)
+    return pattern_by_subtables(problem, "modular", subtables, solve, watch or WorkTime(), seed)
 
 
-def subtables_in_turn(
+def pattern_by_subtables(
     problem: SuppressionProblem,
+    method: str,
     subtables: list[Subtable],
     solve: SubtableSolver,
-    time_limit: float | None,
-    progress: Callable[[str], None] | None,
-) -> tuple[BoolArray, bool]:
-    """Go through subtables until no cell is hidden any more; whether that came to its end.
+    watch: WorkTime,
+    seed: int,
+) -> Pattern:
+    """What is hidden subtable by subtable, audited; what is open then is repaired by flows."""
+    hidden = _hidden_in_turn(problem, subtables, solve, watch)
+    watch.tell("audit and repair")
+    whole = protect_fast(problem.with_hidden(hidden), seed=seed)
+    more = int((whole.hidden & ~hidden).sum())
+    note = f"the audit of the whole table made {more:,} more secondaries necessary"
+    known = {**watch.result(), "certificate": whole.certificate, "notes": (note,) if more else ()}
+    return certified(problem, whole.hidden, method, **known)
 
-    A subtable is gone through again when one of its cells was hidden elsewhere.
-    """
-    began = time.monotonic()
+
+def _hidden_in_turn(
+    problem: SuppressionProblem, subtables: list[Subtable], solve: SubtableSolver, watch: WorkTime
+) -> BoolArray:
+    """Go through subtables, again when a cell was hidden elsewhere, until nothing changes."""
     hidden = problem.hidden.copy()
     having: dict[int, list[int]] = {}
     for number, subtable in enumerate(subtables):
@@ -287,8 +275,8 @@ def subtables_in_turn(
     waiting = set(range(len(subtables)))
     done = 0
     while waiting:
-        if time_limit is not None and time.monotonic() - began > time_limit:
-            return hidden, False
+        if watch.over():
+            break
         number = min(waiting)
         waiting.remove(number)
         subtable = subtables[number]
@@ -301,9 +289,8 @@ def subtables_in_turn(
             waiting.update(having[cell])
         waiting.discard(number)
         done += 1
-        if progress is not None:
-            progress(f"subtable {done:,}, {len(waiting):,} waiting")
-    return hidden, True
+        watch.tell(f"subtable {done:,}, {len(waiting):,} waiting")
+    return hidden
 
 
 def subtable_problem(
@@ -311,16 +298,13 @@ def subtable_problem(
 ) -> SuppressionProblem:
     """One subtable as a problem: what is hidden must not be known exactly."""
     cells = subtable.cells
-    state = problem.state[cells].copy()
-    state[hidden[cells] & (state != CellState.fixed)] = CellState.primary
-    names = ("value", "cost", "low", "high", "lower", "upper", "sliding")
-    columns: dict[str, Any] = {name: getattr(problem, name)[cells] for name in names}
-    second = hidden[cells] & (problem.state[cells] != CellState.primary)
+    columns = problem.columns_at(cells)
+    state = columns["state"]
+    second = hidden[cells] & (state != CellState.primary)
     for name in ("lower", "upper", "sliding"):
         columns[name] = np.where(second, 0, columns[name])
-    return SuppressionProblem(
-        state=state, relations=_within(problem.relations, subtable), **columns
-    )
+    state[hidden[cells] & (state != CellState.fixed)] = CellState.primary
+    return SuppressionProblem(relations=_within(problem.relations, subtable), **columns)
 
 
 def _within(relations: Relations, subtable: Subtable) -> Relations:
@@ -330,39 +314,3 @@ def _within(relations: Relations, subtable: Subtable) -> Relations:
     links = relations.rows(kept)
     cell = np.searchsorted(subtable.cells, links.cell).astype(np.int32)
     return replace(links, cells=len(subtable.cells), cell=cell)
-
-
-def repaired_pattern(
-    problem: SuppressionProblem,
-    hidden: BoolArray,
-    method: str,
-    began: float,
-    ended: bool,
-    progress: Callable[[str], None] | None,
-    seed: int,
-) -> Pattern:
-    """The audited pattern; what the audit finds open is repaired by flows first.
-
-    Args:
-        problem: The problem.
-        hidden: What the method hides.
-        method: Its name.
-        began: When it began, by the monotonic clock.
-        ended: Whether it came to its end.
-        progress: Called with a line of text now and then.
-        seed: For the flows.
-    """
-    if progress is not None:
-        progress("audit and repair")
-    whole = protect_fast(problem.with_hidden(hidden), seed=seed)
-    more = int((whole.hidden & ~hidden).sum())
-    notes = [f"the audit of the whole table made {more:,} more secondaries necessary"]
-    return certified(
-        problem,
-        whole.hidden,
-        method,
-        certificate=whole.certificate,
-        complete=ended,
-        seconds=time.monotonic() - began,
-        notes=tuple(notes[: 1 if more else 0]),
-    )

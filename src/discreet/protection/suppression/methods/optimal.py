@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import SuppressionError
@@ -27,9 +25,15 @@ from discreet.protection.suppression.methods.cuts import (
 )
 from discreet.protection.suppression.methods.fast import protect_fast
 from discreet.protection.suppression.methods.relaxation import Relaxation
+from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern, certified, certify
-from discreet.protection.suppression.proof.solver import loaded_solver, quiet_solver
+from discreet.protection.suppression.proof.solver import (
+    column_values,
+    is_optimal,
+    loaded_solver,
+    quiet_solver,
+)
 
 #: Cells move by at most so many levels; if that is too little, by as many as they can.
 _NARROW = 1.0
@@ -43,38 +47,23 @@ _HIDDEN = 1e-3
 
 
 class CheapestMoves:
-    """Every movable cell as two variables, up and down, of one warm linear program.
-
-    Args:
-        movable: The cells.
-    """
+    """Every movable cell as two variables, up and down, of one warm linear program."""
 
     def __init__(self, movable: MovableCells) -> None:
-        import highspy
-
-        self._status = highspy.HighsModelStatus
         self.movable = movable
-        number = len(movable)
-        self._cost = np.zeros(2 * number)
-        self._room = np.zeros(2 * number)
+        links, number = movable.unknowns.relations, len(movable)
+        self._cost, self._room = np.zeros(2 * number), np.zeros(2 * number)
         self._asked = -1
-        self._solver = self._loaded()
-
-    def _loaded(self) -> Any:
-        links, number = self.movable.unknowns.relations, len(self.movable)
         both = np.concatenate([links.cell.astype(np.int64), links.cell + np.int64(number)])
         coef = np.concatenate([links.coef, -links.coef])
         order = np.argsort(np.concatenate([links.row, links.row]), kind="stable")
         still = np.zeros(2 * number)
-        return loaded_solver((2 * links.start, both[order], coef[order]), still, still)
+        self._solver = loaded_solver((2 * links.start, both[order], coef[order]), still, still)
 
     def way(self, aims: Aims, at: int, price: FloatArray) -> ReachingMove | None:
         """The cheapest way to reach an aim; None if there is none.
 
-        Args:
-            aims: All aims.
-            at: Which of them.
-            price: What moving each cell by all it can costs; infinite for published ones.
+        The price of a cell is what moving it by all it can costs; infinite for published ones.
         """
         shown = ~np.isfinite(price)
         price = np.where(shown, 0.0, price)
@@ -130,17 +119,11 @@ class CheapestMoves:
             self._solver.changeColsCost(changed.size, changed, cost[changed])
             self._cost = cost
         self._solver.run()
-        if self._solver.getModelStatus() != self._status.kOptimal:
-            return None
-        return np.array(self._solver.getSolution().col_value, dtype=np.float64)
+        return column_values(self._solver) if is_optimal(self._solver) else None
 
 
 class GuidedSearch:
-    """The search for good patterns; keeps a way to reach each aim.
-
-    Args:
-        separator: Has the cells and aims, and learns these ways.
-    """
+    """The search for good patterns; keeps a way to reach each aim, for the separator too."""
 
     def __init__(self, separator: Separator) -> None:
         self._separator = separator
@@ -153,10 +136,7 @@ class GuidedSearch:
     def pattern(self, x: FloatArray, start: BoolArray, until: float) -> BoolArray | None:
         """A pattern that hides some cells and what else every aim needs, without idle cells.
 
-        Args:
-            x: How much of each cell the relaxation hides: such cells are cheaper.
-            start: Cells to hide first.
-            until: When to give up, by the monotonic clock; then the answer is None.
+        Cells are cheaper the more of them, `x`, the relaxation hides. None if time is up.
         """
         hidden = start | self.movable.forced
         price = self.movable.cost * np.maximum(1.0 - x, _LEAST)
@@ -167,11 +147,9 @@ class GuidedSearch:
             if way is None or not hidden[way.cells].all():
                 way = self._moves.way(self.aims, at, np.where(hidden, _HIDDEN * price, price))
                 if way is None:
-                    raise SuppressionError(
-                        "the solver found no way to move a sensitive cell",
-                        code="solver",
-                        hint="report this: hiding every cell protects it",
-                    )
+                    what = "the solver found no way to move a sensitive cell"
+                    hint = "report this: hiding every cell protects it"
+                    raise SuppressionError(what, code="solver", hint=hint)
                 self._keep(at, way)
                 hidden[way.cells] = True
         return self._pruned(hidden, until)
@@ -205,13 +183,9 @@ class GuidedSearch:
                     left[cell] = True
                     break
                 self._keep(at, ReachingMove(cells[way.cells], way.need))
-        return _chosen(len(hidden), cells[left])
-
-
-def _chosen(number: int, cells: IntArray) -> BoolArray:
-    chosen = np.zeros(number, dtype=np.bool_)
-    chosen[cells] = True
-    return chosen
+        needed = np.zeros(len(hidden), dtype=np.bool_)
+        needed[cells[left]] = True
+        return needed
 
 
 #: Costs are whole: a bound so near below a cost has met it.
@@ -223,12 +197,7 @@ _BLURS = (1e-2, 1e-3, 0.0)
 
 
 class Branching:
-    """The search for the cheapest pattern.
-
-    Args:
-        relaxation: Its cuts; more are added to it.
-        nodes: At how many nodes a round gives up; without, at none.
-    """
+    """The search for the cheapest pattern; a round gives up at so many nodes, if any."""
 
     def __init__(self, relaxation: Relaxation, nodes: int | None = None) -> None:
         import highspy
@@ -258,10 +227,26 @@ class Branching:
         return self.cost - max(self.bound, self.relaxation.objective)
 
     @property
-    def proven_bound(self) -> int:
-        """No pattern costs less, as far as the branching has shown."""
+    def _proven_bound(self) -> int:
+        """No pattern costs less."""
         problem = self.relaxation.problem
-        return problem.cost_of(problem.hidden) + self.movable.whole(self.bound)
+        branched = problem.cost_of(problem.hidden) + self.movable.whole(self.bound)
+        return max(self.relaxation.bound, branched)
+
+    @property
+    def standing(self) -> str:
+        """The best cost and the bound, in words."""
+        problem = self.relaxation.problem
+        best = problem.cost_of(problem.hidden) + self.cost
+        return f"best {best:,}, bound {self._proven_bound:,}"
+
+    def pattern(self, method: str, **known: Any) -> Pattern:
+        """The best pattern, certified; `known` are other fields of it."""
+        problem = self.relaxation.problem
+        hidden = self.movable.hidden(problem, self.best)
+        cost = problem.cost_of(hidden)
+        bound = cost if self.proven else min(self._proven_bound, cost)
+        return certified(problem, hidden, method, bound=bound, **known)
 
     def complete(self, start: BoolArray, until: float) -> None:
         """Complete cells to a pattern, and keep it if it is the best."""
@@ -277,7 +262,7 @@ class Branching:
         self.best, self.cost = chosen, self.movable.paid(chosen)
         return True
 
-    def _unprotected(self, chosen: BoolArray) -> npt.NDArray[np.int64]:
+    def _unprotected(self, chosen: BoolArray) -> IntArray:
         problem = self.relaxation.problem
         return certify(problem, self.movable.hidden(problem, chosen)).unprotected
 
@@ -331,17 +316,14 @@ class Branching:
             self.bound = self.movable.below(self.cost) + 1.0
             return None
         if status not in (statuses.kOptimal, statuses.kTimeLimit, statuses.kSolutionLimit):
-            raise SuppressionError(
-                "the solver could not decide on a cheapest pattern",
-                code="solver",
-                hint="report this, or use the method auto",
-            )
+            what = "the solver could not decide on a cheapest pattern"
+            raise SuppressionError(what, code="solver", hint="report this, or use the method auto")
         self.bound = max(
             self.bound, min(float(known.mip_dual_bound), self.cost + self.movable.tiny)
         )
         if status == statuses.kTimeLimit or not math.isfinite(known.objective_function_value):
             return None
-        return np.array(solver.getSolution().col_value) > 0.5
+        return column_values(solver) > 0.5
 
     def _loaded(self, until: float) -> Any:
         solver = quiet_solver(
@@ -385,69 +367,39 @@ _SURE = 0.9
 
 
 def protect_optimal(
-    problem: SuppressionProblem,
-    *,
-    time_limit: float | None = None,
-    progress: Callable[[str], None] | None = None,
-    seed: int = 0,
+    problem: SuppressionProblem, watch: WorkTime | None = None, seed: int = 0
 ) -> Pattern:
     """Hide cells so that all sensitive ones are protected, at the lowest cost.
 
-    Args:
-        problem: The cells, costs, levels and relations.
-        time_limit: Seconds after which the best pattern found so far is returned, with
-            `complete=False` and the bound that is proven.
-        progress: Called with a line of text now and then.
-        seed: Draws for the first pattern of large problems; what follows is not random.
+    When time is up the best pattern found so far is returned, with `complete=False` and the
+    bound that is proven. Only the first pattern of large problems is drawn.
     """
-    began = time.monotonic()
-    until = math.inf if time_limit is None else began + time_limit
-    tell = progress or (lambda line: None)
-    search = _begun(problem, time_limit, tell, seed)
+    watch = watch or WorkTime()
+    search = _begun(problem, watch, seed)
     relaxation = search.relaxation
-    while not relaxation.complete and not search.proven and time.monotonic() < until:
-        relaxation.round(until)
+    while not relaxation.complete and not search.proven and not watch.over():
+        relaxation.round(watch.until)
         if relaxation.rounds % _PAUSE == 0 or relaxation.complete:
-            search.complete(relaxation.x > _SURE, until)
-            tell(_line(search))
-    while not search.proven and time.monotonic() < until:
-        search.round(until)
-        tell(_line(search))
-    return _pattern(search, time.monotonic() - began)
+            search.complete(relaxation.x > _SURE, watch.until)
+            watch.tell(_line(search))
+    while not search.proven and not watch.over():
+        search.round(watch.until)
+        watch.tell(_line(search))
+    return search.pattern("optimal", complete=search.proven, seconds=watch.seconds)
 
 
-def _begun(
-    problem: SuppressionProblem, time_limit: float | None, tell: Callable[[str], None], seed: int
-) -> Branching:
+def _begun(problem: SuppressionProblem, watch: WorkTime, seed: int) -> Branching:
     """The search with a first pattern."""
     if int((problem.state != CellState.fixed).sum()) <= _SMALL:
         search = Branching(Relaxation(problem))
         search.complete(search.movable.forced, math.inf)
         return search
-    first = protect_fast(problem, time_limit=time_limit, progress=tell, seed=seed)
+    first = protect_fast(problem, watch, seed)
     search = Branching(Relaxation(problem, possible=first.safe))
     search.keep(first.hidden[search.movable.unknowns.cells])
     return search
 
 
 def _line(search: Branching) -> str:
-    bound = max(search.relaxation.bound, search.proven_bound)
-    problem = search.relaxation.problem
-    best = problem.cost_of(problem.hidden) + search.cost
     cuts = len(search.relaxation.cuts)
-    return f"best {best:,}, bound {bound:,}, {cuts:,} cuts, {search.rounds:,} branchings"
-
-
-def _pattern(search: Branching, seconds: float) -> Pattern:
-    problem = search.relaxation.problem
-    hidden = search.relaxation.movable.hidden(problem, search.best)
-    cost = problem.cost_of(hidden)
-    bound = max(search.relaxation.bound, search.proven_bound)
-    return certified(
-        problem,
-        hidden,
-        "optimal",
-        bound=cost if search.proven else min(bound, cost),
-        complete=search.proven,
-        seconds=seconds,
-    )
+    return f"{search.standing}, {cuts:,} cuts, {search.rounds:,} branchings"

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.relaxation import lower_bound_of
+from discreet.protection.suppression.methods.worktime import WorkTime
 from discreet.protection.suppression.problem.system import SuppressionProblem
 from discreet.protection.suppression.proof.certificate import Pattern
 
@@ -56,17 +57,14 @@ def find_pattern(
       Hint: methods: auto, fast, optimal, modular, hypercube
     """
     if method not in METHODS:
-        raise SuppressionError(
-            f"there is no method {method!r}",
-            code="method",
-            hint=f"methods: {', '.join(METHODS)}",
-        )
+        hint = f"methods: {', '.join(METHODS)}"
+        raise SuppressionError(f"there is no method {method!r}", code="method", hint=hint)
     if time_limit is not None and not time_limit > 0:
         raise SuppressionError("a time limit is more than 0 seconds", code="time-limit")
     problem.check()
     module = importlib.import_module(f"discreet.protection.suppression.methods.{method}")
     protect: Callable[..., Pattern] = getattr(module, f"protect_{method}")
-    pattern = protect(problem, time_limit=time_limit, progress=progress, seed=seed)
+    pattern = protect(problem, WorkTime(time_limit, progress), seed)
     _refuse_unsafe(problem, pattern)
     if pattern.bound is None:
         pattern = replace(pattern, bound=min(lower_bound_of(problem), pattern.cost))
@@ -79,9 +77,7 @@ def _refuse_unsafe(problem: SuppressionProblem, pattern: Pattern) -> None:
         return
     cells = [problem.name(int(at)) for at in pattern.certificate.unprotected]
     more = f" and {len(cells) - _SHOWN:,} more" if len(cells) > _SHOWN else ""
-    raise SuppressionError(
-        f"{len(cells):,} sensitive cells are not proven to be protected",
-        code="unprotected",
-        where="; ".join(cells[:_SHOWN]) + more,
-        hint="allow more time, or use another method",
-    )
+    what = f"{len(cells):,} sensitive cells are not proven to be protected"
+    where = "; ".join(cells[:_SHOWN]) + more
+    hint = "allow more time, or use another method"
+    raise SuppressionError(what, code="unprotected", where=where, hint=hint)

@@ -27,9 +27,13 @@ from discreet.protection.suppression.methods.cuts import (
     movable_cells,
     relation_cuts,
 )
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    Confidential,
+    SuppressionProblem,
+)
 from discreet.protection.suppression.problem.unknowns import TOLERANCE, outer_bounds, unknowns_of
-from discreet.protection.suppression.proof.solver import quiet_solver
+from discreet.protection.suppression.proof.solver import column_values, is_optimal, quiet_solver
 
 #: Cells are taken as hidden by so much more, first by this, then by that.
 _BLURS = (1e-2, 1e-4)
@@ -37,12 +41,11 @@ _BLURS = (1e-2, 1e-4)
 _OLD = 12
 
 
-class Relaxation:
+class Relaxation(Confidential):
     """The linear program over all cuts found so far.
 
-    Args:
-        problem: The problem; a `SuppressionError` names the cells that cannot be protected.
-        possible: Whether some pattern is known to protect all of them: saves a proof.
+    A `SuppressionError` names the cells that cannot be protected, unless that is known to be
+    possible, which saves a proof.
     """
 
     def __init__(self, problem: SuppressionProblem, *, possible: bool = False) -> None:
@@ -62,15 +65,10 @@ class Relaxation:
         self._rows: list[CuttingPlane] = []
         self._age: IntArray = np.zeros(0, dtype=np.int64)
         self._aside: list[CuttingPlane] = []
-        self._solver = self._loaded()
-
-    def _loaded(self) -> Any:
         number = len(self.movable)
-        solver = quiet_solver()
-        solver.addVars(number, self.movable.forced.astype(np.float64), np.ones(number))
-        every = np.arange(number, dtype=np.int32)
-        solver.changeColsCost(number, every, self.movable.cost)
-        return solver
+        self._solver = quiet_solver()
+        self._solver.addVars(number, self.x, np.ones(number))
+        self._solver.changeColsCost(number, np.arange(number, dtype=np.int32), self.movable.cost)
 
     @property
     def bound(self) -> int:
@@ -91,11 +89,7 @@ class Relaxation:
         return guide
 
     def improve(self, seconds: float) -> bool:
-        """Look for cuts for a while; whether the bound may still rise by going on.
-
-        Args:
-            seconds: When to stop. The bound holds whenever it stops.
-        """
+        """Look for cuts for a while; whether the bound, which holds, may still rise."""
         until = time.monotonic() + seconds
         while not self.complete and time.monotonic() < until:
             self.round(until)
@@ -116,12 +110,7 @@ class Relaxation:
             self._blur = min(self._blur, len(_BLURS) - 1)
 
     def near(self, rounds: int, over: Callable[[], bool]) -> None:
-        """Take in what single relations ask for, without any attack: quick at any size.
-
-        Args:
-            rounds: How often relations are looked at.
-            over: Whether to stop, asked before each round.
-        """
+        """Take in what single relations ask for, without any attack: quick at any size."""
         self._begin()
         for _ in range(rounds):
             if over() or not self.add(bridge_cuts(self.movable, self.x)):
@@ -148,19 +137,16 @@ class Relaxation:
     def solve(self) -> None:
         """Solve the program as it stands; anew, where going on from the last time fails."""
         self._solver.run()
-        optimal = self._highspy.HighsModelStatus.kOptimal
-        if self._solver.getModelStatus() != optimal:
+        if not is_optimal(self._solver):
             self._solver.clearSolver()
             self._solver.run()
-        if self._solver.getModelStatus() != optimal:
-            raise SuppressionError(
-                "the solver found no cheapest fractional pattern",
-                code="solver",
-                hint="report this: hiding everything fulfils every cut",
-            )
-        answer = self._solver.getSolution()
-        self.x = np.clip(np.array(answer.col_value, dtype=np.float64), 0.0, 1.0)
-        weights = np.maximum(np.array(answer.row_dual, dtype=np.float64), 0.0)
+        if not is_optimal(self._solver):
+            what = "the solver found no cheapest fractional pattern"
+            hint = "report this: hiding everything fulfils every cut"
+            raise SuppressionError(what, code="solver", hint=hint)
+        self.x = np.clip(column_values(self._solver), 0.0, 1.0)
+        duals = np.array(self._solver.getSolution().row_dual, dtype=np.float64)
+        weights = np.maximum(duals, 0.0)
         self._prove(weights)
         self._put_aside(weights)
 
@@ -189,9 +175,6 @@ class Relaxation:
         self._rows = [cut for at, cut in enumerate(self._rows) if at not in gone]
         self._age = np.delete(self._age, old)
 
-    def __repr__(self) -> str:
-        return f"<Relaxation (confidential): {len(self._rows):,} cuts, {self.rounds:,} rounds>"
-
 
 #: With more cells that may be hidden, there is no linear program over them.
 _MANY = 100_000
@@ -207,9 +190,7 @@ def single_relation_bounds(
 ) -> Relaxation | None:
     """What single relations ask for, as a linear program; None if there are too many cells.
 
-    Args:
-        problem: The problem; some pattern must be known to protect its cells.
-        over: Whether time is up.
+    Some pattern must be known to protect the cells of the problem.
     """
     if int((problem.state != CellState.fixed).sum()) > _MANY or over():
         return None
@@ -225,14 +206,7 @@ def lower_bound_of(problem: SuppressionProblem) -> int:
 
 
 def quick_lower_bound(problem: SuppressionProblem) -> int:
-    """No pattern that protects all sensitive cells costs less.
-
-    Args:
-        problem: The problem.
-
-    Returns:
-        A whole cost, at least what the cells cost that are hidden in every pattern.
-    """
+    """A whole cost that no pattern is below that protects all sensitive cells."""
     unknowns = unknowns_of(problem, problem.state != CellState.fixed)
     low, high = outer_bounds(unknowns)
     forced = problem.hidden[unknowns.cells]

@@ -10,7 +10,7 @@ back most are hidden again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -31,10 +31,10 @@ from discreet.protection.suppression.proof.projection_bounds import (
     ProjectionEffort,
     distances_reached,
     exact_joint_moves,
-    holding_weights,
     joint_moves,
     leaf_sums,
     move_targets,
+    projected,
 )
 
 #: How sums that hold cells back are found: steps, and what may be missing.
@@ -43,48 +43,6 @@ _STEPS, _FINE = 300, 1e-4
 _HOLDS, _SUMS, _MOST_SUMS = 0.05, 40, 1_000
 #: Columns in which cells are pushed, at most.
 _COLUMNS = 4 * BAND
-
-
-@dataclass(frozen=True, kw_only=True)
-class TakeBackLimits:
-    """How many cells are taken back.
-
-    Args:
-        number: For each cell that does not move.
-        near: Whether all sums near by count, however little they hold it back.
-    """
-
-    number: int
-    near: bool = False
-
-
-def obstacle_cells(
-    leaves: Leaves, sums: LeafSums, aims: MoveTargets, which: IntArray, known: BoolArray,
-    rank: IntArray, how: TakeBackLimits,
-) -> IntArray:  # fmt: skip
-    """Cells behind the sums that hold each of some aims back.
-
-    Args:
-        leaves: The leaves.
-        sums: The sums that hold them.
-        aims: All aims.
-        which: Those that are held back.
-        known: What is published.
-        rank: Cells of a higher rank are taken first; those from `len(rank)` on as many as
-            asked for, others only where there is none of these, those below 0 never.
-        how: How many.
-    """
-    links = leaves.problem.relations
-    weight = holding_weights(sums, _pushed(leaves, aims, which), _STEPS, _FINE)
-    least = 0.0 if how.near else _HOLDS
-    most = min(_SUMS * how.number, _MOST_SUMS)
-    start, held_by = _holders(
-        which, aims.start, aims.at, sums.first, sums.of, sums.start, sums.at, weight, least, most
-    )
-    found = _origins_of(
-        start, sums.cells[held_by], sums.way, links.start, links.cell, known, rank, how.number
-    )
-    return np.unique(found)
 
 
 def _pushed(leaves: Leaves, aims: MoveTargets, which: IntArray) -> FloatArray:
@@ -220,12 +178,9 @@ def released_stepwise(
 ) -> bool:
     """Hide everything, then publish what can be; whether the problem is of that kind.
 
-    Args:
-        draft: A problem without any work done; afterwards with a pattern, and proofs for
-            all cells but those that no joint move moves even if everything is hidden.
-        watch: The time limit; once it has struck, little more is published.
-        seed: Draws; the same seed gives the same pattern.
-        always: Whether to do so with few sensitive cells, too.
+    The draft comes without any work done; afterwards it has a pattern, and proofs for all cells
+    but those that no joint move moves even if everything is hidden. Once time is up little more
+    is published. `always`: with few sensitive cells, too.
     """
     watched = int(draft.unknowns.sensitive.sum())
     if not always and (watched < _LEAST or watched < _SHARE * len(draft)):
@@ -306,7 +261,7 @@ class _StepwiseRelease:
         missed = ~_some(far[0])
         if missed.any():
             start = self._rest(_ReleaseState(known=known, moved=made[0]), 1)
-            moved = joint_moves(sums, self.aims, self._all(missed), start)
+            moved = joint_moves(sums, self.aims, np.repeat(missed[:, None], BAND, axis=1), start)
             made.append(exact_joint_moves(sums, self.aims, moved))
             far.append(self._reached(made[1], True))
             missed &= ~_some(far[1])
@@ -321,9 +276,7 @@ class _StepwiseRelease:
         """As many of some cells published too as can be; None if that failed."""
         known = state.known.copy()
         known[cells] = True
-        return self._settled(
-            _ReleaseState(known=known, moved=state.moved), cells, watch, exact=False
-        )
+        return self._settled(replace(state, known=known), cells, watch, exact=False)
 
     def proven(self, state: _ReleaseState, watch: WorkTime) -> _ReleaseState | None:
         """The same with exact joint moves; if need be, with fewer cells published."""
@@ -346,7 +299,8 @@ class _StepwiseRelease:
                 known[self._obstacles(sums, known, cells, still, back)] = False
                 sums = leaf_sums(self.leaves, known, self.effort)
             if turn:
-                moved = joint_moves(sums, self.aims, self._all(still), self._rest(state, turn))
+                wished = np.repeat(still[:, None], BAND, axis=1)
+                moved = joint_moves(sums, self.aims, wished, self._rest(state, turn))
             else:
                 moved = state.moved[:, :JOINT_MOVES] if exact else self._first_joint_moves(sums)
             moved = exact_joint_moves(sums, self.aims, moved) if exact else moved
@@ -374,9 +328,6 @@ class _StepwiseRelease:
         drawn: FloatArray = self._draw.uniform(-_NEAR, _NEAR, (len(room), BAND)) * room
         return drawn
 
-    def _all(self, aims: BoolArray) -> BoolArray:
-        return np.repeat(aims[:, None], BAND, axis=1)
-
     def _reached(self, moved: FloatArray, exact: bool) -> BoolArray:
         """Which aims each joint move reaches."""
         want = self.aims.want[:, None]
@@ -387,11 +338,25 @@ class _StepwiseRelease:
     def _obstacles(
         self, sums: LeafSums, known: BoolArray, cells: IntArray, aims: BoolArray, number: int
     ) -> IntArray:
-        """Published cells that hold some aims back, so many for each, the chosen ones first."""
+        """Published cells behind the sums that hold some aims back, so many for each.
+
+        Cells of a higher rank are taken first: chosen ones as many as asked for, others only
+        where there is none of these.
+        """
         rank = np.where(known, self._rank, -1)
         rank[cells] += np.where(rank[cells] >= 0, len(rank), 0)
-        how = TakeBackLimits(number=number, near=number >= _ALL)
-        return obstacle_cells(self.leaves, sums, self.aims, np.flatnonzero(aims), known, rank, how)
+        links, which = self.leaves.problem.relations, np.flatnonzero(aims)
+        pushed = _pushed(self.leaves, self.aims, which)
+        _, _, weight = projected(sums, pushed, np.ones(pushed.shape, np.bool_), _STEPS, _FINE)
+        weight = np.abs(weight)
+        start, held_by = _holders(
+            which, self.aims.start, self.aims.at, sums.first, sums.of, sums.start, sums.at, weight,
+            0.0 if number >= _ALL else _HOLDS, min(_SUMS * number, _MOST_SUMS),
+        )  # fmt: skip
+        found = _origins_of(
+            start, sums.cells[held_by], sums.way, links.start, links.cell, known, rank, number
+        )
+        return np.unique(found)
 
     def store_proofs(self, state: _ReleaseState) -> None:
         """Hide what is not published, and store joint moves and their mirror images as proofs."""

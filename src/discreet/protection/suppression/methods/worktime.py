@@ -6,8 +6,10 @@ passes through here. Results depend on the clock only once the limit has struck.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
+from typing import Any
 
 
 class WorkTime:
@@ -22,8 +24,10 @@ class WorkTime:
         self, limit: float | None = None, progress: Callable[[str], None] | None = None
     ) -> None:
         self._begin = time.monotonic()
-        self._limit = limit
         self._progress = progress
+        self.limited = limit is not None
+        #: When time will be up, by the monotonic clock.
+        self.until = math.inf if limit is None else self._begin + limit
         self.struck = False
 
     @property
@@ -31,19 +35,9 @@ class WorkTime:
         """Seconds since the beginning."""
         return time.monotonic() - self._begin
 
-    @property
-    def limited(self) -> bool:
-        """Whether there is a limit at all."""
-        return self._limit is not None
-
-    @property
-    def left(self) -> float | None:
-        """Seconds until the limit, 0 if it has struck; None without a limit."""
-        return None if self._limit is None else max(0.0, self._limit - self.seconds)
-
     def over(self) -> bool:
         """Whether the limit has struck; remembered once asked."""
-        if self._limit is not None and self.seconds >= self._limit:
+        if self.limited and time.monotonic() >= self.until:
             self.struck = True
         return self.struck
 
@@ -51,3 +45,8 @@ class WorkTime:
         """Tell about progress."""
         if self._progress is not None:
             self._progress(line)
+
+    def result(self) -> dict[str, Any]:
+        """What a pattern says of the work that led to it."""
+        notes = ("stopped by the time limit",) if self.struck else ()
+        return {"complete": not self.struck, "seconds": self.seconds, "notes": notes}

@@ -23,12 +23,13 @@ from discreet.protection.suppression.problem.parameters import (
     distances_to_sensitive,
     whole_costs,
 )
-from discreet.protection.suppression.problem.system import CellState, Relations
+from discreet.protection.suppression.problem.system import CellState, Confidential, Relations
 from discreet.protection.suppression.problem.table_relations import refuse_cells, units_of
 from discreet.tables import CellStatus, ProtectedTable, Table
 
 #: Levels are rounded up to whole units; so little is rounding of doubles.
 _SLACK = 1e-6
+_LEVELS = ("lower", "upper", "sliding")
 
 
 @runtime_checkable
@@ -77,7 +78,7 @@ class Earlier:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Demands:
+class Demands(Confidential):
     """What is asked for each cell of one table, levels in units (confidential)."""
 
     sensitive: BoolArray
@@ -92,19 +93,12 @@ class Demands:
 
     @classmethod
     def of(cls, asked: PrimaryFindings | BoolArray | None, table: Table, units: int) -> Demands:
-        """The demands of primary rules, or of a mask, on the cells of a table.
-
-        Args:
-            asked: What was found; None: no cell is sensitive.
-            table: The table.
-            units: How many units make one.
-        """
+        """The demands of primary rules, or of a mask, on the cells of a table; None: no cell."""
         size = len(table)
         none = np.zeros(size, dtype=np.bool_)
         if asked is None or isinstance(asked, np.ndarray):
             mask = none if asked is None else _mask(asked, table)
-            nothing = np.zeros(size, dtype=np.int64)
-            levels = (nothing, nothing, nothing)
+            levels = dict.fromkeys(_LEVELS, np.zeros(size, dtype=np.int64))
             asked = None
         else:
             if not isinstance(asked, PrimaryFindings):
@@ -115,18 +109,12 @@ class Demands:
                     hint="one boolean per cell of the table",
                 )
             mask = _mask(asked.sensitive, table)
-            lower, upper, sliding = (
-                _units(level, units, mask, table)
-                for level in (asked.lower, asked.upper, asked.sliding)
-            )
-            levels = (lower, upper, sliding)
+            levels = {name: _units(getattr(asked, name), units, mask, table) for name in _LEVELS}
         return cls(
             sensitive=mask,
             fixed=_mask(getattr(asked, "fixed", none), table),
             secondary=_mask(getattr(asked, "secondary", none), table),
-            lower=levels[0],
-            upper=levels[1],
-            sliding=levels[2],
+            **levels,
             cost=_given(asked, "cost", table),
             low=_given(asked, "low", table) * units,
             high=_given(asked, "high", table) * units,
@@ -142,67 +130,45 @@ class Demands:
         own = cls.of(earlier.primary, earlier.table, units)
         return replace(own, sensitive=own.sensitive & hidden, fixed=~hidden, secondary=hidden)
 
-    def __repr__(self) -> str:
-        return f"<Demands (confidential) on {len(self.sensitive):,} cells>"
-
 
 def _mask(mask: Any, table: Table) -> BoolArray:
     array = np.asarray(mask)
     if array.shape != (len(table),) or array.dtype != np.bool_:
-        raise SuppressionError(
-            "a mask has one boolean for each cell of its table",
-            code="primary",
-            where=table.name,
-            hint="in the order of the cells of the table",
-        )
+        what = "a mask has one boolean for each cell of its table"
+        hint = "in the order of the cells of the table"
+        raise SuppressionError(what, code="primary", where=table.name, hint=hint)
     return array
 
 
 def _column(column: Any, table: Table) -> FloatArray:
     array = np.asarray(column, dtype=np.float64)
     if array.shape != (len(table),):
-        raise SuppressionError(
-            "protection levels and costs have one entry for each cell",
-            code="primary",
-            where=table.name,
-        )
+        what = "protection levels and costs have one entry for each cell"
+        raise SuppressionError(what, code="primary", where=table.name)
     return array
 
 
 def _units(level: Any, units: int, mask: BoolArray, table: Table) -> IntArray:
     column = np.where(mask, _column(level, table), 0.0)
     if not np.isfinite(column).all() or (column < 0).any() or (column * units >= 2.0**53).any():
-        raise SuppressionError(
-            "protection levels of sensitive cells are numbers of at least 0",
-            code="primary",
-            where=table.name,
-        )
+        what = "protection levels of sensitive cells are numbers of at least 0"
+        raise SuppressionError(what, code="primary", where=table.name)
     return np.ceil(column * units - _SLACK).astype(np.int64)
 
 
 def _given(asked: Any, name: str, table: Table) -> FloatArray:
     column = getattr(asked, name, None)
-    if column is None:
-        return np.full(len(table), np.nan)
-    return _column(column, table)
+    return np.full(len(table), np.nan) if column is None else _column(column, table)
 
 
 def hidden_in(table: Table, published: ProtectedTable) -> BoolArray:
-    """Which cells of a table are hidden in what was published of it.
-
-    Args:
-        table: The true values.
-        published: The table as published, over the same variables.
-    """
+    """Which cells of a table are hidden in what was published of it, over the same variables."""
     names = [dimension.name for dimension in published.spanning]
     own = [dimension.name for dimension in table.dimensions]
     if sorted(names) != sorted(own) or published.several_figures:
-        raise SuppressionError(
-            "what was published is not this table: its variables or figures differ",
-            code="earlier",
-            where=published.name,
-            hint=f"variables needed: {', '.join(own)}",
-        )
+        what = "what was published is not this table: its variables or figures differ"
+        hint = f"variables needed: {', '.join(own)}"
+        raise SuppressionError(what, code="earlier", where=published.name, hint=hint)
     index = []
     for dimension in published.spanning:
         at = own.index(dimension.name)
@@ -230,7 +196,7 @@ def _status(
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class CombinedCells:
+class CombinedCells(Confidential):
     """The cells of all tables as cells of a problem (confidential).
 
     Args:
@@ -253,7 +219,7 @@ class CombinedCells:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class CellDemands:
+class CellDemands(Confidential):
     """What is asked for each cell, levels in units (confidential)."""
 
     state: npt.NDArray[np.int8]
@@ -268,17 +234,15 @@ def merged_demands(
     """What all tables together ask for each cell: the strictest of them."""
     size = len(system.value)
     sensitive, fixed, before = (np.zeros(size, dtype=np.bool_) for _ in range(3))
-    levels = {name: np.zeros(size, dtype=np.int64) for name in ("lower", "upper", "sliding")}
+    levels = {name: np.zeros(size, dtype=np.int64) for name in _LEVELS}
     empty = sum(
         int((demand.sensitive & (cells < 0)).sum())
         for cells, demand in zip(system.cells, demands, strict=True)
     )
     if empty:
-        raise SuppressionError(
-            f"{empty:,} sensitive cells are empty",
-            code="empty-cells",
-            hint="everyone knows which cells can have no records; mark zeros of records only",
-        )
+        what = f"{empty:,} sensitive cells are empty"
+        hint = "everyone knows which cells can have no records; mark zeros of records only"
+        raise SuppressionError(what, code="empty-cells", hint=hint)
     for cells, demand in zip(system.cells, demands, strict=True):
         there = cells >= 0
         sensitive[cells[demand.sensitive]] = True

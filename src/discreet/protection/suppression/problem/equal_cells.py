@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, CellIndex, IntArray, PositionArray, UintArray, starts
 from discreet.errors import Problem, SuppressionError, raise_all
-from discreet.protection.suppression.problem.system import Relations
+from discreet.protection.suppression.problem.system import Confidential, Relations
 from discreet.protection.suppression.problem.unknowns import component_labels
 from discreet.tables import Dimension, Table
 
@@ -67,7 +67,7 @@ class CellNames:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class LinkedCells:
+class LinkedCells(Confidential):
     """The cells of several tables, each of them once (confidential).
 
     Args:
@@ -82,22 +82,15 @@ class LinkedCells:
     totals: IntArray
     names: CellNames
 
-    def __repr__(self) -> str:
-        return f"<Linked (confidential): {self.number:,} cells of {len(self.cells)} tables>"
-
 
 def linked_cells(
     tables: Sequence[Table], same: Mapping[VariableCode, VariableCode] | None = None
 ) -> LinkedCells:
     """Number the cells of tables so that cells in common have one number.
 
-    Variables are told apart by name, codes by text. A filter that only picks single
-    codes of variables, such as ``sex == 'm'``, is the same as these codes.
-
-    Args:
-        tables: The tables.
-        same: Codes that mean the same as codes of another variable, as pairs of
-            variable and code: ``{("industry_new", "C"): ("industry_old", "A")}``.
+    Variables are told apart by name, codes by text. A filter that only picks single codes of
+    variables, such as ``sex == 'm'``, is the same as these codes. `same` has codes that mean the
+    same as codes of another variable: ``{("industry_new", "C"): ("industry_old", "A")}``.
     """
     variables = _variables(tables)
     rests, fixed = _filters(tables, variables)
@@ -245,12 +238,7 @@ def _translate(
 
 
 def stacked_relations(cells: int, blocks: Sequence[tuple[Relations, IntArray]]) -> Relations:
-    """The relations of several tables as one system.
-
-    Args:
-        cells: Number of cells of the system.
-        blocks: Per table, its relations and the number of each of its cells.
-    """
+    """The relations of several tables, each with the numbers of its cells, as one system."""
     result = Relations.of(cells, [])
     for relations, numbers in blocks:
         result = result.joined(relations.renumbered(numbers, cells))

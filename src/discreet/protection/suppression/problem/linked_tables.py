@@ -16,7 +16,6 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import (
-    CellDemands,
     CombinedCells,
     Demands,
     Earlier,
@@ -33,7 +32,11 @@ from discreet.protection.suppression.problem.equal_cells import (
     with_equal_cells_merged,
 )
 from discreet.protection.suppression.problem.parameters import Cost, Knowledge
-from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    Confidential,
+    Relations,
+    SuppressionProblem,
+)
 from discreet.protection.suppression.problem.table_relations import (
     additive_values,
     refuse_cells,
@@ -45,7 +48,7 @@ from discreet.tables import Table
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class TableCells:
+class TableCells(Confidential):
     """Where the cells of tables stand in a problem (confidential).
 
     Several cells of tables are one cell of a problem if they are the same cell of
@@ -73,12 +76,7 @@ class TableCells:
         return len(self.cells)
 
     def hidden(self, pattern: BoolArray, table: int = 0) -> BoolArray:
-        """Which cells of one table a pattern hides.
-
-        Args:
-            pattern: Which cells of the problem are hidden.
-            table: Which table, from 0.
-        """
+        """Which cells of one table, numbered from 0, a pattern over the problem hides."""
         if not 0 <= table < len(self.cells):
             raise SuppressionError(f"there is no table {table}", code="members")
         cells = self.cells[table]
@@ -86,38 +84,20 @@ class TableCells:
             return np.zeros(len(cells), dtype=np.bool_)
         return np.where(cells >= 0, pattern[np.maximum(cells, 0)], False)
 
-    def all_hidden(self, pattern: BoolArray) -> tuple[BoolArray, ...]:
-        """The same for every table."""
-        return tuple(self.hidden(pattern, table) for table in range(len(self)))
-
     def gathered(self, masks: tuple[BoolArray, ...], problem_cells: int) -> BoolArray:
-        """Problem cells of which a cell is marked in any table; the way back.
-
-        Args:
-            masks: Per table, one boolean per cell.
-            problem_cells: Number of cells of the problem.
-        """
+        """Problem cells of which a cell is marked in any table; the way back."""
         marked = np.zeros(problem_cells, dtype=np.bool_)
         for cells, mask in zip(self.cells, masks, strict=True):
             marked[cells[mask & (cells >= 0)]] = True
         return marked
 
     def numbers(self, columns: tuple[IntArray, ...], problem_cells: int) -> IntArray:
-        """One number for each problem cell, such as its respondents; the largest of its cells.
-
-        Args:
-            columns: Per table, one number for each of its cells.
-            problem_cells: Number of cells of the problem.
-        """
+        """One number for each problem cell, such as its respondents; the largest of its cells."""
         largest = np.zeros(problem_cells, dtype=np.int64)
         for cells, column in zip(self.cells, columns, strict=True):
             there = cells >= 0
             np.maximum.at(largest, cells[there], column[there])
         return largest
-
-    def __repr__(self) -> str:
-        sizes = sum(len(part) for part in self.cells)
-        return f"<Members (confidential): {sizes:,} cells of {len(self):,} tables>"
 
 
 #: A table with what primary rules found in it.
@@ -177,36 +157,15 @@ def build_problem(
     asked = merged_demands(system, demands, zero_cells)
     costs, coarser = costs_of(Cost.read(cost), system, demands, listed, asked)
     known = knowledge or Knowledge()
-    bounds = bounds_of(system, demands, asked, known)
-    problem = _problem(system, asked, costs, bounds, decimals, title or listed[0].name)
+    low, high, lower = bounds_of(system, demands, asked, known)
+    levels = {**vars(asked), "low": low, "high": high, "lower": lower}
+    problem = SuppressionProblem(
+        value=system.value, cost=costs, **levels, relations=system.relations,
+        decimals=decimals, name=system.names, title=title or listed[0].name,
+    )  # fmt: skip
     problem.check()
     cut = int((problem.lower != asked.lower).sum())
     return problem, _members(system, listed[: len(sources)], _notes(known, cut, coarser=coarser))
-
-
-def _problem(
-    system: CombinedCells,
-    asked: CellDemands,
-    costs: IntArray,
-    bounds: tuple[IntArray, IntArray, IntArray],
-    decimals: int,
-    title: str,
-) -> SuppressionProblem:
-    low, high, lower = bounds
-    return SuppressionProblem(
-        value=system.value,
-        cost=costs,
-        state=asked.state,
-        low=low,
-        high=high,
-        lower=lower,
-        upper=asked.upper,
-        sliding=asked.sliding,
-        relations=system.relations,
-        decimals=decimals,
-        name=system.names,
-        title=title,
-    )
 
 
 def _check_options(zero_cells: str, decimals: int) -> None:
@@ -232,19 +191,13 @@ def _sources(tables: Any, value: str | None) -> list[ProblemSource]:
         isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], Table) for item in listed
     )
     if not listed or not sound:
-        raise SuppressionError(
-            "tables are given in pairs: a table, and its sensitive cells",
-            code="tables",
-            hint="build_problem([(table, primary), …])",
-        )
+        what = "tables are given in pairs: a table, and its sensitive cells"
+        raise SuppressionError(what, code="tables", hint="build_problem([(table, primary), …])")
     for table, asked in listed:
         if getattr(asked, "value", value) != value:
-            raise SuppressionError(
-                "the sensitive cells were found for another value",
-                code="value",
-                where=table.name,
-                hint=f"judged: {asked.value or 'counts'}; to be published: {value or 'counts'}",
-            )
+            what = "the sensitive cells were found for another value"
+            hint = f"judged: {asked.value or 'counts'}; to be published: {value or 'counts'}"
+            raise SuppressionError(what, code="value", where=table.name, hint=hint)
     return list(listed)
 
 
@@ -263,17 +216,9 @@ def _system(
     linked = linked_cells(tables, same)
     rounding = 0 if value is None else 1
     relations = _relations(tables, given, occupied, linked, rounding)
-    shared = shared_values(
-        linked.number,
-        linked.cells,
-        given,
-        rounding=rounding,
-        repair=repair,
-        names=linked.names,
-    )
-    summed, relations, repaired = additive_values(
-        relations, shared, rounding=rounding, repair=repair, names=linked.names
-    )
+    how: dict[str, Any] = {"rounding": rounding, "repair": repair, "names": linked.names}
+    shared = shared_values(linked.number, linked.cells, given, **how)
+    summed, relations, repaired = additive_values(relations, shared, **how)
     used = np.zeros(linked.number, dtype=np.bool_)
     for cells, there in zip(linked.cells, occupied, strict=True):
         used[cells[there]] = True
@@ -347,9 +292,7 @@ def _members(system: CombinedCells, tables: Sequence[Table], notes: Sequence[str
         names=tuple(table.name for table in tables),
         cells=tuple(system.cells[:number]),
         values=tuple(values),
-        differences=tuple(
-            now - own for now, own in zip(values, system.given[:number], strict=True)
-        ),
+        differences=tuple(now - own for now, own in zip(values, system.given, strict=False)),
         name=system.names,
         notes=(*system.notes, *notes),
     )

@@ -66,15 +66,9 @@ class Cost:
 
 
 def whole_costs(rule: Cost, size: FloatArray, totals: IntArray) -> tuple[IntArray, bool]:
-    """Costs in whole numbers of at least 1.
+    """Costs in whole numbers of at least 1, and whether they had to be made coarser to fit.
 
-    Args:
-        rule: The power and the factor for totals.
-        size: What the costs follow, at least 0.
-        totals: For each cell, in how many variables it is a total.
-
-    Returns:
-        The costs, and whether they had to be made coarser to fit.
+    They follow the size of each cell, and in how many variables it is a total.
     """
     cost = size
     plain = rule.power == 1 and rule.totals == 1
@@ -139,12 +133,9 @@ class Knowledge:
     def __post_init__(self) -> None:
         for name, share in (("below", self.below), ("above", self.above)):
             if share is not None and not 0 <= share < float("inf"):
-                raise SuppressionError(
-                    "the share is a number of at least 0, or None",
-                    code="knowledge",
-                    where=name,
-                    hint="0.5 for half of the true value",
-                )
+                what = "the share is a number of at least 0, or None"
+                hint = "0.5 for half of the true value"
+                raise SuppressionError(what, code="knowledge", where=name, hint=hint)
 
     @property
     def share_text(self) -> str:
@@ -158,13 +149,9 @@ class Knowledge:
     def bounds(
         self, value: IntArray, lower: IntArray, upper: IntArray, sliding: IntArray
     ) -> tuple[IntArray, IntArray]:
-        """Lowest and highest value of each cell, in units.
+        """Lowest and highest value of each cell, in units, given its protection levels.
 
-        Args:
-            value: The true values.
-            lower: Lower protection levels; not above the value where none is negative.
-            upper: Upper protection levels.
-            sliding: Sliding protection levels.
+        Lower levels are not above the value where none is negative.
         """
         signed = bool((value < 0).any()) if self.negative is None else self.negative
         low = -np.full(len(value), UNBOUNDED, dtype=np.int64)

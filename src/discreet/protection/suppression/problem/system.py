@@ -22,6 +22,13 @@ from discreet.arrays import BoolArray, IntArray, PositionArray, starts
 from discreet.errors import Problem, SuppressionError, TableError, raise_all
 
 
+class Confidential:
+    """Shows nothing of itself but that it is confidential."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} (confidential)>"
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Relations:
     """Linear relations: the sum of coefficient × value over a row is its right-hand side.
@@ -133,12 +140,7 @@ class Relations:
         )
 
     def renumbered(self, numbers: npt.NDArray[Any], cells: int) -> Relations:
-        """The same relations over cells with other numbers.
-
-        Args:
-            numbers: The new number of each cell.
-            cells: How many cells there are then.
-        """
+        """The same relations over cells with other numbers, and perhaps more of them."""
         return replace(self, cells=cells, cell=numbers[self.cell].astype(np.int32))
 
     def joined(self, other: Relations) -> Relations:
@@ -227,6 +229,11 @@ class SuppressionProblem:
         levels = (self.lower, self.upper, self.sliding)
         return (self.value, self.cost, self.low, self.high, *levels)
 
+    def columns_at(self, cells: IntArray) -> dict[str, Any]:
+        """Values, costs, states, bounds and levels of some cells, by name."""
+        names = ("value", "cost", "state", "low", "high", "lower", "upper", "sliding")
+        return {name: getattr(self, name)[cells] for name in names}
+
     @property
     def primary(self) -> IntArray:
         """Numbers of the sensitive cells."""
@@ -251,30 +258,20 @@ class SuppressionProblem:
     def check(self) -> None:
         """Raise one error with everything that is wrong with the problem."""
         problems = [*self._outside(), *self._not_additive(), *self._negative()]
-        raise_all(
-            SuppressionError,
-            problems,
-            code="problem",
-            many="{} problems with cells",
-            where=self.title,
-            most=_SHOWN,
-        )
+        many, where = "{} problems with cells", self.title
+        raise_all(SuppressionError, problems, code="problem", many=many, where=where, most=_SHOWN)
 
     def _outside(self) -> list[Problem]:
+        what = "the value lies outside the bounds known beforehand"
         hint = "widen the bounds that the attacker is said to know"
         wrong = np.flatnonzero((self.value < self.low) | (self.value > self.high))
-        return [
-            Problem("the value lies outside the bounds known beforehand", self.name(int(at)), hint)
-            for at in wrong
-        ]
+        return [Problem(what, self.name(int(at)), hint) for at in wrong]
 
     def _not_additive(self) -> list[Problem]:
-        hint = (
-            "correct the cells, or have totals added up anew (--repair); --differences lists them"
-        )
-        rows = np.flatnonzero(self.relations.residuals(self.value))
+        hint = "correct the cells, or have totals added up anew (--repair)"
+        hint += "; --differences lists them"
         problems = []
-        for row in rows:
+        for row in np.flatnonzero(self.relations.residuals(self.value)):
             low, high = self.relations.start[row : row + 2]
             entries = self.relations.cell[low:high]
             totals = entries[self.relations.coef[low:high] < 0]
@@ -283,12 +280,9 @@ class SuppressionProblem:
         return problems
 
     def _negative(self) -> list[Problem]:
-        columns: dict[str, Any] = {
-            "cost": self.cost,
-            "lower protection level": self.lower,
-            "upper protection level": self.upper,
-            "sliding protection level": self.sliding,
-        }
+        levels = {"lower": self.lower, "upper": self.upper, "sliding": self.sliding}
+        columns = {"cost": self.cost}
+        columns |= {f"{name} protection level": level for name, level in levels.items()}
         return [
             Problem(f"the {label} is negative", self.name(int(at)))
             for label, column in columns.items()

@@ -26,10 +26,6 @@ def relations_of(dimensions: Sequence[Dimension], index: Sequence[PositionArray]
 
     A parent without children among the cells stands in no relation as a total; if it
     occurs, so does at least one child, unless the table lacks the part of the children.
-
-    Args:
-        dimensions: The spanning variables.
-        index: Per spanning variable, the position of each cell's code.
     """
     size = len(index[0]) if index else 1
     grid = CellIndex.of(dimensions).require(error=SuppressionError)
@@ -84,10 +80,7 @@ def _joined(cells: int, blocks: Sequence[tuple[IntArray, IntArray]]) -> Relation
 def recomputed_totals(relations: Relations, value: IntArray) -> IntArray:
     """Values with every total added up anew from its parts, finest first.
 
-    Args:
-        relations: Rows with one total (coefficient -1) and its parts (1), right-hand
-            side 0. A cell that is a total in several rows takes the first.
-        value: Values; those of cells that are no total stay.
+    Rows have one total (coefficient -1) and parts (1); a total of several takes the first.
 
     >>> links = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
     >>> recomputed_totals(links, np.array([6, 2, 3]))
@@ -133,20 +126,14 @@ def units_of(table: Table, value: str | None, decimals: int) -> IntArray:
     column = table.weight if value == "weight" else table.sums.get(value)
     if column is None:
         found = ", ".join([*table.sums, *(["weight"] if table.weight is not None else [])])
-        raise SuppressionError(
-            f"the table has no sums of {value!r}",
-            code="missing-value",
-            where=table.name,
-            hint=f"found: {found}" if found else f"tabulate with values=[{value!r}]",
-        )
+        what = f"the table has no sums of {value!r}"
+        hint = f"found: {found}" if found else f"tabulate with values=[{value!r}]"
+        raise SuppressionError(what, code="missing-value", where=table.name, hint=hint)
     whole = np.rint(column * float(10**decimals))
     if not np.isfinite(whole).all() or (np.abs(whole) >= _LARGEST).any():
-        raise SuppressionError(
-            "values are too large, or not numbers, for so many decimals",
-            code="values",
-            where=f"{table.name}, {value}",
-            hint="publish fewer decimals, or values in thousands",
-        )
+        what = "values are too large, or not numbers, for so many decimals"
+        hint = "publish fewer decimals, or values in thousands"
+        raise SuppressionError(what, code="values", where=f"{table.name}, {value}", hint=hint)
     return whole.astype(np.int64)
 
 
@@ -254,20 +241,12 @@ def shared_values(
 def additive_values(
     relations: Relations, value: IntArray, *, rounding: int, repair: bool, names: CellNamer
 ) -> tuple[IntArray, Relations, int]:
-    """Whole values that fit the relations.
+    """Whole values that fit the relations, these, and how many totals were put right.
 
-    Totals are added up anew from their parts. Where linked tables add one total up
-    from parts that were rounded apart, the small rest stands in the relation.
-
-    Args:
-        relations: The relations, with right-hand sides 0.
-        value: The values given, in units.
-        rounding: 1 if the values given were rounded to units, 0 if they are exact.
-        repair: Whether totals that are no sum of their parts are put right.
-        names: Names of cells.
-
-    Returns:
-        The values, the relations, and how many totals were put right beyond rounding.
+    Totals are added up anew from their parts. Where linked tables add one total up from parts
+    that were rounded apart, the small rest stands in the relation. `rounding` is 1 if the
+    values given were rounded to units, 0 if they are exact; put right, with `repair`, are
+    totals that are farther from the sum of their parts.
     """
     width = np.diff(relations.start)
     off = 2 * np.abs(relations.residuals(value)) > rounding * width

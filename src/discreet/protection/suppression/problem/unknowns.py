@@ -16,14 +16,18 @@ import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    Confidential,
+    Relations,
+    SuppressionProblem,
+)
 
 #: Levels count as reached when so little is missing, in units.
 TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Unknowns:
+class Unknowns(Confidential):
     """Hidden cells as deviations from their true values, all 0 in truth (confidential).
 
     Args:
@@ -57,33 +61,18 @@ class Unknowns:
     def part(self, chosen: BoolArray) -> Unknowns:
         """Some of the cells; the others must have nothing to do with them."""
         relations, old = self.relations.among(chosen)
-        return Unknowns(
-            cells=self.cells[old],
-            relations=relations,
-            low=self.low[old],
-            high=self.high[old],
-            lower=self.lower[old],
-            upper=self.upper[old],
-            sliding=self.sliding[old],
-            sensitive=self.sensitive[old],
-        )
-
-    def __repr__(self) -> str:
-        return f"<Unknowns (confidential): {len(self):,} cells>"
+        names = ("cells", "low", "high", "lower", "upper", "sliding", "sensitive")
+        columns: dict[str, Any] = {name: getattr(self, name)[old] for name in names}
+        return Unknowns(relations=relations, **columns)
 
 
 def unknowns_of(
     problem: SuppressionProblem, hidden: BoolArray, sensitive: BoolArray | None = None
 ) -> Unknowns:
-    """The hidden cells of a pattern.
+    """The hidden cells of a pattern; the primary cells are the sensitive ones unless given.
 
     A sensitive cell without any protection level must not be known exactly: it gets a
     sliding level of one unit.
-
-    Args:
-        problem: The problem.
-        hidden: Which of its cells are hidden.
-        sensitive: Which cells to look at; the primary cells unless given.
     """
     relations, cells = problem.relations.among(hidden)
     marked = np.zeros(len(problem), dtype=np.bool_)
@@ -128,10 +117,8 @@ def blocks_of(
 ) -> Iterator[Unknowns]:
     """The blocks of cells that hang together and hold a wanted cell, smallest first.
 
-    Args:
-        unknowns: The hidden cells.
-        label: The same for all cells of a block; from the relations unless given.
-        wanted: The cells to look at; the sensitive ones unless given.
+    Labels, the same for all cells of a block, come from the relations unless given; wanted are
+    the sensitive cells unless given.
     """
     if label is None:
         label = component_labels(unknowns.relations)

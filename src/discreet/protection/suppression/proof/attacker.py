@@ -23,7 +23,7 @@ from discreet.protection.suppression.problem.unknowns import (
     unknowns_of,
 )
 from discreet.protection.suppression.proof.circuits import bounds_by_circuits, independent_relations
-from discreet.protection.suppression.proof.solver import loaded_solver
+from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
 
 #: The solver's name for the primal simplex method.
 _PRIMAL = 4
@@ -34,18 +34,12 @@ _ROUGH = 1e-5
 class Attacker:
     """All hidden cells of a block as variables of one linear program.
 
-    Args:
-        unknowns: The hidden cells.
-        low: Bounds to use instead of those of the unknowns, if tighter ones are known.
-        high: The same for the upper side.
+    Bounds stand in for those of the unknowns, if tighter ones are known.
     """
 
     def __init__(
         self, unknowns: Unknowns, low: FloatArray | None = None, high: FloatArray | None = None
     ) -> None:
-        import highspy
-
-        self._status = highspy.HighsModelStatus
         self.unknowns = unknowns
         self.solved = 0
         self.low = unknowns.low if low is None else low
@@ -70,17 +64,15 @@ class Attacker:
         if not self.solved:
             self._solver.setOptionValue("simplex_strategy", _PRIMAL)
         self.solved += 1
-        if self._solver.getModelStatus() != self._status.kOptimal:
+        if not is_optimal(self._solver):
             # Going on from the last solution may lead nowhere by rounding.
             self._solver.clearSolver()
             self._solver.run()
-        if self._solver.getModelStatus() != self._status.kOptimal:
-            raise SuppressionError(
-                "the solver found no answer to an attack",
-                code="solver",
-                hint="report this: true values always fit what is published",
-            )
-        found = np.array(self._solver.getSolution().col_value, dtype=np.float64) * self.scale
+        if not is_optimal(self._solver):
+            what = "the solver found no answer to an attack"
+            hint = "report this: true values always fit what is published"
+            raise SuppressionError(what, code="solver", hint=hint)
+        found = column_values(self._solver) * self.scale
         self._check(found)
         return found
 
@@ -95,11 +87,9 @@ class Attacker:
             float((found - self.high).max(initial=0)),
         )
         if off > _ROUGH * self.scale:
-            raise SuppressionError(
-                "an answer of the solver does not fit the relations",
-                code="solver",
-                hint="report this: the numbers of the table are too far apart",
-            )
+            what = "an answer of the solver does not fit the relations"
+            hint = "report this: the numbers of the table are too far apart"
+            raise SuppressionError(what, code="solver", hint=hint)
 
     def lowest(self, at: int) -> FloatArray:
         """A solution with the smallest value of one cell."""
@@ -108,10 +98,6 @@ class Attacker:
     def highest(self, at: int) -> FloatArray:
         """A solution with the largest value of one cell."""
         return self._farthest(at, 1.0)
-
-    def reach(self, at: int) -> tuple[FloatArray, FloatArray]:
-        """Solutions with the smallest and the largest value of one cell."""
-        return self.lowest(at), self.highest(at)
 
     def _farthest(self, at: int, side: float) -> FloatArray:
         wish = np.zeros(len(self.unknowns))
@@ -133,17 +119,10 @@ def published_intervals(
 ) -> tuple[FloatArray, FloatArray]:
     """What everyone can work out about hidden cells from the others.
 
-    Args:
-        relations: Which cells add up to which.
-        value: Published values in units; those of hidden cells are not looked at.
-        hidden: Which cells are hidden.
-        negative: Whether values may be below 0.
-        rounding: By how many units a published value may be off: 0.5 where each was
-            rounded on its own, 0 where totals are sums of what is printed.
-
-    Returns:
-        Lowest and highest value of each hidden cell, in the order of the cells; in whole
-        units, rounded outwards, infinite where nothing bounds them.
+    Values of hidden cells are not looked at. A published value may be off by so many units:
+    0.5 where each was rounded on its own, 0 where totals are sums of what is printed. Gives
+    the lowest and highest value of each hidden cell in whole units, rounded outwards, infinite
+    where nothing bounds them.
 
     >>> sums = Relations.of(4, [[(0, -1), (1, 1), (2, 1), (3, 1)]])
     >>> shown, hidden = np.array([10, 4, 0, 0]), np.array([False, False, True, True])
@@ -198,11 +177,9 @@ def _bounded(
             ):
                 found[cell] = -sense * np.inf
             else:
-                raise SuppressionError(
-                    "no values of the hidden cells fit the published ones",
-                    code="additivity",
-                    hint="say how far values are rounded, or whether they can be negative",
-                )
+                what = "no values of the hidden cells fit the published ones"
+                hint = "say how far values are rounded, or whether they can be negative"
+                raise SuppressionError(what, code="additivity", hint=hint)
             solver.changeColCost(cell, 0.0)
         bounds.append(found)
     return bounds[0], bounds[1]
@@ -223,14 +200,8 @@ def attack_intervals(
 ) -> tuple[FloatArray, FloatArray]:
     """Between which values an attacker with the bounds of the problem finds cells possible.
 
-    Args:
-        problem: The cells, bounds and relations.
-        hidden: Which cells are hidden.
-        cells: Which of them to look at.
-
-    Returns:
-        Lowest and highest value of every cell of the problem, in units; the true value
-        for those not hidden, the bounds known beforehand for those not looked at.
+    Lowest and highest value of every cell of the problem, in units: the true value for those
+    not hidden, the bounds known beforehand for those not to be looked at.
     """
     low = np.where(hidden, problem.low, problem.value).astype(np.float64)
     high = np.where(hidden, problem.high, problem.value).astype(np.float64)
@@ -247,7 +218,7 @@ def attack_intervals(
             continue
         attacker = Attacker(block)
         for place in np.flatnonzero(wanted[block.cells]):
-            lowest, highest = attacker.reach(int(place))
+            lowest, highest = attacker.lowest(int(place)), attacker.highest(int(place))
             cell = block.cells[place]
             low[cell] = problem.value[cell] + lowest[place]
             high[cell] = problem.value[cell] + highest[place]

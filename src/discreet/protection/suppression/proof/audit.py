@@ -22,13 +22,16 @@ from discreet.protection.suppression.problem.demands import hidden_in
 from discreet.protection.suppression.problem.equal_cells import VariableCode
 from discreet.protection.suppression.problem.linked_tables import TableCells, build_problem
 from discreet.protection.suppression.problem.parameters import Knowledge
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    Confidential,
+    SuppressionProblem,
+)
 from discreet.protection.suppression.proof.attacker import attack_intervals
 from discreet.protection.suppression.proof.certificate import Certificate, certify
 from discreet.protection.suppression.proof.singletons import (
     RespondentAudit,
     audit_respondents,
-    respondents_per_cell,
 )
 from discreet.tables import Contributions, ProtectedTable, Table
 
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Estimates:
+class Estimates(Confidential):
     """Best estimates of contributions by other contributors of the same cell (confidential).
 
     Args:
@@ -58,52 +61,34 @@ class Estimates:
         both = np.concatenate([self.of_largest, self.of_second])
         return float(both.min()) if both.size else None
 
-    def __repr__(self) -> str:
-        return f"<Estimates (confidential): {len(self.cells):,} cells>"
 
-
-def estimates_of(
-    problem: SuppressionProblem,
-    members: TableCells,
-    tables: Sequence[Table],
-    value: str,
-    high: FloatArray,
-    cells: BoolArray,
-    *,
-    most: int = 1,
+def _estimates(
+    found: Audit, members: TableCells, tables: Sequence[Table], value: str | None, most: int
 ) -> Estimates | None:
-    """Work out the estimates of all cells asked for.
+    """What contributors of sensitive cells can say of each other, where that is known.
 
     A contributor takes the highest possible value of the cell and subtracts what he knows:
-    his own contribution, and those of his coalition.
-
-    Args:
-        problem: The problem; values are in its units.
-        members: Which of its cells the cells of the tables are.
-        tables: The true tables.
-        value: The value column.
-        high: The highest value of each problem cell that attackers find possible, in units.
-        cells: Which problem cells to look at.
-        most: How many contributors put together what they know.
-
-    Returns:
-        None if the tables do not hold the contributions needed: `most` + 1 unweighted ones.
+    his own contribution, and those of his coalition of `most`. None if the tables do not hold
+    the contributions needed: `most` + 1 unweighted ones.
     """
+    if value is None or not all(value in table.contributions for table in tables):
+        return None
+    problem, units = found.problem, 10.0**found.problem.decimals
+    _, high = attack_intervals(problem, found.hidden, found.sensitive)
     largest, second = np.full(len(problem), np.inf), np.full(len(problem), np.inf)
     several = np.zeros(len(problem), dtype=np.bool_)
     for place, table in zip(members.cells, tables, strict=True):
-        known = table.contributions.get(value)
-        if known is None or known.k <= most or known.top_weight is not None:
+        known = table.contributions[value]
+        if known.k <= most or known.top_weight is not None:
             return None
         mine = (place >= 0) & (known.count > 1)
-        mine[mine] = cells[place[mine]]
-        units = 10.0**problem.decimals
+        mine[mine] = found.sensitive[place[mine]]
         first, other = _percent(known, mine, high[place[mine]] / units, most)
         np.minimum.at(largest, place[mine], first)
         np.minimum.at(second, place[mine], other)
         several[place[mine]] = True
-    found = np.flatnonzero(several)
-    return Estimates(cells=found, of_largest=largest[found], of_second=second[found])
+    cells = np.flatnonzero(several)
+    return Estimates(cells=cells, of_largest=largest[cells], of_second=second[cells])
 
 
 def _percent(
@@ -296,47 +281,32 @@ def audit(
     judged = [each.value for each in asked if hasattr(each, "value")]
     chosen.setdefault("value", judged[0] if judged else _value_of(published[0], true[0]))
     blanks = tuple(_blank(table, each) for table, each in zip(true, published, strict=True))
-    wanted = [
-        each if each is not None else blank for each, blank in zip(asked, blanks, strict=True)
-    ]
+    wanted = [mask if each is None else each for each, mask in zip(asked, blanks, strict=True)]
     problem, members = build_problem(list(zip(true, wanted, strict=True)), **chosen)
-    hidden = _hidden(members, blanks, len(problem))
+    blank = members.gathered(blanks, len(problem))
+    shown = members.gathered(tuple(~each for each in blanks), len(problem))
+    hidden = blank & ~shown
     found = audit_problem(problem, hidden, intervals=with_intervals)
     told = estimates = None
     if coalition:
-        respondents = respondents_per_cell(members, true, len(problem))
+        respondents = members.numbers(tuple(table.count for table in true), len(problem))
         told = audit_respondents(problem, hidden, respondents, most=coalition)
         estimates = _estimates(found, members, true, chosen.get("value"), coalition)
-    notes = [*members.notes, *_shared(members, blanks, len(problem))]
+    both = int((blank & shown).sum())
+    note = f"{both:,} hidden cells are published elsewhere, or equal one that is"
     return replace(
         found,
         seconds=time.monotonic() - began,
         respondents=told,
         estimates=estimates,
-        notes=tuple(notes),
+        notes=(*members.notes, note) if both else members.notes,
     )
-
-
-def _estimates(
-    found: Audit, members: TableCells, tables: Sequence[Table], value: str | None, most: int
-) -> Estimates | None:
-    """What contributors of sensitive cells can say of each other, where that is known."""
-    if value is None or not all(value in table.contributions for table in tables):
-        return None
-    _, high = attack_intervals(found.problem, found.hidden, found.sensitive)
-    return estimates_of(found.problem, members, tables, value, high, found.sensitive, most=most)
 
 
 def audit_problem(
     problem: SuppressionProblem, hidden: BoolArray, *, intervals: bool = False
 ) -> Audit:
-    """Audit a pattern over the cells of a problem.
-
-    Args:
-        problem: The cells, their levels and relations.
-        hidden: Which of its cells are hidden.
-        intervals: Whether to work out exact intervals.
-    """
+    """Audit a pattern over the cells of a problem, with exact intervals if asked for."""
     began = time.monotonic()
     sensitive: BoolArray = problem.state == CellState.primary
     low = high = None
@@ -363,11 +333,9 @@ def _listed(
     true = _several(tables, Table)
     asked = [primary] if single else list(primary or [None] * len(published))
     if not published or len(true) != len(published) or len(asked) != len(published):
-        raise SuppressionError(
-            "an audit takes published tables and as many true ones",
-            code="tables",
-            hint="audit(safe, table, primary), or a list of each",
-        )
+        what = "an audit takes published tables and as many true ones"
+        hint = "audit(safe, table, primary), or a list of each"
+        raise SuppressionError(what, code="tables", hint=hint)
     return published, true, asked
 
 
@@ -389,18 +357,3 @@ def _value_of(published: ProtectedTable, table: Table) -> str | None:
     """The value column that a published table shows, as it says itself."""
     named = published.figures[0].name if published.figures else None
     return named if named in table.sums else None
-
-
-def _hidden(members: TableCells, blanks: tuple[BoolArray, ...], size: int) -> BoolArray:
-    """Problem cells that are hidden: in every table that has them."""
-    shown = tuple(~blank for blank in blanks)
-    hidden: BoolArray = members.gathered(blanks, size) & ~members.gathered(shown, size)
-    return hidden
-
-
-def _shared(members: TableCells, blanks: tuple[BoolArray, ...], size: int) -> list[str]:
-    """A note on cells that one of the tables hides and another, or a total equal to it, shows."""
-    shown = tuple(~blank for blank in blanks)
-    both = members.gathered(blanks, size) & members.gathered(shown, size)
-    number = int(both.sum())
-    return [f"{number:,} hidden cells are published elsewhere, or equal one that is"] * bool(number)

@@ -93,18 +93,12 @@ class _Reach:
 def certify(
     problem: SuppressionProblem, hidden: BoolArray, sensitive: BoolArray | None = None
 ) -> Certificate:
-    """Prove or refute that a pattern protects every sensitive cell.
-
-    Args:
-        problem: The cells, their levels and relations.
-        hidden: Which cells are hidden.
-        sensitive: Which cells to look at; the primary cells unless given.
-    """
+    """Prove or refute that a pattern protects every sensitive cell, the primary ones if None."""
     unknowns = unknowns_of(problem, hidden, sensitive)
     marked = problem.primary if sensitive is None else np.flatnonzero(sensitive)
     circuit_bounds = bounds_by_circuits(unknowns)
     reach, solved = _Reach(circuit_bounds.low, circuit_bounds.high), 0
-    if circuit_bounds.label is None:
+    if circuit_bounds.label is None and len(unknowns) > _SWEPT:
         solved = _sweep(problem, hidden, unknowns, reach)
     wanted = unknowns.sensitive & ~circuit_bounds.exact & ~unknowns.protected(reach.low, reach.high)
     for block in blocks_of(unknowns, circuit_bounds.label, wanted):
@@ -131,19 +125,14 @@ def _sweep(
     sweep = bounds_by_projection(problem, hidden, unknowns) if len(unknowns) > _SWEPT else None
     if sweep is None:
         return 0
-    reach.see(sweep.low)
-    reach.see(sweep.high)
-    return sweep.joint_moves
+    low, high, number = sweep
+    reach.see(low)
+    reach.see(high)
+    return number
 
 
 def _certify_block(problem: SuppressionProblem, block: Unknowns, reach: _Reach) -> int:
-    """Attack the cells of one block that are open; gives the number of attacks.
-
-    Args:
-        problem: The problem.
-        block: The block.
-        reach: How far its cells were seen to move already; changed.
-    """
+    """Attack the cells of one block that are open, and note their reach; gives the attacks."""
     low, high = outer_bounds(block)
     possible = block.sensitive & block.protected(low, high)
     lost = block.sensitive & ~possible
@@ -205,16 +194,7 @@ def certificate_from_proofs(draft: DraftPattern) -> Certificate:
     proofs = [draft.proofs[int(at)] for at in needed]
     moved = [Proof(cells=number[draft.unknowns.cells[p.cells]], moved=p.moved) for p in proofs]
     low, high = np.zeros(len(known)), np.zeros(len(known))
-    for proof, fits in zip(moved, fitting_proofs(known, moved), strict=True):
-        if fits:
-            low[proof.cells] = np.minimum(low[proof.cells], proof.moved)
-            high[proof.cells] = np.maximum(high[proof.cells], proof.moved)
-    return _verdicts(problem, known, low, high, draft.solved)
-
-
-def _verdicts(
-    problem: SuppressionProblem, known: Unknowns, low: FloatArray, high: FloatArray, solved: int
-) -> Certificate:
+    fitting_proofs(known, moved, low, high)
     at = np.flatnonzero(known.sensitive)
     cells = known.cells[at]
     return Certificate(
@@ -223,7 +203,7 @@ def _verdicts(
         low=low[at],
         high=high[at],
         shown=np.setdiff1d(problem.primary, cells),
-        solved=solved,
+        solved=draft.solved,
     )
 
 
@@ -299,13 +279,8 @@ def certified(
 ) -> Pattern:
     """A pattern with its certificate; the last step of every method.
 
-    Args:
-        problem: The problem.
-        hidden: Which of its cells the method hides. Sensitive cells and earlier
-            secondaries must be among them, fixed ones must not.
-        method: Name of the method.
-        certificate: Verdicts on exactly these hidden cells, if already there.
-        known: Other fields of `Pattern`: bound, complete, seconds, notes.
+    Sensitive cells and earlier secondaries must be hidden, fixed ones must not. A certificate
+    that is there already is about exactly these cells; `known` are other fields of `Pattern`.
     """
     if (problem.hidden & ~hidden).any() or hidden[problem.state == CellState.fixed].any():
         raise SuppressionError(

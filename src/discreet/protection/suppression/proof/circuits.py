@@ -56,11 +56,7 @@ class Elimination:
 
 
 def elimination_of(relations: Relations, order: IntArray) -> Elimination:
-    """Take cells one by one and find out which ones follow from earlier ones.
-
-    Args:
-        relations: The relations among them.
-        order: The cells, those to be kept apart first.
+    """Take cells one by one, those to be kept apart first: which ones follow from earlier ones.
 
     >>> sums = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
     >>> elimination_of(sums, np.array([2, 0, 1])).rank
@@ -250,9 +246,7 @@ class Circuits:
 def circuits_of(relations: Relations, order: IntArray) -> Circuits:
     """The circuit of each cell that follows from earlier ones.
 
-    Args:
-        relations: The relations among the cells.
-        order: The cells that can move, those with most room first.
+    The order names the cells that can move, those with most room first.
 
     >>> sums = Relations.of(3, [[(0, -1), (1, 1), (2, 1)]])
     >>> found = circuits_of(sums, np.array([2, 0, 1]))
@@ -401,11 +395,7 @@ class CircuitBounds:
 
 
 def bounds_by_circuits(unknowns: Unknowns) -> CircuitBounds:
-    """Turn circuits to see how far hidden cells can move.
-
-    Args:
-        unknowns: The hidden cells.
-    """
+    """Turn circuits to see how far hidden cells can move."""
     least, most = outer_bounds(unknowns)
     down, up = -least, most
     room = np.minimum(down, up)
@@ -517,15 +507,9 @@ def _apply_circuits(
 
 @numba.njit(cache=True, nogil=True)
 def _step(
-    number: int,
-    direction: float,
-    start: Any,
-    cells: Any,
-    shares: Any,
-    down: Any,
-    up: Any,
+    number: int, direction: float, start: Any, cells: Any, shares: Any, down: Any, up: Any,
     moved: Any,
-) -> float:
+) -> float:  # fmt: skip
     """How far one more circuit can be turned to a side."""
     step = np.inf
     for k in range(start[number], start[number + 1]):

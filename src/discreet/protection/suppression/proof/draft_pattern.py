@@ -16,7 +16,11 @@ import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    Confidential,
+    SuppressionProblem,
+)
 from discreet.protection.suppression.problem.unknowns import (
     TOLERANCE,
     Unknowns,
@@ -35,19 +39,14 @@ _STRETCH = 1e4
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Proof:
-    """Values that fit everything published, as deviations from the truth (confidential).
-
-    Args:
-        cells: The cells that move, ascending; all hidden.
-        moved: By how much.
-    """
+class Proof(Confidential):
+    """By how much which hidden cells, ascending, move so that all relations hold (confidential)."""
 
     cells: IntArray
     moved: FloatArray
 
 
-class DraftPattern:
+class DraftPattern(Confidential):
     """Which cells are hidden and what is proven (confidential).
 
     Cells are numbered among those that may move. A task is a cell and a direction:
@@ -152,10 +151,10 @@ class DraftPattern:
         self.hidden[new] = True
         return new, fresh
 
-    def variants(self, cells: IntArray, moved: FloatArray) -> list[FloatArray]:
-        """A solution, its mirror image, and both stretched to the bounds, as far as they fit."""
+    def _variants(self, cells: IntArray, moved: FloatArray) -> list[FloatArray]:
+        """The mirror image of a solution, and both stretched to the bounds, as far as they fit."""
         down, up = self.down[cells], self.up[cells]
-        found = [moved]
+        found = []
         for sign in (1.0, -1.0):
             turned = sign * moved
             room = np.where(turned > 0, up, down)
@@ -170,7 +169,7 @@ class DraftPattern:
         at = np.flatnonzero(moved)
         cells, moved = cells[at], moved[at]
         new, fresh = self.take(cells, moved)
-        more = [self.take(cells, other)[1] for other in self.variants(cells, moved)[1:]]
+        more = [self.take(cells, other)[1] for other in self._variants(cells, moved)]
         return new, np.concatenate([fresh, *more])
 
     def without(self, cells: BoolArray) -> DraftPattern:
@@ -207,9 +206,6 @@ class DraftPattern:
         """The numbers here of cells of the problem."""
         return np.searchsorted(self.unknowns.cells, cells).astype(np.int64)
 
-    def __repr__(self) -> str:
-        return f"<Hiding (confidential): {int(self.hidden.sum()):,} of {len(self):,} cells hidden>"
-
 
 #: What a proof may miss a relation by: in units, and relative to its largest move.
 _UNITS, _SHARE = 1e-6, 1e-8
@@ -218,13 +214,7 @@ _BEYOND = 1e-6
 
 
 class DeviationCheck:
-    """Holds deviations against what is published, and notes how far those that fit go.
-
-    Args:
-        known: The hidden cells as a system.
-        low: How far down each cell was seen to move; changed.
-        high: How far up; changed.
-    """
+    """Holds deviations against what is published, and notes in `low` and `high` how far they go."""
 
     def __init__(self, known: Unknowns, low: FloatArray, high: FloatArray) -> None:
         first, order = known.relations.by_cell
@@ -236,24 +226,26 @@ class DeviationCheck:
     def see(self, start: IntArray, cells: IntArray, moved: FloatArray) -> BoolArray:
         """Which of some deviations fit; their reach is noted.
 
-        Args:
-            start: Where each begins in `cells` and `moved`; one more than there are.
-            cells: The cells that move.
-            moved: By how much.
+        Each begins at its `start` in `cells` and `moved`, which has one entry more.
         """
         fits = np.zeros(len(start) - 1, dtype=np.bool_)
         _see(start, cells, moved, *self._system, *self._bounds, self.low, self.high, fits)
         return fits
 
 
-def fitting_proofs(known: Unknowns, proofs: Sequence[Proof]) -> BoolArray:
-    """Which proofs move hidden cells only, within their bounds, and fit all relations."""
-    fit = DeviationCheck(known, np.zeros(len(known)), np.zeros(len(known)))
-    fits = np.zeros(len(proofs), dtype=np.bool_)
-    for at, proof in enumerate(proofs):
-        ends = np.array([0, len(proof.cells)], dtype=np.int64)
-        fits[at] = fit.see(ends, proof.cells, proof.moved)[0]
-    return fits
+def fitting_proofs(
+    known: Unknowns, proofs: Sequence[Proof], low: FloatArray, high: FloatArray
+) -> list[bool]:
+    """Which proofs move hidden cells only, within their bounds, and fit all relations.
+
+    How far these move cells is noted in `low` and `high`.
+    """
+    fit = DeviationCheck(known, low, high)
+    ends = (np.array([0, len(proof.cells)], dtype=np.int64) for proof in proofs)
+    return [
+        bool(fit.see(end, proof.cells, proof.moved)[0])
+        for end, proof in zip(ends, proofs, strict=True)
+    ]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -14,13 +14,17 @@ import numba
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, PositionArray, starts
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    Confidential,
+    SuppressionProblem,
+)
 
 _SEED = 5
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Leaves:
+class Leaves(Confidential):
     """Which cells are leaves, and how the others add up (confidential).
 
     Args:
@@ -64,11 +68,7 @@ class Leaves:
     def ways(self, known: BoolArray) -> tuple[IntArray, IntArray]:
         """How to reach the fewest leaves from each cell once known cells are taken away.
 
-        Args:
-            known: Cells whose values are known, among all.
-
-        Returns:
-            For each cell the relation to follow, -1 for leaves, and the number of leaves.
+        For each cell the relation to follow, -1 for leaves, and the number of leaves.
         """
         links = self.problem.relations
         size = (self.number >= 0).astype(np.int64)
@@ -84,13 +84,8 @@ class Leaves:
     ) -> tuple[IntArray, PositionArray]:
         """The leaves that cells are sums of once known cells below them are taken away.
 
-        Args:
-            cells: The cells; each may be known itself.
-            known: Cells whose values are known, among all.
-            ways: The ways to go, for these known cells.
-
-        Returns:
-            Where the list of each cell begins, and the leaves.
+        Each cell may be known itself; the `ways` are those for these known cells. Gives where the
+        list of each cell begins, and the leaves.
         """
         links = self.problem.relations
         way, size = ways
@@ -98,9 +93,6 @@ class Leaves:
         at = np.empty(int(start[-1]), dtype=np.int32)
         _listed(cells, way, size, links.start, links.cell, known, self.number, at)
         return start, at
-
-    def __repr__(self) -> str:
-        return f"<Leaves (confidential): {len(self):,} of {len(self.problem):,} cells>"
 
 
 def leaves_of(problem: SuppressionProblem) -> Leaves | None:

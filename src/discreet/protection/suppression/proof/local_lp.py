@@ -9,7 +9,6 @@ far hidden cells were seen to move. Each deviation is held against all relations
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,6 +34,11 @@ _PATIENCE, _WORTH = 2, 0.05
 _TELL = 256
 
 
+def never() -> bool:
+    """For work that nothing stops."""
+    return False
+
+
 def relation_distances(draft: DraftPattern) -> FloatArray:
     """How far it is to each cell from others in a common relation."""
     median = max(float(np.median(draft.cost)), 1.0) if len(draft) else 1.0
@@ -49,20 +53,10 @@ def flow_for_task(
     size: int = PATCH_SIZE,
     largest: int | None = None,
 ) -> tuple[IntArray, FloatArray] | None:
-    """The cheapest way to do one task: cells and how far each moves.
+    """The cheapest way to do one task: cells and how far each moves; None if there is none.
 
-    Patches grow until one of them can do it.
-
-    Args:
-        draft: The cells and what is hidden.
-        task: The task.
-        step: How far it is to each cell; infinite for cells that must stay.
-        price: Price per cell and unit; 0 where hidden.
-        size: Cells of the first patch.
-        largest: Cells of the largest; None for as many as there are.
-
-    Returns:
-        None if the task cannot be done.
+    Patches grow from `size` cells, to `largest` if given, until one of them can do it. The step
+    to a cell is infinite if it must stay; its price per unit is 0 where hidden.
     """
     cell, distance = draft.distance(task)
     room = draft.up[cell] if distance > 0 else draft.down[cell]
@@ -101,18 +95,10 @@ def cover_tasks(
     allowed: BoolArray | None = None,
     factor: FloatArray | None = None,
 ) -> list[int]:
-    """Protect cells, task by task in the order given.
+    """Protect cells, task by task in the order given; gives the tasks that cannot be done.
 
-    Args:
-        draft: What is hidden and proven; changed.
-        tasks: The tasks.
-        over: Whether to stop, asked before each task.
-        tell: Is told now and then which share is done.
-        allowed: Which cells may be hidden or moved; all unless given.
-        factor: What prices are multiplied with, cell by cell.
-
-    Returns:
-        Tasks that cannot be done.
+    `over` is asked before each task; `tell` is told now and then which share is done. Only
+    cells `allowed` are hidden or moved, at prices multiplied with `factor`.
     """
     step = relation_distances(draft)
     if allowed is not None:
@@ -145,62 +131,47 @@ def prove_by_hidden_cells(draft: DraftPattern, over: Callable[[], bool], seed: i
     random among those it has tasks for, until nothing new is proven. What is not proven
     then may still be possible.
     """
-    step = np.where(draft.hidden, 1.0, np.inf)
-    price = np.zeros(len(draft))
-    _patch_by_patch(draft, _PatchWork(step, price, draft.within_hidden(), 1.0), over, seed)
-
-
-@dataclass
-class _PatchWork:
-    """How patches are to be worked on: distances, prices, tasks, their worth."""
-
-    step: FloatArray
-    price: FloatArray
-    tasks: BoolArray
-    reward: float
-
-
-def _patch_by_patch(
-    draft: DraftPattern, batch: _PatchWork, over: Callable[[], bool], seed: int
-) -> None:
+    step, price = np.where(draft.hidden, 1.0, np.inf), np.zeros(len(draft))
+    tasks = draft.within_hidden()
     draw = np.random.default_rng([seed, 1])
     number = len(draft)
     tried = np.zeros(number, dtype=np.bool_)
-    for task in draft.open[batch.tasks[draft.open]]:
+    for task in draft.open[tasks[draft.open]]:
         cell = int(task) % number
         if draft.proven[task] >= 0 or tried[cell]:
             continue
         if over():
             return
         seeds = np.array([cell], dtype=np.int64)
-        patch = draft.patches.around(seeds, _PROOF_PATCH, batch.step)
+        patch = draft.patches.around(seeds, _PROOF_PATCH, step)
         tried[patch.cells] = True
         tried[cell] = True
         if patch.cells.size:
-            _work_on(draft, patch, batch, draw)
+            _work_on(draft, patch, tasks, step, price, draw)
 
 
 def _work_on(
-    draft: DraftPattern, patch: Patch, batch: _PatchWork, draw: np.random.Generator
-) -> None:
+    draft: DraftPattern, patch: Patch, tasks: BoolArray, step: FloatArray, price: FloatArray,
+    draw: np.random.Generator,
+) -> None:  # fmt: skip
     cells, number = patch.cells, len(draft)
     down, up = draft.down[cells], draft.up[cells]
     above, below = draft.target[cells], draft.target[cells + number]
     idle = 0
     while idle < _PATIENCE:
-        rise = (draft.proven[cells] < 0) & batch.tasks[cells]
-        fall = (draft.proven[cells + number] < 0) & batch.tasks[cells + number]
+        rise = (draft.proven[cells] < 0) & tasks[cells]
+        fall = (draft.proven[cells + number] < 0) & tasks[cells + number]
         rise &= ~fall | (draw.random(cells.size) < 0.5)
         wish = np.where(rise, above, np.where(fall, -below, 0.0))
         if not wish.any():
             return
         draft.solved += 1
-        room = MoveLimits(down=down, up=up, price=batch.price[cells])
-        moved = farthest_flow(patch, room, wish, batch.reward)
+        room = MoveLimits(down=down, up=up, price=price[cells])
+        moved = farthest_flow(patch, room, wish)
         done = 0
         if moved is not None:
             new, fresh = draft.take_all(cells, moved)
-            batch.step[new], batch.price[new] = _STEP_HIDDEN, 0.0
+            step[new], price[new] = _STEP_HIDDEN, 0.0
             done = fresh.size
         idle = 0 if done > _WORTH * np.count_nonzero(wish) else idle + 1
 
@@ -212,13 +183,9 @@ _LARGEST = 8 * PATCH_SIZE
 def bounds_by_patches(
     problem: SuppressionProblem, unknowns: Unknowns, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray, FloatArray, int]:
-    """How far hidden cells were seen to move after work on patches, and how much it took.
+    """How far hidden cells move down and up after work on patches, given how far they were seen to.
 
-    Args:
-        problem: The problem.
-        unknowns: Its hidden cells.
-        low: How far each was seen to move down, at most 0.
-        high: How far up.
+    The last number is how many linear programs it took.
     """
     draft = DraftPattern(problem, unknowns)
     draft.halve()
@@ -226,7 +193,7 @@ def bounds_by_patches(
     draft.target[np.concatenate([safe, safe])] = 0.0
     reach = np.concatenate([high, -low])
     draft.target[reach >= draft.target - 0.5 * TOLERANCE] = 0.0
-    prove_by_hidden_cells(draft, _never)
+    prove_by_hidden_cells(draft, never)
     step, price = np.ones(len(draft)), np.zeros(len(draft))
     for task in draft.open:
         if draft.proven[task] < 0:
@@ -234,12 +201,5 @@ def bounds_by_patches(
             if found is not None:
                 draft.take_all(*found)
     low, high = low.copy(), high.copy()
-    for proof, fits in zip(draft.proofs, fitting_proofs(unknowns, draft.proofs), strict=True):
-        if fits:
-            low[proof.cells] = np.minimum(low[proof.cells], proof.moved)
-            high[proof.cells] = np.maximum(high[proof.cells], proof.moved)
+    fitting_proofs(unknowns, draft.proofs, low, high)
     return low, high, draft.solved
-
-
-def _never() -> bool:
-    return False

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, starts
 from discreet.protection.suppression.problem.system import Relations
-from discreet.protection.suppression.proof.solver import loaded_solver
+from discreet.protection.suppression.proof.solver import column_values, is_optimal, loaded_solver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +40,7 @@ class Patch:
 
 
 class Patches:
-    """Finds patches in a system of relations.
-
-    Args:
-        relations: The relations among all cells.
-        mobile: Which cells can move at all.
-    """
+    """Finds patches in a system of relations; only mobile cells can move at all."""
 
     def __init__(self, relations: Relations, mobile: BoolArray) -> None:
         first, order = relations.by_cell
@@ -64,15 +59,11 @@ class Patches:
         self._stamp = 0
 
     def around(self, seeds: IntArray, limit: int, price: FloatArray, totals: bool = False) -> Patch:
-        """The cells nearest to some cells that can move together.
+        """The cells nearest to some cells that can move together, of so many looked at.
 
-        Args:
-            seeds: Where to start.
-            limit: How many cells to look at.
-            price: How far it is to each cell from another in a common relation;
-                infinite for cells to leave out.
-            totals: Whether each cell brings all totals above it along: such a patch can
-                do more, at a higher cost.
+        The price is how far it is to each cell from another in a common relation, infinite for
+        cells to leave out. With `totals` each cell brings all totals above it along: such a
+        patch can do more, at a higher cost.
         """
         self._stamp += 1
         links = self.relations
@@ -81,19 +72,13 @@ class Patches:
             self._cell_row, self._total if totals else self._none, self._cell_seen,
             self._row_seen, self._near, self._stamp,
         )  # fmt: skip
-        return self._among(np.sort(cells), bool(whole))
-
-    def among(self, cells: IntArray) -> Patch:
-        """The patch of given cells, in ascending order."""
-        return self._among(cells[self._mobile[cells]], False)
-
-    def _among(self, cells: IntArray, whole: bool) -> Patch:
+        cells = np.sort(cells)
         self._stamp += 1
         kept, start, at, coef = _system(
             cells, self._cell_start, self._cell_row, self._cell_coef,
             self._row_seen, self._number, self._stamp,
         )  # fmt: skip
-        return Patch(cells=cells[kept], start=start, at=at, coef=coef, whole=whole)
+        return Patch(cells=cells[kept], start=start, at=at, coef=coef, whole=bool(whole))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -255,13 +240,7 @@ _FEW = 300
 
 @dataclass(frozen=True, kw_only=True)
 class MoveLimits:
-    """How far the cells of a patch can move and what that costs.
-
-    Args:
-        down: How far each can move down at most; at least 0.
-        up: How far up.
-        price: What moving it costs per unit, in either direction; 0 for hidden ones.
-    """
+    """How far the cells of a patch can move, at least 0, and the price per unit; 0 for hidden."""
 
     down: FloatArray
     up: FloatArray
@@ -269,16 +248,9 @@ class MoveLimits:
 
 
 def least_flow(patch: Patch, room: MoveLimits, at: int, distance: float) -> FloatArray | None:
-    """The cheapest deviations of a patch that move one cell by a distance.
+    """The cheapest deviations of a patch that move one cell, at a position, by a distance.
 
-    Args:
-        patch: The cells and relations.
-        room: What they may do and at what price.
-        at: Position of the cell in the patch.
-        distance: How far it is to be moved; down if negative.
-
-    Returns:
-        A deviation for each cell, or None if the cells of the patch cannot do it.
+    A negative distance is downwards; None if the cells of the patch cannot do it.
     """
     size = abs(distance)
     low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
@@ -299,16 +271,10 @@ def _nearly_free(price: FloatArray) -> FloatArray:
     return nearly
 
 
-def farthest_flow(
-    patch: Patch, room: MoveLimits, wish: FloatArray, reward: float = 1.0
-) -> FloatArray | None:
+def farthest_flow(patch: Patch, room: MoveLimits, wish: FloatArray) -> FloatArray | None:
     """Deviations that bring many cells as near to where they should go as possible.
 
-    Args:
-        patch: The cells and relations.
-        room: What they may do and at what price.
-        wish: How far each cell should go, negative for down; 0 where it does not matter.
-        reward: What it is worth to bring one cell there.
+    A wish is negative for down, and 0 where it does not matter; each is worth 1.
     """
     size = float(np.median(np.abs(wish[wish != 0])))
     low, high = -np.minimum(room.down / size, _MOST), np.minimum(room.up / size, _MOST)
@@ -316,7 +282,7 @@ def farthest_flow(
     low = np.where(wish < 0, np.maximum(low, beyond), low)
     high = np.where(wish > 0, np.minimum(high, beyond), high)
     gain = np.divide(size, wish, out=np.zeros(len(wish)), where=wish != 0)
-    moved = _solved(patch, low, high, room.price, -reward * gain)
+    moved = _solved(patch, low, high, room.price, -gain)
     if moved is None:
         return None
     moved[np.abs(moved) < max(_MOVED, _UNIT_MOVED / size)] = 0.0
@@ -327,20 +293,6 @@ def _solved(
     patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any = 0.0
 ) -> FloatArray | None:
     """Minimise price × |deviation| + slope × deviation; priced cells are two variables."""
-    import highspy
-
-    solver = _loaded(patch, low, high, price, slope)
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    found = np.array(solver.getSolution().col_value, dtype=np.float64)
-    cells = len(low)
-    moved: FloatArray = found[:cells].copy()
-    moved[price > 0] -= found[cells:]
-    return moved
-
-
-def _loaded(patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, slope: Any) -> Any:
     cells, rows = len(low), len(patch.start) - 1
     priced = np.flatnonzero(price > 0)
     twin = np.full(cells, -1, dtype=np.int64)
@@ -353,10 +305,17 @@ def _loaded(patch: Patch, low: FloatArray, high: FloatArray, price: FloatArray, 
     coefs = np.concatenate([patch.coef, -patch.coef[twice]])
     slopes = np.broadcast_to(slope, cells)
     least = np.where(price > 0, np.maximum(low, 0.0), low)
-    return loaded_solver(
+    solver = loaded_solver(
         (starts(np.bincount(rows_of, minlength=rows)), columns[order], coefs[order]),
         np.concatenate([least, np.maximum(-high[priced], 0.0)]),
         np.concatenate([np.maximum(high, least), np.maximum(-low[priced], 0.0)]),
         cost=np.concatenate([price + slopes, (price - slopes)[priced]]),
         primal_feasibility_tolerance=_FINE,
     )
+    solver.run()
+    if not is_optimal(solver):
+        return None
+    found = column_values(solver)
+    moved: FloatArray = found[:cells].copy()
+    moved[price > 0] -= found[cells:]
+    return moved

@@ -75,33 +75,14 @@ def leaf_sums(leaves: Leaves, known: BoolArray, effort: ProjectionEffort) -> Lea
 
 def projected(
     sums: LeafSums, moved: FloatArray, free: BoolArray, most: int, fine: float
-) -> tuple[FloatArray, FloatArray]:
-    """The nearest deviations that change no sum.
-
-    Args:
-        sums: The sums.
-        moved: Deviations of the leaves, one per column; a multiple of `BAND` columns.
-        free: Which of them may change.
-        most: Steps at most.
-        fine: When to stop: what is missing, in units.
-
-    Returns:
-        The deviations, and by how much each column misses a sum at most.
-    """
-    found, miss, _ = _all_projected(sums, moved, free, most, fine)
-    return found, miss
-
-
-def holding_weights(sums: LeafSums, moved: FloatArray, most: int, fine: float) -> FloatArray:
-    """How much each sum holds deviations back: its weight in what a projection takes away."""
-    _, _, weight = _all_projected(sums, moved, np.ones(moved.shape, dtype=np.bool_), most, fine)
-    return np.abs(weight)
-
-
-def _all_projected(
-    sums: LeafSums, moved: FloatArray, free: BoolArray, most: int, fine: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Deviations, what they miss, and the weight of each sum in the change."""
+    """The nearest deviations that change no sum, by how much each misses one at most, and weights.
+
+    The weight of each sum in the change says how much it holds deviations back.
+
+    There are one deviation per column, in a multiple of `BAND` columns, and at most so many
+    steps; these end when no more than `fine` units are missing. Leaves not `free` stay.
+    """
 
     def work(column: int) -> tuple[FloatArray, FloatArray, FloatArray, int]:
         part = np.ascontiguousarray(moved[:, column : column + BAND])
@@ -179,25 +160,18 @@ def _project(
     while steps < most:
         if _largest(rest, weight).max() <= fine:
             break
-        _scaled(way, weight, scaled)
+        np.multiply(way, weight, scaled)
         _summed(first, of, free, scaled, shift)
         _summed(start, at, weight, shift, image)
         size = _step(way, image, taken, rest, size)
         steps += 1
-    _scaled(taken, weight, taken)
+    np.multiply(taken, weight, taken)
     _summed(first, of, free, taken, shift)
     for i in range(len(moved)):
         for j in range(BAND):
             moved[i, j] -= shift[i, j]
     _summed(start, at, ones, moved, rest)
     return _largest(rest, ones), steps
-
-
-@numba.njit(cache=True, nogil=True)
-def _scaled(given: Any, weight: Any, out: Any) -> None:
-    for r in range(len(given)):
-        for j in range(BAND):
-            out[r, j] = given[r, j] * weight[r, j]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -307,11 +281,8 @@ def joint_moves(
 ) -> FloatArray:
     """Joint moves that do what is wished, as far as they can; nearly exact.
 
-    Args:
-        sums: The sums that must stay.
-        aims: What there is to wish for.
-        wished: For each aim, in which columns it is to be moved.
-        moved: Where to start, `BAND` columns or a multiple.
+    `wished` says for each aim in which columns it is to be moved; `moved`, a multiple of `BAND`
+    columns, where to start.
     """
     room = aims.room[:, None]
     free = np.broadcast_to(room > 0, moved.shape)
@@ -322,7 +293,7 @@ def joint_moves(
         stuck = _STUCK if turn >= _TRIES else 0.0
         _push(aims.start, aims.at, aims.want, wished, moved, _FARTHER, stuck)
         moved = np.clip(moved, -most, most)
-        moved, _ = projected(sums, moved, free, _STEPS, _ROUGH * _unit(moved))
+        moved, _, _ = projected(sums, moved, free, _STEPS, _ROUGH * _unit(moved))
         if turn >= _TRIES and _settled(aims, any_wished, moved):
             break
     moved = _within(sums, aims.room, moved, (_BOUND_ROUNDS, _BOUND_STEPS, _FINE, _MISSED))
@@ -364,14 +335,16 @@ def _within(
     start = moved
     miss = np.zeros(moved.shape[1])
     for _ in range(rounds):
-        moved, miss = projected(sums, np.clip(moved, -limit, limit), ~held, steps, fine)
+        moved, miss, _ = projected(sums, np.clip(moved, -limit, limit), ~held, steps, fine)
         beyond = np.abs(moved) > limit * (1 + _BEYOND)
         if not beyond.any():
             break
         held |= beyond
     lost = miss > missed
     if lost.any():
-        again, miss = projected(sums, start, np.broadcast_to(limit > 0, moved.shape), steps, fine)
+        again, miss, _ = projected(
+            sums, start, np.broadcast_to(limit > 0, moved.shape), steps, fine
+        )
         moved = np.where(lost, again, moved)
         moved[:, lost & (miss > missed)] = 0.0
     return moved
@@ -428,38 +401,18 @@ _WISHED, _TURNS = 0.35, 6
 _NO_MOVE, _PROOF_MISSED = 1e-9, 1e-6
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class ProjectionBounds:
-    """How far the hidden cells were seen to move (confidential).
-
-    Args:
-        low: Down, at most 0.
-        high: Up, at least 0.
-        joint_moves: By how many joint moves.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    joint_moves: int
-
-
 def bounds_by_projection(
     problem: SuppressionProblem, hidden: BoolArray, unknowns: Unknowns
-) -> ProjectionBounds | None:
+) -> tuple[FloatArray, FloatArray, int] | None:
     """Move as many sensitive cells as joint moves can; None where totals are no sums of leaves.
 
-    Args:
-        problem: The problem.
-        hidden: Which of its cells are hidden.
-        unknowns: These cells.
+    Gives how far the hidden cells were seen to move down and up, and by how many joint moves.
     """
     leaves = leaves_of(problem)
     watched = np.flatnonzero(unknowns.sensitive)
     if leaves is None or not len(leaves) or not watched.size:
         return None
-    sweep = ProjectionBounds(
-        low=np.zeros(len(unknowns)), high=np.zeros(len(unknowns)), joint_moves=0
-    )
+    low, high = np.zeros(len(unknowns)), np.zeros(len(unknowns))
     levels = np.maximum(unknowns.lower, unknowns.upper)
     aims = move_targets(
         leaves, unknowns.cells[watched], np.maximum(levels, 0.5 * unknowns.sliding)[watched]
@@ -475,24 +428,22 @@ def bounds_by_projection(
         moved = exact_joint_moves(sums, aims, joint_moves(sums, aims, wished, start))
         far = distances_reached(aims, moved) >= aims.want[:, None] - TOLERANCE
         for column in moved.T:
-            made += _see(problem, unknowns, leaves, column, sweep)
+            size = _proven_size(unknowns, leaves, column)
+            if size is not None:
+                made += 1
+                np.minimum(low, -size, out=low)
+                np.maximum(high, size, out=high)
         before = int(still.sum())
         still &= ~np.logical_or.reduce(far, axis=1)
         if not still.any() or int(still.sum()) == before:
             break
         columns, near = BAND, 0.1
         wished = np.repeat(still[:, None], columns, axis=1)
-    return ProjectionBounds(low=sweep.low, high=sweep.high, joint_moves=made)
+    return low, high, made
 
 
-def _see(
-    problem: SuppressionProblem,
-    unknowns: Unknowns,
-    leaves: Leaves,
-    column: FloatArray,
-    sweep: ProjectionBounds,
-) -> int:
-    """Note a joint move and its mirror image if they fit all that is published."""
+def _proven_size(unknowns: Unknowns, leaves: Leaves, column: FloatArray) -> FloatArray | None:
+    """How far a joint move and its mirror image go; None if they do not fit what is published."""
     moved = leaves.moves(column)[unknowns.cells]
     moved[np.abs(moved) < _NO_MOVE] = 0.0
     room = np.minimum(-unknowns.low, unknowns.high)
@@ -500,8 +451,5 @@ def _see(
     moved *= np.min(room[far] / np.abs(moved[far]), initial=1.0)
     links = unknowns.relations
     miss = np.bincount(links.row, links.coef * moved[links.cell], len(links))
-    if not np.abs(miss).max(initial=0.0) <= _PROOF_MISSED:  # no number is no proof either
-        return 0
-    np.minimum(sweep.low, -np.abs(moved), out=sweep.low)
-    np.maximum(sweep.high, np.abs(moved), out=sweep.high)
-    return 1
+    fits = np.abs(miss).max(initial=0.0) <= _PROOF_MISSED  # no number is no proof either
+    return np.abs(moved) if fits else None

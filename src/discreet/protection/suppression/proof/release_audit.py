@@ -143,11 +143,8 @@ _CellArrays = tuple[Sequence[Dimension], Sequence[npt.NDArray[np.int32]], IntArr
 
 def _of_table(table: ProtectedTable, decimals: int) -> _CellArrays:
     if table.several_figures or any(not figure.summed for figure in table.figures):
-        raise SuppressionError(
-            "only counts and sums add up; this table has other figures",
-            code="figures",
-            where=table.name,
-        )
+        what = "only counts and sums add up; this table has other figures"
+        raise SuppressionError(what, code="figures", where=table.name)
     index, value, status = table.cells()
     hidden = status == CellStatus.suppressed
     return table.dimensions, index, np.rint(value * 10.0**decimals).astype(np.int64), hidden
@@ -161,18 +158,12 @@ def _of_frame(frame: Any, by: Any, value: str, decimals: int) -> _CellArrays:
 
     cells = to_polars(frame)
     if by is None or value not in cells.columns:
-        raise SuppressionError(
-            "name the spanning variables and the column of values",
-            code="missing-column",
-            where=value,
-            hint=f"columns found: {', '.join(cells.columns)}",
-        )
+        what = "name the spanning variables and the column of values"
+        hint = f"columns found: {', '.join(cells.columns)}"
+        raise SuppressionError(what, code="missing-column", where=value, hint=hint)
     if not cells[value].dtype.is_numeric():
-        raise SuppressionError(
-            "the column of values holds no numbers; hidden cells are null",
-            code="values",
-            where=value,
-        )
+        what = "the column of values holds no numbers; hidden cells are null"
+        raise SuppressionError(what, code="values", where=value)
     ordered = cells.with_row_index("discreet row", offset=1)
     table = Table.from_cells(ordered, by=by, count="discreet row")
     numbers = cells[value].cast(pl.Float64).gather(table.count - 1)

@@ -8,7 +8,7 @@ several who put together what they know, take the cells that are theirs alone as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from discreet.arrays import BoolArray, IntArray, starts
 from discreet.errors import SuppressionError
-from discreet.protection.suppression.problem.linked_tables import TableCells
 from discreet.protection.suppression.problem.system import CellState, Relations, SuppressionProblem
 from discreet.protection.suppression.problem.unknowns import (
     component_labels,
@@ -26,7 +25,6 @@ from discreet.protection.suppression.problem.unknowns import (
     unknowns_of,
 )
 from discreet.protection.suppression.proof.certificate import certify
-from discreet.tables import Table
 
 #: Share of the sum by which it must stay uncertain at least.
 _SHARE = 1e-4
@@ -56,18 +54,10 @@ def guard_respondents(
     the only respondent of one of them knows the other. So the sum becomes a cell of its
     own that must be hidden well enough too: a third cell of the relation has to be hidden.
 
-    Args:
-        problem: The problem.
-        respondents: How many respondents each cell has, in its order.
-        owner: For cells with one respondent, a number for who it is; others -1. Without,
-            each of them has another one.
-        singletons: Look at relations where a single respondent is left with a cell of
-            another single respondent.
-        multiples: And with a cell of several.
-        minimum: And where the sensitive cells together have fewer respondents than this.
-
-    Returns:
-        The problem with artificial cells at its end, and their numbers.
+    Looked at are relations where a single respondent is left with a cell of another one
+    (`singletons`) or of several (`multiples`), and where the sensitive cells together have fewer
+    respondents than a minimum. Owners are numbers of the only respondents, -1 for other cells;
+    without, each is another one. Gives the problem with artificial cells at its end, and these.
 
     >>> sums = Relations.of(4, [[(0, -1), (1, 1), (2, 1), (3, 1)]])
     >>> zero = np.zeros(4, dtype=np.int64)
@@ -84,9 +74,10 @@ def guard_respondents(
                 "there is one number of respondents for each cell", code="respondents"
             )
     groups = _groups(problem)
-    left, single = _left_over(problem, groups, respondents, owner)
+    own = _owners(problem, groups, respondents, owner)
+    left, single = _left_over(groups, own)
     chosen = left & (single & singletons | ~single & multiples)
-    chosen |= (groups.size > 0) & (_joint(problem, groups, respondents, owner) < minimum)
+    chosen |= (groups.size > 0) & (_joint(problem, groups, respondents, own) < minimum)
     chosen &= groups.size > 1
     return _with_sums(problem, groups, np.flatnonzero(chosen).astype(np.int64))
 
@@ -112,19 +103,12 @@ def _owners(
     return np.where(alone, own, np.int64(-1))
 
 
-def _left_over(
-    problem: SuppressionProblem,
-    groups: _RelationGroups,
-    respondents: IntArray,
-    owner: IntArray | None,
-) -> tuple[BoolArray, BoolArray]:
+def _left_over(groups: _RelationGroups, own: IntArray) -> tuple[BoolArray, BoolArray]:
     """Rows where one respondent knows all sensitive cells but one; whether that is single.
 
     Rows where a respondent knows all of them count as well: their sum is his own.
     """
-    rows = len(problem.relations)
-    own = _owners(problem, groups, respondents, owner)
-    known = own != -1
+    rows, known = len(groups.size), own != -1
     pairs = np.stack([groups.row[known], own[known]])
     _, group, number = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
     most = np.zeros(rows, dtype=np.int64)
@@ -135,16 +119,11 @@ def _left_over(
 
 
 def _joint(
-    problem: SuppressionProblem,
-    groups: _RelationGroups,
-    respondents: IntArray,
-    owner: IntArray | None,
+    problem: SuppressionProblem, groups: _RelationGroups, respondents: IntArray, own: IntArray
 ) -> IntArray:
     """How many respondents the sensitive cells of each row have together."""
-    rows = len(problem.relations)
-    own = _owners(problem, groups, respondents, owner)
     known = own != -1
-    joint = np.zeros(rows, dtype=np.int64)
+    joint = np.zeros(len(groups.size), dtype=np.int64)
     cells = problem.relations.cell[groups.entries[~known]]
     np.add.at(joint, groups.row[~known], respondents[cells])
     different = np.unique(np.stack([groups.row[known], own[known]]), axis=1)
@@ -229,26 +208,12 @@ class _SumNames:
 _EXACT_LIMIT = 30_000
 
 
-def respondents_per_cell(members: TableCells, tables: Sequence[Table], size: int) -> IntArray:
-    """How many records each problem cell has."""
-    respondents = np.zeros(size, dtype=np.int64)
-    for cells, table in zip(members.cells, tables, strict=True):
-        there = cells >= 0
-        np.maximum.at(respondents, cells[there], table.count[there])
-    return respondents
-
-
 def with_singleton_sums(
     problem: SuppressionProblem, respondents: IntArray
 ) -> tuple[SuppressionProblem, int]:
     """The problem with the sums that a single respondent could undo.
 
-    Args:
-        problem: The problem.
-        respondents: How many respondents each cell has.
-
-    Returns:
-        The problem, and how many sums were left out because nothing can protect them.
+    The number says how many sums were left out because nothing can protect them.
     """
     grown, added = guard_respondents(problem, respondents)
     if not len(added):
@@ -277,10 +242,9 @@ def _without(problem: SuppressionProblem, cells: IntArray) -> SuppressionProblem
     rows = np.ones(len(links), dtype=np.bool_)
     rows[links.row[~keep[links.cell]]] = False
     relations = links.rows(rows).renumbered(np.cumsum(keep) - 1, int(keep.sum()))
-    names = ("value", "cost", "state", "low", "high", "lower", "upper", "sliding")
-    columns: dict[str, Any] = {name: getattr(problem, name)[keep] for name in names}
     old, named = np.flatnonzero(keep), problem.name
-    return replace(problem, relations=relations, name=lambda at: named(int(old[at])), **columns)
+    name = lambda at: named(int(old[at]))  # noqa: E731
+    return replace(problem, relations=relations, name=name, **problem.columns_at(old))
 
 
 _SHOWN = 20
@@ -348,13 +312,8 @@ def audit_respondents(
     a relation in common with another one: knowledge about cells far apart adds nothing
     to what each of its parts tells about its surroundings, but for rare cases.
 
-    Args:
-        problem: The cells, their levels and relations.
-        hidden: Which of its cells are hidden.
-        respondents: How many respondents each cell has.
-        most: How many respondents there are in a coalition at most; 1: those alone in
-            their cell.
-        limit: How many coalitions to look at at most, those with few cells first.
+    With `most` = 1 these are respondents alone in their cell; those with few cells come first,
+    up to a limit.
 
     Two firms alone in their cells, and nothing else is hidden in the sum: each of them
     knows the other.
@@ -432,9 +391,7 @@ def _blocks(relations: Relations, hidden: BoolArray) -> IntArray:
 def _part(problem: SuppressionProblem, chosen: BoolArray) -> tuple[SuppressionProblem, IntArray]:
     """The hidden cells of one block as a problem, in which all others are known."""
     relations, old = problem.relations.among(chosen)
-    names = ("value", "cost", "state", "low", "high", "lower", "upper", "sliding")
-    columns: dict[str, Any] = {name: getattr(problem, name)[old] for name in names}
-    return SuppressionProblem(relations=relations, **columns), old
+    return SuppressionProblem(relations=relations, **problem.columns_at(old)), old
 
 
 def _coalitions(

@@ -24,6 +24,18 @@ def quiet_solver(**options: Any) -> Any:
     return solver
 
 
+def is_optimal(solver: Any) -> bool:
+    """Whether the last run came to an answer."""
+    import highspy
+
+    return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+
+
+def column_values(solver: Any) -> FloatArray:
+    """The answer: the value of each column."""
+    return np.array(solver.getSolution().col_value, dtype=np.float64)
+
+
 def loaded_solver(
     matrix: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]],
     low: FloatArray,
@@ -35,13 +47,8 @@ def loaded_solver(
 ) -> Any:
     """A solver that holds a linear program.
 
-    Args:
-        matrix: Where each row begins; columns and coefficients of the entries.
-        low: The lower bound of each column.
-        high: The upper bound of each column.
-        cost: The cost of each column; none for no wish yet.
-        rows: The lowest and highest value of each row; 0 if None.
-        options: More options of the solver.
+    The matrix says where each row begins, and columns and coefficients of the entries; `low` and
+    `high` bound the columns, `rows` the rows (0 if None). Without costs there is no wish yet.
     """
     import highspy
 

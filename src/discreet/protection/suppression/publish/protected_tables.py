@@ -97,17 +97,10 @@ def published_table(
     intervals: tuple[FloatArray, FloatArray] | None,
     how: PublicationStyle,
 ) -> ProtectedTable:
-    """One table as it may be published.
+    """One table, number `at` of the members, as it may be published.
 
-    Args:
-        table: The true table.
-        members: Which problem cells its cells are.
-        at: Its number among the tables.
-        hidden: Which problem cells are hidden.
-        reason: Why each problem cell is sensitive.
-        intervals: Lowest and highest value of each problem cell, in units, as everyone
-            can work them out; None if they are not published.
-        how: How it is published.
+    `hidden` and `reason` are about problem cells; so are `intervals`, lowest and highest values
+    in units as everyone can work them out, None if they are not published.
     """
     blank = members.hidden(hidden, at)
     status = np.where(blank, CellStatus.suppressed, CellStatus.published).astype(np.int8)
@@ -174,11 +167,7 @@ def _kinds(reasons: str) -> dict[int, Note]:
 
 
 def pattern_notes(withheld: Withheld | None) -> tuple[Note, ...]:
-    """The remark to print with a table that has hidden cells, with the reasons that occur.
-
-    Args:
-        withheld: What is said of the hidden cells.
-    """
+    """The remark to print with a table that has hidden cells, with the reasons that occur."""
     texts = {}
     for language in _LANGUAGES:
         parts = [_WORDS["note"][language]]
@@ -192,11 +181,9 @@ def pattern_notes(withheld: Withheld | None) -> tuple[Note, ...]:
 
 
 def joined_figures(tables: Sequence[ProtectedTable]) -> ProtectedTable:
-    """One table of several figures.
+    """One table of several figures, from the same table for one value each.
 
-    Args:
-        tables: The same table for one value each; the values of a single one stay as
-            they are.
+    The values of a single one stay as they are.
     """
     first = tables[0]
     if len(tables) == 1:
@@ -204,12 +191,9 @@ def joined_figures(tables: Sequence[ProtectedTable]) -> ProtectedTable:
     figures = tuple(table.figures[0] if table.figures else Figure(name="count") for table in tables)
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):
-        raise SuppressionError(
-            "two figures of the table have one name",
-            code="value",
-            where=first.name,
-            hint="a value column beside the counts cannot be called 'count'",
-        )
+        what = "two figures of the table have one name"
+        hint = "a value column beside the counts cannot be called 'count'"
+        raise SuppressionError(what, code="value", where=first.name, hint=hint)
     dimensions = (*first.dimensions, figure_dimension(figures))
     withheld = _withheld_figures(tables)
     hidden = any(table.notes for table in tables)
@@ -245,12 +229,9 @@ def figure_of(table: ProtectedTable, figure: int | str) -> ProtectedTable:
     names = [each.name for each in table.figures]
     known = figure in names if isinstance(figure, str) else 0 <= figure < max(len(names), 1)
     if not known:
-        raise SuppressionError(
-            f"the table has no figure {figure!r}",
-            code="value",
-            where=table.name,
-            hint=f"figures: {', '.join(names)}",
-        )
+        what = f"the table has no figure {figure!r}"
+        hint = f"figures: {', '.join(names)}"
+        raise SuppressionError(what, code="value", where=table.name, hint=hint)
     if not table.several_figures:
         return table
     number = names.index(figure) if isinstance(figure, str) else figure

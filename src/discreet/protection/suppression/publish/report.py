@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class PartHidden:
     """What is hidden on one part of a table (confidential).
 
@@ -66,12 +66,8 @@ class SuppressionReport:
     def described(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         parts = [dict(vars(part)) for part in self.parts]
-        return {
-            **self.pattern,
-            "reasons": dict(self.reasons),
-            "parts": parts,
-            "notes": list(self.notes),
-        }
+        told = {"reasons": dict(self.reasons), "parts": parts, "notes": list(self.notes)}
+        return {**self.pattern, **told}
 
     def to_polars(self) -> pl.DataFrame:
         """The parts as a frame."""
@@ -97,11 +93,7 @@ class SuppressionReport:
 
 
 def described_pattern(pattern: Pattern) -> dict[str, Any]:
-    """A pattern as plain values: method, numbers, cost, bound, gap, digest of the proof.
-
-    Args:
-        pattern: The pattern.
-    """
+    """A pattern as plain values: method, numbers, cost, bound, gap, digest of the proof."""
     return {
         "method": pattern.method,
         "cells": len(pattern.hidden),
@@ -183,35 +175,17 @@ def _parts(
     which = which.reshape(-1)
 
     def count(mask: BoolArray) -> list[int]:
-        return [int(each) for each in np.bincount(which[mask], minlength=found.shape[1])]
+        return list(np.bincount(which[mask], minlength=found.shape[1]).tolist())
 
     def total(mask: BoolArray) -> list[int]:
         sums = np.zeros(found.shape[1], dtype=np.int64)
         np.add.at(sums, which[mask], np.abs(value[mask]))
-        return [int(each) for each in sums]
+        return list(sums.tolist())
 
     names = [_name(table, levels) for levels in found.T.tolist()]
-    columns = zip(
-        names,
-        count(there),
-        count(sensitive),
-        count(blank & ~sensitive),
-        total(there),
-        total(blank),
-        strict=True,
-    )
-    return [
-        PartHidden(
-            table=table.name,
-            part=name,
-            cells=cells,
-            primary=first,
-            secondary=second,
-            value=whole,
-            hidden_value=gone,
-        )
-        for name, cells, first, second, whole, gone in columns
-    ]
+    counts = (count(there), count(sensitive), count(blank & ~sensitive))
+    rows = zip(names, *counts, total(there), total(blank), strict=True)
+    return [PartHidden(table.name, *row) for row in rows]
 
 
 def _name(table: Table, numbers: Sequence[int]) -> str:

@@ -33,10 +33,7 @@ from discreet.protection.suppression.problem.system import CellState, Suppressio
 from discreet.protection.suppression.problem.table_relations import refuse_cells
 from discreet.protection.suppression.proof.attacker import published_intervals
 from discreet.protection.suppression.proof.certificate import Pattern
-from discreet.protection.suppression.proof.singletons import (
-    respondents_per_cell,
-    with_singleton_sums,
-)
+from discreet.protection.suppression.proof.singletons import with_singleton_sums
 from discreet.protection.suppression.publish.protected_tables import (
     PublicationStyle,
     joined_figures,
@@ -135,15 +132,7 @@ def solved_and_published(
     method: Method,
     chosen: Mapping[str, Any],
 ) -> Suppression:
-    """Find a pattern and publish it: all that follows `build_problem`.
-
-    Args:
-        sources: The true tables with their sensitive cells.
-        problem: Their cells as one system.
-        members: Which cells of the tables these stand for.
-        method: As for `suppress`.
-        chosen: The options of `suppress`, the value among them.
-    """
+    """Find a pattern and publish it, with the options of `suppress`: all after `build_problem`."""
     grown, notes = _guarded(problem, members, sources, chosen)
     pattern = find_pattern(grown, method, **options_among(chosen, _SEARCH))
     hidden = pattern.hidden[: len(problem)]
@@ -182,12 +171,9 @@ def checked_options(options: SuppressionOptions) -> dict[str, Any]:
     known = SuppressionOptions.__optional_keys__
     unknown = sorted(set(options) - known)
     if unknown:
-        raise SuppressionError(
-            f"there is no option {unknown[0]!r}",
-            code="option",
-            where="suppress",
-            hint=f"options: {', '.join(sorted(known))}",
-        )
+        what = f"there is no option {unknown[0]!r}"
+        hint = f"options: {', '.join(sorted(known))}"
+        raise SuppressionError(what, code="option", where="suppress", hint=hint)
     if options.get("reasons", "rule") not in ("rule", "kind", "none"):
         raise SuppressionError(
             "reasons is rule, kind or none", code="option", where="suppress: reasons"
@@ -199,11 +185,9 @@ def _value(sources: Sequence[ProblemSource]) -> str | None:
     """The value column that the primaries are about."""
     values = {getattr(asked, "value", None) for _, asked in sources if asked is not None}
     if len(values) > 1:
-        raise SuppressionError(
-            "the sensitive cells were found for different values",
-            code="value",
-            hint="suppress one value at a time, or name the column with value=",
-        )
+        what = "the sensitive cells were found for different values"
+        hint = "suppress one value at a time, or name the column with value="
+        raise SuppressionError(what, code="value", hint=hint)
     return values.pop() if values else None
 
 
@@ -222,7 +206,7 @@ def _guarded(
     wanted = chosen.get("singletons")
     if wanted is False or (wanted is None and chosen["value"] is None):
         return problem, []
-    respondents = respondents_per_cell(members, [table for table, _ in sources], len(problem))
+    respondents = members.numbers(tuple(table.count for table, _ in sources), len(problem))
     grown, left = with_singleton_sums(problem, respondents)
     added = len(grown) - len(problem)
     notes = [f"{added:,} sums of cells are protected against single respondents"] * bool(added)
@@ -506,11 +490,8 @@ def suppress(
     if isinstance(tables, Table):
         return _suppressed([(tables, primary)], method, options)[0]
     if primary is not None:
-        raise SuppressionError(
-            "several tables are given in pairs: a table, and its sensitive cells",
-            code="tables",
-            hint="suppress([(table, primary), …])",
-        )
+        what = "several tables are given in pairs: a table, and its sensitive cells"
+        raise SuppressionError(what, code="tables", hint="suppress([(table, primary), …])")
     return _suppressed(tables, method, options)
 
 
