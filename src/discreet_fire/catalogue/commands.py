@@ -25,7 +25,8 @@ class ReadingFacts:
             takes the next word without one, "condition" is `if`, `else` and `while`.
         parts: Whether it parts its command in an "own" way.
         block: Whether a block in braces may follow.
-        body: Whether what follows is read in another way, such as the body of a program.
+        body: Whether the body of a "program" follows, a "block" of another language, "data", or
+            the "text" of a document; "end" closes one.
         text: Whether its text "defines" what may be run later, "runs" commands within quotes,
             or "lists" words that may be commands.
         loop: Whether its head ends with a brace.
@@ -34,7 +35,7 @@ class ReadingFacts:
     prefix: Literal["none", "bare", "colon", "word", "condition"]
     parts: Literal["usual", "own"]
     block: bool
-    body: bool
+    body: Literal["none", "program", "end", "block", "data", "text"]
     text: Literal["none", "defines", "runs", "lists"]
     loop: bool
 

@@ -45,7 +45,7 @@ _COMPOSED = re.compile(r"(?<![\w`'(\[.])([A-Za-z_]\w*)(?:`\w+'\w*)+(?![\w(\[`'])
 _SCALAR = re.compile(r"\bscalar\(\s*([A-Za-z_]\w*)\s*\)")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ShownStatement:
     """A statement that would show a figure.
 
@@ -298,16 +298,14 @@ class StatementJudge:
         for prefix in statement.prefixes:
             if prefix.canonical in self.policy.gather and prefix.arguments:
                 code = statement.source[slice(*prefix.arguments)]
-                held = self._held(_gathered(prefix.canonical, "get", code), "")
-                if held.rank:
-                    return ShownStatement(statement=statement, action=held.action, what=held.what)
+                if (held := self._held(_gathered(prefix.canonical, "get", code), "")).rank:
+                    return ShownStatement(statement, held.action, held.what)
         if not part.name or part.name in _CONTROL:
             return None
         if part.name in self.policy.gather:  # the old form: ``bootstrap "su x" "r(max)"``
             code = statement.source[part.start : statement.end]
-            held = self._held(_gathered(part.name, part.word, code), "")
-            if held.rank:
-                return ShownStatement(statement=statement, action=held.action, what=held.what)
+            if (held := self._held(_gathered(part.name, part.word, code), "")).rank:
+                return ShownStatement(statement, held.action, held.what)
         if self.policy.may_show(part.name) and self.policy.shows(part.name, part.word):
             return self._judge_showing(part, around)
         held = CLEAN
@@ -317,11 +315,7 @@ class StatementJudge:
             held = self._in_other(part)
         if self._by_variables and self.policy.verdict(part.name).action.rank > 0:
             held = max(held, self._in_variables(part))
-        return (
-            ShownStatement(statement=statement, action=held.action, what=held.what)
-            if held.rank
-            else None
-        )
+        return ShownStatement(statement, held.action, held.what) if held.rank else None
 
     def _judge_showing(self, part: StatementParts, around: Held) -> ShownStatement | None:
         """A command that shows its arguments."""
@@ -341,9 +335,7 @@ class StatementJudge:
             held = Held(DOUBT, f"whether a condition on {around.what} holds")
         if held.rank == 0 and not scalars:
             return None
-        return ShownStatement(
-            statement=statement, action=held.action, what=held.what, scalars=tuple(scalars)
-        )
+        return ShownStatement(statement, held.action, held.what, tuple(scalars))
 
     def _written(self, name: str, outside: str, inside: str) -> Held:
         """What the words of a command hold, as far as it takes them for names of scalars."""

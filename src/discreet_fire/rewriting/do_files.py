@@ -30,6 +30,7 @@ from discreet_fire.rewriting.changes import (
     newline_of,
 )
 from discreet_fire.rewriting.decisions import Decider, Decision, StatementNote, WordChange
+from discreet_fire.stata.blocks import BODIES
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoFile, DoStatement
 from discreet_fire.texts import Lines, uncollected
@@ -344,7 +345,7 @@ def _with_chain(dofile: DoFile, statement: DoStatement, start: int, end: int) ->
 
 def _with_block(dofile: DoFile, statement: DoStatement, start: int, end: int) -> tuple[int, int]:
     """With the lines of another language that the statement opens."""
-    if statement.canonical not in ("mata", "python", "java", "putdocx"):
+    if BODIES.get(statement.canonical or "") not in ("block", "text"):
         return start, end
     at = bisect_left(dofile.statements, statement.start, key=lambda one: one.start) + 1
     while at < len(dofile.statements) and dofile.statements[at].block:

@@ -9,9 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet_fire.catalogue.commands import command_table
 from discreet_fire.stata.scanner import ScannedCommand
 from discreet_fire.stata.statements import Word
 
+#: Commands behind which text is read in another way, with what it is.
+BODIES = {
+    name: row.reading.body
+    for name, row in command_table().rows.items()
+    if row.reading.body != "none"
+}
 _NOT_A_BODY = re.compile(r"\s*(?:drop|di|dir|l|li|lis|list)\b")
 _PROGRAM_NAME = re.compile(r"\s*(?:(?:de|def|defi|defin|define)\s+)?([^\s,]+)")
 _PLUGIN = re.compile(r",.*\bplugin\b", re.DOTALL)
@@ -45,8 +52,8 @@ def program_name(text: str, command: Word, piece: ScannedCommand) -> str | None:
 
 def block_name(text: str, command: Word, piece: ScannedCommand) -> str | None:
     """The language of the block that a command opens; None if it is all in one line."""
-    if command.canonical == "input":
-        return "input"
+    if BODIES.get(command.canonical or "") == "data":
+        return command.canonical
     end = piece.end - 1 if piece.opens else piece.end
     parts, at = [], command.end
     for kind, first, last in piece.spans:

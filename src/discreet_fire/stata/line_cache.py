@@ -11,6 +11,7 @@ import re
 
 from discreet_fire.catalogue.command_names import is_community, meanings
 from discreet_fire.catalogue.commands import commands_where
+from discreet_fire.stata.blocks import BODIES
 from discreet_fire.stata.second_readings import DEFINERS, LISTERS, TEXT_RUNNERS, gives_command
 from discreet_fire.stata.statements import DoStatement, Kind, Span, SpanKind, Word
 
@@ -40,7 +41,7 @@ _GIVERS = DEFINERS | LISTERS
 _new = tuple.__new__
 _KINDS: dict[str, SpanKind] = {'"': "string", "`": "macro", "$": "macro", "/": "comment"}
 #: Commands that open or close something, or whose words may be commands themselves.
-_NOT_PLAIN = TEXT_RUNNERS | commands_where(lambda row: row.reading.body)
+_NOT_PLAIN = TEXT_RUNNERS | BODIES.keys()
 #: Prefixes that part their commands in ways of their own.
 _NOT_PREFIXES = commands_where(lambda row: row.reading.parts == "own")
 

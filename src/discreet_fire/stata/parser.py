@@ -12,10 +12,10 @@ import re
 from collections import Counter
 
 from discreet_fire.catalogue.command_names import canonical
-from discreet_fire.catalogue.commands import commands_where
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.stata import prefixes, second_readings
 from discreet_fire.stata.blocks import (
+    BODIES,
     block_lines,
     block_name,
     find_block_end,
@@ -68,8 +68,6 @@ _DIRECTIVE = re.compile(
     r"#[ \t]*(?:(?P<delimit>d(?:e|el|eli|elim|elimi|elimit)?)\b[ \t]*(?P<how>cr\b|;)?"
     r"|r(?:e|ev|evi|evie|eview)?\b[^\r\n]*)"
 )
-#: Commands that open or close a program, or a block of another language.
-_FOLLOWED = commands_where(lambda row: row.reading.body)
 
 
 def parse_do(text: str, known: KnownLines | None = None) -> DoFile:
@@ -361,7 +359,7 @@ class DoFileParser:
             self.part(end)
             self.at = cut
             return
-        if head.command is not None and head.command.canonical in _FOLLOWED:
+        if head.command is not None and head.command.canonical in BODIES:
             self._after_command(head.command, piece, prefixed=bool(head.prefixes))
         elif not piece.odd:
             self.keep(line, start)
@@ -381,19 +379,19 @@ class DoFileParser:
 
     def _after_command(self, command: Word, piece: ScannedCommand, *, prefixed: bool) -> None:
         """Programs and blocks begin and end here."""
-        name = command.canonical
-        if name == "program":
+        body = BODIES.get(command.canonical or "")
+        if body == "program":
             self._program(command, piece)
-        elif name == "end":
+        elif body == "end":
             if self.program is None:
                 words = "`end` closes nothing"
                 self.find("stray-end", words, command.start, command.end)
             self.program = None
-        elif name in ("mata", "python", "java", "input"):
+        elif body in ("block", "data"):
             block = block_name(self.text, command, piece)
             if block:
                 self._block(block, piece)
-        elif name == "putdocx" and not prefixed and opens_text(self.text, command, piece):
+        elif body == "text" and not prefixed and opens_text(self.text, command, piece):
             self._text_block(piece)
 
     def _program(self, command: Word, piece: ScannedCommand) -> None:
@@ -426,7 +424,7 @@ class DoFileParser:
 
     def _block(self, block: str, piece: ScannedCommand) -> None:
         """The lines of another language, or of data, up to their ``end``."""
-        kind = Kind.DATA if block == "input" else Kind.BLOCK_LINE
+        kind = Kind.DATA if BODIES.get(block) == "data" else Kind.BLOCK_LINE
         start = self.at
         way = (block, piece.opens, self.semicolons)
         if self.inner and way in self.endless:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from discreet_fire.catalogue.command_names import canonical, is_community, prefix_kind
 from discreet_fire.catalogue.commands import SAFE, commands_where
+from discreet_fire.stata.blocks import BODIES
 from discreet_fire.stata.prefixes import Head, HeadReader
 from discreet_fire.stata.scanner import ScannedCommand
 from discreet_fire.stata.statements import DoStatement, Reading, Why, Word
@@ -114,7 +115,7 @@ def of_command(
         found += second(parser, piece.inner + 1, piece.end, Why.IN_BRACES)
     if piece.unclosed or piece.joins:
         found += _of_open_strings(parser, head, piece)
-    if piece.semicolons and name not in ("mata", "python", "java") and not _is_mi(head):
+    if piece.semicolons and BODIES.get(name or "") != "block" and not _is_mi(head):
         found += second(parser, piece.semicolons[0] + 1, piece.end, Why.AFTER_SEMICOLON)
     if parser.semicolons or head.prefixes:
         found += _among_semicolons(parser, head, piece)

@@ -46,15 +46,6 @@ class DoToken(NamedTuple):
     text: str
 
 
-def tokens_of(text: str, start: int, end: int, spans: Sequence[Span]) -> tuple[DoToken, ...]:
-    """The tokens from `start` to `end`, given the stretches between them.
-
-    >>> [token.text for token in tokens_of("su x1 if y>=2.5", 0, 15, ())]
-    ['su', ' ', 'x1', ' ', 'if', ' ', 'y', '>=', '2.5']
-    """
-    return tuple(_tokens(text, start, end, spans))
-
-
 def _tokens(text: str, start: int, end: int, spans: Sequence[Span]) -> Iterator[DoToken]:
     at = start
     for kind, first, last in spans:
@@ -215,8 +206,12 @@ class DoStatement(NamedTuple):
 
     @property
     def tokens(self) -> tuple[DoToken, ...]:
-        """The words, numbers, strings, macros, comments and signs; together the whole text."""
-        return tokens_of(self.source, self.start, self.end, self.spans)
+        """The words, numbers, strings, macros, comments and signs; together the whole text.
+
+        >>> [token.text for token in DoStatement(Kind.OTHER, 0, 7, source="x1>=2.5").tokens]
+        ['x1', '>=', '2.5']
+        """
+        return tuple(_tokens(self.source, self.start, self.end, self.spans))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
