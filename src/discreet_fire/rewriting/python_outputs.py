@@ -148,9 +148,6 @@ class PythonWalker(PythonControl):
                 self.notes.find("own-name", Severity.ERROR, what, self.spans.of(node))
         self.plain = _parts_of_more(self.tree)
         self.prepare()
-        #: Statements in classes: their names are reached by objects, which are not followed.
-        classes = (each for each in ast.walk(self.tree) if isinstance(each, ast.ClassDef))
-        self.in_classes = {id(each) for node in classes for each in node.body}
         #: Names of paths, perhaps.
         self.paths = {
             name
@@ -205,15 +202,15 @@ class PythonWalker(PythonControl):
             return
         if self.functions:
             return
-        safe = self.wrapper.wrapped(value)
+        safe = self.wrapped(value)
         if self.autoshow and safe is not None:
-            self.wrapper.note(value, f"print({safe})")
+            self.put_safe(value, f"print({safe})")
         elif self.autoshow:
             self.refuse(
                 node, "shown", "expression", "a bare expression shows what derives from data"
             )
         elif safe is not None and isinstance(value, ast.Call):
-            self.wrapper.note(value, f"print({safe})")
+            self.put_safe(value, f"print({safe})")
         else:
             what = "a bare expression on data; a notebook would show it"
             self.notes.find("bare", Severity.INFO, what, self.spans.of(node))
@@ -342,11 +339,11 @@ class PythonWalker(PythonControl):
             what = worst.reason if worst.known else f"no rule for {name}; it may show anything"
             self.review(node, "call", f"{name}: {what}" if worst.known else what)
         elif any(rule.safe in ("histogram", "info") for rule in rules):
-            safe = self.wrapper.wrapped(node)
+            safe = self.wrapped(node)
             if safe is None:
                 self.refuse(node, "call", name, worst.reason)
             else:
-                self.wrapper.note(node, f"print({safe})")
+                self.put_safe(node, f"print({safe})")
                 self.branching(node, name)
 
     def _judge_reading(self, node: ast.Call) -> None:
@@ -409,8 +406,8 @@ class PythonWalker(PythonControl):
         for each in arguments:
             if self.names.clean(each):
                 continue
-            safe = self.wrapper.wrapped(each)
-            parts = self.wrapper.split(each) if name == "builtins.print" else None
+            safe = self.wrapped(each)
+            parts = self.split(each) if name == "builtins.print" else None
             if parts is not None and each in node.args:
                 wraps += [(each, parts[0]), *((held, held.id) for held in parts[1])]
                 continue
@@ -420,7 +417,7 @@ class PythonWalker(PythonControl):
                 return
             wraps.append((each, safe))
         for each, safe in wraps:
-            self.wrapper.note(each, safe)
+            self.put_safe(each, safe)
         self.branching(node, name)
 
     def visit_Name(self, node: ast.Name) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from discreet.former_names import present_name
 from discreet_fire.catalogue.verdicts import Action
@@ -23,30 +23,107 @@ from discreet_fire.rewriting.script_changes import PythonSpans, ScriptJudge
 from discreet_fire.scripts.python_bindings import attribute_of, text_of, word_of
 from discreet_fire.texts import words
 
+_SAFE = "discreet_fire.statistics"
 
-class PythonWrapper:
-    """Writes safe calls."""
+
+class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
+    """A visitor that notes safe calls, refusals and reviews.
+
+    Args:
+        names: What the names of the script stand for.
+        notes: Where edits and findings go.
+        language: Of the wording.
+        autoshow: Whether a bare expression is shown, as in notebooks.
+    """
 
     def __init__(
-        self,
-        tree: ast.Module,
-        names: PythonNames,
-        notes: ProgramNotes,
-        spans: PythonSpans,
-        wrap: Callable[[tuple[int, int], str, str], None],
+        self, names: PythonNames, notes: ProgramNotes, *, language: Language, autoshow: bool
     ) -> None:
-        self.names, self.notes, self.spans, self.wrap = names, notes, spans, wrap
-        inside = (n for n in ast.walk(tree) if isinstance(n, ast.JoinedStr))
+        super().__init__(names, PythonPicks(names), notes, language)
+        self.tree, self.names = names.tree, names
+        self.autoshow = autoshow
+        self.spans = PythonSpans(notes.text, notes.lines)
+        self.statement: ast.stmt | None = None
+        self.functions = 0
+        self.in_pattern = False
+        #: What is taken out already.
+        self.taken: set[tuple[int, int]] = set()
+        classes = (each for each in ast.walk(self.tree) if isinstance(each, ast.ClassDef))
+        #: Statements in classes: their names are reached by objects, which are not followed.
+        self.in_classes = {id(each) for node in classes for each in node.body}
+        inside = (n for n in ast.walk(self.tree) if isinstance(n, ast.JoinedStr))
         self._in_texts = {id(part) for text in inside for part in ast.walk(text)}
-        loads = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
+        loads = (n for n in ast.walk(self.tree) if isinstance(n, ast.Name))
         self._loads = Counter(n.id for n in loads if isinstance(n.ctx, ast.Load))
         self._simple = {
             node.targets[0].id: node.value
-            for node in ast.walk(tree)
+            for node in ast.walk(self.tree)
             if isinstance(node, ast.Assign)
             and len(node.targets) == 1
             and isinstance(node.targets[0], ast.Name)
         }
+
+    def numbers(self, node: ast.AST) -> bool:
+        """Whether an expression is made of numbers only."""
+        plain = (ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Tuple, ast.List, ast.Load)
+        inside = (each for each in ast.walk(node) if not isinstance(each, plain))
+        return all(isinstance(x, ast.Constant) and not isinstance(x.value, str) for x in inside)
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where a node starts and ends in the text."""
+        return self.spans.of(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """Modules by their names."""
+        for each in node.names:
+            self._judge_module(node, each.name)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Names of modules."""
+        module = "." * node.level + (node.module or "")
+        for each in node.names:
+            rule = self.names.policy.rule(f"{module}.{each.name}")
+            if each.name == "*":
+                self.refuse(node, "import", module, "a star import hides which names there are")
+            elif rule.role == "shows" and id(node) in self.in_classes:
+                self.refuse(node, "import", rule.name, "hands over a function that shows")
+            else:
+                self._judge_module(node, module, each.name)
+
+    def _judge_module(self, node: ast.stmt, module: str, name: str = "") -> None:
+        whole = present_name(f"{module}.{name}".rstrip("."))
+        if name:
+            module, _, name = whole.rpartition(".")
+        else:
+            module = whole
+        rules = self.names.of_name(f"{module}.{name}") if name else []
+        rules.append(self.names.policy.rule(f"{module}.{name or '*'}"))
+        inner = self.names.policy.rule(f"{name.strip('_')}.*")
+        own = self.names.policy.rules.get(f"{module}.{name}.*")
+        if inner.action is Action.REFUSED and own is None and name:
+            # A module that another one has loaded: ``from platform import subprocess``.
+            rules.append(inner)
+        rule = max(rules, key=lambda each: (each.known, each.action.rank))
+        if module.startswith("discreet"):
+            if f"{module}.{name}" != _SAFE and module != _SAFE:
+                what = "only discreet_fire.statistics may be used"
+                self.refuse(node, "import", module, what)
+            elif rule.action is Action.REFUSED:
+                self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
+        elif rule.action is Action.REFUSED and (
+            module != "builtins" or id(node) in self.in_classes
+        ):
+            self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
+        elif not rule.known and not self._some(module):
+            hint = "give its source to review, or add a rule for it"
+            what = f"no rule for the module {module}; what it does is not known"
+            self.notes.find("import", Severity.REVIEW, what, self.spans.of(node), hint)
+
+    def _some(self, module: str) -> bool:
+        """Whether rules name single functions of a module."""
+        return any(name.startswith(f"{module}.") for name in self.names.policy.rules)
+
+    # ------------------------------------------------------------ safe calls
 
     def wrapped(self, node: ast.AST) -> str | None:
         """The safe call for an expression, as text; for a name, the name itself."""
@@ -139,7 +216,7 @@ class PythonWrapper:
             return None
         return value if self.wrapped(value) is not None else None
 
-    def note(self, node: ast.AST, text: str) -> None:
+    def put_safe(self, node: ast.AST, text: str) -> None:
         """Note the edit that puts a safe call in place of an expression."""
         target: ast.AST = node
         if isinstance(node, ast.Name):
@@ -148,103 +225,6 @@ class PythonWrapper:
             target, text = held, self.wrapped(held) or ""
         name = text.partition("fdz_safe.")[2].partition("(")[0]
         self.wrap(self.spans.of(target), text, name)
-
-
-_SAFE = "discreet_fire.statistics"
-
-
-class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
-    """A visitor that notes.
-
-    Args:
-        tree: The script.
-        names: What its names stand for.
-        notes: Where edits and findings go.
-        language: Of the wording.
-        autoshow: Whether a bare expression is shown, as in notebooks.
-    """
-
-    def __init__(
-        self,
-        tree: ast.Module,
-        names: PythonNames,
-        notes: ProgramNotes,
-        *,
-        language: Language,
-        autoshow: bool,
-    ) -> None:
-        super().__init__(names, PythonPicks(names), notes, language)
-        self.tree, self.names = tree, names
-        self.autoshow = autoshow
-        self.spans = PythonSpans(notes.text, notes.lines)
-        self.wrapper = PythonWrapper(tree, names, notes, self.spans, self.wrap)
-        self.statement: ast.stmt | None = None
-        self.functions = 0
-        self.in_pattern = False
-        #: What is taken out already.
-        self.taken: set[tuple[int, int]] = set()
-        #: Statements of the bodies of classes.
-        self.in_classes: set[int] = set()
-
-    def numbers(self, node: ast.AST) -> bool:
-        """Whether an expression is made of numbers only."""
-        plain = (ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Tuple, ast.List, ast.Load)
-        inside = (each for each in ast.walk(node) if not isinstance(each, plain))
-        return all(isinstance(x, ast.Constant) and not isinstance(x.value, str) for x in inside)
-
-    def span(self, node: ast.AST) -> tuple[int, int]:
-        """Where a node starts and ends in the text."""
-        return self.spans.of(node)
-
-    def visit_Import(self, node: ast.Import) -> None:
-        """Modules by their names."""
-        for each in node.names:
-            self._judge_module(node, each.name)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Names of modules."""
-        module = "." * node.level + (node.module or "")
-        for each in node.names:
-            rule = self.names.policy.rule(f"{module}.{each.name}")
-            if each.name == "*":
-                self.refuse(node, "import", module, "a star import hides which names there are")
-            elif rule.role == "shows" and id(node) in self.in_classes:
-                self.refuse(node, "import", rule.name, "hands over a function that shows")
-            else:
-                self._judge_module(node, module, each.name)
-
-    def _judge_module(self, node: ast.stmt, module: str, name: str = "") -> None:
-        whole = present_name(f"{module}.{name}".rstrip("."))
-        if name:
-            module, _, name = whole.rpartition(".")
-        else:
-            module = whole
-        rules = self.names.of_name(f"{module}.{name}") if name else []
-        rules.append(self.names.policy.rule(f"{module}.{name or '*'}"))
-        inner = self.names.policy.rule(f"{name.strip('_')}.*")
-        own = self.names.policy.rules.get(f"{module}.{name}.*")
-        if inner.action is Action.REFUSED and own is None and name:
-            # A module that another one has loaded: ``from platform import subprocess``.
-            rules.append(inner)
-        rule = max(rules, key=lambda each: (each.known, each.action.rank))
-        if module.startswith("discreet"):
-            if f"{module}.{name}" != _SAFE and module != _SAFE:
-                what = "only discreet_fire.statistics may be used"
-                self.refuse(node, "import", module, what)
-            elif rule.action is Action.REFUSED:
-                self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
-        elif rule.action is Action.REFUSED and (
-            module != "builtins" or id(node) in self.in_classes
-        ):
-            self.refuse(node, "import", f"{module}.{name}".rstrip("."), rule.reason)
-        elif not rule.known and not self._some(module):
-            hint = "give its source to review, or add a rule for it"
-            what = f"no rule for the module {module}; what it does is not known"
-            self.notes.find("import", Severity.REVIEW, what, self.spans.of(node), hint)
-
-    def _some(self, module: str) -> bool:
-        """Whether rules name single functions of a module."""
-        return any(name.startswith(f"{module}.") for name in self.names.policy.rules)
 
     # ------------------------------------------------------------ targets
 

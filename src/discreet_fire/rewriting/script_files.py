@@ -67,7 +67,7 @@ def rewrite_python(
         try:
             shown = parts is not None or _CELL.search(text) is not None
             names = PythonNames(tree, policy or ScriptPolicy.default("python"))
-            PythonWalker(tree, names, notes, language=language, autoshow=shown).run()
+            PythonWalker(names, notes, language=language, autoshow=shown).run()
         except RecursionError:
             notes.give_up_deep()
     return notes.rewriting()
