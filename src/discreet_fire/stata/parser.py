@@ -33,35 +33,6 @@ from discreet_fire.texts import Lines
 MOST_OF_A_RULE = 100
 
 
-class ParserNotes:
-    """Gathers the findings about one text."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._found: list[Finding] = []
-        self._counted: Counter[str] = Counter()
-        self._lines: Lines | None = None
-
-    def add(
-        self, rule: str, what: str, start: int, end: int, severity: Severity = Severity.REVIEW
-    ) -> None:
-        """Note a finding."""
-        self._counted[rule] += 1
-        if self._counted[rule] > MOST_OF_A_RULE:
-            return
-        if self._lines is None:
-            self._lines = Lines(self.text)
-        self._found.append(self._lines.finding(rule, severity, what, start, end))
-
-    def sorted(self) -> tuple[Finding, ...]:
-        """All findings in the order of the text."""
-        for rule, count in list(self._counted.items()):
-            if count > MOST_OF_A_RULE:
-                words = f"there are {count - MOST_OF_A_RULE:,} more findings of the kind {rule}"
-                self.add("more-findings", words, 0, 0)
-        return tuple(sorted(self._found, key=lambda one: (one.start, one.rule)))
-
-
 #: Blanks between statements; old files end with the sign of Ctrl-Z.
 _GAP = re.compile(r"[\s;\ufeff\u200b\x1a]+")
 _DIRECTIVE = re.compile(
@@ -88,7 +59,7 @@ def parse_do(text: str, known: KnownLines | None = None) -> DoFile:
     return DoFile(
         text=text,
         statements=tuple(parser.statements),
-        findings=parser.notes.sorted(),
+        findings=parser.findings(),
         programs=frozenset(parser.programs),
     )
 
@@ -122,9 +93,11 @@ class DoFileParser:
         self.limit = len(text) if limit is None else limit
         self.inner = inner
         self.scanner = Scanner(text, self.limit, start=start, flat=inner, loose=loose)
-        self.scanner.set_semicolons(semicolons)
+        self.scanner.semicolons = semicolons
         self.statements: list[DoStatement] = []
-        self.notes = ParserNotes(text)
+        self._found: list[Finding] = []
+        self._counted: Counter[str] = Counter()
+        self._lines: Lines | None = None
         self.programs: set[str] = set()
         self.braces: list[int] = []
         self.program: tuple[str, int] | None = None
@@ -155,8 +128,20 @@ class DoFileParser:
         self, rule: str, what: str, start: int, end: int, severity: Severity = Severity.REVIEW
     ) -> None:
         """Note a finding."""
-        if not self.inner:
-            self.notes.add(rule, what, start, end, severity)
+        if self.inner:
+            return
+        self._counted[rule] += 1
+        if self._counted[rule] <= MOST_OF_A_RULE:
+            self._lines = self._lines or Lines(self.text)
+            self._found.append(self._lines.finding(rule, severity, what, start, end))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings in the order of the text."""
+        for rule, count in list(self._counted.items()):
+            if count > MOST_OF_A_RULE:
+                words = f"there are {count - MOST_OF_A_RULE:,} more findings of the kind {rule}"
+                self.find("more-findings", words, 0, 0)
+        return tuple(sorted(self._found, key=lambda one: (one.start, one.rule)))
 
     def add(
         self,
@@ -213,8 +198,8 @@ class DoFileParser:
     def part(self, end: int | None) -> None:
         """Let ``;`` part commands up to a place, or no longer."""
         self.parted = end
-        self.scanner.set_semicolons(end is not None)
-        self.scanner.set_limit(self.limit if end is None else end)
+        self.scanner.semicolons = end is not None
+        self.scanner.limit = self.limit if end is None else end
 
     def run(self) -> None:
         """Read all statements."""
@@ -266,7 +251,7 @@ class DoFileParser:
     def _slash(self, start: int) -> None:
         span = self.scanner.slash_comment(start)
         if span is None and self.text.startswith("//", start):
-            span = Span("comment", start, self.scanner.quotes.line_end(start))
+            span = Span("comment", start, self.scanner.line_end(start))
         if span is None:
             self._command(start)
             return
@@ -300,7 +285,7 @@ class DoFileParser:
             if match["how"] is None:
                 words = "`#delimit` is followed neither by `;` nor by `cr`; it is taken for `;`"
                 self.find("delimit", words, start, end)
-            self.scanner.set_semicolons(match["how"] != "cr")
+            self.scanner.semicolons = match["how"] != "cr"
             before = self.statements[-1] if self.statements else None
             if before and before.semicolons and before.kind is Kind.COMMAND:
                 self._check_last_semicolon(before, start)

@@ -32,6 +32,7 @@ class Quotes:
     def __init__(self, text: str, limit: int) -> None:
         self.text = text
         self.limit = limit
+        #: Whether ``;`` ends commands, or line ends do.
         self.semicolons = False
         #: Starts of strings that are never closed.
         self.unclosed: list[int] = []
@@ -93,7 +94,7 @@ class Quotes:
         pattern = _IN_COMPOUND if compound else _IN_STRING
         depth, line = 1, start
         if self.semicolons and start > self._no_close[compound]:
-            return self._open(start)
+            return self._open_string(start)
         while found := pattern.search(self.text, at, self.limit):
             sign, at = found.group(), found.end()
             if sign == "`":
@@ -103,14 +104,14 @@ class Quotes:
             elif sign in "\r\n":
                 joined = self._next_line(line, found.start())
                 if joined is None:
-                    return self._open(start, found.start())
+                    return self._open_string(start, found.start())
                 at = line = joined
             else:
                 depth -= 1
                 if depth == 0:
                     return at
         self._no_close[compound] = min(self._no_close[compound], start)
-        return self._open(start, self.limit)
+        return self._open_string(start, self.limit)
 
     def _next_line(self, line: int, end: int) -> int | None:
         """The start of the next line if the string goes on there."""
@@ -123,7 +124,7 @@ class Quotes:
             return behind
         return None
 
-    def _open(self, start: int, end: int | None = None) -> int:
+    def _open_string(self, start: int, end: int | None = None) -> int:
         """A string without end: in its line all of it, among semicolons only its quote."""
         self.unclosed.append(start)
         if end is None or self.semicolons:
@@ -175,7 +176,7 @@ class ScannedCommand:
         return bool(self.unclosed or self.joins or self.open_macro is not None)
 
 
-class Scanner:
+class Scanner(Quotes):
     """Finds the ends of commands and comments in a text.
 
     Args:
@@ -189,12 +190,9 @@ class Scanner:
     def __init__(
         self, text: str, limit: int, *, start: int = 0, flat: bool = False, loose: bool = False
     ) -> None:
-        self.text = text
-        self.limit = limit
+        super().__init__(text, limit)
         self.flat = flat
         self.loose = loose
-        self.quotes = Quotes(text, limit)
-        self.semicolons = False
         #: Start of a block comment that is never closed.
         self.open_comment: int | None = None
         self._last_close = text.rfind("*/", start, limit) if flat else -1
@@ -204,14 +202,6 @@ class Scanner:
             ")": self._close, "]": self._close, ":": self._colon, ";": self._semicolon,
             "\r": self._line_end, "\n": self._line_end,
         }  # fmt: skip
-
-    def set_semicolons(self, on: bool) -> None:
-        """Let ``;`` end commands, or line ends."""
-        self.semicolons = self.quotes.semicolons = on
-
-    def set_limit(self, limit: int) -> None:
-        """Look no further than this."""
-        self.limit = self.quotes.limit = limit
 
     # --- comments -------------------------------------------------------------------------
 
@@ -251,7 +241,7 @@ class Scanner:
 
     def _star_stop(self, at: int) -> int:
         """How far a comment with ``*`` can reach at most."""
-        return self.limit if self.semicolons else self.quotes.line_end(at)
+        return self.limit if self.semicolons else self.line_end(at)
 
     def next_line(self, at: int) -> int:
         """The place behind the next line end."""
@@ -264,7 +254,7 @@ class Scanner:
         if text.startswith("/*", at):
             end = self.block_comment_end(at)
         elif text.startswith("//", at) and (at == 0 or text[at - 1] in _BEFORE_SLASHES):
-            end = self.quotes.line_end(at)
+            end = self.line_end(at)
             if text.startswith("///", at):
                 kind, end = "continuation", self.next_line(end)
         else:
@@ -285,30 +275,29 @@ class Scanner:
                 break
         else:
             piece.end = limit
-        quotes = self.quotes
-        if quotes.unclosed or quotes.joins:
-            piece.unclosed, piece.joins = tuple(quotes.unclosed), tuple(quotes.joins)
-            quotes.unclosed, quotes.joins = [], []
+        if self.unclosed or self.joins:
+            piece.unclosed, piece.joins = tuple(self.unclosed), tuple(self.joins)
+            self.unclosed, self.joins = [], []
         return piece
 
     def _quote(self, piece: ScannedCommand, at: int) -> int:
         if self.loose:
             return at + 1
-        return self._span(piece, "string", at, self.quotes.string_end(at))
+        return self._span(piece, "string", at, self.string_end(at))
 
     def _back_quote(self, piece: ScannedCommand, at: int) -> int:
         if self.text.startswith('"', at + 1):
             if self.loose:
                 return at + 2
-            return self._span(piece, "string", at, self.quotes.compound_end(at))
-        end = self.quotes.macro_end(at)
+            return self._span(piece, "string", at, self.compound_end(at))
+        end = self.macro_end(at)
         if end is None:
             piece.open_macro = at if piece.open_macro is None else piece.open_macro
             return at + 1
         return self._span(piece, "macro", at, end)
 
     def _dollar(self, piece: ScannedCommand, at: int) -> int:
-        return self._span(piece, "macro", at, self.quotes.dollar_end(at))
+        return self._span(piece, "macro", at, self.dollar_end(at))
 
     @staticmethod
     def _span(piece: ScannedCommand, kind: SpanKind, start: int, end: int) -> int:
