@@ -51,8 +51,11 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
         classes = (each for each in ast.walk(self.tree) if isinstance(each, ast.ClassDef))
         #: Statements in classes: their names are reached by objects, which are not followed.
         self.in_classes = {id(each) for node in classes for each in node.body}
-        inside = (n for n in ast.walk(self.tree) if isinstance(n, ast.JoinedStr))
-        self._in_texts = {id(part) for text in inside for part in ast.walk(text)}
+        #: The formatted text that a part of one is in, since places inside are not known.
+        self._texts: dict[int, ast.AST] = {}
+        for text in (n for n in ast.walk(self.tree) if isinstance(n, ast.JoinedStr)):
+            if id(text) not in self._texts:
+                self._texts |= dict.fromkeys(map(id, ast.walk(text)), text)
         loads = (n for n in ast.walk(self.tree) if isinstance(n, ast.Name))
         self._loads = Counter(n.id for n in loads if isinstance(n.ctx, ast.Load))
         self._simple = {
@@ -138,7 +141,7 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
         safe = {rule.safe for rule in rules if rule.action is Action.WRAPPED}
         if len(safe) != 1 or any(rule.action is not Action.WRAPPED for rule in rules):
             return None
-        if id(node) in self._in_texts:
+        if id(node) in self._texts:
             return self._written(node, safe.pop())
         start, end = self.spans.of(node)
         function = self.spans.of(node.func)[1]
@@ -271,7 +274,7 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
         whole |= isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
         place: ast.AST = statement if whole and statement is not None else node
         if not whole:
-            place = self.spans.outside_texts(node, statement)
+            place = self._texts.get(id(node), node)
         span = self.spans.of(place)
         if span in self.taken:
             return

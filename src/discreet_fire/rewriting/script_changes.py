@@ -39,9 +39,6 @@ class PythonSpans:
         #: Of lines with letters outside ASCII: where each byte of UTF-8 stands in the text.
         self._places: dict[int, list[int]] = {}
         self._plain = text.isascii()
-        #: Of the statement asked for last: the formatted text that each part of it is in.
-        self._asked: ast.stmt | None = None
-        self._texts: dict[int, ast.AST] = {}
 
     def of(self, node: ast.AST) -> tuple[int, int]:
         """Start and end of a node."""
@@ -63,17 +60,6 @@ class PythonSpans:
             self._places[line] = [*found, end]
         places = self._places[line]
         return places[column] if column < len(places) else start + column
-
-    def outside_texts(self, node: ast.AST, statement: ast.stmt | None) -> ast.AST:
-        """The formatted text a node is in, since places inside are not known; or the node."""
-        if statement is None:
-            return node
-        if statement is not self._asked:
-            self._asked, self._texts = statement, {}
-            for each in ast.walk(statement):
-                if isinstance(each, ast.JoinedStr) and id(each) not in self._texts:
-                    self._texts |= {id(part): each for part in ast.walk(each)}
-        return self._texts.get(id(node), node)
 
 
 _Node = TypeVar("_Node")

@@ -75,13 +75,6 @@ class LineCache:
 
         None where nothing is known of the line, and more than a glance is needed.
 
-        Args:
-            line: The line, from the start of the statement.
-            start: The place of the statement.
-            depth: How many braces are open around it.
-            program: Name of the program whose body it belongs to.
-            joined: Whether other text stands before it on its line.
-
         >>> line = "qui su wage if sex == 1 // all"
         >>> statement, after = LineCache(line).read(line, 0, 0, None, False)
         >>> statement.canonical, statement.prefixes[0].canonical, after
