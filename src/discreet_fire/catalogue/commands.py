@@ -59,8 +59,8 @@ class FlowFacts:
     """
 
     gives: Literal[
-        "nothing", "macro", "names", "scalar", "matrix", "variable", "collapsed", "foreach",
-        "tokens", "first_token", "result",
+        "nothing", "macro", "names", "new_names", "scalar", "matrix", "columns", "variable",
+        "collapsed", "foreach", "tokens", "first_token", "result", "numbers",
     ]  # fmt: skip
     texts: Literal["none", "some", "all", "names"]
     option: Literal["nothing", "values", "cells", "records"]

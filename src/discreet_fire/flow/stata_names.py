@@ -218,12 +218,14 @@ class FigureFlow:
         return bool(self._unknown_words(code) or named(code, self.names))
 
     def _give_names(self, part: StatementParts) -> None:
-        """``tempvar`` and ``syntax`` give macros the names of variables."""
-        if part.name == "tempvar":
-            self.names |= set(part.outside.split())
-        elif re.match(r"\s*\[?\s*var(?:list|name)", part.outside):
+        """``syntax`` gives macros the names of variables."""
+        if re.match(r"\s*\[?\s*var(?:list|name)", part.outside):
             self.names.add("varlist")
         self.names |= {word.lower() for word in _OF_VARIABLES.findall(part.outside)}
+
+    def _give_new_names(self, part: StatementParts) -> None:
+        """As ``tempvar``, whose words are all macros."""
+        self.names |= {*part.outside.split(), *map(str.lower, _OF_VARIABLES.findall(part.outside))}
 
     def _give_scalar(self, part: StatementParts) -> None:
         left, equals, right = part.outside.partition("=")
@@ -238,12 +240,7 @@ class FigureFlow:
     def _give_matrix(self, part: StatementParts) -> None:
         left, equals, right = part.outside.partition("=")
         words = left.split()
-        if part.name == "mkmat":  # without its option, matrices are named as the variables
-            listed_names, _, options = left.partition(",")
-            names = [] if "mat" in options else CONDITION.sub(" ", listed_names).split()
-            for name in filter(str.isidentifier, names):
-                self.taints.matrices.give(name, GIVEN_BY_OPTION["mkmat"])
-        elif equals and words:
+        if equals and words:
             name = re.split(r"[\[(]", words[-1])[0]
             held = self._held(right, part.inside)
             self._note(name, held, "matrices", self.taints.known_matrices)
@@ -251,6 +248,13 @@ class FigureFlow:
             self.taints.matrices.give(words[1], self._held(part.outside, part.inside))
         elif len(words) > 2 and words[0] in ("accum", "vecaccum", "glsaccum", "svd", "symeigen"):
             self.taints.known_matrices.add(words[1])
+
+    def _give_columns(self, part: StatementParts) -> None:
+        """Without its option, ``mkmat`` names matrices as the variables."""
+        listed_names, _, options = part.outside.partition("=")[0].partition(",")
+        names = [] if "mat" in options else CONDITION.sub(" ", listed_names).split()
+        for name in filter(str.isidentifier, names):
+            self.taints.matrices.give(name, GIVEN_BY_OPTION[part.name])
 
     def _note(self, name: str, held: Held, kind: str, known: set[str]) -> None:
         """Note a scalar or matrix; one named by a macro makes the macro hold its value."""
@@ -327,15 +331,17 @@ class FigureFlow:
     def _give_result(self, part: StatementParts) -> None:
         """``return scalar x = …`` makes ``r(x)`` hold it, ``ereturn post B V`` makes ``e(b)``."""
         found = re.match(r"\s*(?:sca|loc|mat|glo)\w*\s+(\w+)\s*(.*)", part.outside, re.S)
-        if part.name == "numlist":
-            note(self.taints.results, ("r", "numlist"), self._held(part.outside, part.inside))
-        elif part.word.startswith(("pos", "rep")):
+        if part.word.startswith(("pos", "rep")):
             for name in ("b", "V"):
                 note(self.taints.results, ("e", name), self._held(part.outside, ""))
         elif found is not None:
             held = self._held(found[2], part.inside)
             note(self.taints.results, (part.name[0], found[1]), held)
             self.taints.returned.add((part.name[0], found[1]))
+
+    def _give_numbers(self, part: StatementParts) -> None:
+        """``numlist`` gives ``r(numlist)``."""
+        note(self.taints.results, ("r", part.name), self._held(part.outside, part.inside))
 
     def shown(self) -> list[ShownStatement]:
         """The statements that would show a figure, in the order of the text."""
