@@ -177,3 +177,19 @@ def test_found_codes_without_figures_are_listed_only_where_their_part_is_suppres
         table = without_unpublished(dataclasses.replace(shown, suppressed_parts=parts))
         assert table.dimensions[1].codes == codes
         assert table.dimensions[0].codes == ("Total", "m", "w")
+
+
+@pytest.mark.parametrize(
+    ("status", "ratio", "known"),
+    [(0, False, True), (CellStatus.suppressed, False, False), (0, True, False)],
+)
+def test_a_code_that_is_not_listed_is_zero_only_if_nothing_is_withheld(status, ratio, known):
+    """Its cell may be one of the withheld ones, or a ratio without any records."""
+    table = protected([9, 4], [0, status])
+    found = dataclasses.replace(SEX, found="all")
+    dimensions = (Dimension(classifications=(found,)), table.dimensions[1])
+    table = dataclasses.replace(table, dimensions=dimensions)
+    if ratio:
+        figure = type("Ratio", (), {"summed": False})()
+        object.__setattr__(table, "figures", (figure,))
+    assert table.get("x", "N") == (0 if known else None)

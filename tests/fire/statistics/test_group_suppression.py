@@ -104,9 +104,8 @@ def test_withheld_groups_are_safe_together() -> None:
     found = hide_groups(holding, holding.facts(SafeLimits()), SafeLimits())
     assert found.value == {0, 1}
     assert not found.total_value
-    assert "minimum" in found.reasons(0)
-    assert found.reasons(1) == {"secondary"}
-    assert found.reasons(2) == frozenset()
+    assert "minimum" in found.rules[0]
+    assert found.rules[1:] == (frozenset(),) * 3, "the second one is withheld for the first"
 
 
 def test_the_union_of_withheld_groups_needs_one_case_more_than_a_group() -> None:

@@ -103,6 +103,18 @@ def test_a_flipped_byte_of_header_or_signature_is_refused(desk: Desk, signed: bo
         assert error.code.startswith("package-"), at
 
 
+@pytest.mark.parametrize("length", [0, 1, 15])
+def test_a_package_too_short_for_its_seal_is_refused(desk: Desk, length: int) -> None:
+    """Without the seal nobody could tell whether it was changed."""
+    end = header_end(desk.unsigned)
+    data = bytearray(desk.unsigned[: end + length])
+    data[14:22] = length.to_bytes(8, "big")
+    assert refusal(desk.file(bytes(data))).code == "package-damaged"
+    with pytest.raises(PackageError) as caught:
+        container.parse(bytes(data), "here")
+    assert caught.value.code == "package-damaged"
+
+
 @settings(deadline=None)
 @given(at=st.integers(0), bits=st.integers(1, 255), signed=st.booleans())
 def test_any_flipped_byte_is_refused(desk: Desk, at: int, bits: int, signed: bool) -> None:

@@ -399,3 +399,18 @@ def test_beside_staying_what_is_nearest_is_filled_first() -> None:
         with pytest.raises(StayTooSmallError) as caught:
             smallest_variance(NoiseRow(*side, True, Decimal("0.1")))
         assert caught.value.least == pytest.approx(least)
+
+
+def test_the_bracketed_search_uses_the_slopes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Halving in both multipliers would take thousands of distributions for each row."""
+    looked = []
+    moments = NoiseRow.moments
+    monkeypatch.setattr(
+        NoiseRow, "moments", lambda self, *at: looked.append(at) or moments(self, *at)
+    )
+    below = NoiseSide(-1, tuple(range(1, 4)), False)
+    row = NoiseRow(below, NoiseSide(1, tuple(range(1, 11)), False), True, None)
+    with exact_arithmetic():
+        for wanted in (Decimal("0.5"), Decimal(2), Decimal(5)):
+            bracketed(row, wanted)
+    assert len(looked) < 120

@@ -115,6 +115,7 @@ def test_the_digest_is_that_of_the_verdicts_and_not_of_the_clock(table: dc.Table
 def test_an_office_published_eight_cells_too_open(reference: Path) -> None:
     problem = read_jj(reference / "suppression" / "dep_activite.jj.gz")
     found = audit_problem(problem, problem.hidden)
+    assert 0 <= found.seconds < 600
     assert len(found.unprotected) == 8
     assert found.described()["secondaries"] > 0
     assert "Unprotected: 8" in found.text()
