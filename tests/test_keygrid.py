@@ -99,3 +99,6 @@ def test_odd_spellings_are_exact_at_both_ends_of_the_grid():
             grid_keys(pl.Series(["1e-15" if grid is CENSUS_GRID else "1e0", text]), grid)
     with pytest.raises(RecordKeyError, match="1 of 2 records have a key with more digits"):
         grid_keys(pl.Series(["1e-15", "1e-16"]), CENSUS_GRID)
+    for text in ("nan", "inf", "-Infinity"):
+        with pytest.raises(RecordKeyError, match="1 of 2 records have a key off the grid"):
+            grid_keys(pl.Series(["1e-15", text]), CENSUS_GRID)

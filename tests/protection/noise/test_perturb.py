@@ -24,7 +24,7 @@ from discreet import (
 from discreet.errors import FilterError, PerturbationError
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise import counts
-from discreet.protection.noise.counts import CountCells, _needs_grid
+from discreet.protection.noise.counts import CountCells, _needs_grid, _rounded
 
 CENSUS = 10**15
 OneCell = Callable[..., Table]
@@ -353,3 +353,11 @@ def test_combinations_that_do_not_occur_are_looked_at_where_zeros_are_suppressed
 ) -> None:
     """Else a zero that is shown would be known for a true one."""
     assert _needs_grid(ptable, KeyGrid(10**6), "keep", below) == needed
+
+
+def test_counts_have_no_decimals_and_weighted_figures_as_many_as_asked() -> None:
+    whole, figures = np.array([12, 345]), np.array([1.25, 2.718281828])
+    assert _rounded(whole, 1).dtype.kind == "i"
+    assert _rounded(whole, 1).tolist() == [12, 345]
+    assert _rounded(figures, 3).tolist() == [1.25, 2.718]
+    assert _rounded(figures, None).tolist() == figures.tolist()
