@@ -24,7 +24,8 @@ from tests.helpers.squares import square
 
 
 def whole_patch(draft: DraftPattern) -> Patch:
-    return draft.patches.among(np.arange(len(draft), dtype=np.int64))
+    seed = draft.at(np.array([4]))
+    return draft.patches.around(seed, 10 * len(draft), np.ones(len(draft)))
 
 
 def fits(patch: Patch, moved: FloatArray) -> bool:
