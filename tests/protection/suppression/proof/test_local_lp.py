@@ -105,7 +105,7 @@ def test_flows_stay_in_their_room_and_take_the_cheapest_way() -> None:
     assert float(draft.cost @ np.abs(moved)) == pytest.approx(5 * 40)
 
 
-@pytest.mark.parametrize("wanted", [3.0, -3.0])
+@pytest.mark.parametrize("wanted", [3.0, -3.0, 0.5, -0.5])
 def test_wishes_of_few_cells_are_met_whatever_the_others(wanted: float) -> None:
     """Cells that nothing is asked of do not count for the size of a wish."""
     draft = DraftPattern(square())
