@@ -49,17 +49,10 @@ _ABSOLUTE = re.compile(r"^\s*(?:[A-Za-z]:|[\\/])")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CalledFile:
-    """A do-file that is run by another.
+    """A do-file that is run by another (`do`, `run` or `include`), or may not be, and why.
 
-    Args:
-        command: `do`, `run` or `include`.
-        path: As it is written, macros filled in where their text is known.
-        start: Where the path starts in the text, without quotes.
-        end: Where it ends.
-        written: As it is written.
-        action: Whether it may run, is refused, or goes to review.
-        reason: Why.
-        target: The file that is meant, if it is there.
+    The path has macros filled in where their text is known; it starts and ends, without quotes,
+    at places of the text. The target is the file that is meant, if it is there.
     """
 
     command: str

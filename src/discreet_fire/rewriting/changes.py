@@ -19,18 +19,10 @@ Language = Literal["en", "de"]
 
 
 class Edit(NamedTuple):
-    """One place where the text was changed.
+    """One place where the old text was changed (characters from 0, its line from 1), and by which
+    rule.
 
-    Args:
-        start: Where it starts in the old text, in characters from 0.
-        end: Where it ends.
-        before: What stood there.
-        after: What stands there now.
-        rule: Short name of the rule.
-        command: The command concerned, in full.
-        action: Whether it was wrapped or refused.
-        reason: Why.
-        line: Line of the old text, from 1.
+    The command is named in full; the action is whether it was wrapped or refused.
     """
 
     start: int
@@ -46,13 +38,8 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Rewriting:
-    """What became of a do-file.
-
-    Args:
-        text: The new text, without any header.
-        edits: Every change, in the order of the text.
-        findings: What an officer must know.
-        calls: The do-files that it runs.
+    """What became of a do-file: the new text without a header, every change in the order of the
+    text, what an officer must know, and the do-files that it runs.
     """
 
     text: str = field(repr=False)

@@ -50,13 +50,10 @@ def shows_extremes(statement: DoStatement, at: int) -> bool:
 
 
 def plots_of(outside: str) -> list[str]:
-    """The kinds of plots that `twoway` lays over each other.
+    """The kinds of plots that `twoway` lays over each other, strings and comments blanked.
 
     They stand at its start, behind ``||``, in brackets of their own before its options, and in
     the few options that take one. All other words are variables, or titles without quotes.
-
-    Args:
-        outside: What follows ``twoway``, strings and comments blanked.
 
     >>> plots_of(" (line y x, by(g)) (bar y x) || lfit y x, title(Scatter) addplot(area y x)")
     ['line', 'bar', 'lfit', 'area']
@@ -131,16 +128,7 @@ _RUNNERS = commands_where(lambda row: row.rewriting.runs == "safely")
 
 
 class WordChange(NamedTuple):
-    """A word that is replaced or put in.
-
-    Args:
-        start: Where the word starts.
-        end: Where it ends; the same as `start` where something is put in.
-        after: What stands there afterwards.
-        rule: Short name of the rule.
-        command: The command concerned, in full.
-        reason: Why.
-    """
+    """A word that is replaced, or put in where `start` is `end`; and by which rule."""
 
     start: int
     end: int
@@ -171,13 +159,8 @@ class StatementNote(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class Decision:
-    """What becomes of one statement.
-
-    Args:
-        statement: The statement.
-        changes: Words to replace or put in.
-        notes: What to tell.
-        refused: Why it is commented out, as (rule, command, reason).
+    """What becomes of one statement: words to replace or put in, what to tell, and, if it is
+    commented out, why: as (rule, command, reason).
     """
 
     statement: DoStatement
@@ -208,12 +191,7 @@ class Decision:
 
 
 class Decider:
-    """Applies a policy to statements.
-
-    Args:
-        policy: The rules.
-        programs: Names of the programs that the submission defines.
-    """
+    """Applies a policy to statements; it knows the programs that the submission defines."""
 
     def __init__(self, policy: Policy, programs: frozenset[str]) -> None:
         self.named = policy.commands

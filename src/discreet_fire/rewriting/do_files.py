@@ -199,14 +199,8 @@ def rewrite_parsed(
 ) -> Rewriting:
     """Rewrite a do-file that is one of several.
 
-    Args:
-        dofile: The program, taken apart.
-        policy: The rules.
-        following: What names hold, from all files of the run.
-        language: Of the wording for commands that may not run.
-        programs: Names of the programs that other files of the run define.
-        place_call: Says of a do-file that is run whether it may be.
-        decider: Applies the policy; one that knows the programs of all files, if there is one.
+    `following` knows what names hold, from all files of the run, `programs` which programs others
+    define, `place_call` whether a do-file may be run. A decider may know the programs of all files.
     """
     decider = decider or Decider(policy, dofile.programs | programs)
     decisions = [one for statement in dofile.statements for one in decider.decide(statement)]

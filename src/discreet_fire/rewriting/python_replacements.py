@@ -29,11 +29,7 @@ _SAFE = "discreet_fire.statistics"
 class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
     """A visitor that notes safe calls, refusals and reviews.
 
-    Args:
-        names: What the names of the script stand for.
-        notes: Where edits and findings go.
-        language: Of the wording.
-        autoshow: Whether a bare expression is shown, as in notebooks.
+    With `autoshow` a bare expression is shown, as in notebooks.
     """
 
     def __init__(
@@ -156,8 +152,7 @@ class PythonNotes(ScriptJudge[ast.AST], ast.NodeVisitor):
     def split(self, node: ast.expr) -> tuple[str, list[ast.Name]] | None:
         """The parts of a formatted text as arguments of `print`, with names whose values change.
 
-        Args:
-            node: What is printed; None comes back if a part of it has no safe form.
+        None if a part of it has no safe form.
         """
         if not isinstance(node, ast.JoinedStr):
             return None

@@ -35,14 +35,8 @@ MARK = "*! FDZ: this file was made by discreet fire pre"
 
 @dataclass(frozen=True, kw_only=True)
 class RewrittenFile:
-    """What became of one file.
-
-    Args:
-        source: The original.
-        output: The rewritten file; None if it was not written.
-        rewriting: What was done.
-        changed: Whether the rewritten file is new, or differs from the one that was there.
-        findings: What an officer must know, the encoding included.
+    """What became of one file: the original, the rewritten one unless it was not written, whether
+    that is new or differs from the one that was there, and what an officer must know.
     """
 
     source: Path
@@ -172,10 +166,8 @@ def _replaced(path: Path, data: bytes) -> bool:
 
 
 def undo(path: str | os.PathLike[str]) -> Path:
-    """Restore an original from its manifest, where the original is missing.
-
-    Args:
-        path: The manifest, ``NAME_FiRe.json`` or ``NAME_FiRe.py.json``.
+    """Restore an original from its manifest (``NAME_FiRe.json``, ``NAME_FiRe.py.json``) if it is
+    missing.
     """
     place = Path(path)
     if not place.is_file():

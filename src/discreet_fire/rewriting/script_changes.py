@@ -96,8 +96,7 @@ class ScriptJudge(ABC, Generic[_Node]):
     def find_speaking(self, inside: Iterable[tuple[str, Iterable[str], bool]]) -> None:
         """Find the functions that show something, also by others they call.
 
-        Args:
-            inside: Functions with the words of what they call, and whether that shows something.
+        Functions come with the words of what they call, and whether that shows something.
         """
         calls: dict[str, set[str]] = {}
         for name, words, shows in inside:

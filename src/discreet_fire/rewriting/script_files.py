@@ -150,11 +150,7 @@ class _Read:
 def policies_of(
     python: str | os.PathLike[str] | None, r: str | os.PathLike[str] | None
 ) -> dict[ScriptLanguage, ScriptPolicy]:
-    """The rules with a centre's files added.
-
-    Args:
-        python: A file of rules on Python; None for those that come with discreet.
-        r: A file of rules on R.
+    """The rules with a centre's files added; None for those that come with discreet.
 
     >>> policies_of(None, None)
     {}
@@ -169,8 +165,7 @@ def policies_of(
 def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
     """Scripts, also those in folders, and what is left for do-files.
 
-    Args:
-        paths: Files and folders. A folder is left if it has do-files, or no scripts.
+    A folder is left if it has do-files, or no scripts.
     """
     scripts: dict[Path, None] = {}
     others = []

@@ -345,10 +345,7 @@ _WORD = re.compile(r"[^\s,:]+")
 def policy_report(policy: Policy, name: str | None) -> tuple[str, dict[str, Any]]:
     """What the policy says of one command, with its second words, or of how many commands.
 
-    Args:
-        policy: The rules.
-        name: The command or an abbreviation of it, also with its second word; None for an
-            overview.
+    A command may be abbreviated, or have its second word; None is for an overview.
     """
     if name is None:
         counts = Counter(verdict.action.value for verdict in policy.commands.values())

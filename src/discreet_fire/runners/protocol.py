@@ -343,15 +343,10 @@ def _finding(rule: str, severity: Severity, what: str, line: int, hint: str) -> 
 def write_run(
     result: RunResult, folder: str | os.PathLike[str], *, overwrite: bool = False
 ) -> Mapping[str, Path]:
-    """Write the log and the checks of a run, each in one step.
+    """Write the log and the checks of a run, each in one step; gives the files by "log" and
+    "checks".
 
-    Args:
-        result: The run.
-        folder: Where to; it is made if need be.
-        overwrite: Whether a log that this program did not make is replaced.
-
-    Returns:
-        The files, by "log" and "checks".
+    With `overwrite` a log that this program did not make is replaced.
     """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)

@@ -13,11 +13,7 @@ _KNOWN: dict[str, Runner] = {}
 
 
 def register(runner: Runner) -> None:
-    """Add a runner; each suffix has one.
-
-    Args:
-        runner: The runner.
-    """
+    """Add a runner; each suffix has one."""
     taken = {suffix for one in runners() for suffix in one.suffixes}
     if runner.name in _KNOWN or not taken.isdisjoint(runner.suffixes):
         raise ValueError(f"there is a runner for the name or a suffix of {runner.name}")
@@ -37,10 +33,6 @@ def runners() -> tuple[Runner, ...]:
 
 
 def runner_for(program: Path) -> Runner | None:
-    """The runner of a program; None if there is none for such names.
-
-    Args:
-        program: The program, of which only the name counts.
-    """
+    """The runner of a program, by its name alone; None if there is none for such names."""
     suffix = program.suffix.lower()
     return next((one for one in runners() if suffix in one.suffixes), None)

@@ -45,13 +45,8 @@ class RSyntaxError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RToken:
-    """One token.
-
-    Args:
-        kind: name, number, string, operator, newline or end.
-        value: The name without backticks, the content of a string, or the text itself.
-        start: Where it starts.
-        end: Where it ends.
+    """One token: a name (without backticks), number, string (its content), operator, newline or
+    end.
     """
 
     kind: str

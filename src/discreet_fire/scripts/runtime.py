@@ -55,10 +55,7 @@ def info(thing: Any, *_: Any, **__: Any) -> SafeResult:
 def value_counts(thing: Any, *rest: Any, **options: Any) -> SafeResult:
     """A frequency table, for ``value_counts()``; of two columns a cross table.
 
-    Args:
-        thing: A column, or a frame of one or two columns.
-        rest: Nothing else is possible.
-        options: Those of pandas but for classes; shares are not given apart from counts.
+    Options are those of pandas but for classes; shares are not given apart from counts.
     """
     if rest or set(options) - {"subset", "normalize", "sort", "ascending", "dropna"}:
         refused("value_counts with these options")
@@ -72,11 +69,7 @@ def value_counts(thing: Any, *rest: Any, **options: Any) -> SafeResult:
 def crosstab(index: Any, columns: Any, *rest: Any, **options: Any) -> SafeResult:
     """A cross table of two columns, for ``pandas.crosstab``.
 
-    Args:
-        index: The rows.
-        columns: The columns.
-        rest: Nothing else is possible.
-        options: Margins and `dropna`; others change what is counted and are not possible.
+    Options are margins and `dropna`; others change what is counted and are not possible.
     """
     if rest or set(options) - {"margins", "dropna"} or not hasattr(index, "name"):
         refused("crosstab with these options")
@@ -110,10 +103,7 @@ def corr(thing: Any, *rest: Any, **options: Any) -> SafeResult:
 def histogram(thing: Any, *rest: Any, **options: Any) -> SafeResult:
     """A histogram as text, for ``hist()``; its edges are fixed by the safe command.
 
-    Args:
-        thing: A column.
-        rest: Edges, or how many; they are not taken, since they could be values.
-        options: Those of pandas but for groups, weights and ranges.
+    Edges, or how many, are not taken, since they could be values; nor are groups, weights, ranges.
     """
     edges = not rest or isinstance(rest[0], int | list | tuple | range | np.ndarray)
     if len(rest) > 1 or not edges or {"by", "weights", "range"} & set(options):

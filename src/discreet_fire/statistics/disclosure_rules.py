@@ -158,12 +158,7 @@ def leading(rules: Collection[str]) -> list[str]:
 
 
 def checks_of(found: Sequence[Found], asked: Sequence[str]) -> list[Check]:
-    """Checks of all rules that were held against an output: broken ones, then the others.
-
-    Args:
-        found: Broken rules.
-        asked: The rules that apply.
-    """
+    """Checks of all rules that were held against an output: broken ones, then the others."""
     pairs = sorted({(one.scope, list(REASONS).index(one.rule)) for one in found})
     checks = []
     for scope, at in pairs:

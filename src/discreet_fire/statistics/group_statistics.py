@@ -105,12 +105,7 @@ class _PercentilePart:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Percentiles:
-    """Percentiles of a group (confidential).
-
-    Args:
-        whole: Its values.
-        shares: The shares below the percentiles.
-    """
+    """Percentiles of a group (confidential), by the shares below them."""
 
     whole: GroupedValues
     shares: tuple[float, ...]
@@ -226,17 +221,11 @@ def statistics(
     spread: str = "",
     rules: frozenset[str] = frozenset(),
 ) -> tuple[dict[str, float | None], set[str]]:
-    """Work out the statistics of a group that may be shown.
+    """Work out the statistics of a group that may be shown, by their canonical names.
 
-    Args:
-        names: Canonical names.
-        facts: The facts of the group.
-        part: Gives its values, when percentiles or higher moments need them.
-        limits: The rules.
-        count: Whether its number of cases may be shown.
-        value: Whether its sums, means and deviations may be shown.
-        spread: The rule that withholds its deviations only.
-        rules: Rules that the group breaks.
+    `part` gives its values, when percentiles or higher moments need them. `count` and `value` say
+    whether its number of cases and its sums, means and deviations may be shown, `spread` which rule
+    withholds its deviations only, `rules` which ones it breaks.
     """
     work = _ShownStatistics(
         facts, part, limits, free_statistics(facts.cases, limits), dict.fromkeys(names)

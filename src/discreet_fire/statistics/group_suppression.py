@@ -25,14 +25,8 @@ from discreet_fire.statistics.sums import exact_sum
 class HiddenGroups:
     """What of one variable is withheld (confidential until applied).
 
-    Args:
-        rules: For each group, the rules it breaks itself.
-        whole: The rules the total breaks.
-        count: Groups whose number of cases is withheld.
-        value: Groups of which sums, means and deviations are withheld.
-        total: The facts of all groups together.
-        total_value: Whether sums, means and deviations of the total are withheld.
-        total_count: Whether the number of all cases is withheld.
+    The rules that each group and the whole break; the groups of which the count is withheld, and
+    those of which the value is: sums, means and deviations; the same of the total.
     """
 
     rules: tuple[frozenset[str], ...]
@@ -53,11 +47,7 @@ def hide_groups(
 ) -> HiddenGroups:
     """Withhold groups until the union of the withheld is safe.
 
-    Args:
-        holding: The values.
-        facts: The facts of each group.
-        limits: The rules.
-        counts: Groups whose number of cases is withheld; found here unless given.
+    Groups whose number of cases is withheld are found here unless given.
     """
     rules = tuple(broken(one, limits) for one in facts)
     total = facts[0] if holding.codes is None else holding.total(limits)
@@ -95,10 +85,6 @@ def shared_counts(several: Sequence[Sequence[Facts]], limits: SafeLimits) -> fro
 
     If they differed, a variable without missing values would tell what is withheld of
     another.
-
-    Args:
-        several: For each variable, the facts of each group.
-        limits: The rules.
     """
     every = [[one.cases for one in facts] for facts in several]
     small = {
@@ -112,11 +98,7 @@ def counts_to_hide(
 ) -> tuple[frozenset[int], bool]:
     """Groups whose counts are withheld, and whether that of all groups is.
 
-    Args:
-        cases: Cases of each group.
-        sensitive: Groups that must be withheld for other reasons than being small.
-        total: Cases in all groups together.
-        limits: The rules.
+    Sensitive groups must be withheld for other reasons than being small.
 
     >>> counts_to_hide([6, 5, 2], frozenset(), 13, SafeLimits())
     (frozenset({1, 2}), False)
@@ -176,12 +158,7 @@ _MOST = 20
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HiddenSpreads:
-    """Whose deviations are withheld (confidential until applied).
-
-    Args:
-        groups: For each such group, the rule.
-        total: The rule for all groups together; empty if theirs may be shown.
-    """
+    """Whose deviations are withheld, with the rule (confidential until applied)."""
 
     groups: dict[int, str] = field(default_factory=dict)
     total: str = ""
@@ -190,10 +167,7 @@ class HiddenSpreads:
 def is_lonely(facts: Facts, part: Callable[[], GroupedValues], limits: SafeLimits) -> bool:
     """Whether one case makes up nearly all of the squared deviations.
 
-    Args:
-        facts: The facts of the group.
-        part: Gives its values, where entities or weights make them needed.
-        limits: The rules.
+    `part` gives the values of the group, where entities or weights make them needed.
 
     >>> import numpy as np
     >>> far = GroupedValues.of(np.array([10.0] * 20 + [10.1] * 20 + [90.0]), None, 1)
@@ -244,15 +218,9 @@ def spreads_to_hide(
     """The groups whose deviations are withheld, and with them those of others.
 
     Deviations of all groups follow from those of the total, less those that are shown, as the
-    means are known: withheld ones are added up until they tell nothing together.
-
-    Args:
-        facts: The facts of each group.
-        limits: The rules.
-        part: Gives the values of some groups.
-        hidden: Groups whose means are withheld already.
-        total: The facts of all groups together, if their deviations are shown.
-        needed: How many statistics are asked for that add up, the mean included.
+    means are known: withheld ones are added up until they tell nothing together. The total is
+    None if its deviations are not shown, `hidden` are groups whose means are withheld already, and
+    `needed` says how many statistics are asked for that add up, the mean included.
     """
     there = [at for at, one in enumerate(facts) if one.n and at not in hidden]
     lonely = [at for at in there if is_lonely(facts[at], partial(part, [at]), limits)]

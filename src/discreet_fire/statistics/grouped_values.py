@@ -25,16 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class GroupedValues:
-    """Values of one variable, ready for rules (confidential).
+    """Values of one variable, none missing, ready for rules (confidential).
 
-    Args:
-        values: Values, none missing.
-        codes: The group of each; None if all are in one.
-        groups: How many groups there are.
-        entities: Whom each value is about; None if each is another.
-        weights: Weight of each value.
-        ends: The smallest and the largest value, if known.
-        numbering: Gives the entities numbered, where several variables share them.
+    Codes are None if all are in one group, entities if each value is about another. `ends` are the
+    smallest and the largest value, if known; `numbering` gives the entities numbered, where several
+    variables share them.
     """
 
     values: FloatArray

@@ -27,9 +27,7 @@ _MOST = 8
 def slices(size: int, worth: int = 2**17) -> list[slice]:
     """Cut so many records into parts, one for each thread that is worth its while.
 
-    Args:
-        size: How many records there are.
-        worth: A part of fewer records is done before another thread has woken up.
+    A part of fewer records is done before another thread has woken up.
 
     >>> slices(1000)
     [slice(0, 1000, None)]

@@ -41,13 +41,10 @@ _LARGEST = 1e140
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MicrodataRecords:
-    """Records of one command (confidential).
+    """The columns that a command needs, of the records that pass (confidential).
 
-    Args:
-        data: The columns that are needed, of the records that pass.
-        entity: Column of whom a record is about; None if each record is another.
-        weight: Column of weights.
-        times: How many records each one stands for; None if each is one.
+    The entity is whom a record is about, None if each record is another; `times` is how many
+    records each one stands for.
     """
 
     data: pl.DataFrame
@@ -160,10 +157,8 @@ class MicrodataRecords:
     ) -> list[IntArray]:
         """How many entities there are in unions of groups.
 
-        Args:
-            codes: The group of each record, -1 for none.
-            unions: Several times the union each group is in, with -1 at the end, and how
-                many unions there are.
+        Unions are several times the union that each group is in, with -1 at the end, and how many
+        there are.
         """
         if self.data.height <= SMALL:
             return [cases_of(union[codes], many, self._who) for union, many in unions]
@@ -201,15 +196,7 @@ def take(
     entity: str | None = None,
     weights: str | None = None,
 ) -> MicrodataRecords:
-    """Read the columns of a command, of the records that pass a filter.
-
-    Args:
-        frame: Any frame narwhals reads, eager or lazy.
-        columns: Variables of the command.
-        where: Filter, as in ``"age >= 18"``.
-        entity: Column of whom a record is about.
-        weights: Column of weights.
-    """
+    """Read the columns of a command, of the records that pass a filter as in ``"age >= 18"``."""
     extra = [name for name in (entity, weights) if name is not None]
     names = list(dict.fromkeys([*columns, *extra]))
     if where is None and isinstance(frame, pl.DataFrame) and set(names) <= set(frame.columns):
@@ -264,13 +251,8 @@ _OTHER = "(other)"
 class RecordGroups:
     """What group each record is in, along one variable (confidential).
 
-    Args:
-        name: The variable.
-        labels: Its values as texts, in order; a missing value is ".".
-        values: The values themselves.
-        codes: For each record the position of its value, -1 for records left out.
-        checks: What was found about the variable.
-        cases: How many cases there are in each group, if that was asked already.
+    Labels are its values as texts, in order, "." for a missing value; the code is -1 for records
+    left out. The cases of each group are there if they were asked already.
     """
 
     name: str
@@ -297,16 +279,11 @@ def group(
     missing: bool = False,
     together: bool = True,
 ) -> RecordGroups:
-    """The groups along a variable.
+    """The groups along a variable; with `missing`, records without a value are a group of their
+    own.
 
-    Args:
-        records: The records.
-        name: The grouping variable.
-        limits: How many values make a person look at it.
-        missing: Whether records without a value are a group of their own.
-        together: Whether rare values that may be amounts or names are put together: the label
-            of a withheld row would else tell the largest one, or who is there. The caller
-            withholds them if not.
+    Rare values that may be amounts or names are put together: the label of a withheld row would
+    else tell the largest one, or who is there. The caller withholds them if not `together`.
     """
     column = records.data.get_column(name)
     if column.dtype.is_decimal() or column.dtype == pl.Int128:
@@ -452,14 +429,9 @@ def cases_of(
     *,
     numbering: EntityNumbers | None = None,
 ) -> IntArray:
-    """How many entities – or records, where each is another – there are per group.
+    """How many entities – or records, where each is another – there are per group, -1 for none.
 
-    Args:
-        codes: The group of each record, -1 for none.
-        groups: How many groups there are.
-        entities: Whom each record is about.
-        times: How many records each one stands for.
-        numbering: The entities numbered, if that was done already.
+    `times` is how many records each one stands for.
 
     >>> cases_of(np.array([0, 1, -1, 1]), 2, np.array([7, 7, 7, 7]))
     array([1, 1])
@@ -565,9 +537,7 @@ def _renamed(names: IntArray, numbers: IntArray, place: IntArray) -> None:
 def numbered_texts(column: pl.Series, place: IntArray | None = None) -> tuple[IntArray, pl.Series]:
     """A number for each record, the same for equal texts, and the text of each number.
 
-    Args:
-        column: The texts.
-        place: Room for the numbers, which may be used for them.
+    The place is room for the numbers, which may be used for them.
 
     >>> numbers, texts = numbered_texts(pl.Series(["b", None, "b"]))
     >>> texts.gather(numbers).to_list()

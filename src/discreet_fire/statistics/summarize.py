@@ -47,16 +47,7 @@ RULES = ("minimum", "dominance", "same", "alike")
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Description:
-    """One variable, by groups (confidential but for `shown` and `total`).
-
-    Args:
-        name: The variable.
-        facts: What is behind the numbers of each group.
-        hidden: What is withheld.
-        shown: For each group, its statistics; withheld ones are None.
-        total: The same of all groups together.
-        found: Broken rules with the place.
-    """
+    """One variable, by groups (confidential but for `shown` and `total`; None is withheld)."""
 
     name: str
     facts: tuple[Facts, ...]
@@ -73,15 +64,7 @@ def describe(
     asked: Sequence[str],
     limits: SafeLimits,
 ) -> list[Description]:
-    """Describe variables by groups.
-
-    Args:
-        records: The records.
-        names: The variables.
-        by: The groups; None for all records together.
-        asked: Canonical names of statistics.
-        limits: The rules.
-    """
+    """Describe variables by groups, or of all records together; statistics by canonical names."""
     codes, groups = (None, 1) if by is None else (by.codes, len(by))
     holdings = []
     for name in names:

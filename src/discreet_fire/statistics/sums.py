@@ -26,12 +26,8 @@ from discreet_fire.statistics.parallel import BASE, CHUNK, LEAST, SMALL
 class Scaled:
     """First and second moments per group, as whole numbers (confidential).
 
-    Args:
-        first: Sums of (value − pivot), in units of 2^-64 of the scale.
-        second: Sums of its square.
-        pivot: What was subtracted: a group of small values next to one of huge ones must
-            not lose its digits.
-        shift: The scale is 2^shift.
+    They are sums of (value − pivot) and of its square, in units of 2^-64 of the scale 2^shift. The
+    pivot is subtracted: a group of small values next to one of huge ones must not lose its digits.
     """
 
     first: list[int]
@@ -112,14 +108,7 @@ def group_sums(values: FloatArray, codes: IntArray | None, groups: int) -> Float
 def scaled_sums(
     values: FloatArray, codes: IntArray | None, low: FloatArray, high: FloatArray
 ) -> Scaled:
-    """First and second moments per group of values without NaN.
-
-    Args:
-        values: The values.
-        codes: The group of each value; None if all are in one.
-        low: The smallest value of each group, infinite without one.
-        high: The largest value of each group.
-    """
+    """First and second moments per group of values without NaN; `low` is infinite without one."""
     there = low <= high
     low, high = np.where(there, low, 0.0), np.where(there, high, 0.0)
     pivot = low / 2 + high / 2

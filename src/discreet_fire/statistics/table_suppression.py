@@ -32,13 +32,10 @@ _UNBOUNDED = 2**53
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Counts:
-    """Counts of a table (confidential). Along each axis the last place is the total.
+    """Records and entities in each cell of a table (confidential); the last of each axis is the
+    total.
 
-    Args:
-        n: Records in each cell.
-        cases: Entities in each cell.
-        codes: The cell without margins that each record is in, -1 for none.
-        sizes: How many groups there are along each axis.
+    A record's code is its cell without margins, -1 for none.
     """
 
     n: IntArray
@@ -100,19 +97,11 @@ def hide_cells(
     sensitive: BoolArray | None = None,
     before: BoolArray | None = None,
 ) -> tuple[BoolArray, bool]:
-    """The cells that are withheld: small ones, and others to protect them.
+    """The cells that are withheld: small and other sensitive ones, and others to protect them.
 
-    Margins that tables of fewer variables show are known, so hiding them would not help;
-    only where nothing else helps are they withheld too.
-
-    Args:
-        counts: The table.
-        limits: The rules.
-        sensitive: More cells that must be withheld.
-        before: Cells that are withheld already, in tables of fewer variables.
-
-    Returns:
-        Which cells are withheld, and whether known margins had to be among them.
+    Margins that tables of fewer variables show are known, so hiding them would not help; only where
+    nothing else helps are they withheld too, which the second value says. `before` are cells that
+    are withheld already, in tables of fewer variables.
     """
     n, cases = counts.n, counts.cases
     primary = (cases > 0) & (cases < limits.minimum)
@@ -127,15 +116,9 @@ def hide_cells(
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class AskedCells:
-    """Values of a table in whole units, and how well its sensitive cells must be protected.
-
+    """Values of a table in whole units, additive, and how well its sensitive cells must be
+    protected: how much smaller and larger they must possibly be. Everyone knows `low`.
     CONFIDENTIAL.
-
-    Args:
-        value: Values, additive.
-        low: What everyone knows: no smaller.
-        lower: How much smaller a sensitive cell must possibly be.
-        upper: How much larger.
     """
 
     value: IntArray
@@ -221,13 +204,7 @@ _UNITS = 2**40
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SumTable:
-    """Values of one variable in a table with margins (confidential).
-
-    Args:
-        holding: The values; groups are the cells without margins.
-        sizes: How many groups there are along each axis.
-        limits: The rules.
-    """
+    """Values of one variable in a table with margins (confidential); groups are the inner cells."""
 
     holding: GroupedValues
     sizes: tuple[int, ...]
@@ -270,10 +247,8 @@ class SumTable:
         return [broken(facts, self.limits) for facts in self.facts]
 
     def hidden(self, counts: BoolArray) -> BoolArray:
-        """The cells whose sums, means and deviations are withheld.
-
-        Args:
-            counts: Cells whose counts are withheld.
+        """The cells whose sums, means and deviations are withheld, besides those of withheld
+        counts.
         """
         primary = np.array([bool(rules) for rules in self.rules]).reshape(self.shape)
         hidden = (primary | counts | self.one_way) & (self._n > 0)

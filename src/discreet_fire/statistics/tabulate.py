@@ -39,13 +39,7 @@ from discreet_fire.statistics.table_suppression import Counts, SumTable, count_c
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class GroupWeights:
-    """Weights along one variable (confidential).
-
-    Args:
-        records: The records.
-        axis: The groups.
-        limits: The rules.
-    """
+    """Weights along one variable (confidential)."""
 
     records: MicrodataRecords
     axis: RecordGroups

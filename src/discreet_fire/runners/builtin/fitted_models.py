@@ -32,13 +32,10 @@ _SHIFTED = re.compile(r"(?:c\.)?((?:[LFDSlfds]\d*)+)\.(\w+)\Z")
 
 @dataclass(repr=False)
 class ModelTerms:
-    """Terms of a model.
+    """Terms of a model as the safe models read them, and the names of variables in them.
 
-    Args:
-        words: The terms as the safe models read them.
-        names: The variables of the data in them.
-        more: Columns that are no variables: lags, leads and differences.
-        shifted: For each of these, operators and variable.
+    `more` are columns that are no variables: lags, leads and differences; of each `shifted` has
+    the operators and the variable.
     """
 
     words: list[str] = field(default_factory=list)
@@ -143,16 +140,7 @@ SAMPLE = "sample"
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class FittedModel:
-    """A fitted model (confidential).
-
-    Args:
-        session: The session.
-        command: The command that fitted it.
-        outcome: The dependent variable.
-        terms: Its terms.
-        result: What the safe model gave.
-        key: The name of its sample among the hidden variables.
-    """
+    """A fitted model (confidential); its sample is among the hidden variables, by its key."""
 
     session: Session
     command: str

@@ -105,12 +105,7 @@ class TimeLimitReached(DiscreetError):  # noqa: N818 - not an error of the progr
 
 
 class Interpreter:
-    """Runs steps in a session.
-
-    Args:
-        session: The state.
-        seconds: Time allowed; None for no limit.
-    """
+    """Runs steps in a session, for so many seconds; None for no limit."""
 
     def __init__(self, session: Session, seconds: float | None = None) -> None:
         self.session = session

@@ -84,13 +84,10 @@ _SYSTEM: dict[str, float | str] = {
 
 
 class SessionNames:
-    """Names in the expressions of a session.
+    """Names in the expressions of a session; what expressions use is noted.
 
-    Args:
-        session: The session.
-        scalar: Whether one value is wanted, so that using a variable shows a single value.
-        use: What expressions use is noted here.
-        others: Variables that have other values here than in the data.
+    With `scalar` one value is wanted, so that using a variable shows a single value. `others` are
+    variables that have other values here than in the data.
     """
 
     def __init__(

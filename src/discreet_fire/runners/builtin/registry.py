@@ -36,13 +36,9 @@ class Command:
 
 
 def command(names: str) -> Callable[[_Run], _Run]:
-    """Mark a function as what runs a command; all else is in its row of the catalogue.
+    """Mark a function as what runs commands; all else is in their rows of the catalogue.
 
-    Args:
-        names: Full name, or several with blanks between for one function.
-
-    Raises:
-        ValueError: The command has no row, or another function runs it.
+    A ValueError says that a command has no row, or that another function runs it.
     """
 
     def marked(run: _Run) -> _Run:

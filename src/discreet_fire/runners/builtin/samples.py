@@ -227,17 +227,10 @@ def named_owners(session: Session) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class ChosenRecords:
-    """The chosen observations (confidential).
+    """The chosen observations (confidential): a frame of their variables, with the columns of whom
+    they are about and of their weights; which of the data they are; what has to be said of them.
 
-    Args:
-        frame: Their variables.
-        mask: Which observations of the data they are.
-        entity: Column of whom they are about.
-        weights: Column of weights.
-        weight: The weights of the chosen observations, where there are any.
-        checks: What has to be said about them.
-        groups: Variables that span the output.
-        missing: Whether missing values are a group of their own.
+    `groups` span the output; missing values may be a group of their own.
     """
 
     frame: pl.DataFrame
@@ -266,17 +259,10 @@ def choose(
     repeat: bool = True,
     mask: BoolArray | None = None,
 ) -> ChosenRecords:
-    """The observations that a call is about.
+    """The observations that a call is about, or those of a mask, with some variables.
 
-    Args:
-        session: The session.
-        call: The call.
-        names: Variables of the frame.
-        groups: Those among them whose value labels stand for values.
-        more: Columns that are no variables.
-        default: What `[weight=…]` means for the command.
-        repeat: Whether frequency weights repeat observations; else they are a column.
-        mask: The observations, instead of those of `if` and `in`.
+    Value labels stand for the values of `groups`; `more` columns are no variables. `[weight=…]`
+    means the default. Frequency weights repeat observations, or are a column.
     """
     rows = selected(session, call) if mask is None else mask.copy()
     weight = weights_of(session, call, rows, default)

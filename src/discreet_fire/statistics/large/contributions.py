@@ -78,12 +78,7 @@ def weighted_moments(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sum of weights, mean, and sum of weighted squared deviations of each group.
 
-    Args:
-        values: Values without NaN.
-        weights: Weight of each.
-        codes: The group of each; None if all are in one.
-        low: The smallest value of each group, infinite without one.
-        total: The sum of weights of each group, if known.
+    Values are without NaN, codes None if all are in one group; `low` is infinite without a value.
 
     >>> pair = np.array([1.0, 4.0]), np.array([2.0, 1.0])
     >>> [x.tolist() for x in weighted_moments(*pair, None, np.array([1.0]))]
@@ -121,15 +116,10 @@ def term_sums(
     centres: FloatArray,
     largest: FloatArray,
 ) -> FloatArray:
-    """The sum of a term of weighted records per group.
+    """The sum of a term of weighted records per group; the kind is as `kernels` names it.
 
-    Args:
-        kind: The term, as `kernels` names it.
-        values: Values without NaN.
-        weights: Weight of each; empty if all weigh 1.
-        codes: The group of each; empty if all are in one.
-        centres: From where deviations are taken, for each group.
-        largest: The largest size of the term in each group.
+    Values are without NaN; weights are empty if all weigh 1, codes if all are in one group.
+    Deviations are taken from centres; `largest` is the largest size of the term in each group.
     """
     shift = shifts(largest)
     scale = np.ldexp(1.0, -shift)
@@ -182,9 +172,7 @@ def short_numbered(
 ) -> tuple[IntArray, IntArray] | None:
     """As `numbered`, of texts that take at most 12 bytes each; None if one takes more.
 
-    Args:
-        column: The texts.
-        place: Room for the numbers; new room if there is none.
+    The place is room for the numbers; new room if there is none.
 
     >>> short_numbered(pl.Series(["a longer text than that"]))
     >>> codes, first = short_numbered(pl.Series(["b", None, "b"]))
@@ -224,14 +212,9 @@ _GAPS = 2**16
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Shares:
-    """Contributions per group (confidential).
+    """Contributions per group (confidential): the sum of their sizes, and the two largest.
 
-    Args:
-        cases: How many cases there are.
-        size: Sum of the sizes of their contributions.
-        first: The largest.
-        second: The second largest.
-        differing: So many cases, at least, differ from the commonest value.
+    So many cases, at least, are `differing` from the commonest value.
     """
 
     cases: IntArray
@@ -243,11 +226,8 @@ class Shares:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class EntityOrder:
-    """Records in the order of entities (confidential).
-
-    Args:
-        start: Where the records of each entity start in the order, and where the last end.
-        order: Positions of records.
+    """Positions of records in the order of entities, and where the records of each start in it and
+    the last end (confidential).
     """
 
     start: IntArray
@@ -283,11 +263,9 @@ class EntityOrder:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class EntityNumbers:
-    """Entities numbered from 0 on (confidential).
+    """Whom each record is about, numbered from 0 on (confidential).
 
-    Args:
-        who: Whom each record is about.
-        many: Numbers are below this; some may be nobody's.
+    Numbers are below `many`; some may be nobody's.
     """
 
     who: IntArray
@@ -311,12 +289,7 @@ class EntityNumbers:
         return int(np.count_nonzero(there))
 
     def cases(self, codes: IntArray, groups: int) -> IntArray:
-        """How many entities there are per group.
-
-        Args:
-            codes: The group of each record, -1 for none.
-            groups: How many groups there are.
-        """
+        """How many entities there are per group; the code is -1 for no group."""
         words = (groups + 63) // 64
         if self.many * words > _MARKS * self.who.size:
             fill = partial(kernels.count_cases, self.sorting.gathered(codes))
@@ -362,12 +335,8 @@ def of_records(
 ) -> Shares:
     """What each record contributes to each group, where each is another case.
 
-    Args:
-        values: Values without NaN.
-        codes: The group of each, none of them -1; None if all are in one.
-        count: How many values there are per group.
-        weights: Weight of each.
-        enough: So many differing cases need no further search.
+    Values are without NaN; codes are never -1, and None if all are in one group. So many differing
+    cases as are enough need no further search.
     """
     values = np.ascontiguousarray(values)
     codes = _NONE if codes is None else np.ascontiguousarray(codes)
@@ -399,15 +368,11 @@ def contributions(
     amounts: FloatArray | None = None,
     enough: int = 1,
 ) -> Shares:
-    """What each entity contributes to each group.
+    """What each entity contributes to each group; values are without NaN, in the order of entities.
 
-    Args:
-        values: Values without NaN, in the order of entities.
-        codes: The group of each, none of them -1; None if all are in one.
-        count: How many values there are per group.
-        start: Where the records of each entity start, and the last end.
-        amounts: What records contribute, if it is not the value.
-        enough: So many differing entities need no further search.
+    Codes are never -1, and None if all are in one group; the records of each entity start, and the
+    last end, at `start`. Amounts are what records contribute, if it is not the value. So many
+    differing entities as are enough need no further search.
     """
     values, groups = np.ascontiguousarray(values), count.size
     codes = _NONE if codes is None else np.ascontiguousarray(codes)
@@ -448,14 +413,7 @@ def _two_largest(tops: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
 def of_entities(
     values: FloatArray, who: EntityNumbers, *, amounts: FloatArray | None = None, enough: int = 1
 ) -> Shares:
-    """What each entity contributes, where all records are in one group.
-
-    Args:
-        values: Values without NaN.
-        who: Whom each is about.
-        amounts: What records contribute, if it is not the value.
-        enough: So many differing entities need no further search.
-    """
+    """What each entity contributes, where all records are in one group; else as `contributions`."""
     values = np.ascontiguousarray(values)
     amounts = values if amounts is None else np.ascontiguousarray(amounts)
     shift = shifts(largest_of(amounts, _NONE, 1))
@@ -480,15 +438,10 @@ Alone = Callable[[int], Facts]
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Ordered:
-    """Values of records, with whom they are about (confidential).
+    """Values of records, none missing, with whom they are about (confidential).
 
-    Args:
-        values: Values, none missing.
-        codes: The group of each; None if all are in one.
-        weights: Weight of each value.
-        start: Where the records of each entity start, and the last end, if they are in the
-            order of entities.
-        who: Whom each is about, in any order; of records in one group.
+    Where they are in the order of entities, those of each start, and the last end, at `start`; of
+    records in one group `who` has whom each is about, in any order.
     """
 
     values: FloatArray
@@ -511,14 +464,7 @@ class Ordered:
 
 
 def facts_of(ordered: Ordered, groups: int, limits: SafeLimits, alone: Alone) -> list[Facts]:
-    """The facts of each group.
-
-    Args:
-        ordered: The values.
-        groups: How many groups there are.
-        limits: The rules.
-        alone: Gives the exact facts of a group.
-    """
+    """The facts of each group; `alone` gives the exact ones of a group."""
     values, codes, weights = ordered.values, ordered.codes, ordered.weights
     if codes is not None:
         count, low, high = extremes(values, codes, groups)

@@ -92,11 +92,8 @@ _MOVING = 0.02
 class LikelihoodFit:
     """A fitted model. CONFIDENTIAL.
 
-    Args:
-        solution: Coefficients, and the inverse of the information around weighted means.
-        curvature: The weights of the last step.
-        scores: First derivative of the log-likelihood of each row, not weighted.
-        log: The log-likelihood.
+    The solution has the inverse of the information around weighted means; the curvature is the
+    weights of the last step; scores are first derivatives of the log-likelihood, not weighted.
     """
 
     solution: LeastSquaresSolution
@@ -121,14 +118,7 @@ def constant_only(outcome: FloatArray, weights: FloatArray | None) -> float:
 def maximise(
     design: ModelDesign, outcome: FloatArray, weights: FloatArray | None, link: LinkFunction
 ) -> LikelihoodFit | None:
-    """Fit the model.
-
-    Args:
-        design: The columns.
-        outcome: 0 or 1.
-        weights: Weights, or None.
-        link: Logit or probit.
-    """
+    """Fit the model to an outcome of 0 and 1."""
     predictor = np.zeros(design.size)
     slopes: FloatArray | None = None
     constant, last = 0.0, False

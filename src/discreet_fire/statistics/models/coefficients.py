@@ -52,11 +52,7 @@ class CoefficientRow(NamedTuple):
 class Coefficients:
     """All coefficients of a model, the constant last.
 
-    Args:
-        values: The coefficients.
-        covariance: Their covariance matrix.
-        df: Degrees of freedom of t; None for normal.
-        level: Of confidence intervals, as a share.
+    Degrees of freedom are of t, None for normal; the level of confidence intervals is a share.
     """
 
     values: FloatArray
@@ -68,14 +64,7 @@ class Coefficients:
     def of(
         cls, solution: LeastSquaresSolution, central: FloatArray, df: float | None, level: float
     ) -> Coefficients:
-        """From the covariance of the slopes and, last, of the mean of the outcome.
-
-        Args:
-            solution: The model.
-            central: Covariance around the means of the columns.
-            df: Degrees of freedom of t; None for normal.
-            level: Of confidence intervals.
-        """
+        """From the covariance of the slopes and, last, of the mean of the outcome (`central`)."""
         if solution.constant is None:
             return cls(values=solution.slopes, covariance=central, df=df, level=level)
         turn = np.eye(len(central))
@@ -134,12 +123,8 @@ def sandwich(
 ) -> FloatArray:
     """Inverse × cross products of scores × inverse; scores are added within clusters.
 
-    Args:
-        sample: The estimation sample.
-        design: The columns.
-        solution: The solved model; its inverse is that of the weighted cross products.
-        scores: For each row what its columns are multiplied by, without weights.
-        kind: The kind of weights.
+    The inverse is that of the weighted cross products, scores are what the columns of each row are
+    multiplied by, without weights.
     """
     outer, clusters, weights = bread(solution), sample.clusters, sample.weights
     if weights is not None:
@@ -185,15 +170,7 @@ _WIDTH = 78
 
 @dataclass(frozen=True, kw_only=True)
 class CoefficientTable:
-    """The table of coefficients.
-
-    Args:
-        outcome: The dependent variable.
-        statistic: "t" or "z".
-        level: Of confidence intervals, in percent.
-        robust: Whether standard errors are robust.
-        title: What stands above it.
-    """
+    """The table of coefficients of "t" or "z", its level in percent, what stands above it."""
 
     outcome: str
     statistic: str

@@ -191,14 +191,10 @@ class Partition:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ModelDesign:
-    """All columns of a model. CONFIDENTIAL.
+    """All columns of a model in the order of the table, with base levels and empty cells.
+    CONFIDENTIAL.
 
-    Args:
-        terms: The terms.
-        columns: Columns in the order of the table, with base levels and empty cells.
-        constant: Whether the model has a constant.
-        partitions: Cells of every term with levels, and of variables with two values.
-        size: Number of rows.
+    Partitions are the cells of every term with levels, and of variables with two values.
     """
 
     terms: tuple[Term, ...]
@@ -247,13 +243,7 @@ def sizes_of(values: FloatArray) -> tuple[float, bool]:
 
 
 def design_of(terms: Sequence[Term], sample: Sample, *, constant: bool) -> ModelDesign:
-    """Spell the terms out for a sample.
-
-    Args:
-        terms: Terms of the model.
-        sample: The estimation sample.
-        constant: Whether the model has a constant.
-    """
+    """Spell the terms out for a sample."""
     known = {term.names for term in terms}
     columns: list[Column] = []
     partitions: list[Partition] = []

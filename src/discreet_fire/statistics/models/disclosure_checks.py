@@ -38,13 +38,7 @@ _EXACT_FIT, _NEAR_FIT = 1e-6, 1e-3
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class ModelChecks:
-    """Collects checks and evidence of one model.
-
-    Args:
-        sample: The estimation sample.
-        design: Its columns.
-        limits: The rules.
-    """
+    """Collects checks and evidence of one model."""
 
     sample: Sample
     design: ModelDesign
@@ -371,15 +365,8 @@ def reach(
 
     One member of a group of s cases has at least 1/s of its eigenvalue, and the hat values
     sum to the rank: few cases can begin a group. Groups grow by the case that adds most.
-
-    Args:
-        found: The hat values.
-        entities: Entity of each row; None if every row is a case.
-        minimum: Fewest cases behind a number.
-        limit: Eigenvalues from here on reveal.
-
-    Returns:
-        The largest eigenvalue of one case, the largest found of a group, the rows of that group.
+    Eigenvalues from the limit on reveal. Gives the largest eigenvalue of one case, the largest
+    found of a group, the rows of that group.
     """
     traces: FloatArray = found.values
     if entities is not None:

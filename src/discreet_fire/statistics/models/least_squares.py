@@ -102,10 +102,7 @@ def scaled(whole: int, power: int) -> float:
 def powers_of(largest: FloatArray, whole: npt.NDArray[np.bool_], slices: int = SLICES) -> Scale:
     """How to cut columns whose absolute values do not exceed `largest`.
 
-    Args:
-        largest: Bound of the absolute values of each column.
-        whole: Columns that consist of whole numbers; small ones need one slice only.
-        slices: Slices of the others; two keep 40 bits.
+    Small whole numbers need one slice only; two slices keep 40 bits.
     """
     _, powers = np.frexp(largest)
     small = whole & (largest <= 2.0**_BITS)
@@ -269,12 +266,8 @@ def solve(
 ) -> LeastSquaresSolution:
     """Regress the outcome on the columns.
 
-    Args:
-        design: The columns.
-        outcome: The dependent variable.
-        weights: Weights, or None.
-        center: Whether a large outcome is taken relative to the middle of its range.
-        slices: How exact cross products are; two are enough for steps that are repeated.
+    With `center` a large outcome is taken relative to the middle of its range. Slices say how exact
+    cross products are; two are enough for steps that are repeated.
     """
     shift = middle_of(outcome) if design.constant and center else 0.0
     roots = None if weights is None else np.sqrt(weights)

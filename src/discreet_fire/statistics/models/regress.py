@@ -35,15 +35,8 @@ from discreet_fire.statistics.sums import exact_sum
 class Linear:
     """A linear regression with its tests. CONFIDENTIAL until it is checked.
 
-    Args:
-        design: The columns.
-        solution: The solved model.
-        coefficients: Its coefficients.
-        number: Number of observations.
-        df: Residual degrees of freedom.
-        clusters: Number of clusters, or None.
-        factor: What sums of squares are multiplied by, so that weights add up to `number`.
-        f: The F statistic, None where there is none, and its degrees of freedom.
+    Sums of squares are multiplied by the factor, so that weights add up to the number of
+    observations. f is the F statistic, None where there is none, and its degrees of freedom.
     """
 
     design: ModelDesign
@@ -92,14 +85,8 @@ def _fit_linear(
     solution: LeastSquaresSolution,
     residuals: FloatArray,
 ) -> Linear:
-    """Tests of a solved regression.
-
-    Args:
-        request: What is asked for.
-        sample: The estimation sample.
-        design: The columns.
-        solution: The solved model; there are residual degrees of freedom.
-        residuals: What it leaves of the outcome.
+    """Tests of a solved regression with residual degrees of freedom, by what it leaves of the
+    outcome.
     """
     weights, kind = sample.weights, request.weight_kind
     number = len(sample)
@@ -198,12 +185,7 @@ def regress(
 
 
 def checked_linear(request: ModelRequest, sample: Sample) -> tuple[ModelChecks, Linear | None]:
-    """Fit and check; the model is None if a rule is broken.
-
-    Args:
-        request: What is asked for.
-        sample: The estimation sample.
-    """
+    """Fit and check; the model is None if a rule is broken."""
     design = request.design(sample)
     solution = solve(design, sample.outcome, sample.weights)
     checking = ModelChecks(sample=sample, design=design, limits=request.limits)

@@ -42,13 +42,7 @@ _TABLES = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ModelRequest:
-    """A model that is asked for.
-
-    Args:
-        command: Name of the command.
-        outcome: The dependent variable.
-        terms: The right-hand side; this and all else as for `regress`.
-    """
+    """A model that is asked for; the fields are as for `regress`."""
 
     command: str
     outcome: str
@@ -171,16 +165,7 @@ class ModelRequest:
         heading: Sequence[str],
         notes: Sequence[str] = (),
     ) -> SafeResult:
-        """The result if no rule is broken.
-
-        Args:
-            checking: What was checked.
-            solution: The solved model.
-            coefficients: Its coefficients.
-            stored: Stored results.
-            heading: Lines above the table.
-            notes: Lines above these.
-        """
+        """The result if no rule is broken; notes stand above the heading, that above the table."""
         design = checking.design
         rows = rows_by_column(design, solution, coefficients.rows(self.limits.digits))
         omitted = omitted_columns(design, solution)
@@ -216,14 +201,7 @@ class ModelRequest:
 def request_of(
     command: str, outcome: str, terms: str | Sequence[str], options: Mapping[str, Any]
 ) -> ModelRequest:
-    """A request from the keyword arguments of a command.
-
-    Args:
-        command: Name of the command.
-        outcome: The dependent variable.
-        terms: The right-hand side.
-        options: All else, by the names of `ModelRequest`.
-    """
+    """A request from the keyword arguments of a command: options by the names of `ModelRequest`."""
     known = {part.name for part in fields(ModelRequest) if part.init}
     known -= {"command", "outcome", "terms"}
     if extra := sorted(set(options) - known):

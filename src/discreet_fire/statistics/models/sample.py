@@ -27,11 +27,8 @@ _FARTHEST = 1e100
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SampleTrace:
-    """What is kept of a sample. CONFIDENTIAL.
-
-    Args:
-        traces: A digest of the entity of each row, or of all its values.
-        traced: The columns that these are made of.
+    """What is kept of a sample. CONFIDENTIAL: a digest of the entity of each row, or of all its
+    values, and the columns that these are made of.
     """
 
     traces: npt.NDArray[np.uint64]
@@ -128,16 +125,7 @@ def sample_of(
 ) -> Sample:
     """Take the columns out of a frame, without rows that have a missing value.
 
-    Args:
-        frame: Frame of any kind that narwhals knows.
-        outcome: The dependent variable.
-        numbers: Variables taken as numbers.
-        groups: Variables taken as levels.
-        entity: Column that names the person or firm a row belongs to.
-        weights: Column of weights.
-        kind: Kind of weights.
-        cluster: Column of clusters.
-        where: Filter of rows.
+    Numbers are variables taken as such, groups those taken as levels.
     """
     more = [name for name in (weights, cluster, entity) if name is not None]
     needed = list(dict.fromkeys([outcome, *numbers, *groups, *more]))

@@ -46,18 +46,8 @@ EgenResult = tuple[Any, str]
 
 @dataclass(repr=False)
 class EgenInput:
-    """What a function of `egen` works on.
-
-    Args:
-        session: The session.
-        inside: What stands in the brackets.
-        mask: The chosen observations.
-        group: Number of each observation's group.
-        groups: How many groups there are.
-        call: The call, for options.
-        target: Name of the new variable.
-        use: What expressions use is noted here.
-        others: Variables that have other values here than in the data.
+    """What a function of `egen` works on: what stands in its brackets, which of how many groups
+    each observation is in, and the `others` that have other values here than in the data.
     """
 
     session: Session

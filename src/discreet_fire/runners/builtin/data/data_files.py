@@ -157,14 +157,8 @@ def read_delimited(
 ) -> DataSet:
     """Data of a delimited text file.
 
-    Args:
-        path: The file.
-        delimiter: What stands between values; a tab, semicolon or comma of the first line
-            unless given.
-        header: Whether the first line holds names; looked at unless given.
-        encoding: How its bytes are to be read.
-        case: Whether names are kept ("preserve"), or made "lower" or "upper".
-        texts: Columns, counted from 1, that stay texts.
+    A delimiter and a header that are not given are looked for in the first line. Names are kept
+    (case "preserve") or made "lower" or "upper"; `texts` are columns, from 1, that stay texts.
     """
     DoError.when(not path.is_file(), "file not found", code=601)
     try:

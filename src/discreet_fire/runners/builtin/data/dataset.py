@@ -39,14 +39,9 @@ _RESERVED = frozenset(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DataVariable:
-    """One variable (confidential).
+    """One variable (confidential): numbers (missing ones as large numbers) or texts.
 
-    Args:
-        values: Numbers (missing ones as large numbers) or texts.
-        kind: Storage type: byte, int, long, float, double, str#, strL.
-        layout: Display format; a default one if empty.
-        label: Variable label.
-        value_label: Name of its value label.
+    Its kind is byte, int, long, float, double, str# or strL; an empty layout is the default one.
     """
 
     values: FloatArray | TextArray
@@ -372,14 +367,9 @@ def combined(
 ) -> DataSet:
     """Both data sets, row by row: where both have a variable, the master's values count.
 
-    Args:
-        master: Data in memory.
-        using: The other data.
-        pairs: Rows of the master and of the other data; −1 where there is none.
-        keys: Variables that both agree on.
-        names: Variables to take from the other data; all unless given.
-        force: Whether a variable that is text in one and numeric in the other is let pass.
-        labels: Whether value labels of the other data are taken.
+    `pairs` are rows of the master and of the other data, −1 where there is none; both agree on
+    `keys`. Of the other data `names` are taken, all unless given, and value labels if `labels`.
+    `force` lets a variable pass that is text in one and numeric in the other.
     """
     rows, others = (np.asarray(one, dtype=np.int64) for one in pairs)
     wanted = [*keys, *(using.variables if names is None else names)]

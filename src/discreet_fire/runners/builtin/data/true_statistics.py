@@ -142,13 +142,9 @@ _SHARES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 def true_summary(
     values: FloatArray, weights: FloatArray | None, *, frequency: bool, detail: bool
 ) -> dict[str, float]:
-    """What `summarize` stores.
+    """What `summarize` stores, with detail percentiles and higher moments too.
 
-    Args:
-        values: The values; missing ones are left out.
-        weights: Weights, or None.
-        frequency: Whether weights say how often an observation is there.
-        detail: Whether percentiles and higher moments are stored too.
+    Missing values are left out. Frequency weights say how often an observation is there.
 
     >>> true_summary(np.array([1.0, 3.0]), None, frequency=False, detail=False)["sd"]
     1.4142135623730951

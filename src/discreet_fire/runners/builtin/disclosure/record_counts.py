@@ -72,12 +72,9 @@ def repeated(codes: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class AffectedRecords:
-    """Records that a command changes (confidential).
+    """Records that a command changes (confidential), and the persons or firms they are about.
 
-    Args:
-        records: How many there are.
-        cases: How many persons or firms they are about.
-        even: Whether no one or two of these have nearly all of them.
+    They are even if no one or two of these have nearly all of them.
     """
 
     records: int

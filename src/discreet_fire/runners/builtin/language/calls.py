@@ -149,13 +149,7 @@ def _blanked(text: str) -> str:
 
 
 def read_call(name: str, text: str, line: int = 0, *, expression: bool = False) -> CommandCall:
-    """The parts of a command.
-
-    Args:
-        name: Full name of the command.
-        text: What stands after the command word.
-        line: Line of the do-file.
-        expression: Whether `= exp` is part of its syntax.
+    """The parts of a command: of what stands behind its word; `= exp` if that is its syntax.
 
     >>> call = read_call("summarize", "x y if z > 5 in 1/10 [aw=w], detail f(3)")
     >>> call.head, call.condition, call.rows, call.weight.expression, call.options

@@ -23,14 +23,8 @@ _COUNTED = re.compile(r"(\+\+|--)?(\w+)(\+\+|--)?\Z")
 
 @dataclass(repr=False)
 class Macros:
-    """Local and global macros, and what evaluates expressions inside quotes.
-
-    Args:
-        local: Local macros of the running program.
-        shared: Global macros.
-        evaluate: Gives the text of `` `=exp' ``.
-        extended: Gives the text of `` `:function …' ``.
-        result: Gives the text of `` `r(name)' ``, empty if nothing is stored there.
+    """Local and global macros, and what gives the text of `` `=exp' ``, of `` `:function …' `` and
+    of `` `r(name)' ``, which is empty if nothing is stored there.
     """
 
     local: dict[str, str] = field(default_factory=dict)

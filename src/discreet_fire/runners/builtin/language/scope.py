@@ -19,12 +19,8 @@ Value = float | str | FloatArray | TextArray
 
 @dataclass
 class ExpressionUse:
-    """What expressions have used, and told (confidential).
-
-    Args:
-        columns: The variables that rest on data.
-        few: Whether a comparison holds for a few only.
-        rest: Whether one holds for all but a few.
+    """What expressions have used and told (confidential): the variables that rest on data, whether
+    a comparison holds for a few only, and whether one holds for all but a few.
     """
 
     columns: set[str] = field(default_factory=set)
@@ -77,10 +73,8 @@ class NameLookup(Protocol):
 
 @dataclass(frozen=True)
 class ByGroups:
-    """Consecutive groups of observations.
-
-    Args:
-        starts: Where each group starts, and the number of observations as the last.
+    """Consecutive groups of observations: where each starts, and the number of observations as the
+    last.
     """
 
     starts: IntArray
@@ -103,16 +97,10 @@ class ByGroups:
 
 @dataclass(repr=False)
 class Scope:
-    """What an expression is evaluated in.
+    """What an expression is evaluated in; all observations are one group unless given.
 
-    Args:
-        names: Where values come from.
-        rows: Number of observations.
-        groups: Groups under `by`; all observations are one unless given.
-        draw: Where random numbers come from.
-        sequential: A variable that is being replaced: earlier observations have their new
-            values already when they are referred to as `x[_n-1]`.
-        renewed: Those new values.
+    A `sequential` variable is being replaced: earlier observations have their new (`renewed`)
+    values already when they are referred to as `x[_n-1]`.
     """
 
     names: NameLookup

@@ -20,14 +20,8 @@ _OTHERS = ("mata", "python", "java")
 
 @dataclass(frozen=True)
 class Step:
-    """One command, with what belongs to it.
-
-    Args:
-        code: Its text without comments, on one line; without the brace that opens a block.
-        line: Its line in the do-file.
-        source: Its text as written.
-        body: The commands of its block; None if it opens none.
-        lines: Lines of data or of another language that belong to it.
+    """One command, its text without comments on one line, and what belongs to it: the commands of
+    its block (None if it opens none), the lines of data or of another language.
     """
 
     code: str

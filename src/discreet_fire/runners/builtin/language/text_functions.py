@@ -29,14 +29,10 @@ from discreet_fire.runners.builtin.language.values import (
 def _over(
     function: Callable[..., Any], kinds: str, text: bool, optional: int = 0, *, fails: bool = False
 ) -> FunctionOf:
-    """A function of single values for arrays.
+    """A function of single values for arrays; its kinds of arguments are s for text, n for a
+    number.
 
-    Args:
-        function: The function.
-        kinds: For each argument, s for text and n for a number.
-        text: Whether it gives texts.
-        optional: How many of the last arguments may be left out.
-        fails: Whether it fails for some values.
+    So many of the last ones are optional; `text` says if it gives texts, `fails` if it may fail.
     """
 
     def call(scope: Scope, written: str, values: Sequence[Value]) -> Value:

@@ -152,16 +152,10 @@ def smallest_type(values: FloatArray) -> str:
 
 
 def stored(values: FloatArray, kind: str, default: str = "float") -> tuple[FloatArray, str]:
-    """Numbers for `replace`: the type grows until it holds them, as Stata promotes.
+    """Numbers for `replace`, and their type: it grows until it holds them, as Stata promotes.
 
-    Args:
-        values: The numbers.
-        kind: The storage type until now.
-        default: What a whole-number type becomes where numbers are not whole: `float`, which
-            rounds them, unless `set type double` says otherwise; `long` becomes `double`.
-
-    Returns:
-        The numbers as kept, and the storage type.
+    A whole-number type becomes the default where numbers are not whole: `float`, which rounds
+    them, unless `set type double` says otherwise; `long` becomes `double`.
     """
     if kind == "double":
         return values, kind

@@ -80,13 +80,8 @@ class SavedData:
 class DataMemory(SessionPart):
     """The data in memory and put aside, and the files that a program may name (confidential).
 
-    Args:
-        folder: Where the do-file may read and write.
-        here: The folder that the do-file changed to, within its own.
-        sources: Data files that may be read wherever they lie, by their file names.
-        data: The data in memory.
-        preserved: Data put aside by `preserve`, with the depth of the program.
-        files: Data that `save` and `tempfile` have kept, by their files.
+    It reads and writes in its folder, `here` is where it changed to within, and sources may lie
+    anywhere. With data that `preserve` put aside goes the depth of the program.
     """
 
     folder: Path = lasting(factory=Path)
@@ -128,12 +123,8 @@ class StoredResult:
 
 @dataclass(repr=False)
 class ProgramFrame:
-    """What one running program has of its own (confidential).
-
-    Args:
-        local: Its local macros.
-        returned: The results that it gives back.
-        doubted: Whether single values of the data may have decided about these.
+    """What one running program has of its own (confidential): local macros, the results that it
+    gives back, and whether single values of the data may have decided about these.
     """
 
     local: dict[str, str] = field(default_factory=dict)
@@ -143,13 +134,8 @@ class ProgramFrame:
 
 @_part
 class MacroMemory(SessionPart):
-    """Macros and programs (confidential).
-
-    Args:
-        frames: The programs that run, the innermost last.
-        shared: Global macros.
-        temporary: How many temporary names were given.
-        programs: Programs that the do-file has defined.
+    """Macros and programs (confidential): the programs that run, the innermost last, global macros,
+    how many temporary names were given, and the programs that the do-file has defined.
     """
 
     frames: list[ProgramFrame] = lasting(factory=lambda: [ProgramFrame()])
@@ -182,15 +168,8 @@ class MacroMemory(SessionPart):
 class ResultMemory(SessionPart):
     """What commands store for later ones (confidential).
 
-    Args:
-        scalars: By their names.
-        matrices: By their names.
-        stored: Results by kind: `r`, `e`, `s`, and `c` for values of the system.
-        origin: The command that stored each kind.
-        estimates: Models that `estimates store` has kept.
-        model: The last model.
-        fitted: Models that later ones are compared with.
-        code: `_rc`.
+    Results are of the kinds `r`, `e`, `s`, and `c` for values of the system; `origin` is the
+    command that stored each kind. Later models are compared with the `fitted`; the code is `_rc`.
     """
 
     scalars: dict[str, float | str] = lasting(factory=dict)
@@ -232,14 +211,9 @@ class UnitHistory(SessionPart):
 
 @_part
 class RunLog(SessionPart):
-    """What is shown, where the program is, and who is told (the witness: confidential).
-
-    Args:
-        tell: Takes each line of the log.
-        witness: Told of each statistic that is or can be shown.
-        outputs: Each output with its checks.
-        quiet: In how many `quietly` the program is.
-        line: Where in the program it is.
+    """What is shown with its checks, where in the program and in how many `quietly` it is, and who
+    is told: of each line of the log, and of each statistic that can be shown (witness:
+    confidential).
     """
 
     tell: Callable[[str], None] = lasting(factory=lambda: _nowhere)
@@ -269,12 +243,7 @@ def _nowhere(line: str) -> None:
 
 @_part
 class ProgramOptions(SessionPart):
-    """What the program has set.
-
-    Args:
-        draw: Where random numbers come from.
-        values: Default storage type, the last `reshape`.
-    """
+    """What the program has set: random numbers, the default storage type, the last `reshape`."""
 
     draw: np.random.Generator = restored(factory=np.random.default_rng, by=deepcopy)
     values: dict[str, str] = restored(factory=dict)

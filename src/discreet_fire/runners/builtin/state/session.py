@@ -176,14 +176,11 @@ class Session:
         values: Mapping[str, float | str],
         safe: SafeResult | Mapping[str, float] | None = None,
     ) -> None:
-        """Replace stored results of a kind (`r` or `e`).
+        """Replace stored results of a kind (`r`, `e` or `s`): true values, for the program's own
+        use.
 
-        Args:
-            kind: `r`, `e` or `s`.
-            values: True values by name, for the program's own use.
-            safe: Those that may be shown, with their values: a result that is shown, or what
-                was worked out of such; None if it is withheld. None may be if single values
-                chose what is described.
+        Those that may be shown are in `safe`: a result that is shown, or what was worked out of
+        such; None if it is withheld, or if single values may have chosen what is described.
         """
         known = safe.stored if isinstance(safe, SafeResult) else safe
         public = {} if self.trace.touched else dict(known or {})
