@@ -109,6 +109,12 @@ def verify(
     key_file: KeyFile = None,
     passphrase_env: PassphraseEnv = None,
     passphrase_file: PassphraseFile = None,
+    signer: Annotated[
+        str | None, typer.Option(help="Short name of the key that must have signed.")
+    ] = None,
+    allow_unsigned: Annotated[
+        bool, typer.Option("--allow-unsigned", help="Take a package that nobody signed.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Check a package: its signature, and with its key all that is in it."""
@@ -117,8 +123,10 @@ def verify(
     opener = PackageKey.named(
         key_file=key_file, passphrase_env=passphrase_env, passphrase_file=passphrase_file
     )
-    verified = verify_package(file, verify_key=verify_key, key=opener)
-    if verify_key is None and verified.header.signer is not None:
+    verified = verify_package(
+        file, verify_key=verify_key, key=opener, signer=signer, allow_unsigned=allow_unsigned
+    )
+    if not verified.trusted and verified.header.signer is not None:
         warn(["the signature is valid, but whose it is was not checked: use --verify-key"])
     show(verified.text(), verified.described(), as_json=as_json)
 

@@ -112,12 +112,15 @@ class SharedParameters:
         secret: The secret of the record keys; None for those of the programme.
         parts: The thresholds of table parts; None for none.
         official: Which figures are published as they are; empty for none.
+        package: Statistic, version and signer of the package they come from; not secret.
+            None if they come from none.
     """
 
     grid: KeyGrid | None
     secret: Secret | None
     parts: Any
     official: str
+    package: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

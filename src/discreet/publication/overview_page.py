@@ -54,6 +54,7 @@ def write_report(
     language: str = "en",
     files: Mapping[str, Sequence[str | os.PathLike[str]]] | None = None,
     summary: Mapping[str, str | int | float] | None = None,
+    provenance: Sequence[tuple[str, str]] = (),
 ) -> Path:
     """Write the page about a release.
 
@@ -66,6 +67,7 @@ def write_report(
         language: "en" or "de".
         files: Name of table → its files; they are linked relative to the page.
         summary: Name → figure, shown at the top; for readers, so nothing confidential.
+        provenance: What else is said of where all tables come from: names and texts.
 
     >>> import tempfile
     >>> from discreet.publication.examples import census_example
@@ -88,7 +90,7 @@ def write_report(
         signs.update({sign.meaning: sign for sign in legend(table, language)})
         cell_keys = cell_keys and table.provenance.method.startswith(_EXPLAINED)
         counts = counts and all(figure.kind == "count" for figure in table.figures)
-        sources.append((table.name, provenance_lines(table, language)))
+        sources.append((table.name, [*provenance_lines(table, language), *provenance]))
     pieces = [
         page.page_head(heading, language),
         f"<h1>{html.escape(heading)}</h1>\n",

@@ -279,7 +279,9 @@ def test_an_unsigned_package_is_verified_by_opening_it(
     assert describe_package(package).described()["signature"] == "none"
     with pytest.raises(PackageError, match="not signed: without its key nothing can be checked"):
         verify_package(package)
-    assert verify_package(package, key=KEY).opened
+    with pytest.raises(PackageError, match="whoever can open packages could have made it"):
+        verify_package(package, key=KEY)
+    assert verify_package(package, key=KEY, allow_unsigned=True).opened
     with pytest.raises(PackageError, match="the package is not signed"):
         dc.open_parameters(package, key=KEY, verify_key=office.public)
 

@@ -24,7 +24,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -133,6 +133,22 @@ class Header(_HeaderForm):
         return None if self.signer is None else key_id(bytes.fromhex(self.signer))
 
 
+class Pins(NamedTuple):
+    """Which package is wanted.
+
+    Args:
+        statistic: Its statistic; None for any.
+        version: Its version; None for any.
+        signer: The short name of the key that must have signed it; None for any.
+        allow_unsigned: Whether one that nobody signed will do.
+    """
+
+    statistic: str | None = None
+    version: str | None = None
+    signer: str | None = None
+    allow_unsigned: bool = False
+
+
 @dataclass(frozen=True, repr=False)
 class Sealed:
     """A package as it was read; nothing of it has been checked but its form.
@@ -171,6 +187,25 @@ class Sealed:
         except InvalidSignature:
             what = "the signature does not fit: the package has been changed or damaged"
             self._refuse("package-signature", what, _ASK)
+
+    def check_pins(self, pins: Pins) -> None:
+        """Raise unless this is the package that is wanted; its signature is valid."""
+        header = self.header
+        if header.signer is None and pins.signer is not None:
+            self._refuse("package-unsigned", "the package is not signed", _ASK)
+        if header.signer is None and not pins.allow_unsigned:
+            what = "the package is not signed: whoever can open packages could have made it"
+            hint = "ask for a signed one, or allow it: allow_unsigned = true, --allow-unsigned"
+            self._refuse("package-unsigned", what, hint)
+        if pins.signer not in (None, header.signer_id):
+            what = f"the package is signed with another key: {header.signer_id}"
+            self._refuse("package-signer", what, f"the key asked for is {pins.signer}")
+        for name in ("statistic", "version"):
+            wanted, found = getattr(pins, name), getattr(header, name)
+            if wanted not in (None, found):
+                what = f"the package is of another {name}: {found!r}"
+                hint = f"{name} {wanted!r} is asked for"
+                self._refuse(f"package-{name}", what, hint)
 
     def working_keys(self, key: PackageKey) -> WorkingKeys:
         """The keys for this package, made of the one that is given."""

@@ -7,6 +7,7 @@ and `verify_package` say holds nothing secret.
 
 from __future__ import annotations
 
+import dataclasses
 import hmac
 import os
 from dataclasses import dataclass
@@ -19,7 +20,14 @@ from discreet.errors import PackageError, Problem
 from discreet.files import atomic_path
 from discreet.keygrid import KeyGrid
 from discreet.release.packages import container
-from discreet.release.packages.container import FORMAT_VERSION, Header, Sealed, from_bytes, to_bytes
+from discreet.release.packages.container import (
+    FORMAT_VERSION,
+    Header,
+    Pins,
+    Sealed,
+    from_bytes,
+    to_bytes,
+)
 from discreet.release.packages.keys import (
     PackageKey,
     WorkingKeys,
@@ -168,6 +176,10 @@ def open_parameters(
     key: AnyKey | None = None,
     passphrase: str | None = None,
     verify_key: AnyPath | None = None,
+    statistic: str | None = None,
+    version: str | None = None,
+    signer: str | None = None,
+    allow_unsigned: bool = False,
 ) -> Parameters:
     """Open a package: check its signature, decrypt it, check what is in it.
 
@@ -177,9 +189,16 @@ def open_parameters(
         passphrase: Instead of a key, the passphrase.
         verify_key: The file of the public key that must have signed it. Without one, a
             signature must be valid, whoever made it.
+        statistic: The statistic that it must be of; None for any.
+        version: The version that it must have; None for any.
+        signer: The short name of the key that must have signed it, as an office reads it
+            out; None for any.
+        allow_unsigned: Take a package that nobody signed: whoever can open packages could
+            have made it.
 
     Raises:
-        PackageError: If anything about it is not as it was made.
+        PackageError: If anything about it is not as it was made, or it is another package
+            than the one asked for.
 
     >>> open_parameters("missing.dcparams", key=bytes(32))
     Traceback (most recent call last):
@@ -188,6 +207,7 @@ def open_parameters(
     read (No such file or directory)
     """
     sealed = _read(path, verify_key)
+    sealed.check_pins(Pins(statistic, version, signer, allow_unsigned))
     return _opened(sealed, sealed.working_keys(_opener(key, passphrase)))
 
 
@@ -197,6 +217,8 @@ def verify_package(
     verify_key: AnyPath | None = None,
     key: AnyKey | None = None,
     passphrase: str | None = None,
+    signer: str | None = None,
+    allow_unsigned: bool = False,
 ) -> PackageDescription:
     """Check a package as far as the keys that are given allow.
 
@@ -205,6 +227,8 @@ def verify_package(
         verify_key: As for `open_parameters`.
         key: As for `open_parameters`; without it the content stays closed.
         passphrase: As for `open_parameters`.
+        signer: As for `open_parameters`.
+        allow_unsigned: As for `open_parameters`.
 
     Raises:
         PackageError: If anything about it is not as it was made, or nothing can be
@@ -218,14 +242,18 @@ def verify_package(
     """
     sealed = _read(path, verify_key)
     closed = key is None and passphrase is None
-    if not closed:
-        _opened(sealed, sealed.working_keys(_opener(key, passphrase)))
-    elif sealed.header.signer is None:
+    if closed and signer is None and sealed.header.signer is None:
         what = "the package is not signed: without its key nothing can be checked"
         hint = "name the key file or the passphrase"
         raise PackageError(what, code="package-unsigned", where=sealed.where, hint=hint)
+    sealed.check_pins(Pins(signer=signer, allow_unsigned=allow_unsigned))
+    if not closed:
+        _opened(sealed, sealed.working_keys(_opener(key, passphrase)))
     return PackageDescription(
-        path=Path(path), header=sealed.header, trusted=verify_key is not None, opened=not closed
+        path=Path(path),
+        header=sealed.header,
+        trusted=verify_key is not None or signer is not None,
+        opened=not closed,
     )
 
 
@@ -274,7 +302,7 @@ def _opened(sealed: Sealed, keys: WorkingKeys) -> Parameters:
         what = "the package says of itself what is not so"
         hint = "another version of this program may have made it: pack it again"
         raise PackageError(what, code="package-content", where=sealed.where, hint=hint)
-    return parameters
+    return dataclasses.replace(parameters, signer=header.signer_id or "")
 
 
 def _opener(key: AnyKey | None, passphrase: str | None) -> PackageKey:

@@ -142,6 +142,7 @@ class Parameters:
         secret: The secret of the record keys, if the office hands that on too.
         statistic: The statistic the package is for; empty unless from a package.
         version: The version of the package; empty unless from a package.
+        signer: The short name of the key that signed the package; empty if none did.
     """
 
     perturbation_table: PerturbationTable
@@ -154,6 +155,14 @@ class Parameters:
     secret: Secret | None = None
     statistic: str = ""
     version: str = ""
+    signer: str = ""
+
+    @property
+    def package(self) -> dict[str, str] | None:
+        """The package they come from, by what everyone may know; None if from none."""
+        if not self.statistic:
+            return None
+        return {"statistic": self.statistic, "version": self.version, "signer": self.signer}
 
     @property
     def grid(self) -> KeyGrid:

@@ -139,6 +139,7 @@ _KINDS = {
     "dict_type": "must be a table of keys and values",
     "model_type": "must be a table of keys and values",
     "string_too_short": "must not be empty",
+    "string_pattern_mismatch": "is not in the form that is needed",
     "too_short": "needs at least {min_length} entries",
     "greater_than_equal": "must be at least {ge}",
     "greater_than": "must be above {gt}",

@@ -66,6 +66,9 @@ def _package(programme: Programme, entry: ParametersEntry) -> Found:
     files = ("package", "key_file", "passphrase_file", "verify_key")
     yield from named_files(programme, path, entry, *files)
     yield from unset_variable(programme, (*path, "passphrase_env"), entry.passphrase_env)
+    if entry.allow_unsigned and (entry.verify_key or entry.signer):
+        what = "whoever must have signed is named: an unsigned package cannot be used"
+        yield programme.at((*path, "allow_unsigned"), what, "leave one of the two out")
     for section in FROM_PACKAGE:
         if (section,) in programme.index.lines:
             what = f"[{section}] and [parameters] exclude each other: the package says all of this"

@@ -132,6 +132,9 @@ class ProgrammeEntry(BaseModel):
         return [field.alias or name for name, field in cls.model_fields.items()]
 
 
+#: The short name of a key that signs, as `discreet params keys` prints it.
+SIGNER = r"^[0-9a-f]{4}(-[0-9a-f]{4}){7}$"
+
 #: Kinds of figures that are counted; the others are made of these.
 COUNTED = ("count", "sum", "mean")
 
@@ -144,6 +147,11 @@ class ParametersEntry(ProgrammeEntry):
     passphrase_env: Text | None = None
     passphrase_file: Text | None = None
     verify_key: Text | None = None
+    statistic: Text | None = None
+    version: Text | None = None
+    signer: Annotated[Text, StringConstraints(pattern=SIGNER)] | None = None
+    allow_unsigned: bool = False
+    allow_older: bool = False
 
 
 class StrengthEntry(ProgrammeEntry):

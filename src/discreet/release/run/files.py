@@ -15,6 +15,7 @@ from discreet._version import __version__
 from discreet.errors import PublicationError
 from discreet.files import check_writable, write_text
 from discreet.release.inputs import Inputs
+from discreet.release.packages.versions import package_line
 from discreet.release.report.summary import MANIFEST, ReleasedTable
 from discreet.release.run.plan import (
     DECISIONS,
@@ -41,6 +42,14 @@ def check_internal(internal: Path | None, out: Path) -> None:
         raise PublicationError(what, code="internal-folder", where=str(internal), hint=hint)
     if internal.exists():
         check_writable(internal)
+
+
+def last_package(shelf: ReleaseState) -> dict[str, str] | None:
+    """Statistic, version and signer of the package that the release was made with last."""
+    if RELEASE not in shelf.names():
+        return None
+    found: dict[str, str] | None = shelf.extras(RELEASE).get("package")
+    return found
 
 
 class Writer:
@@ -92,6 +101,8 @@ class Writer:
         about += [self._versions()] if document.sources else []
         in_workbook = workbook_tables(self.programme)
         about += [in_workbook] if in_workbook and len(in_workbook) < len(released) else []
+        package = self.inputs.shared.package
+        about += [package] if package is not None else []
         digest = self._key(None).digest(about)
         files = [*about_files(self.inputs), MANIFEST]
         if not (self.resume and self.shelf.complete(RELEASE, digest, files)):
@@ -101,13 +112,18 @@ class Writer:
             self._quality(internal)
             self._reports()
             self._manifest(released)
-            self.shelf.add_files(RELEASE, digest, files)
+            self.shelf.add_files(RELEASE, digest, files, self._remembered())
         elif internal is not None:
             self._quality(internal)
         if internal is not None:
             for method in self.programme.methods:
                 if entries := self.reported.get(method.name):
                     method.write_internal(entries, internal)
+
+    def _remembered(self) -> dict[str, Any]:
+        """What later runs must know of the release as a whole."""
+        used = self.inputs.shared.package or last_package(self.shelf)
+        return {} if used is None else {"package": dict(used)}
 
     def _reports(self) -> None:
         """What the methods of protection say of their tables."""
@@ -145,6 +161,7 @@ class Writer:
                 title=self.title,
                 language=language,
                 files=self._links(language),
+                provenance=package_line(self.inputs.shared.package, language),
             )
 
     def _workbooks(self) -> None:
@@ -197,6 +214,10 @@ class Writer:
     def _manifest(self, released: list[ReleasedTable]) -> None:
         """The list of everything: the same release always gives the same text."""
         document, stage, versions = self.programme.document, self.shelf.stage, self._versions()
+        used = self.inputs.shared.package
+        package: dict[str, Any] = dict(used or {})
+        if package:
+            package["signer"] = package["signer"] or None
         content = {
             "format": "discreet-release",
             "format_version": 1,
@@ -205,6 +226,7 @@ class Writer:
             "date": document.date,
             "data_version": self.programme.data.version,
             **({"data_versions": versions} if versions else {}),
+            **({"parameters": package} if package else {}),
             "languages": list(self.programme.languages),
             "reports": {file: file_digest(stage / file) for file in about_files(self.inputs)},
             "tables": [table.described() for table in released],

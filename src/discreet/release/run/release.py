@@ -24,13 +24,14 @@ from discreet.protection.protocol import (
     ReleasedOutcome,
 )
 from discreet.release.inputs import Inputs
+from discreet.release.packages.versions import check_succession
 from discreet.release.programme.file import Programme
 from discreet.release.programme.schema import TableEntry
 from discreet.release.programme.universes import UNIVERSE
 from discreet.release.programme.variables import spanning_variables
 from discreet.release.report.summary import MANIFEST, ReleaseSummary
 from discreet.release.run.counts import counted_tables
-from discreet.release.run.files import Writer, check_internal
+from discreet.release.run.files import Writer, check_internal, last_package
 from discreet.release.run.inputs import open_inputs
 from discreet.release.run.plan import (
     RELEASE,
@@ -181,6 +182,8 @@ def protect(
     shelf = ReleaseState(Path(out), inputs.programme.name)
     with shelf.opened():
         try:
+            entry = inputs.programme.document.parameters
+            check_succession(inputs.shared.package, last_package(shelf), entry)
             shelf.check_free(release_files(inputs))
             release = _Release(inputs, shelf, resume=resume, internal=inside, progress=progress)
             release.tabulate_and_protect()

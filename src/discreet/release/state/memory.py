@@ -277,7 +277,7 @@ class ReleaseState:
 
     def extras(self, name: str) -> dict[str, Any]:
         """What else is remembered with a protected table."""
-        return dict(self._memories[name]["extras"])
+        return dict(self._memories[name].get("extras", {}))
 
     def outline(self, name: str) -> ProtectedTable:
         """A protected table without its cells: titles, variables, provenance."""
@@ -300,10 +300,18 @@ class ReleaseState:
         self._remember(table.name, digest, files={}, **content)
         self._outlines[table.name] = without_cells(table)
 
-    def add_files(self, name: str, digest: str, files: Sequence[str]) -> None:
-        """Remember files that now stand complete in the stage."""
+    def add_files(
+        self,
+        name: str,
+        digest: str,
+        files: Sequence[str],
+        extras: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Remember files that now stand complete in the stage, and what else is given."""
         memory = self._memories.get(name, {})
         content = {key: memory[key] for key in _MADE if key in memory}
+        if extras is not None:
+            content["extras"] = dict(extras)
         made_now = {file: file_digest(self.stage / file) for file in files}
         self._remember(name, digest, files=made_now, **content)
 

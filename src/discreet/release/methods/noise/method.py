@@ -29,6 +29,7 @@ from discreet.release.methods.noise.parameters import (
     OpenedNoise,
     noise_warnings,
     open_parameters_of,
+    package_warnings,
     parameter_warnings,
     unused_noise,
 )
@@ -78,7 +79,9 @@ class NoiseProtection(Protection[Programme, Inputs]):
     ) -> Iterable[str]:
         """Files that others can read, tables of the wrong form, noise without use."""
         yield from parameter_warnings(programme)
-        yield from noise_warnings(opened.parameters) if opened is not None else ()
+        if opened is not None:
+            yield from package_warnings(programme, opened.parameters)
+            yield from noise_warnings(opened.parameters)
         yield from unused_noise(programme)
 
     def tells(self, programme: Programme, table: str) -> Sequence[str]:
@@ -123,7 +126,11 @@ class NoiseProtection(Protection[Programme, Inputs]):
             return None
         held = opened.parameters
         return SharedParameters(
-            grid=held.grid, secret=held.secret, parts=held.parts, official=held.official or ""
+            grid=held.grid,
+            secret=held.secret,
+            parts=held.parts,
+            official=held.official or "",
+            package=held.package,
         )
 
     def needs(self, inputs: Inputs, table: str) -> Mapping[str, Mapping[str, int]]:

@@ -156,7 +156,15 @@ def _open_package(programme: Programme) -> Parameters | None:
     key = PackageKey.named(
         key_file=key_file, passphrase_env=entry.passphrase_env, passphrase_file=passphrase_file
     )
-    return open_parameters(path, key=key, verify_key=verify_key)
+    return open_parameters(
+        path,
+        key=key,
+        verify_key=verify_key,
+        statistic=entry.statistic,
+        version=entry.version,
+        signer=entry.signer,
+        allow_unsigned=entry.allow_unsigned,
+    )
 
 
 def _fits_programme(programme: Programme, parameters: Parameters) -> list[Problem]:
@@ -215,6 +223,20 @@ def _official_names(programme: Programme, parameters: Parameters) -> list[Proble
         programme.problem(path, what.format(name), hint)
         for name in (sorted(named - spanning) if following else [])
     ]
+
+
+def package_warnings(programme: Programme, parameters: Parameters) -> tuple[str, ...]:
+    """Warnings about a package of which nobody knows who made it."""
+    entry = programme.document.parameters
+    if entry is None or entry.verify_key is not None or entry.signer is not None:
+        return ()
+    if not parameters.signer:
+        what = "the package of parameters is not signed: whoever can open it could have made it"
+        return (what,)
+    return (
+        "whose signature the package of parameters carries was not checked; name verify_key, or "
+        f'signer = "{parameters.signer}" if that is the key of the office',
+    )
 
 
 def noise_warnings(parameters: Parameters) -> tuple[str, ...]:
