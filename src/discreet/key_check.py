@@ -14,13 +14,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import RecordKeyError
-from discreet.keygrid import CENSUS_GRID, KeyGrid
+from discreet.keygrid import CENSUS_GRID, KeyGrid, grid_keys
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Probability that proper keys fail one part of the test.
 LEVEL = 1e-12
@@ -74,13 +77,29 @@ class KeyCheck:
         """Whether the keys use fewer points than their grid has."""
         return self.points < self.grid.size
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be known of keys that are no mistake."""
+        found = []
+        if self.strength == "none":
+            found.append(f"too few records ({self.records}) to test whether the keys are random")
+        elif self.strength == "weak":
+            found.append(f"the test of the keys is weak: {self.records} records")
+        if self.coarse and not self.faults:
+            found.append(f"the keys are coarse: they use {self.points:,} points of {self.grid}")
+        return tuple(found)
+
+    @property
+    def said(self) -> str:
+        """What is wrong, in words."""
+        return "; ".join(_SAID[fault] for fault in self.faults)
+
     def raise_faults(self, column: str) -> None:
         """Raise an error if these are no record keys, unless somebody allowed them."""
         if not self.faults or self.unsuitable_allowed:
             return
         raise RecordKeyError(
-            f"column {column!r} holds no record keys: "
-            + "; ".join(_SAID[fault] for fault in self.faults),
+            f"column {column!r} holds no record keys: {self.said}",
             code="key-distribution",
             where=column,
             hint=self._hint(),
@@ -144,6 +163,28 @@ def check_keys(keys: IntArray, grid: KeyGrid, *, allowed: bool = False) -> KeyCh
     faults = _faults(keys // step, points)
     fits = _fitting_grid(keys, grid) if "uneven" in faults else None
     return KeyCheck(grid, len(keys), points, faults, fits, allowed)
+
+
+def check_series(some: pl.Series, grid: KeyGrid, *, column: str, allowed: bool) -> KeyCheck | None:
+    """Test keys as records hold them; None if they cannot be read, which counting refuses.
+
+    Args:
+        some: Some of the keys, in the order of the records; missing ones are left out.
+        grid: The grid.
+        column: Name of the column, for errors.
+        allowed: Whether unsuitable keys are used all the same.
+
+    Raises:
+        RecordKeyError: They are no record keys, and nobody allowed them.
+    """
+    given = some.fill_nan(None) if some.dtype.is_float() else some
+    try:
+        keys = grid_keys(given.drop_nulls(), grid, column=column)
+    except RecordKeyError:
+        return None
+    check = check_keys(keys, grid, allowed=allowed)
+    check.raise_faults(column)
+    return check
 
 
 def _faults(keys: IntArray, size: int) -> tuple[str, ...]:

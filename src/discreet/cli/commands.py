@@ -88,8 +88,13 @@ def protect(
         inputs = release.open_inputs(programme)
         warn(inputs.warnings)
         checked = inputs.programme
+        keys = {name: list(check.remarks) for name, check in inputs.key_checks.items()}
         described = {"programme": str(programme), "valid": True, "tables": list(checked.tables)}
-        text = f"{programme} is in order: {len(checked.tables)} tables."
+        described["record_keys"] = keys
+        said = [
+            f"\nRecord keys of {name!r}: {text}." for name, all_ in keys.items() for text in all_
+        ]
+        text = f"{programme} is in order: {len(checked.tables)} tables." + "".join(said)
         show(text, described, as_json=as_json)
         return
     if out is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from discreet.release.programme.variables import total_codes
 from discreet.release.state.memory import EarlierTable, ReleaseKey
 
 if TYPE_CHECKING:
+    from discreet.key_check import KeyCheck
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
 
@@ -38,6 +39,7 @@ class Inputs:
         trees: The classifications that need no data.
         opened: Per method of protection, what it has opened.
         earlier: Tables that were published before.
+        key_checks: Per source with record keys in its data, what a test of them found.
         warnings: What should be put right although it is not an error.
     """
 
@@ -48,6 +50,7 @@ class Inputs:
     trees: Mapping[str, Classification]
     opened: Mapping[str, Any]
     earlier: tuple[EarlierTable, ...] = ()
+    key_checks: Mapping[str, KeyCheck] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     @property

@@ -18,9 +18,9 @@ from typing import ClassVar
 import narwhals as nw
 import polars as pl
 
-from discreet.errors import DiscreetError, MicrodataError, RecordKeyError
-from discreet.key_check import MOST, KeyCheck, check_keys
-from discreet.keygrid import KeyGrid, grid_keys
+from discreet.errors import DiscreetError, MicrodataError
+from discreet.key_check import MOST, KeyCheck, check_series
+from discreet.keygrid import KeyGrid
 from discreet.microdata.frames import NarwhalsFrame
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.filters import filter_failed
@@ -147,9 +147,7 @@ class Engine:
 
     def some_keys(self, record_key: str) -> pl.Series:
         """Record keys to test as they are handed over, in the order of the records."""
-        first = self.task.records.select(record_key).head(MOST)
-        held = first.collect("polars") if isinstance(first, nw.LazyFrame) else first
-        return held.to_polars()[record_key]
+        return first_keys(self.task.records, record_key)
 
     def key_check(self) -> KeyCheck | None:
         """A test of the record keys; of none that cannot be read, which a pass will refuse."""
@@ -158,14 +156,7 @@ class Engine:
             return None
         with refusals(filtered=False):
             some = self.some_keys(task.record_key)
-        try:
-            given = some.fill_nan(None) if some.dtype.is_float() else some
-            keys = grid_keys(given.drop_nulls(), task.grid, column=task.record_key)
-        except RecordKeyError:
-            return None
-        check = check_keys(keys, task.grid, allowed=task.unsuitable_keys)
-        check.raise_faults(task.record_key)
-        return check
+        return check_series(some, task.grid, column=task.record_key, allowed=task.unsuitable_keys)
 
     def suits(self, one: Pass) -> bool:
         """Whether it is the one for a pass, or leaves it to the next engine."""
@@ -184,6 +175,14 @@ class Engine:
                 if cube.axes != one.axes or set(one.layout.rows) - set(cube.layout.rows):
                     raise TypeError(f"engine {self.name} made another cube than was asked for")
                 yield cube
+
+
+def first_keys(records: NarwhalsFrame, record_key: str) -> pl.Series:
+    """The keys of the first records, as many as a test looks at."""
+    first = records.select(record_key).head(MOST)
+    held = first.collect("polars") if isinstance(first, nw.LazyFrame) else first
+    keys: pl.Series = held.to_polars()[record_key]
+    return keys
 
 
 @contextmanager

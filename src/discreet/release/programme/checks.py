@@ -55,6 +55,9 @@ def check_sources(programme: Programme) -> Found:
     for source in programme.sources.values():
         if not source.main or document.data is not None:
             yield from _records(programme, source)
+        if source.keys.allow_unsuitable and source.keys.column is None:
+            what = "this is said of keys in the data only; others are made as they should be"
+            yield programme.at((*source.keys_path, "allow_unsuitable"), what)
         if not source.main:
             yield from _keys(programme, source)
         elif document.keys is not None:

@@ -414,6 +414,7 @@ class KeysEntry(ProgrammeEntry):
     secret_file: Text | None = None
     secret_env: Text | None = None
     grid: Grid = KeyGrid()
+    allow_unsuitable: bool = False
 
 
 class SourceKeysEntry(ProgrammeEntry):
@@ -426,6 +427,7 @@ class SourceKeysEntry(ProgrammeEntry):
     orphans: Literal["error", "drop"] | None = None
     secret_file: Text | None = None
     secret_env: Text | None = None
+    allow_unsuitable: bool = False
 
 
 class SourceEntry(RecordsEntry):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import DiscreetError, ProgrammeError, PublicationError
 from discreet.protection.protocol import Counts
 from discreet.release.inputs import Inputs
-from discreet.release.programme.file import RecordSource, key_column
+from discreet.release.programme.file import RecordSource, key_column, key_line
 from discreet.release.programme.problems import problems_of
 from discreet.release.programme.universes import UNIVERSE
 from discreet.release.programme.variables import found_classifications
@@ -196,7 +196,14 @@ def _counted(
         for count in counts
     ]
     waiting: dict[str, dict[str, Table]] = {name: {} for name in names}
-    passes = iterate_tables(records, queries, record_key=record_key, key_grid=inputs.grid)
+    origin = inputs.programme.sources[key_line(inputs.programme.sources, source)[-1]]
+    passes = iterate_tables(
+        records,
+        queries,
+        record_key=record_key,
+        key_grid=inputs.grid,
+        allow_unsuitable_keys=origin.keys.allow_unsuitable,
+    )
     for at, table in passes:
         for name in users[counts[at]]:
             waiting[name][counts[at].where] = dataclasses.replace(table, name=name)

@@ -218,6 +218,7 @@ class Writer:
         package: dict[str, Any] = dict(used or {})
         if package:
             package["signer"] = package["signer"] or None
+        unsuitable = [name for name, check in self.inputs.key_checks.items() if check.faults]
         content = {
             "format": "discreet-release",
             "format_version": 1,
@@ -228,6 +229,7 @@ class Writer:
             **({"data_versions": versions} if versions else {}),
             **({"parameters": package} if package else {}),
             "languages": list(self.programme.languages),
+            **({"unsuitable_record_keys": unsuitable} if unsuitable else {}),
             "reports": {file: file_digest(stage / file) for file in about_files(self.inputs)},
             "tables": [table.described() for table in released],
         }

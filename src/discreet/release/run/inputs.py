@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Problem, ProgrammeError
+from discreet.key_check import KeyCheck, check_series
 from discreet.protection.protocol import Protection, SharedParameters, protections
 from discreet.release.inputs import Inputs
 from discreet.release.programme.checks import check_programme
@@ -23,6 +24,7 @@ from discreet.release.state.memory import EarlierTable, contradictions, read_rel
 
 if TYPE_CHECKING:
     from discreet.classifications import Classification
+    from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
 
 
@@ -87,6 +89,7 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
     earlier = _read_earlier(opener)
     schemas = {n: frame.collect_schema() for n, frame in records.items() if frame is not None}
     problems += not_yet_known(problems, check_columns(programme, schemas))
+    checks = _checked_keys(opener, records, schemas, shared.grid or programme.keys.grid)
     raise_problems(str(path), problems)
     return Inputs(
         programme=programme,
@@ -96,14 +99,53 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
         trees=trees,
         opened=opened,
         earlier=earlier,
-        warnings=tuple(
-            text
-            for method in protections()
-            for text in method.warnings(
-                programme, programme.protected[method.name], opened[method.name]
-            )
+        key_checks=checks,
+        warnings=(
+            *_key_warnings(checks),
+            *(
+                text
+                for method in protections()
+                for text in method.warnings(
+                    programme, programme.protected[method.name], opened[method.name]
+                )
+            ),
         ),
     )
+
+
+def _checked_keys(
+    opener: Opener, records: Mapping[str, Any], schemas: Mapping[str, Any], grid: KeyGrid
+) -> dict[str, KeyCheck]:
+    """Per source with keys in its data, a test of the first ones; of none that cannot be read."""
+    found = {}
+    for name, source in opener.programme.sources.items():
+        column = source.keys.column
+        if column is not None and column in schemas.get(name, ()):
+            place = (*source.keys_path, "column")
+            tested = partial(_tested_keys, records[name], source, grid)
+            if (check := opener.attempt(place, tested)) is not None:
+                found[name] = check
+    return found
+
+
+def _tested_keys(
+    records: Any, source: RecordSource, grid: KeyGrid, _: Programme
+) -> KeyCheck | None:
+    from discreet.tabulation.engine import first_keys, refusals
+
+    column = source.keys.column or ""
+    with refusals(filtered=False):
+        some = first_keys(records, column)
+    return check_series(some, grid, column=column, allowed=source.keys.allow_unsuitable)
+
+
+def _key_warnings(checks: Mapping[str, KeyCheck]) -> list[str]:
+    """Keys that are used although they are none."""
+    return [
+        f"the record keys of {name!r} protect nothing, and are allowed all the same: {check.said}"
+        for name, check in checks.items()
+        if check.faults
+    ]
 
 
 def _shared_parameters(opened: Mapping[str, Any]) -> SharedParameters:
