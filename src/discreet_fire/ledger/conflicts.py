@@ -240,12 +240,7 @@ class ReleasedUniverses:
     def of(
         cls, universes: Sequence[LedgerUniverse], releases: Sequence[int] = ()
     ) -> ReleasedUniverses:
-        """Universes side by side.
-
-        Args:
-            universes: One at least.
-            releases: The submission of each.
-        """
+        """Some universes, one at least, side by side, each with its submission."""
         return cls(
             names=[one.name for one in universes],
             releases=np.array(releases or [0] * len(universes), dtype=np.int64),

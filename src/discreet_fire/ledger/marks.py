@@ -40,9 +40,6 @@ def mixed(digests: NDArray[np.uint64]) -> Marks:
 def marks_of(digests: NDArray[np.uint64]) -> Marks:
     """The marks of a set.
 
-    Args:
-        digests: Its members.
-
     >>> marks_of(np.arange(1000, dtype=np.uint64)).shape
     (256,)
     """
@@ -56,12 +53,7 @@ def marks_of(digests: NDArray[np.uint64]) -> Marks:
 
 
 def marks_of_groups(digests: NDArray[np.uint64], starts: NDArray[np.int64]) -> list[Marks]:
-    """The marks of sets that follow each other.
-
-    Args:
-        digests: Their members.
-        starts: Where each begins.
-    """
+    """The marks of sets that follow each other, from where each begins."""
     found = mixed(digests)
     ends = [*starts[1:].tolist(), len(digests)]
     return [
@@ -132,11 +124,7 @@ class MarkIndex:
         return np.bincount(self._rows(marks)[1], minlength=len(self.ends)).astype(np.int64)
 
     def relation(self, marks: Marks) -> Relation:
-        """How a set lies beside each.
-
-        Args:
-            marks: Of the set.
-        """
+        """How a set lies beside each."""
         ends = (np.arange(len(self.ends), dtype=np.uint64) << np.uint64(32)) | np.uint64(
             min(_reach(marks), _END - 1)
         )
@@ -147,12 +135,7 @@ class MarkIndex:
         )
 
     def bits(self, marks: Marks, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of some marks each of some sets has.
-
-        Args:
-            marks: The marks.
-            rows: The sets.
-        """
+        """Which of some marks each of some sets has."""
         place = np.full(len(self.ends), -1, dtype=np.int64)
         place[rows] = np.arange(len(rows))
         which, found = self._rows(marks)
@@ -173,11 +156,7 @@ class MarkIndex:
         return chosen, _words(self.bits(chosen, np.arange(len(self.ends))))
 
     def sampled(self, marks: Marks) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Which marks of the sample another set has, and of which that is known, as bits.
-
-        Args:
-            marks: Of the other set.
-        """
+        """Which marks of the sample another set has, and of which that is known, as bits."""
         chosen = self.sample[0]
         known = chosen.astype(np.int64) <= _reach(marks)
         return _words(np.isin(chosen, marks)[None, :])[0], _words(known[None, :])[0]

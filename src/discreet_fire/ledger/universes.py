@@ -58,11 +58,7 @@ class UnitKey:
         return np.unique(self.of_each(units))
 
     def of_each(self, units: Sequence[Any] | NDArray[Any]) -> NDArray[np.uint64]:
-        """The digest of each unit, as often as it comes.
-
-        Args:
-            units: Identifiers.
-        """
+        """The digest of each unit, as often as it comes."""
         values = units.tolist() if isinstance(units, np.ndarray) else units
         if len(self._known) > _MOST_KNOWN:
             self._known.clear()

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Literal, NamedTuple, TypeVar, overload
 
 from discreet_fire.logs.lines import LogLine
@@ -27,6 +29,31 @@ NUMBER = re.compile(_NUMBER)
 #: A figure of a table: a number, a missing value, or one that is withheld already.
 _FIGURE = re.compile(rf"(?<!\S)(?:{_NUMBER}%?\*?|\.[a-z]?|#)(?!\S)")
 _RULE = re.compile(r"\s*[-+|]{3,}\s*")
+#: A piece of a form: an earlier one, or a figure; not the name of a group.
+_PIECE = re.compile(r"(?<!\?P)<([a-z_]+)>")
+
+
+class OutputForms:
+    """The forms of output of one part of ``forms.toml``, as attributes.
+
+    Args:
+        part: Name of the part.
+        names: The forms that it must hold; an error if it holds others.
+    """
+
+    def __init__(self, part: str, names: str) -> None:
+        document = (files(__package__) / "forms.toml").read_text(encoding="utf-8")
+        texts, pieces = {"number": _NUMBER}, {"number"}
+        for name, form in tomllib.loads(document)[part].items():
+            text = form if isinstance(form, str) else "|".join(form)
+            pieces |= set(_PIECE.findall(text))
+            texts[name] = _PIECE.sub(lambda found: texts[found[1]], text)
+        if texts.keys() - pieces != set(names.split()):
+            raise ValueError(f"forms.toml: {part} holds other forms than its module reads")
+        vars(self).update({name: re.compile(texts[name]) for name in names.split()})
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        raise AttributeError(name)
 
 
 class LogCut(NamedTuple):

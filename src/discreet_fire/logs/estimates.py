@@ -9,83 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from discreet_fire.logs.claims import NUMBER, Claim, LogCut, is_rule, numeric
+from discreet_fire.logs.claims import NUMBER, Claim, LogCut, OutputForms, is_rule, numeric
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
-_N = NUMBER.pattern
-_KEYS = (
-    r"Number of (?:obs|observations|groups|clusters(?: \([\w.~]{1,32}\))?|strata|PSUs|subjects|"
-    r"failures|instruments|uncensored|censored)|Population size|Design df|Obs per group|Subpop\. "
-    r"no\. obs|Subpop\. size|No\. of (?:obs|subjects|failures|groups)|Time at risk|"
-    r"(?:Wald |LR |Pearson |Score )?(?:chi2|F)\s{0,2}\(\s*[\d.,\s]{1,20}\)|Prob > (?:F|chi2)|"
-    r"(?:Adj |Pseudo |Centered |Uncentered )?R-?(?:squared|2)|R-sq|Root MSE|Residual SS|"
-    r"Log (?:restricted-)?(?:pseudo)?likelihood|Log (?:pseudo)?likelihood|"
-    r"within|between|overall|Within|Between|Overall|min|avg|max|corr\(u_i, [\w ]{1,9}\)|"
-    r"theta|rho|Scale parameter|Deviance|"
-    r"Pearson|\(1/df\) (?:Deviance|Pearson)|AIC|BIC|Residual df|Replications|Wald chi2|F|"
-    r"Total \(centered\) SS|Total \(uncentered\) SS|Limits: (?:lower|upper)|Prob > \|[tz]\||"
-    r"Within R-sq\.|[a-z]{1,12}"
-)
-_PART = re.compile(
-    rf"(?P<key>{_KEYS})\s{{0,20}}[=:]\s{{0,20}}(?P<value>{_N}|\.|-inf|\+inf|#)(?!\S)"
-)
-_START = re.compile(r".{0,100}\bNumber of (obs|observations)\b\s{0,20}[=:].{0,60}")
-_ANOVA = re.compile(
-    r"\s*Source\s+\|\s+(Partial )?SS\s+df\s+MS\s.{0,80}|\s*Source\s+\|\s+SS\s+df\s+MS"
-)
-_ANOVA_ROW = re.compile(
-    rf"\s*(?P<stub>[\w.#]{{1,30}})\s+\|\s+(?P<ss>{_N}|#)\s+(?P<df>[\d,]{{1,12}}|#)\s+"
-    rf"(?P<ms>{_N}|\.|#)(?P<rest>.{{0,80}})"
-)
-_ANOVA_RULE = re.compile(r"\s*-{5,}\+-{5,}(?P<rest>.{0,80})")
-_ITERATION = re.compile(
-    rf"(?:Iteration|Fitting|Refining|Rescale|Alternative)\b[^=]{{0,80}}"
-    rf"(?:=\s{{0,9}}(?P<value>{_N}|#)[^\d]{{0,30}})?"
-)
-_WORDS = re.compile(r"[^\d#]{0,120}")
-_TITLE = re.compile(r"[A-Z][^\d#=]{0,100}(?:\((?:2SLS|3SLS|GMM|LIML)\) regression|)\s*")
-_HEADING = (
-    r"Coef\.|Coefficient|Odds [Rr]atio|OR|RRR|IRR|Haz\. [Rr]atio|SHR|exp\(b\)|dy/dx|Margin|"
-    r"Contrast|Mean|Total|Ratio|Proportion|ey/ex|eydx|dyex|Estimate"
+_FORM = OutputForms(
+    "estimates",
+    "part start anova anova_row anova_rule iteration words title coefficients above word_row "
+    "section row_values row_value clusters foot",
 )
 _OF_GROUPS = ("Mean", "Total", "Ratio", "Proportion")
-_ERRORS = (
-    r"(?:Linearized|Robust|Bootstrap|Delta-method|OIM|EIM|Jackknife|std\. err\.|Std\. [Ee]rr\.)"
-)
-#: What else may stand above columns of a model; a table with other words is no model.
-_BESIDE = (
-    r"[Ss]td\. ?[Ee]rr\.|Robust|Linearized|t|z|P ?> ?\|[tz]\||[Bb]eta|Bias|X|Normal-based|"
-    r"DEFF|DEFT|RVI|FMI|Groups|Unadjusted|Bonferroni|Scheffe|Sidak|Tukey|Dunnett|"
-    r"\[ {0,6}\d{2}(?:\.\d{1,2})?% ?"
-    r"(?:[Cc]onf\. ?[Ii]nterval|[Cc]red\. ?[Ii]nterval|C\.I\.) {0,6}\]"
-)
-_COEFFICIENTS = re.compile(
-    rf"(?P<stub>[^|]{{0,60}})\|\s+(?P<heading>{_HEADING})(?:\s{{1,20}}(?:{_BESIDE}))*\s{{0,40}}"
-)
-_ABOVE = re.compile(rf"[^|]{{0,60}}\|\s(?:{_ERRORS}|Observed|Semirobust|Cluster|HAC|Newey-West|"
-                    r"Unadjusted|\s)+")  # fmt: skip
-_WORD_ROW = re.compile(
-    r"(?:\(?(?:omitted|base|empty|constrained|offset|exposure|dropped|no observations|"
-    r"not estimable|base outcome|base alternative)\)?\s*)"
-)
-_SECTION = re.compile(r"[^|]{1,60}\|\s*")
-#: Each value ends before a blank: where they could be parted anywhere, a line would take for ever.
-_ROW_VALUES = re.compile(
-    rf"(?:\s*(?:{_N}%?\*{{0,3}}|\.[a-z]?|#|\(fraction of variance due to u_i\))(?!\S))+\s*"
-)
-_CLUSTERS = re.compile(
-    rf"\s*\(Std\. [Ee]rr\. adjusted for (?P<count>{_N}|#) clusters in .{{1,80}}\)\s*"
-)
-_FOOT = re.compile(
-    r"(?:F test that all u_i ?= ?0|LR test of|LR test vs\.|Note: |Instruments for )[^|]{0,200}"
-)
 _LONGEST = 4000
 
 
 def read_model(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The output of one estimation command, or a table of coefficients alone."""
-    if _ITERATION.fullmatch(lines[0].text):
+    if _FORM.iteration.fullmatch(lines[0].text):
         return Claim(1, "iteration", held=list(_likelihood(lines[0].text)))
     head = _head(lines)
     table = _first_table(lines, head)
@@ -101,7 +40,9 @@ def read_model(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     if groups and any(_alone(lines[at].text, cases, rules) for at in rows):
         reason = reason or "few-cases"
     panel = [cut for at in range(head) for cut in _panel_extremes(lines[at].text, at)]
-    known = any(_START.fullmatch(line.text) or _ANOVA.match(line.text) for line in lines[:head])
+    known = any(
+        _FORM.start.fullmatch(line.text) or _FORM.anova.match(line.text) for line in lines[:head]
+    )
     cuts = [*values, *body] if reason else panel
     named = [cut._replace(rule=reason or cut.rule) for cut in cuts]
     kind = "model" if known else "coefficients"
@@ -110,7 +51,7 @@ def read_model(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
 
 def _heading(table: Sequence[LogLine]) -> re.Match[str] | None:
     """The heading of a table of coefficients."""
-    return next(filter(None, (_COEFFICIENTS.fullmatch(line.text) for line in table)), None)
+    return next(filter(None, (_FORM.coefficients.fullmatch(line.text) for line in table)), None)
 
 
 def _groups(table: Sequence[LogLine]) -> str:
@@ -119,7 +60,7 @@ def _groups(table: Sequence[LogLine]) -> str:
     if found is None or found["heading"] not in _OF_GROUPS:
         return ""
     sections = any(
-        _SECTION.fullmatch(line.text) and line.text.partition("|")[0].strip() for line in table
+        _FORM.section.fullmatch(line.text) and line.text.partition("|")[0].strip() for line in table
     )
     if found["heading"] == "Proportion" or sections or found["stub"].strip() == "Over":
         return "statistics of groups without their number of cases"
@@ -138,7 +79,7 @@ def _alone(text: str, cases: float | None, rules: CleaningRules) -> bool:
 def _head(lines: Sequence[LogLine]) -> int:
     """How many lines of a header there are, from the first."""
     text = lines[0].text
-    if not (_START.fullmatch(text) or _ANOVA.match(text)):
+    if not (_FORM.start.fullmatch(text) or _FORM.anova.match(text)):
         return 0
     if not _is_header(text):
         return 0
@@ -152,13 +93,16 @@ def _head(lines: Sequence[LogLine]) -> int:
 
 def _is_header(text: str) -> bool:
     """Whether a line holds known names with values, words, or sums of squares, only."""
-    if (found := _ANOVA.match(text)) is not None:
+    if (found := _FORM.anova.match(text)) is not None:
         text = re.sub(r"^.{0,40}\bMS\b|^.{0,60}Prob ?> ?F", "", text)
-    elif (found := _ANOVA_ROW.fullmatch(text) or _ANOVA_RULE.fullmatch(text)) is not None:
+    elif (found := _FORM.anova_row.fullmatch(text) or _FORM.anova_rule.fullmatch(text)) is not None:
         text = found["rest"]
-    if _CLUSTERS.fullmatch(text):
+    if _FORM.clusters.fullmatch(text):
         return True
-    return bool(_WORDS.fullmatch(_PART.sub("", text).replace("|", " ")) or _TITLE.fullmatch(text))
+    return bool(
+        _FORM.words.fullmatch(_FORM.part.sub("", text).replace("|", " "))
+        or _FORM.title.fullmatch(text)
+    )
 
 
 def _is_table_start(lines: Sequence[LogLine], at: int) -> bool:
@@ -166,9 +110,9 @@ def _is_table_start(lines: Sequence[LogLine], at: int) -> bool:
     if at >= len(lines) or not is_rule(lines[at].text):
         return False
     for line in lines[at + 1 : at + 4]:
-        if _COEFFICIENTS.fullmatch(line.text):
+        if _FORM.coefficients.fullmatch(line.text):
             return True
-        if not _ABOVE.fullmatch(line.text) and "|" not in line.text:
+        if not _FORM.above.fullmatch(line.text) and "|" not in line.text:
             return False
     return False
 
@@ -179,7 +123,7 @@ def _first_table(lines: Sequence[LogLine], head: int) -> tuple[int, list[int]] |
     if not _is_table_start(lines, at):
         return None
     at += 1
-    while not _COEFFICIENTS.fullmatch(lines[at].text):
+    while not _FORM.coefficients.fullmatch(lines[at].text):
         at += 1
     rows: list[int] = []
     end = at + 1
@@ -193,14 +137,14 @@ def _first_table(lines: Sequence[LogLine], head: int) -> tuple[int, list[int]] |
         _, bar, rest = text.partition("|")
         if not bar:
             break
-        if _ROW_VALUES.fullmatch(rest) and rest.strip():
+        if _FORM.row_values.fullmatch(rest) and rest.strip():
             rows.append(place)
-        elif not (_SECTION.fullmatch(text) or _WORD_ROW.search(rest)):
+        elif not (_FORM.section.fullmatch(text) or _FORM.word_row.search(rest)):
             break
-        elif NUMBER.search(_WORD_ROW.sub("", rest)):
+        elif NUMBER.search(_FORM.word_row.sub("", rest)):
             rows.append(place)
         end = place + 1
-    while end < len(lines) and _FOOT.fullmatch(lines[end].text):
+    while end < len(lines) and _FORM.foot.fullmatch(lines[end].text):
         end += 1
     return (end, rows) if rows else None
 
@@ -209,14 +153,16 @@ def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
     """Why nothing of a model may be shown; empty if it may."""
     cases: float | None = None
     for line in header:
-        if (found := _ANOVA_ROW.fullmatch(line.text)) is not None and found["stub"] == "Residual":
+        if (found := _FORM.anova_row.fullmatch(line.text)) is not None and found[
+            "stub"
+        ] == "Residual":
             df = numeric(found["df"])
             if df is None or df < rules.residual_df:
                 return "degrees-of-freedom"
-        clusters = _CLUSTERS.fullmatch(line.text)
+        clusters = _FORM.clusters.fullmatch(line.text)
         if clusters is not None and rules.few(numeric(clusters["count"]) or 1):
             return "few-cases"
-        for part in _PART.finditer(line.text):
+        for part in _FORM.part.finditer(line.text):
             value = numeric(part["value"])
             if part["key"].startswith(("Number of", "No. of")):
                 if value is None or rules.few(value):
@@ -230,37 +176,37 @@ def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
 
 def _cases(header: Sequence[LogLine]) -> float | None:
     """The number of observations that a header tells."""
-    parts = (part for line in header for part in _PART.finditer(line.text))
+    parts = (part for line in header for part in _FORM.part.finditer(line.text))
     told = (part for part in parts if part["key"] in ("Number of obs", "Number of observations"))
     return next((numeric(part["value"]) for part in told), None)
 
 
 def _values(text: str, at: int) -> Iterator[LogCut]:
     """All values of one line of a header."""
-    if (found := _ANOVA_ROW.fullmatch(text)) is not None:
+    if (found := _FORM.anova_row.fullmatch(text)) is not None:
         for name in ("ss", "df", "ms"):
             if found[name] not in ("#", "."):
                 yield LogCut(at, *found.span(name), "model")
-    for part in _PART.finditer(text):
+    for part in _FORM.part.finditer(text):
         if part["value"] != "#":
             yield LogCut(at, *part.span("value"), "model")
 
 
 def _likelihood(text: str) -> Iterator[LogCut]:
     """The value of a step; it goes if the model goes."""
-    found = _ITERATION.fullmatch(text)
+    found = _FORM.iteration.fullmatch(text)
     if found is not None and found["value"] not in (None, "#"):
         yield LogCut(0, *found.span("value"), "model", align="none")
 
 
 def _panel_extremes(text: str, at: int) -> Iterator[LogCut]:
     """Length of the shortest and the longest series."""
-    for part in _PART.finditer(text):
+    for part in _FORM.part.finditer(text):
         if part["key"] in ("min", "max") and part["value"] != "#":
             yield LogCut(at, *part.span("value"), "extremes")
 
 
 def _row_values(text: str, at: int) -> Iterator[LogCut]:
     bar = text.find("|")
-    for found in re.finditer(rf"(?<!\S)(?:{_N})(?!\S)", text[bar + 1 :]):
+    for found in _FORM.row_value.finditer(text[bar + 1 :]):
         yield LogCut(at, bar + 1 + found.start(), bar + 1 + found.end(), "model")

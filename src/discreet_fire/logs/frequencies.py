@@ -6,7 +6,6 @@ them back: a second count, cumulated shares, the inside of a two-way table.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,6 +15,7 @@ from discreet_fire.logs.claims import (
     Claim,
     LogCut,
     LogFigure,
+    OutputForms,
     behind_blanks,
     figures,
     is_rule,
@@ -25,16 +25,13 @@ from discreet_fire.logs.claims import (
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
-_ONE_WAY = re.compile(r"[^|]{0,60}\|\s+Freq\.\s+Percent\s+Cum\.\s*")
-_COPIES = re.compile(r"\s*[Cc]opies \| [Oo]bservations\s+[Ss]urplus\s*")
-_KEY = re.compile(r"\s*\|\s*Key\s*\|\s*")
-_KEY_WORD = re.compile(r"\s*\|\s*(?P<word>[a-z][a-z -]{2,40})\s*\|\s*")
-_TOTALS = ("Total", "Gesamt")
-_STATISTIC = re.compile(
-    r"\s*(?:Pearson chi2|likelihood-ratio chi2|Cram[ée]r's V|gamma|Kendall's tau-b|"
-    r"Fisher's exact|1-sided Fisher's exact)[^=]{0,30}=.{0,80}"
+_FORM = OutputForms(
+    "frequencies",
+    "one_way copies key key_word statistic value merge_head merge_row described contains "
+    "describe_head describe_row sorted count reshape_head reshape reshape_row group observed "
+    "correlation_head",
 )
-_VALUE = re.compile(r"=\s*(?P<value>-?[\d.,]+)")
+_TOTALS = ("Total", "Gesamt")
 
 
 @dataclass(slots=True)
@@ -50,8 +47,8 @@ class _Row:
 
 def read_one_way(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """A list of counts with shares and cumulated shares, or of copies."""
-    copies = bool(_COPIES.fullmatch(lines[0].text))
-    if not copies and not _ONE_WAY.fullmatch(lines[0].text):
+    copies = bool(_FORM.copies.fullmatch(lines[0].text))
+    if not copies and not _FORM.one_way.fullmatch(lines[0].text):
         return None
     rows, count = read_rows(lines, 1, _row)
     if not rows:
@@ -171,11 +168,11 @@ def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
 
 def _key(lines: Sequence[LogLine]) -> tuple[int, list[str]]:
     """Where the table starts behind the box that says what its lines are."""
-    if len(lines) < 4 or not is_rule(lines[0].text) or not _KEY.fullmatch(lines[1].text):
+    if len(lines) < 4 or not is_rule(lines[0].text) or not _FORM.key.fullmatch(lines[1].text):
         return 0, []
     words: list[str] = []
     for at, line in enumerate(lines[2:12], 2):
-        found = _KEY_WORD.fullmatch(line.text)
+        found = _FORM.key_word.fullmatch(line.text)
         if found:
             words.append(found["word"].strip())
         elif words and is_rule(line.text):
@@ -250,7 +247,7 @@ def _statistics_end(lines: Sequence[LogLine], start: int) -> int:
     """Where test statistics below a table end."""
     end = start
     for at in range(start, min(len(lines), start + 12)):
-        if _STATISTIC.fullmatch(lines[at].text):
+        if _FORM.statistic.fullmatch(lines[at].text):
             end = at + 1
         elif lines[at].text.strip():
             break
@@ -262,46 +259,19 @@ def _statistics(lines: Sequence[LogLine], start: int, end: int) -> list[LogCut]:
     return [
         LogCut(at, found.start("value"), found.end("value"), "small-cells", align="none")
         for at in range(start, end)
-        for found in _VALUE.finditer(lines[at].text)
+        for found in _FORM.value.finditer(lines[at].text)
     ]
-
-
-_MERGE_HEAD = re.compile(r"\s*Result\s+(?:# of obs\.|Number of obs)\s*")
-_MERGE_ROW = re.compile(
-    r"\s*(?P<name>[Nn]ot matched|from master|from using|[Mm]atched|not updated|missing updated|"
-    r"nonmissing conflict)\s+(?P<count>[\d,]{1,15}|#)(?:\s+\(_merge==\d\))?\s*"
-)
-_DESCRIBED = re.compile(
-    r"\s*(?P<kind>obs|Observations|vars|Variables|size):\s+(?P<count>[\d,]{1,15}|#)(?P<label>.{0,120})"
-)
-_CONTAINS = re.compile(r"Contains data.{0,200}")
-_DESCRIBE_HEAD = re.compile(r"\s*(?:storage|Variable\s+Storage|variable name|name)\s+.{1,80}")
-_DESCRIBE_ROW = re.compile(
-    r"\S{1,32}\s+(?:byte|int|long|float|double|str\w{1,6})\s+%\S{1,12}.{0,160}"
-)
-_SORTED = re.compile(r"Sorted by:.{0,200}|\s*Note: [Dd]ataset has changed.{0,60}")
-_COUNT = re.compile(r"\s{0,20}(?P<count>[\d,]{1,15}|#)")
-_RESHAPE_HEAD = re.compile(r"Data\s+(?:wide|long|Wide|Long)\s+->\s+(?:wide|long|Wide|Long)\s*")
-_RESHAPE = re.compile(
-    r"Number of obs(?:ervations|\.)?\s+(?P<a>[\d,]{1,15}|#)\s+->\s+(?P<b>[\d,]{1,15}|#)\s*"
-)
-_RESHAPE_ROW = re.compile(r"(?:Number of variables|[ij] variable|xij variables|\s).{0,120}")
-_GROUP = re.compile(
-    r"->(?: tabulation of)? [A-Za-z_]\w{0,31}(?: = .{1,80})?(?:, \w{1,32} = .{1,80}){0,5}\s*"
-)
-_OBSERVED = re.compile(r"\(obs=(?P<count>[\d,]{1,15}|#)\)")
-_CORRELATION_HEAD = re.compile(r"\s*\|(?:\s+[A-Za-z_~][\w~.]{0,31})+\s*")
 
 
 def read_merge(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The result of ``merge``."""
-    if not _MERGE_HEAD.fullmatch(lines[0].text):
+    if not _FORM.merge_head.fullmatch(lines[0].text):
         return None
     found: list[LogFigure] = []
     names: list[str] = []
     end = 1
     for at, line in enumerate(lines[1:], 1):
-        row = _MERGE_ROW.fullmatch(line.text)
+        row = _FORM.merge_row.fullmatch(line.text)
         if row is not None:
             found.append(LogFigure(row["count"], at, *row.span("count")))
             names.append(row["name"].lower())
@@ -323,12 +293,12 @@ def read_merge(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
 
 def read_describe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The list of variables of ``describe``."""
-    if not _CONTAINS.fullmatch(lines[0].text):
+    if not _FORM.contains.fullmatch(lines[0].text):
         return None
     cuts: list[LogCut] = []
     end = 1
     for at, line in enumerate(lines[1:], 1):
-        counted = _DESCRIBED.fullmatch(line.text)
+        counted = _FORM.described.fullmatch(line.text)
         if counted is not None and rules.few(numeric(counted["count"])):
             cuts.append(LogCut(at, *counted.span("count"), "few-cases"))
         if counted is not None and counted["kind"] in ("obs", "Observations"):
@@ -336,8 +306,10 @@ def read_describe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
             if label not in ("", "#"):
                 start = line.text.index(label, counted.start("label"))
                 cuts.append(LogCut(at, start, start + len(label), "data-label", align="left"))
-        known = counted or is_rule(line.text) or _DESCRIBE_HEAD.fullmatch(line.text)
-        if not (known or _DESCRIBE_ROW.fullmatch(line.text) or _SORTED.fullmatch(line.text)):
+        known = counted or is_rule(line.text) or _FORM.describe_head.fullmatch(line.text)
+        if not (
+            known or _FORM.describe_row.fullmatch(line.text) or _FORM.sorted.fullmatch(line.text)
+        ):
             break
         end = at + 1
     return Claim(end, "describe", cuts) if end > 2 else None
@@ -345,7 +317,7 @@ def read_describe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
 
 def read_count(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The single number of ``count``."""
-    found = _COUNT.fullmatch(lines[0].text)
+    found = _FORM.count.fullmatch(lines[0].text)
     if found is None:
         return None
     few = rules.few(numeric(found["count"]))
@@ -355,14 +327,14 @@ def read_count(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
 
 def read_reshape(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The result of ``reshape``."""
-    if not _RESHAPE_HEAD.fullmatch(lines[0].text):
+    if not _FORM.reshape_head.fullmatch(lines[0].text):
         return None
 
     def row(text: str, at: int) -> list[LogCut] | None:
-        if (found := _RESHAPE.fullmatch(text)) is not None:
+        if (found := _FORM.reshape.fullmatch(text)) is not None:
             few = [name for name in ("a", "b") if rules.few(numeric(found[name]))]
             return [LogCut(at, *found.span(name), "few-cases") for name in few]
-        return [] if _RESHAPE_ROW.fullmatch(text) else None
+        return [] if _FORM.reshape_row.fullmatch(text) else None
 
     cuts, end = read_rows(lines, 1, row)
     return Claim(end, "reshape", list(chain.from_iterable(cuts)))
@@ -372,16 +344,16 @@ def read_group_heading(lines: Sequence[LogLine], rules: CleaningRules) -> Claim 
     """The heading of a group: the lines drawn above it, and its values."""
     del rules
     start = 1 if is_rule(lines[0].text) and len(lines) > 1 else 0
-    return Claim(start + 1, "group") if _GROUP.fullmatch(lines[start].text) else None
+    return Claim(start + 1, "group") if _FORM.group.fullmatch(lines[start].text) else None
 
 
 def read_correlations(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The triangle of ``correlate`` and ``pwcorr``."""
     start, count = 0, None
-    if (found := _OBSERVED.fullmatch(lines[0].text)) is not None:
+    if (found := _FORM.observed.fullmatch(lines[0].text)) is not None:
         count, start = numeric(found["count"]), behind_blanks(lines, 1)
     head = lines[start].text if start < len(lines) else ""
-    if not _CORRELATION_HEAD.fullmatch(head) or not is_rule(
+    if not _FORM.correlation_head.fullmatch(head) or not is_rule(
         lines[start + 1].text if start + 1 < len(lines) else ""
     ):
         return None

@@ -93,12 +93,7 @@ class _Shown:
 
 
 def shown(source: str, start: int, end: int) -> _Shown:
-    """The text of one line.
-
-    Args:
-        source: The whole source.
-        start: Where the line starts.
-        end: Where it ends, without line end.
+    """The text of one line of the source, without its line end.
 
     >>> shown("{ralign 6:mpg} {c |}{res}{space 2}74", 0, 36).text
     '   mpg |  74'

@@ -19,6 +19,7 @@ from discreet_fire.logs.claims import (
     HIDDEN,
     Claim,
     LogCut,
+    OutputForms,
     Reader,
     Window,
     behind_blanks,
@@ -50,14 +51,11 @@ from discreet_fire.logs.statistics import (
 from discreet_fire.stata.parser import parse_do
 from discreet_fire.stata.statements import DoFile, DoStatement, Kind
 
-#: How a line can go on behind a prompt. What starts like no command is output that looks like
-#: an echo: ``display ". " x[17]``.
-_COMMAND = r"(?=\s*(?:[^\W\d]|[*/#{}`$!]|\.\s*[^\W\d]|$))"
-_PROMPT = re.compile(rf"\.(?: {_COMMAND}|$)")
-_NUMBERED = re.compile(rf"\s{{0,4}}\d{{1,4}}\. ?{_COMMAND}")
-_MATA = re.compile(r":(?: (?!\s*[-+.(]*\d)|$)")
-_MATA_STARTS = re.compile(r"\. mata:?\s*$")
-_MATA_ENDS = re.compile(r": end\s*$")
+_FORM = OutputForms(
+    "outputs",
+    "prompt numbered mata mata_starts mata_ends qualifier loops quoted rule_start words "
+    "record_values observation_row label error_code string extreme given figure",
+)
 
 
 @dataclass(slots=True)
@@ -111,7 +109,11 @@ def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
                 blocks.append(block)
             block.echo.append(at)
             block.start = block.end = at + 1
-            mata = not _MATA_ENDS.match(line.text) if mata else bool(_MATA_STARTS.match(line.text))
+            mata = (
+                not _FORM.mata_ends.match(line.text)
+                if mata
+                else bool(_FORM.mata_starts.match(line.text))
+            )
             block.mata = block.mata or mata
         else:
             block.end = at + 1
@@ -120,14 +122,14 @@ def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
 
 
 def _is_echo(text: str, *, mata: bool, follows: bool) -> bool:
-    found = _PROMPT.match(text) or (mata and _MATA.match(text))
-    return bool(found or (follows and _NUMBERED.match(text)))
+    found = _FORM.prompt.match(text) or (mata and _FORM.mata.match(text))
+    return bool(found or (follows and _FORM.numbered.match(text)))
 
 
 def _program(line: LogLine) -> str:
     """An echoed line as it stood in the program."""
     text = line.text
-    prompt = _PROMPT.match(text) or _MATA.match(text) or _NUMBERED.match(text)
+    prompt = _FORM.prompt.match(text) or _FORM.mata.match(text) or _FORM.numbered.match(text)
     start = prompt.end() if prompt else 0
     places = [start, *(place for place in line.echo_breaks if place > start), len(text)]
     parts = [text[a:b] for a, b in pairwise(places)]
@@ -155,14 +157,8 @@ def _commands(program: DoFile) -> list[DoStatement]:
 
 _DRIVE = r"[A-Za-z]:[\\/]|\\\\[\w.$-]{1,64}\\"
 _PATH_END = r"""[^\\/"'`:*?<>|\r\n]{1,80}"""
-_QUALIFIER = re.compile(
-    r"(?<![\w.$`'])in\s{1,9}(?P<range>-?(?:\d{1,15}|[fFlL])(?:\s?/\s?-?(?:\d{1,15}|[fFlL]))?)"
-    r"(?![\w.(]|\s+[\d.])"
-)
-_LOOPS = re.compile(r"\b(foreach|forvalues|forv\w*)\b")
 _LONGEST = 2_000
 _FEW_WORDS = 12
-_QUOTED = re.compile(r'"[^"\n]*"')
 
 
 @dataclass(frozen=True)
@@ -286,10 +282,10 @@ def observation_numbers(text: str, line: int) -> Iterator[LogCut]:
     >>> list(observation_numbers('foreach n in 1 2 { // "in 2010"', 0))
     []
     """
-    if " in " not in text or _LOOPS.search(text):
+    if " in " not in text or _FORM.loops.search(text):
         return
-    strings = [found.span() for found in _QUOTED.finditer(text)]
-    for found in _QUALIFIER.finditer(text):
+    strings = [found.span() for found in _FORM.quoted.finditer(text)]
+    for found in _FORM.qualifier.finditer(text):
         if not any(start < found.start() < end for start, end in strings):
             yield LogCut(line, *found.span("range"), "observation-number", align="none")
 
@@ -325,30 +321,10 @@ _WITH_WORDS: tuple[Reader, ...] = (
     read_correlations,
     read_group_heading,
 )
-_RULE_START = re.compile(r"\s*[-+]{3}")
-_WORDS = re.compile(
-    r"Iteration|Fitting|Refining|Rescale|Alternative|Number of obs|Percentiles|\bResult\b|"
-    r"Contains data|^Data\s|Summary statistics|\(obs=|^->|\bn =|Smallest"
-)
-#: What a display must not show: results that are values of single records.
-_RECORD_VALUES = re.compile(
-    r"[er]\((?:min|max|p1|p5|p95|p99|sum|range|N_unique|r)\w{0,12}\)|"
-    r"(?<![\w`])[A-Za-z_]\w{0,31}\[\s{0,3}(?:[\d`_]|[-+\w]{1,40})"
-)
-_OBSERVATION_ROW = re.compile(r"\s{0,10}\d{1,9}\. (?:\||\s*\S).{0,400}")
 #: Commands that load data and print their label.
 _LOADING = commands_where(lambda row: row.log == "loads")
 #: Commands that display results, which may be values of single records.
 _OF_RESULTS = commands_where(lambda row: row.log == "results")
-_LABEL = re.compile(r"\(([^()]{1,120})\)")
-_ERROR_CODE = re.compile(r"r\(\d{1,4}\);")
-_STRING = re.compile(r'"([^"]{1,300})"')
-_EXTREME = re.compile(
-    r"(?<![\w.])(?:[Mm]in|[Mm]ax|Unique|[Mm]inimum|[Mm]aximum|[Ss]mallest|[Ll]argest)\b"
-)
-#: A figure behind a sign: this is no heading.
-_GIVEN = re.compile(r"=\s{0,20}[-\d]")
-_FIGURE = re.compile(r"(?<![\w.,])[-+]?[\d.,]{1,25}(?:e[-+]?\d{1,3})?(?![\w.,])")
 
 
 @dataclass(slots=True)
@@ -373,13 +349,7 @@ class BlockJudgement:
 
 
 def judged(lines: Sequence[LogLine], block: EchoBlock, passages: Passages) -> BlockJudgement:
-    """Look at the output of a block.
-
-    Args:
-        lines: All lines of the log.
-        block: The block.
-        passages: Known passages, with the rules.
-    """
+    """Look at the output of a block."""
     found = BlockJudgement()
     names = set(block.names)
     forbidden = names & passages.rules.withheld
@@ -429,7 +399,7 @@ def _claim(window: Window, passages: Passages, names: set[str]) -> Claim | None:
         if claim is not None:
             return claim
     readers = _readers(text)
-    if not readers and len(window) > 1 and _RULE_START.match(window[1].text):
+    if not readers and len(window) > 1 and _FORM.rule_start.match(window[1].text):
         readers = (read_detail,)  # the label of a variable stands above the line
     for reader in readers:
         if (claim := reader(window, passages.rules)) is not None:
@@ -439,11 +409,11 @@ def _claim(window: Window, passages: Passages, names: set[str]) -> Claim | None:
 
 def _readers(text: str) -> tuple[Reader, ...]:
     """The readers of output that can start with a line like this."""
-    if _RULE_START.match(text):
+    if _FORM.rule_start.match(text):
         return _BELOW_RULES
     if "|" in text:
         return _WITH_BARS
-    return _WITH_WORDS if _WORDS.search(text) else ()
+    return _WITH_WORDS if _FORM.words.search(text) else ()
 
 
 def _whole(lines: Sequence[LogLine], block: EchoBlock) -> Iterator[tuple[int, int]]:
@@ -458,7 +428,7 @@ def _shows_records(block: EchoBlock) -> bool:
     return any(
         one.command is not None
         and one.command.canonical in _OF_RESULTS
-        and _RECORD_VALUES.search(one.text)
+        and _FORM.record_values.search(one.text)
         for one in block.statements
     )
 
@@ -468,7 +438,7 @@ def _is_error(lines: Sequence[LogLine], at: int, block: EchoBlock) -> bool:
     if any(map(str.isdigit, lines[at].text)):
         return False
     after = behind_blanks(lines, at + 1)
-    return after < block.end and bool(_ERROR_CODE.fullmatch(lines[after].text))
+    return after < block.end and bool(_FORM.error_code.fullmatch(lines[after].text))
 
 
 def _unknown(
@@ -479,7 +449,7 @@ def _unknown(
         text.strip()
         for one in block.statements
         if one.command is not None and one.command.canonical == "display"
-        for text in _STRING.findall(one.text)
+        for text in _FORM.string.findall(one.text)
     }
     loads = bool(_LOADING & set(block.names))
     left: list[int] = []
@@ -487,11 +457,11 @@ def _unknown(
         text = lines[at].text
         if text.strip() in literals:
             continue
-        if loads and (label := _LABEL.fullmatch(text)) is not None:
+        if loads and (label := _FORM.label.fullmatch(text)) is not None:
             if label[1] != HIDDEN:
                 found.cuts.append(LogCut(at, *label.span(1), "data-label", align="none"))
             continue
-        if withhold or _OBSERVATION_ROW.fullmatch(text):
+        if withhold or _FORM.observation_row.fullmatch(text):
             found.withheld.append((at, at))
         else:
             left.append(at)
@@ -546,12 +516,12 @@ def _above(lines: Sequence[LogLine], at: int) -> list[tuple[int, int]] | None:
 
 def _extremes(text: str) -> list[tuple[int, int]]:
     """Where words such as Min stand in a heading."""
-    if len(text) > _LONGEST or _GIVEN.search(text):
+    if len(text) > _LONGEST or _FORM.given.search(text):
         return []
-    return [word.span() for word in _EXTREME.finditer(text)]
+    return [word.span() for word in _FORM.extreme.finditer(text)]
 
 
 def _under(text: str, at: int, heads: list[tuple[int, int]]) -> Iterator[LogCut]:
-    for figure in _FIGURE.finditer(text):
+    for figure in _FORM.figure.finditer(text):
         if any(figure.start() < end + 3 and start < figure.end() + 3 for start, end in heads):
             yield LogCut(at, *figure.span(), "extremes")

@@ -115,11 +115,7 @@ class CleaningRules:
         return cls.default().extended(path)
 
     def extended(self, path: str | os.PathLike[str]) -> CleaningRules:
-        """These rules, changed and extended by a file of the centre.
-
-        Args:
-            path: A TOML file, or a list of replacements in the form of ``postFire.txt``.
-        """
+        """These rules, changed and extended by a file of the centre, as `read` takes it."""
         place = Path(path)
         source = read_source(place)
         if place.suffix.lower() == ".toml":

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from discreet_fire.catalogue.commands import command_table
-from discreet_fire.logs.claims import NUMBER, Claim, LogCut, is_rule, numeric
+from discreet_fire.logs.claims import NUMBER, Claim, LogCut, OutputForms, is_rule, numeric
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
@@ -31,24 +31,14 @@ _FORMS: dict[str, tuple[re.Pattern[str], ...]] = {
 }
 
 
-_TABSTAT = re.compile(
-    r"\s{0,11}[\w~]{1,12}(?P<words>(?:\s{1,11}(?:n|count|mean|sd|variance|sum|cv|p\d{1,2})){1,20})"
-)
-_ROW = re.compile(rf".{{12}}(?P<figures>(?:{_FIGURE}){{1,20}})")
-_WITHHELD = re.compile(r"\s{1,3}\(withheld\) \.")
+_FORM = OutputForms("safe_outputs", "tabstat row withheld")
 _DOUBT = "figures that a safe command does not show; look at where they come from"
 
 
 def read_safe(
     window: Sequence[LogLine], rules: CleaningRules, names: Collection[str]
 ) -> Claim | None:
-    """Lines that a safe command printed.
-
-    Args:
-        window: Lines of output.
-        rules: The limits.
-        names: The commands they stand below.
-    """
+    """Lines that safe commands of these names printed."""
     lines = _Lines(names=names, rules=rules)
     count = 0
     while count < len(window) and lines.knows(window[count].text, count):
@@ -87,12 +77,12 @@ class _Lines:
         return True
 
     def _tabstat(self, text: str, at: int) -> bool:
-        if (head := _TABSTAT.fullmatch(text)) is not None:
+        if (head := _FORM.tabstat.fullmatch(text)) is not None:
             self.words = head["words"].split()
             return True
-        if _WITHHELD.fullmatch(text):
+        if _FORM.withheld.fullmatch(text):
             return bool(self.words)
-        row = _ROW.fullmatch(text)
+        row = _FORM.row.fullmatch(text)
         values = row["figures"].split() if row is not None else []
         if row is None or len(values) != len(self.words):
             return False

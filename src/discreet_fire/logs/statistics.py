@@ -18,6 +18,7 @@ from discreet_fire.logs.claims import (
     Claim,
     LogCut,
     LogFigure,
+    OutputForms,
     behind_blanks,
     figures,
     is_rule,
@@ -28,31 +29,15 @@ from discreet_fire.logs.frequencies import hidden_rows
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
 
-#: Words of headers, with the kind of what stands below.
-_KINDS = {
-    "count": r"Obs\.?|N|Freq\.|Number of obs|n",
-    "weight": r"Weight|Sum of [Ww]gt\.",
-    "mean": r"[Mm]ean|Proportion",
-    "spread": r"Std\. [Dd]ev\.|[Ss][Dd]|S\.D\.|[Vv]ariance|cv|CV",
-    "error": r"Std\. [Ee]rr\.|se\(mean\)|SE\(mean\)|se\(mean~\)",
-    "sum": r"[Ss]um|Total",
-    "shape": r"[Ss]kewness|[Kk]urtosis|skewn~s|kurto~s",
-    "extreme": r"[Mm]in|[Mm]ax|[Rr]ange|Smallest|Largest",
-    "distinct": r"Unique(?: values)?",
-    "percentile": r"p\d{1,2}|[Mm]edian|Mdn",
-    "spread_of_percentiles": r"iqr|IQR",
-    "at": r"Percentile",
-    "centile": r"Centile",
-    "interval": r"\[\d{2}(?:\.\d+)?% [Cc]onf\. [Ii]nterval\]",
-}
-_WORD = re.compile(
-    "|".join(f"(?P<{kind}>(?<!\\S)(?:{words})(?!\\S))" for kind, words in _KINDS.items())
+_FORM = OutputForms(
+    "statistics",
+    "word stubs summary detail_head percentile side middle codebook_head field range missing "
+    "count counted shares xtsum_head xtsum_row xtsum_gap entities times span notes lengths "
+    "pattern_head pattern",
 )
 _NEEDED = {"mean", "extreme", "centile", "percentile", "spread", "distinct", "sum"}
-_STUBS = re.compile(r"\s*(stats|Stats|statistics|Statistics)\s*")
 _SHORT_ROWS = ("diff", "combined", "Combined")
 _TOTALS = ("Total", "Gesamt")
-_SUMMARY = re.compile(r"\s*Summary statistics: (?P<names>.{1,200})")
 
 
 @dataclass(slots=True)
@@ -84,7 +69,7 @@ def read_columns(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
     """A table with one statistic in each column."""
     stub, bar, heads = lines[0].text.partition("|")
     names = _header(heads) if bar else None
-    if names is None or _STUBS.fullmatch(stub) or not _NEEDED & {kind for kind, _ in names}:
+    if names is None or _FORM.stubs.fullmatch(stub) or not _NEEDED & {kind for kind, _ in names}:
         return None
     if len(lines) < 2 or not is_rule(lines[1].text):
         return None
@@ -101,7 +86,7 @@ def read_columns(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
 
 def read_statistics_down(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """A table with one statistic in each row: tabstat without or with groups."""
-    given = _SUMMARY.fullmatch(lines[0].text)
+    given = _FORM.summary.fullmatch(lines[0].text)
     cycle = None if given is None else _cycle(given["names"])
     head = 0
     while head < len(lines) and "|" not in lines[head].text and head < 4:
@@ -109,7 +94,7 @@ def read_statistics_down(lines: Sequence[LogLine], rules: CleaningRules) -> Clai
     if head + 1 >= len(lines) or not is_rule(lines[head + 1].text):
         return None
     stub = lines[head].text.partition("|")[0]
-    if cycle is None and (head or not _STUBS.fullmatch(stub)):
+    if cycle is None and (head or not _FORM.stubs.fullmatch(stub)):
         return None
     count, records = _down(lines, head + 2, cycle)
     return _claimed(count, "statistics", records, rules) if records else None
@@ -119,7 +104,7 @@ def _header(heads: str) -> list[tuple[str, str]] | None:
     """Kind and name of each column; None if a word is not known."""
     names: list[tuple[str, str]] = []
     length = 0
-    for found in _WORD.finditer(heads):
+    for found in _FORM.word.finditer(heads):
         kind = str(found.lastgroup)
         length += len(found[0].replace(" ", ""))
         names += [(kind, found[0])] * (2 if kind == "interval" else 1)
@@ -296,31 +281,14 @@ def _few_besides(
     return rules.few(whole - sum(parts))
 
 
-_DETAIL_HEAD = re.compile(r"\s*Percentiles\s+Smallest\s*")
-_PERCENTILE = re.compile(rf"\s{{0,3}}(?P<share>\d{{1,2}})%\s+(?P<value>{NUMBER.pattern}|\.|#)")
-_SIDE = re.compile(
-    r"(Obs|Sum of [Ww]gt\.|Mean|Std\. [Dd]ev\.|Variance|Skewness|Kurtosis)\s+(\S+)\s*$"
-)
-_MIDDLE = re.compile(rf"(?P<value>{NUMBER.pattern}|\.|#)")
 _DETAIL_LINES = 14
-
-_CODEBOOK_HEAD = re.compile(r"[A-Za-z_~][\w~.]{0,31}\s+\S.{0,200}")
-_FIELD = re.compile(
-    r"\s*(?P<name>type|label|range|unique values|missing \.\*?|mean|std\. dev|percentiles|"
-    r"tabulation|examples|warning|unique mv codes|units|miss\. values):\s{0,40}(?P<rest>.*)",
-    re.IGNORECASE,
-)
-_RANGE = re.compile(r"\[[^\]]{0,80}\]")
-_MISSING = re.compile(r"(?P<missing>[\d,]{1,15}|#)/(?P<all>[\d,]{1,15})")
-_COUNT = re.compile(r"\s{0,20}(?P<count>[\d,]{1,15})")
-_COUNTED = re.compile(r"\s*(?P<count>[\d,]{1,15})\s+\S")
-_SHARES = re.compile(r"(\d{1,2})%")
 
 
 def read_detail(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The block of ``summarize, detail``."""
     start = next(
-        (at for at, line in enumerate(lines[:3]) if _DETAIL_HEAD.fullmatch(line.text)), None
+        (at for at, line in enumerate(lines[:3]) if _FORM.detail_head.fullmatch(line.text)),
+        None,
     )
     if start is None or (start and not is_rule(lines[start - 1].text)):
         return None
@@ -328,7 +296,7 @@ def read_detail(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     sides = {
         found[1]: (at, found)
         for at, line in enumerate(block)
-        if (found := _SIDE.search(line.text)) is not None
+        if (found := _FORM.side.search(line.text)) is not None
     }
     last = max((at for at, _ in sides.values()), default=0)
     count = numeric(sides["Obs"][1][2]) if "Obs" in sides else None
@@ -341,7 +309,7 @@ def read_detail(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
         if (everything and not name.startswith("Sum")) or shape:
             cuts += _cut(at, found.start(2), found[2], "moments" if shape else reason)
     for at, line in enumerate(block[: last + 1]):
-        side = _SIDE.search(line.text)
+        side = _FORM.side.search(line.text)
         limit = side.start() if side else len(line.text)
         cuts += _left_side(at, line.text[:limit], count, everything, rules)
     moved = [cut._replace(line=cut.line + start) for cut in cuts]
@@ -352,12 +320,12 @@ def _left_side(
     at: int, text: str, count: float | None, everything: bool, rules: CleaningRules
 ) -> Iterator[LogCut]:
     """Percentiles and the smallest or largest values beside them."""
-    found = _PERCENTILE.match(text)
+    found = _FORM.percentile.match(text)
     if found is None:
         return
     if everything or _far_out(int(found["share"]), count or 0, rules):
         yield from _cut(at, found.start("value"), found["value"], "percentiles")
-    for more in _MIDDLE.finditer(text, found.end()):
+    for more in _FORM.middle.finditer(text, found.end()):
         yield from _cut(at, more.start(), more[0], "extremes")
 
 
@@ -370,7 +338,7 @@ def read_codebook(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
     """The description of one variable by ``codebook``."""
     if len(lines) < 5 or not is_rule(lines[0].text) or not is_rule(lines[2].text):
         return None
-    if not _CODEBOOK_HEAD.fullmatch(lines[1].text):
+    if not _FORM.codebook_head.fullmatch(lines[1].text):
         return None
     end = 3
     while end < len(lines) and not is_rule(lines[end].text):
@@ -393,7 +361,7 @@ def _fields(lines: Sequence[LogLine]) -> dict[str, list[int]]:
     fields: dict[str, list[int]] = {}
     name = ""
     for at, line in enumerate(lines):
-        if (found := _FIELD.match(line.text)) is not None:
+        if (found := _FORM.field.match(line.text)) is not None:
             name = found["name"].lower()
         if name and line.text.strip():
             fields.setdefault(name, []).append(at)
@@ -403,7 +371,7 @@ def _fields(lines: Sequence[LogLine]) -> dict[str, list[int]]:
 def _cases(lines: Sequence[LogLine]) -> float | None:
     """Cases with a value; None if nothing says how many."""
     for line in lines[3:]:
-        if (found := _MISSING.search(line.text)) is not None and "issing" in line.text:
+        if (found := _FORM.missing.search(line.text)) is not None and "issing" in line.text:
             missing, cases = numeric(found["missing"]), numeric(found["all"])
             return None if cases is None else cases - (missing or 0)
     return None
@@ -414,16 +382,16 @@ def _codebook_cuts(
 ) -> Iterator[LogCut]:
     text = lines[at].text
     few = cases is None or rules.few(cases)
-    if (found := _MISSING.search(text)) is not None and rules.few(numeric(found["missing"])):
+    if (found := _FORM.missing.search(text)) is not None and rules.few(numeric(found["missing"])):
         yield LogCut(at, *found.span("missing"), "few-cases", align="none")
-    if name == "range" and (found := _RANGE.search(text)) is not None and found[0] != "[#,#]":
+    if name == "range" and (found := _FORM.range.search(text)) is not None and found[0] != "[#,#]":
         yield LogCut(at, *found.span(), "extremes", put="[#,#]", align="left")
     elif name == "unique values":
         rest = text.find(":") + 1
-        if (found := _COUNT.match(text, rest)) is not None:
+        if (found := _FORM.count.match(text, rest)) is not None:
             yield LogCut(at, *found.span("count"), "distinct-values", align="left")
     elif name == "examples":
-        rest = text.find(":") + 1 if _FIELD.match(text) else 0
+        rest = text.find(":") + 1 if _FORM.field.match(text) else 0
         shown = text[rest:].strip()
         if shown and shown != "#":
             start = text.index(shown, rest)
@@ -441,7 +409,7 @@ def _percentiles(
     lines: Sequence[LogLine], at: int, cases: float | None, rules: CleaningRules
 ) -> Iterator[LogCut]:
     """The values of percentiles, in the line below the one that names them."""
-    shares = [int(share) for share in _SHARES.findall(lines[at - 1].text)]
+    shares = [int(share) for share in _FORM.shares.findall(lines[at - 1].text)]
     found = figures(lines[at].text, at)
     if not shares or not found or len(shares) != len(found):
         return
@@ -451,8 +419,8 @@ def _percentiles(
 
 
 def _tabulation(text: str, at: int, rules: CleaningRules) -> Iterator[LogCut]:
-    rest = text.find(":") + 1 if _FIELD.match(text) else 0
-    found = _COUNTED.match(text, rest)
+    rest = text.find(":") + 1 if _FORM.field.match(text) else 0
+    found = _FORM.counted.match(text, rest)
     if found is not None and rules.few(numeric(found["count"])):
         yield LogCut(at, *found.span("count"), "few-cases")
         shown = text[found.end("count") :]
@@ -460,40 +428,20 @@ def _tabulation(text: str, at: int, rules: CleaningRules) -> Iterator[LogCut]:
         yield LogCut(at, start, len(text.rstrip()), "few-cases", align="left")
 
 
-_XTSUM_HEAD = re.compile(
-    r"\s*Variable\s+\|\s+Mean\s+Std\. [Dd]ev\.\s+Min\s+Max\s+\|\s+Observations\s*"
-)
-_XTSUM_ROW = re.compile(
-    r"(?P<stub>[^|]{0,40}\b(?P<part>overall|between|within)\s{0,9})\|(?P<values>[^|]{1,60})\|"
-    r"\s*(?P<name>N|n|T|T-bar)\s*=\s*(?P<count>[\d.,]{1,15}|#)\s*"
-)
-_XTSUM_GAP = re.compile(r"[^|\d]{0,40}\|\s*\|\s*")
-
-_ENTITIES = re.compile(
-    r"\s*(?P<name>\S{1,40}):\s+(?P<values>\S.{0,120}?)\s+n =\s+(?P<count>[\d,]{1,15}|#)\s*"
-)
-_TIMES = re.compile(r"\s*\S{1,40}:\s+(?P<values>\S.{0,120}?)\s+T =\s+[\d,]{1,15}\s*")
-_SPAN = re.compile(r"\s*Span\(.{1,50}\)\s+=\s+(?P<span>\S{1,15}) periods?\s*")
-_NOTES = re.compile(
-    r"\s*(?:Delta\(.{1,60}|Span\(.{1,60}|\(\S{1,80} uniquely identif\w+ each observation\))\s*"
-)
-_LENGTHS = re.compile(r"\s*Distribution of T_i:\s+min\s+5%\s+25%\s+50%\s+75%\s+95%\s+max\s*")
 _LENGTH_SHARES = (0, 5, 25, 50, 75, 95, 100)
-_PATTERN_HEAD = re.compile(r"\s*Freq\.\s+Percent\s+Cum\. \|\s+Pattern\*?\s*")
-_PATTERN = re.compile(r"(?P<figures>[^|]{1,60})\|\s+(?P<pattern>\S.{0,400}?)\s*")
 
 
 def read_xtsum(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The table of ``xtsum``."""
-    if not _XTSUM_HEAD.fullmatch(lines[0].text):
+    if not _FORM.xtsum_head.fullmatch(lines[0].text):
         return None
     few = False
 
     def row(text: str, at: int) -> list[LogCut] | None:
         nonlocal few
-        if _XTSUM_GAP.fullmatch(text):
+        if _FORM.xtsum_gap.fullmatch(text):
             return []
-        found = _XTSUM_ROW.fullmatch(text)
+        found = _FORM.xtsum_row.fullmatch(text)
         shown = figures(text[: found.end("values")], at, found.start("values")) if found else None
         if found is None or shown is None or len(shown) < 2:
             return None
@@ -512,8 +460,8 @@ def read_xtsum(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
 
 def read_xtdescribe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The lists of ``xtdescribe``."""
-    first = _ENTITIES.fullmatch(lines[0].text)
-    times = _TIMES.fullmatch(lines[1].text) if len(lines) > 1 else None
+    first = _FORM.entities.fullmatch(lines[0].text)
+    times = _FORM.times.fullmatch(lines[1].text) if len(lines) > 1 else None
     if first is None or times is None:
         return None
     cuts: list[LogCut] = []
@@ -526,16 +474,16 @@ def read_xtdescribe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | N
     if rules.few(entities):
         cuts.append(LogCut(0, *first.span("count"), "few-cases"))
     at = 2
-    while at < len(lines) and (not lines[at].text.strip() or _NOTES.fullmatch(lines[at].text)):
-        span = _SPAN.fullmatch(lines[at].text)
+    while at < len(lines) and (not lines[at].text.strip() or _FORM.notes.fullmatch(lines[at].text)):
+        span = _FORM.span.fullmatch(lines[at].text)
         if span is not None and span["span"] != "#":
             cuts.append(LogCut(at, *span.span("span"), "extremes", align="none"))
         at += 1
-    if at < len(lines) and _LENGTHS.fullmatch(lines[at].text):
+    if at < len(lines) and _FORM.lengths.fullmatch(lines[at].text):
         cuts += _lengths(lines, at + 1, entities, rules)
         at += 2
     after = behind_blanks(lines, at)
-    if after < len(lines) and _PATTERN_HEAD.fullmatch(lines[after].text):
+    if after < len(lines) and _FORM.pattern_head.fullmatch(lines[after].text):
         at, more = _patterns(lines, after + 1, rules)
         cuts += more
     return Claim(min(at, len(lines)), "xtdescribe", cuts)
@@ -558,7 +506,7 @@ def _patterns(
     """Patterns with too few entities; also a second one where one could be worked out."""
 
     def row(text: str, at: int) -> tuple[re.Match[str], list[LogFigure]] | None:
-        found = _PATTERN.fullmatch(text)
+        found = _FORM.pattern.fullmatch(text)
         shown = figures(found["figures"], at) if found else None
         return (found, shown) if found and shown else None
 

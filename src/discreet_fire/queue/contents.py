@@ -30,12 +30,7 @@ _CONTENT = {
 
 
 def content_digest(connection: sqlite3.Connection, number: int) -> str:
-    """The digest of all that belongs to a submission, which its entry in the record seals.
-
-    Args:
-        connection: To the database.
-        number: Of the submission.
-    """
+    """The digest of all that belongs to a submission, which its entry in the record seals."""
     found = hashlib.sha256()
     for table, query in _CONTENT.items():
         rows = connection.execute(query, (number,))
@@ -46,13 +41,7 @@ def content_digest(connection: sqlite3.Connection, number: int) -> str:
 
 
 def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
-    """What of a submission is not what was handed in.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        own: Its entries in the record.
-    """
+    """What of a submission is not what was handed in."""
     if not own or own[0].kind != "submitted":
         return ["the record does not say that it was handed in"]
     found = []
@@ -74,12 +63,7 @@ def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
 
 
 def check_contents(queue: Queue, number: int) -> None:
-    """Refuse to go on with a submission that is not what was handed in and decided on.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-    """
+    """Refuse to go on with a submission that is not what was handed in and decided on."""
     where = f"submission {number}"
     with intact(where):
         own = list(events(queue.connection, number))
@@ -110,13 +94,7 @@ ORDER BY submission, rowid
 
 
 def put_universes(queue: Queue, number: int, universes: Sequence[LedgerUniverse]) -> None:
-    """Take down whom a submission is about, within a transaction.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        universes: Whom its outputs are about.
-    """
+    """Take down whom a submission is about, within a transaction."""
     queue.connection.executemany(
         "INSERT INTO universes VALUES (?,?,?,?,?,?)",
         [
@@ -134,12 +112,7 @@ def put_universes(queue: Queue, number: int, universes: Sequence[LedgerUniverse]
 
 
 def universes_in(queue: Queue, number: int) -> list[LedgerUniverse]:
-    """Whom a submission is about.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-    """
+    """Whom a submission is about."""
     rows = queue.connection.execute(
         "SELECT name, label, count, sums, marks FROM universes WHERE submission = ? ORDER BY rowid",
         (number,),
@@ -149,12 +122,7 @@ def universes_in(queue: Queue, number: int) -> list[LedgerUniverse]:
 
 
 def released_universes(queue: Queue, without: int | None = None) -> ReleasedUniverses:
-    """All universes that were released, or are about to be.
-
-    Args:
-        queue: The queue.
-        without: A submission that does not count.
-    """
+    """All universes that were released, or are about to be, but those of one submission."""
     rows = queue.connection.execute(_OUT, (without,)).fetchall()
     size = queue.settings.minimum
     data = b"".join(row[4] for row in rows)
@@ -170,13 +138,7 @@ def released_universes(queue: Queue, without: int | None = None) -> ReleasedUniv
 def conflicts_now(
     queue: Queue, universes: Sequence[LedgerUniverse], without: int | None = None
 ) -> list[Conflict]:
-    """Conflicts of universes with all that is released at this moment.
-
-    Args:
-        queue: The queue.
-        universes: Of a submission.
-        without: The submission itself.
-    """
+    """Conflicts of universes with all that is released at this moment, but by one submission."""
     with intact(str(queue.folder)):
         shelf = released_universes(queue, without)
     return sorted(set(conflicts_with(universes, shelf, size=queue.settings.minimum)))

@@ -25,11 +25,7 @@ def queue_error(
 
 @contextmanager
 def translated(where: str) -> Iterator[None]:
-    """Say errors of the database and the disk in plain words.
-
-    Args:
-        where: The file or folder concerned.
-    """
+    """Say errors of the database and the disk in plain words."""
     try:
         yield
     except sqlite3.Error as error:
@@ -43,11 +39,7 @@ def translated(where: str) -> Iterator[None]:
 
 @contextmanager
 def intact(where: str) -> Iterator[None]:
-    """Say in plain words that what was read is not what was written.
-
-    Args:
-        where: What is concerned.
-    """
+    """Say in plain words that what was read is not what was written."""
     try:
         yield
     except (ValueError, TypeError, KeyError):
@@ -109,11 +101,7 @@ _FORM = AppendOnlyForm(
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the database of a queue.
-
-    Args:
-        path: Its file; it must exist.
-    """
+    """Open the database of a queue; its file must exist."""
     connection, (application, version) = _FORM.connect(path)
     if (application, version) == (_APPLICATION, VERSION):
         return connection
@@ -127,22 +115,14 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def lay_out(path: Path) -> None:
-    """Make the database of a new queue.
-
-    Args:
-        path: Its file, which is empty or missing.
-    """
+    """Make the database of a new queue, in a file that is empty or missing."""
     kinds = ("events", "files", "findings", "universes")
     _FORM.lay_out(path, [(f"CREATE INDEX {kind}_of ON {kind} (submission)", ()) for kind in kinds])
 
 
 @contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold a lock that several processes may hold; it ends with the process, however that ends.
-
-    Args:
-        path: The file of the lock.
-    """
+    """Hold a lock that several processes may hold; it ends with the process, however that ends."""
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
         connection.execute("BEGIN")

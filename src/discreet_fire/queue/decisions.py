@@ -85,12 +85,7 @@ def _end(queue: Queue, number: int, kind: str, person: str, reason: str, version
 
 
 def standing_of(queue: Queue, number: int) -> Standing:
-    """Where a submission stands.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-    """
+    """Where a submission stands."""
     known = 0 < number < 1 << 63  # what the database takes for a number
     found = list(events(queue.connection, number)) if known else []
     if not found:
@@ -101,13 +96,7 @@ def standing_of(queue: Queue, number: int) -> Standing:
 
 
 def check_version(found: Standing, number: int, version: int) -> None:
-    """Refuse to act on what has changed since it was seen.
-
-    Args:
-        found: Where the submission stands.
-        number: The submission.
-        version: What was seen.
-    """
+    """Refuse to act on what has changed since it was seen."""
     if found.version != version:
         raise queue_error(
             "the submission has changed since you looked at it",
@@ -135,13 +124,7 @@ def _allowed(queue: Queue, number: int, person: str, version: int) -> str:
 
 
 def check_not_own(queue: Queue, number: int, person: str) -> None:
-    """Refuse to let somebody decide on, or release, what they handed in.
-
-    Args:
-        queue: The queue.
-        number: The submission.
-        person: Who.
-    """
+    """Refuse to let somebody decide on, or release, what they handed in."""
     (researcher,) = queue.connection.execute(
         "SELECT researcher FROM submissions WHERE id = ?", (number,)
     ).fetchone()

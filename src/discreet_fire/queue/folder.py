@@ -212,12 +212,7 @@ class Queue:
         return event.digest
 
     def drawn(self, fingerprint: str, rate: float) -> bool:
-        """Whether an output is drawn for control: keyed, and the same each time.
-
-        Args:
-            fingerprint: Digest of the output.
-            rate: Share of outputs.
-        """
+        """Whether an output is drawn for control: keyed, and the same each time."""
         digest = hmac.new(self._draw_key, fingerprint.encode(), hashlib.sha256).digest()
         return int.from_bytes(digest[:8], "big") < rate * 2.0**64
 
@@ -255,11 +250,7 @@ def _reason(text: str) -> str:
 
 
 def kept_on_disk(path: Path) -> None:
-    """Make sure that what was written to a file or folder survives a power cut.
-
-    Args:
-        path: The file or folder.
-    """
+    """Make sure that what was written to a file or folder survives a power cut."""
     if path.is_dir() and os.name != "posix":
         return
     handle = os.open(path, os.O_RDONLY)

@@ -56,12 +56,7 @@ class Event:
 
 
 def seal(key: bytes, event: Event) -> str:
-    """The digest that an entry should have.
-
-    Args:
-        key: Of the queue.
-        event: The entry.
-    """
+    """The digest that an entry should have."""
     parts = [event.seq, event.submission, event.kind, event.person, event.reason, event.at]
     text = json.dumps([*parts, event.payload, event.previous], ensure_ascii=False)
     return hmac.new(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
@@ -77,17 +72,7 @@ def append(
     reason: str,
     payload: Mapping[str, Any] | None = None,
 ) -> Event:
-    """Add an entry at the end, within a transaction.
-
-    Args:
-        connection: To the database.
-        key: Of the queue.
-        kind: What happened.
-        submission: What it is about.
-        person: Who did it.
-        reason: Why.
-        payload: Further facts.
-    """
+    """Add an entry at the end, within a transaction."""
     last, previous = head(connection)
     event = Event(
         seq=last + 1,
@@ -113,12 +98,7 @@ def head(connection: sqlite3.Connection) -> tuple[int, str]:
 
 
 def events(connection: sqlite3.Connection, submission: int | None = None) -> Iterator[Event]:
-    """Entries in order: all of them, or those about a submission.
-
-    Args:
-        connection: To the database.
-        submission: Its number.
-    """
+    """Entries in order: all of them, or those about a submission."""
     if submission is None:
         rows = connection.execute("SELECT * FROM events ORDER BY seq")
     else:
@@ -177,11 +157,7 @@ class Standing:
 
 
 def standing(events: Iterable[Event]) -> Standing:
-    """Where a submission stands after these entries.
-
-    Args:
-        events: All entries about it, in order.
-    """
+    """Where a submission stands after these entries."""
     state, version, needed, drawn, record, releaser = State.waiting, 0, 1, False, "", ""
     approvals: dict[str, tuple[str, ...]] = {}
     intent: dict[str, Any] = {}

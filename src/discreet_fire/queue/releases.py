@@ -202,13 +202,7 @@ def _withdraw(queue: Queue, number: int, target: Path) -> None:
 
 
 def folder_problem(target: Path, intent: dict[str, Any], record: str) -> str:
-    """What is wrong with a released folder; empty if nothing is.
-
-    Args:
-        target: The folder.
-        intent: What the record says about it.
-        record: The digest of that entry.
-    """
+    """What is wrong with a released folder; empty if nothing is."""
     try:
         manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
         lines = (target / SUMS).read_text(encoding="utf-8").splitlines()

@@ -63,11 +63,7 @@ class QueueSettings:
         return cls(**{**plain, "persons": tuple(plain["persons"])})
 
     def person(self, name: str) -> str:
-        """The person of this name.
-
-        Args:
-            name: As written in the settings.
-        """
+        """The person of this name, as written in the settings."""
         asked = plain_name(name)
         if asked not in self.persons:
             hint = "known: " + ", ".join(self.persons)

@@ -64,12 +64,7 @@ def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
 
 
 def file_copy(source: Path, target: Path) -> Path:
-    """Copy one ordinary file; an error if it is none, or too large.
-
-    Args:
-        source: What was handed in.
-        target: The copy.
-    """
+    """Copy one ordinary file; an error if it is none, or too large."""
     if (problem := _wrong(source, source.parent)) is not None:
         raise _refused([problem])
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -412,12 +407,7 @@ _MOST_CELLS = 100_000
 
 
 def record_universes(work: SubmissionWork, told: StatisticShown) -> None:
-    """Take down whom one statistic is about: all its records, and each category it may show.
-
-    Args:
-        work: The submission on its way.
-        told: The statistic.
-    """
+    """Take down whom one statistic is about: all its records, and each category it may show."""
     table = f"line {told.line}, {told.command}"
     if told.units is None or None in told.units:
         whom = "whom it is about" if told.units is None else "whom some records are about"

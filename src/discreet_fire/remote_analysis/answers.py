@@ -64,11 +64,7 @@ class AnswerKey:
         return others[int(self._uniform("other", question) * len(others))]
 
     def known_by(self, digest: str) -> str:
-        """A keyed digest of records, by which they are known again.
-
-        Args:
-            digest: Their digest.
-        """
+        """A keyed digest of records, by which they are known again."""
         return hmac.digest(self._key, f"known by\0{digest}".encode(), "sha256").hex()
 
     def _uniform(self, purpose: str, question: str) -> float:

@@ -122,22 +122,12 @@ class BudgetLedger:
         return cls(place)
 
     def usage(self, data: str, researcher: str) -> Usage:
-        """What a researcher had, and may still have.
-
-        Args:
-            data: Name of the data set.
-            researcher: Who.
-        """
+        """What a researcher had, and may still have."""
         with self._opened() as connection:
             return self._usage(connection, data, researcher)
 
     def bind(self, data: str, digest: str) -> None:
-        """Keep under which name records are known; under another one they have no new budget.
-
-        Args:
-            data: Name of the data set.
-            digest: Keyed digest of the records.
-        """
+        """Keep under which name records are known; under another one they have no new budget."""
         name = look_of(data)
         with self._opened() as connection, transaction(connection):
             connection.execute("INSERT OR IGNORE INTO known VALUES (?, ?)", (digest, name))

@@ -45,9 +45,6 @@ _STEPS: Mapping[type[ast.cmpop], tuple[tuple[str, bool], tuple[str, bool]]] = {
 def condition_text(parsed: Filter) -> str:
     """The text of a condition.
 
-    Args:
-        parsed: The condition.
-
     >>> from discreet.tabulation.filters import parse_filter
     >>> one, other = "not (sex == 1 or age <= 17)", "age > 17 and sex != 1.0"
     >>> condition_text(parse_filter(one)) == condition_text(parse_filter(other))
@@ -208,12 +205,7 @@ class RemoteQuery:
         return cls(command=command, arguments=asked, text=text, columns=frozenset(columns))
 
     def run(self, frame: Any, **fixed: Any) -> SafeResult:
-        """The result on some records.
-
-        Args:
-            frame: The records.
-            fixed: What the centre sets: limits, entity.
-        """
+        """The result on some records, with what the centre sets: limits, entity."""
         return COMMANDS[self.command](frame, **self.arguments, **fixed)
 
 
