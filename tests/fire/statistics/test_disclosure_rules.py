@@ -13,12 +13,11 @@ from discreet_fire.statistics.disclosure_rules import (
     broken,
     checks_of,
     concentrated,
-    failed,
     free_statistics,
-    hides_count,
     is_clear,
     leading,
 )
+from discreet_fire.statistics.group_suppression import shared_counts
 from discreet_fire.statistics.grouped_values import GroupedValues
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import CheckVerdict
@@ -109,8 +108,13 @@ def test_contributions_are_concentrated_by_either_rule() -> None:
 
 
 def test_numbers_of_cases_are_withheld_where_they_are_small_only() -> None:
-    assert hides_count({"minimum", "dominance"})
-    assert not hides_count({"dominance"})
+    limits = SafeLimits(k=80, p=1)
+    held = facts(first=58.0, second=1.0)
+    assert broken(held, limits) == {"dominance"}
+    assert shared_counts([[facts(), held]], limits) == frozenset()
+    small = facts(n=2, cases=2, first=58.0, second=1.0)
+    assert broken(small, limits) >= {"minimum", "dominance"}
+    assert 1 in shared_counts([[facts(), small]], limits)
 
 
 @pytest.mark.parametrize("minimum", [1, 2, 3, 5])
@@ -140,9 +144,10 @@ def test_checks_name_variables_and_the_rules_that_weigh_most_first() -> None:
         ("bins", "", CheckVerdict.passed),
     ]
     assert not any("=" in one.where for one in checks)
-    assert failed("bins", "x").verdict is CheckVerdict.passed
-    assert failed("same", "x").verdict is CheckVerdict.fail
-    assert failed("same", "x").reason == REASONS["same"]
+    merged, withheld = checks_of([Found("bins", "x"), Found("same", "x")], [])[::-1]
+    assert (merged.rule, merged.verdict) == ("bins", CheckVerdict.passed)
+    assert (withheld.rule, withheld.verdict) == ("same", CheckVerdict.fail)
+    assert withheld.reason == REASONS["same"]
 
 
 def test_only_the_rule_that_weighs_most_is_named() -> None:
@@ -152,5 +157,5 @@ def test_only_the_rule_that_weighs_most_is_named() -> None:
 
 def test_many_is_more_than_any_rule_asks_for() -> None:
     assert broken(facts(differing=MANY, held=10**6), SafeLimits(minimum=10**6)) == {"minimum"}
-    assert repr(facts()) == "<Facts: confidential>"
+    assert "cases" not in repr(facts())
     assert facts(mean=3.0, weight=20.0).total == 60.0
