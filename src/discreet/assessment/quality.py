@@ -158,7 +158,7 @@ def actual_quality(table: Table, protected: ProtectedTable) -> Quality:
     (3, 1.0)
     """
     _check_pair(table, protected)
-    value, status = _published(table, protected)
+    value, status = published_values(table, protected)
     assessed = (status != CellStatus.suppressed) & (status != CellStatus.official)
     assessed &= table.count > 0
     left_out = int(((table.count > 0) & ~assessed).sum())
@@ -254,7 +254,9 @@ def _check_pair(table: Table, protected: ProtectedTable) -> None:
         raise TableError("the protected table does not hold counts", code="quality", where=where)
 
 
-def _published(table: Table, protected: ProtectedTable) -> tuple[IntArray, npt.NDArray[np.int8]]:
+def published_values(
+    table: Table, protected: ProtectedTable
+) -> tuple[IntArray, npt.NDArray[np.int8]]:
     """Value and status of the cells of `table` as published; cells not stored are zero."""
     stored = [
         np.array([ours.index[code] for code in theirs.codes], dtype=np.int64)[part]
@@ -270,6 +272,37 @@ def _published(table: Table, protected: ProtectedTable) -> tuple[IntArray, npt.N
     value[found] = protected.value[at[found]]
     status[found] = protected.status[at[found]]
     return value, status
+
+
+def count_twins(table: Table | None, protected: ProtectedTable) -> tuple[int, int]:
+    """Pairs of inner cells with the same original count, and how many have the same noise.
+
+    Inner cells hold different records, so their noise agrees by chance only; noise that
+    depends on the count alone, as unsuitable record keys make it, agrees always. CONFIDENTIAL.
+
+    >>> import polars as pl
+    >>> from discreet.protection.noise import perturb
+    >>> cells = pl.DataFrame({"sex": ["Total", "m", "w"], "n": [4, 2, 2], "key": [0.8, 0.5, 0.9]})
+    >>> table = Table.from_cells(cells, by=["sex"], count="n", cell_key="key")
+    >>> ptable = PerturbationTable.from_rows({0: {0: 1}, 1: {-1: 0.25, 0: 0.5, 1: 0.25}})
+    >>> count_twins(table, perturb(table, ptable))
+    (1, 0)
+    """
+    if table is None or table.weight is not None or protected.value.dtype.kind != "i":
+        return 0, 0
+    value, status = published_values(table, protected)
+    chosen = (table.count > 0) & (status != CellStatus.suppressed) & (status != CellStatus.official)
+    for dimension, part in zip(table.dimensions, table.index, strict=True):
+        chosen &= dimension.is_leaf[part]
+    count = table.count[chosen]
+    both = np.stack([count, value[chosen] - count])
+    return _pairs_alike(both[:1]), _pairs_alike(both)
+
+
+def _pairs_alike(columns: IntArray) -> int:
+    """How many pairs of columns are equal."""
+    alike = np.unique(columns, axis=1, return_counts=True)[1]
+    return exact_sum(alike * (alike - 1) // 2)
 
 
 def _signed(share: float, language: str) -> str:

@@ -102,7 +102,7 @@ def test_a_log_of_another_release_is_refused() -> None:
         QualityLog().sealed(b"short")
     for entry in (
         {},
-        {"format": "discreet-quality-log", "version": 2, "tables": {}},
+        {"format": "discreet-quality-log", "version": 1, "tables": {}},
         {"tables": 1},
     ):
         with pytest.raises(PublicationError, match="damaged"):

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.arrays import IntArray
+from discreet.assessment.quality import count_twins
 from discreet.assessment.release_quality.additivity import differences
 from discreet.assessment.release_quality.compiled_tallies import one_pass
 from discreet.assessment.release_quality.pairs import (
@@ -72,6 +73,7 @@ class TableQuality:
         deviations: Name of a figure that is no count → rows (part, class, cells).
         sums: Rows (variable, totals compared, that differ, sum of |difference|, largest).
         reasons: Reason for which parts were suppressed → number of parts.
+        twins: Pairs of inner cells with the same count, and with the same noise too.
     """
 
     variables: Mapping[str, str]
@@ -82,6 +84,7 @@ class TableQuality:
     deviations: Mapping[str, IntArray]
     sums: IntArray
     reasons: Mapping[str, int]
+    twins: tuple[int, int]
 
     @property
     def shown(self) -> Shown:
@@ -122,6 +125,7 @@ class TableQuality:
             "deviations": {name: rows.tolist() for name, rows in self.deviations.items()},
             "sums": self.sums.tolist(),
             "reasons": dict(self.reasons),
+            "twins": list(self.twins),
         }
 
     @classmethod
@@ -142,6 +146,7 @@ class TableQuality:
             deviations={name: _rows(rows, 3) for name, rows in entry["deviations"].items()},
             sums=_rows(entry["sums"], 5),
             reasons=dict(entry["reasons"]),
+            twins=(int(entry["twins"][0]), int(entry["twins"][1])),
         )
 
     def __repr__(self) -> str:
@@ -193,6 +198,7 @@ def table_quality(
         deviations=off,
         sums=differences(protected, grid) if tallies is None else tallies.sums,
         reasons=dict(sorted(reasons.items())),
+        twins=count_twins(plain, protected),
     )
 
 
@@ -226,6 +232,7 @@ def _pairs(
 
 _CONTEXT = b"discreet quality log 1"
 _FORMAT = "discreet-quality-log"
+_VERSION = 2
 _KEY_BYTES = 64
 _SHORTEST_KEY = 16
 
@@ -310,13 +317,13 @@ class QualityLog:
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON takes it, in whole numbers and names. CONFIDENTIAL."""
         tables = {name: table.to_dict() for name, table in self.tables.items()}
-        return {"format": _FORMAT, "version": 1, "tables": tables}
+        return {"format": _FORMAT, "version": _VERSION, "tables": tables}
 
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> QualityLog:
         """The log that was written by `to_dict`."""
         try:
-            if entry["format"] != _FORMAT or entry["version"] != 1:
+            if entry["format"] != _FORMAT or entry["version"] != _VERSION:
                 raise _unreadable()
             tables = entry["tables"].items()
             return cls({name: TableQuality.from_dict(table) for name, table in tables})

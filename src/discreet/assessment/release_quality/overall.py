@@ -23,6 +23,14 @@ from discreet.tables import CellStatus
 _NUMBERS = (CellStatus.published, CellStatus.bracketed, CellStatus.official)
 
 
+#: The size class from which counts are large.
+_LARGE = SIZE_CLASSES.index(10)
+#: From so many cells, or pairs, on an alarm is given …
+_FEWEST = 30
+#: … where this share of them has the same noise.
+_ALIKE = 0.9
+
+
 class Overall:
     """All tables of a release together (confidential).
 
@@ -72,6 +80,16 @@ class Overall:
         found = dict(zip(("suppressed", "official", "changed_to_zero"), sums, strict=True))
         zeros = sum(table.counts.zeros_changed for table in self.tables.values())
         return {**found, "zeros_changed": zeros}
+
+    def alarms(self) -> list[str]:
+        """What noise with proper record keys would not do: "constant", "count-alone"."""
+        large = Counter[int]()
+        for size_class in self.size_classes[_LARGE:]:
+            large.update(self.noise(size_class=size_class).cells)
+        if large.total() >= _FEWEST and max(large.values()) >= _ALIKE * large.total():
+            return ["constant"]
+        pairs, alike = (sum(table.twins[at] for table in self.tables.values()) for at in (0, 1))
+        return ["count-alone"] if pairs >= _FEWEST and alike >= _ALIKE * pairs else []
 
     # -- figures -----------------------------------------------------------------
 

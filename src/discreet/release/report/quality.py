@@ -32,6 +32,7 @@ from discreet.publication.words import LANGUAGES
 from discreet.publication.writers.html import facts_html, page_head, page_tail
 from discreet.release.report.sections import (
     Document,
+    alarm_list,
     heading,
     internal_sections,
     shown_section,
@@ -90,6 +91,7 @@ def internal_figures(log: QualityLog, title: dict[str, str]) -> dict[str, Any]:
     return {
         **public_figures(log, title),
         "kind": "internal, confidential",
+        "alarms": overall.alarms(),
         "counts": overall.noise().described(),
         "noise": {str(noise): cells for noise, cells in sorted(overall.noise().cells.items())},
         "by_size": [
@@ -204,6 +206,7 @@ class QualityReport:
             (
                 page_head(title, language, css.read_text("utf-8")),
                 warning if internal else "",
+                alarm_list(document, text) if internal else "",
                 f'<h1>{html.escape(title)}</h1>\n<p class="lead">{html.escape(lead)}</p>\n',
                 facts_html(_at_a_glance(document, text, language), text["summary"]),
                 heading(text["statements"], statement_list(document, text, language)),

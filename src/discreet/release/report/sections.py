@@ -126,6 +126,12 @@ def heading(text: str, content: str) -> str:
     return f"<section>\n<h2>{html.escape(text)}</h2>\n{content}</section>\n"
 
 
+def alarm_list(document: Document, text: Words) -> str:
+    """What must not be published like this, one paragraph each."""
+    said = [text[f"alarm {code}"] for code in document["alarms"]]
+    return "".join(f'<p class="internal" role="alert">{html.escape(line)}</p>\n' for line in said)
+
+
 def statement_list(document: Document, text: Words, language: str) -> str:
     """The statements, one per line."""
     lines = [one["text"][language] for one in document["statements"]]
