@@ -17,6 +17,7 @@ from discreet.arrays import IntArray
 from discreet.errors import RecordKeyError
 
 if TYPE_CHECKING:
+    import narwhals as nw
     import polars as pl
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "LIMB",
     "ONE_PLACE",
     "KeyGrid",
+    "decimal_keys",
     "grid_keys",
     "off_grid",
     "too_fine",
@@ -175,6 +177,23 @@ def _from_floats(values: npt.NDArray[np.float64], grid: KeyGrid, column: str) ->
     if finer:
         raise too_fine(finer, len(values), column)
     return keys.astype(np.int64)
+
+
+def decimal_keys(decimal: nw.Expr, grid: KeyGrid) -> tuple[nw.Expr, nw.Expr]:
+    """Keys of floats as an engine computes them, and 1 where they have more digits than the grid.
+
+    The same as `grid_keys` gives; what is off the grid is missing.
+    """
+    import narwhals as nw
+
+    scale = float(_MAX_SIZE) if grid.size == _MAX_SIZE else 1.0
+    near = (decimal * scale).round(0)
+    inside = (decimal >= 0.0) & (near < float(grid.size))
+    # Some engines turn division by a constant into multiplication, which rounds twice.
+    divided = near / (near * 0.0 + scale)
+    far = (divided - decimal).abs() > decimal * (ONE_PLACE if scale > 1.0 else 0.0)
+    finer = nw.when(inside & far).then(nw.lit(1)).otherwise(nw.lit(0))
+    return nw.when(inside).then(near).cast(nw.Int64), finer
 
 
 def _from_texts(texts: pl.Series, grid: KeyGrid, column: str) -> IntArray:

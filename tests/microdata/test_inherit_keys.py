@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import DiscreetError, MicrodataError, RecordKeyError
+from discreet.keygrid import KeyGrid
+from discreet.microdata.derived_keys import derived_keys
 
 Engine = Callable[[pl.DataFrame], Any]
 Collect = Callable[[Any], pl.DataFrame]
@@ -149,10 +152,93 @@ def test_bad_keys_are_counted(keys: pl.Series, message: str) -> None:
             dc.inherit_record_keys(moved, by="home", grid=256)
 
 
-def test_float_keys_are_to_be_imported_first(engine: Engine) -> None:
-    frame = PEOPLE.with_columns(record_key=pl.lit(0.5))
-    with pytest.raises(RecordKeyError, match="import_record_keys"):
+FLOATS = PEOPLE.with_columns(record_key=pl.col("record_key") / GRID)
+
+
+def test_decimal_keys_are_taken_as_in_tables(engine: Engine, collected: Collect) -> None:
+    homes = dc.inherit_record_keys(engine(FLOATS), by="home")
+    assert collected(homes).rows() == [(4, 7), (9, 77), (30, 1)]
+
+
+@pytest.mark.parametrize("towards", [0.0, 1.0])
+def test_one_unit_in_the_last_place_counts_as_exact(
+    engine: Engine, collected: Collect, towards: float
+) -> None:
+    drawn = np.random.default_rng(4).integers(1, GRID, 5000)
+    near = np.nextafter(drawn / GRID, towards)
+    frame = pl.DataFrame({"home": np.arange(5000), "record_key": near})
+    homes = collected(dc.inherit_record_keys(engine(frame), by="home"))
+    # Floats from 2^-2 on are so far apart that the next one may be another key's nearest.
+    exact = pl.Series(
+        dc.Table.from_cells(
+            frame.select(n=1, home=pl.col("home").cast(pl.String), key="record_key"),
+            by=["home"],
+            count="n",
+            cell_key="key",
+        ).cell_key
+    )
+    assert homes.sort("home")["record_key"].to_list() == exact.to_list()
+
+
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [
+        ([0.1, 0.2, None, 0.4, 0.5, 0.6], "key-missing"),
+        ([0.1, 0.2, float("nan"), 0.4, 0.5, 0.6], "key-missing"),
+        ([0.1, 0.2, 1.0, 0.4, 0.5, 0.6], "key-off-grid"),
+        ([0.1, 0.2, -0.1, 0.4, 0.5, 0.6], "key-off-grid"),
+        ([0.1, 0.2, 1 / 3, 0.4, 0.5, 0.6], "key-digits"),
+    ],
+)
+def test_bad_decimal_keys_are_counted(engine: Engine, keys: list[float], code: str) -> None:
+    frame = PEOPLE.with_columns(record_key=pl.Series(keys))
+    with pytest.raises(RecordKeyError, match="1 of 6 records") as caught:
         dc.inherit_record_keys(engine(frame), by="home")
+    assert caught.value.code == code
+
+
+def test_texts_in_a_plan_are_to_be_imported_first() -> None:
+    frame = PEOPLE.lazy().with_columns(record_key=pl.lit("0.5"))
+    with pytest.raises(RecordKeyError, match="import_record_keys"):
+        dc.inherit_record_keys(frame, by="home")
+
+
+HOUSEHOLD = derived_keys(np.array([7, 77, 1]), KeyGrid(), "unit household").tolist()
+
+
+def test_keys_are_derived_for_a_kind_of_unit(engine: Engine, collected: Collect) -> None:
+    for frame in (PEOPLE, FLOATS):
+        moved = engine(frame)
+        homes = dc.inherit_record_keys(moved, by="home", unit="household")
+        assert type(homes) is type(moved)
+        back = collected(homes)
+        assert back.columns == ["home", "record_key", "record_key_sum"]
+        assert back["home"].to_list() == [4, 9, 30]
+        assert back["record_key"].to_list() == HOUSEHOLD
+        assert back["record_key_sum"].to_list() == [7, 77, 1]
+
+
+def test_each_kind_has_keys_of_its_own() -> None:
+    kinds = [dc.inherit_record_keys(PEOPLE, by="home", unit=unit) for unit in ("a", "b")]
+    kinds.append(dc.inherit_record_keys(PEOPLE, by="home"))
+    keys = [key for homes in kinds for key in homes["record_key"]]
+    assert len(set(keys)) == 9
+
+
+def test_derived_keys_go_onto_a_frame_of_units(engine: Engine, collected: Collect) -> None:
+    homes = pl.concat([HOMES, pl.DataFrame({"area": [20], "home": [1]})])
+    done = collected(onto(engine, homes, secret=SECRET, unit="household")).sort("home")
+    assert done.columns == ["area", "home", "record_key", "record_key_sum"]
+    own = dc.with_record_keys(homes.tail(1), id="home", secret=SECRET)["record_key"].to_list()
+    assert done["record_key_sum"].to_list() == [*own, 7, 77, 1]
+    vacant = derived_keys(np.array(own), KeyGrid(), "unit household").tolist()
+    assert done["record_key"].to_list() == [*vacant, *HOUSEHOLD]
+
+
+def test_plain_inheritance_has_a_name() -> None:
+    plain = dc.inherit_record_keys(PEOPLE, by="home", inheritance="plain")
+    assert plain.equals(dc.inherit_record_keys(PEOPLE, by="home"))
+    assert plain.columns == ["home", "record_key"]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +253,14 @@ def test_float_keys_are_to_be_imported_first(engine: Engine) -> None:
         ({"by": "home", "onto": HOMES, "keep": ["street"]}, "columns"),
         ({"by": "home", "onto": HOMES.lazy()}, "engine"),
         ({"by": "home", "onto": HOMES.with_columns(record_key=1)}, "existing-column"),
+        (
+            {"by": "home", "unit": "home", "onto": HOMES.with_columns(record_key_sum=1)},
+            "existing-column",
+        ),
+        ({"by": "home", "unit": " "}, "unit"),
+        ({"by": "home", "unit": True}, "unit"),
+        ({"by": "home", "inheritance": "derived"}, "inheritance"),
+        ({"by": "home", "inheritance": "plain", "unit": "home"}, "inheritance"),
     ],
 )
 def test_wrong_requests_are_refused(options: dict[str, Any], code: str) -> None:
@@ -221,3 +315,24 @@ def test_every_chain_of_units_gives_the_direct_sum(drawn: tuple[pl.DataFrame, in
         for building, keys in people.group_by("building").agg("record_key").rows()
     }
     assert dict(buildings.rows()) == direct
+
+
+@settings(max_examples=40, deadline=None)
+@given(chains(), st.lists(st.booleans(), min_size=3, max_size=3))
+def test_derived_keys_do_not_depend_on_the_way(
+    drawn: tuple[pl.DataFrame, int], named: list[bool]
+) -> None:
+    """Whichever of the units between are plain, and whichever are left out."""
+    people, grid = drawn
+    people = people.with_columns(building=pl.col("dwelling") // 3)
+
+    def up(parts: pl.DataFrame, by: str, keep: list[str], unit: str | None) -> pl.DataFrame:
+        return dc.inherit_record_keys(parts, by=by, keep=keep, grid=grid, unit=unit)
+
+    households = up(
+        people, "household", ["dwelling", "building"], "household" if named[0] else None
+    )
+    dwellings = up(households, "dwelling", ["building"], "dwelling" if named[1] else None)
+    last = "building" if named[2] else None
+    for parts in (people, households):
+        assert up(dwellings, "building", [], last).equals(up(parts, "building", [], last))

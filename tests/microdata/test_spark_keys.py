@@ -65,6 +65,14 @@ def test_units_inherit_exact_sums(spark: SparkSession) -> None:
     ]
 
 
+def test_units_have_derived_keys(spark: SparkSession) -> None:
+    frame = pl.DataFrame({"home": [1, 1, 2], "record_key": [0.25, 0.999999999999999, 1e-15]})
+    homes = dc.inherit_record_keys(moved(spark, frame), by="home", unit="household")
+    expected = dc.inherit_record_keys(frame, by="home", unit="household")
+    assert expected["record_key_sum"].to_list() == [249_999_999_999_999, 1]
+    assert collected(homes, "home") == expected.to_dicts()
+
+
 def test_vacant_units_get_keys_of_their_own(spark: SparkSession) -> None:
     parts = dc.with_record_keys(PEOPLE, id="person", secret=SECRET)
     homes = pl.DataFrame({"home": [1, 2, 3]})

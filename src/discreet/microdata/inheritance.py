@@ -1,29 +1,44 @@
 """Keys of units from the keys of their parts.
 
-In: parts with record keys (persons) and the column that names their unit
-(household). Out: one record per unit, its key the sum of its parts' keys modulo M.
-A table of units then draws the same noise as any cell with the same persons.
-Confidential on both sides.
+In: parts with record keys (persons) and the column that names their unit (household). Out:
+one record per unit. Its key is derived for this kind of unit from the sum of its parts' keys
+modulo M; or it is that sum, and then a table of units draws the same noise as any cell with
+the same persons. Sums go along with derived keys: up a chain of units they are added, so
+that keys do not depend on the way. Confidential on both sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
+import polars as pl
 
+from discreet.arrays import IntArray
 from discreet.errors import MicrodataError, Problem, RecordKeyError
-from discreet.keygrid import LIMB, KeyGrid, off_grid, unusable_keys
+from discreet.keygrid import (
+    DECIMALS,
+    LIMB,
+    KeyGrid,
+    decimal_keys,
+    grid_keys,
+    off_grid,
+    too_fine,
+    unusable_keys,
+)
+from discreet.microdata.derived_keys import derived_keys
 from discreet.microdata.frames import (
     NarwhalsFrame,
+    eager_columns,
     like,
     name_list,
     only_row,
     open_frame,
     require_columns,
     require_new,
+    with_computed,
     with_values,
 )
 from discreet.microdata.identifiers import check_identifiers
@@ -32,6 +47,16 @@ from discreet.microdata.secret import Secret
 
 _HIGH, _LOW, _PARTS = "discreet_high", "discreet_low", "discreet_parts"
 _UNIT = "discreet_unit_"
+_DERIVED = "discreet_derived"
+
+
+def sum_column(record_key: str) -> str:
+    """The column with the sums that go along with derived keys.
+
+    >>> sum_column("record_key")
+    'record_key_sum'
+    """
+    return f"{record_key}_sum"
 
 
 def inherit_record_keys(
@@ -44,11 +69,18 @@ def inherit_record_keys(
     onto: Any = None,
     secret: Secret | bytes | str | Path | None = None,
     orphans: str = "error",
+    unit: str | None = None,
+    inheritance: Literal["plain"] | None = None,
 ) -> Any:
-    """Key each unit with the sum of its parts' keys modulo the grid.
+    """Key each unit from the sum of its parts' keys modulo the grid.
+
+    Say which kind of unit it is: `unit="household"`. Tables of households then have noise
+    of their own. Without it the key of a unit is the sum itself, and a region's households
+    get the noise that its persons get: the difference of both published numbers is the true
+    one. Keys do not depend on the way: persons to buildings, or over dwellings.
 
     Args:
-        parts: Records with keys.
+        parts: Records with keys: whole numbers of the grid, or decimals in [0, 1).
         by: Column, or columns, that name the unit each part belongs to.
         record_key: Column with the keys of the parts; the units' keys are called the same.
         grid: The key grid.
@@ -59,26 +91,83 @@ def inherit_record_keys(
             identifier as in `with_record_keys`; without it they are an error.
         orphans: "drop" leaves out parts that belong to no unit (`by` is null);
             "error" refuses them.
+        unit: The kind of unit, such as "household", that keys are derived for. The sums
+            are put beside them (`record_key_sum`) and are what the next units inherit.
+        inheritance: "plain" says that units are to have the sums as keys, so that
+            households of one person have the noise of these persons; see above.
 
     >>> import polars as pl
     >>> people = pl.DataFrame({"home": [1, 1, 2], "record_key": [200, 100, 7]})
-    >>> inherit_record_keys(people, by="home", grid=256).rows()
+    >>> inherit_record_keys(people, by="home", grid=256, inheritance="plain").rows()
     [(1, 44), (2, 7)]
+    >>> inherit_record_keys(people, by="home", grid=256, unit="household").columns
+    ['home', 'record_key', 'record_key_sum']
     """
     records = open_frame(parts)
     units, kept = name_list(by, "by"), list(keep)
     key_grid = KeyGrid.of(grid)
     _check_request(units, kept, record_key, orphans, onto, secret)
-    require_columns(records, [*units, *kept, record_key])
-    _check_parts(records, units, record_key, key_grid, orphans)
+    check_inheritance(unit, inheritance)
+    sums = sum_column(record_key)
+    added = sums if sums in records.collect_schema().names() else record_key
+    require_columns(records, [*units, *kept, added])
+    records = _whole_keys(records, added, key_grid)
+    _check_parts(records, units, added, key_grid, orphans)
     if orphans == "drop":
         records = records.filter(*[~nw.col(name).is_null() for name in units])
-    summed = _summed(records, units, kept, record_key, key_grid)
+    summed = _summed(records, units, kept, added, record_key, key_grid)
     if onto is None:
-        return like(_one_row_each(summed, units, kept, record_key), parts)
+        rows = _one_row_each(summed, units, kept, record_key)
+        return like(_for_unit(rows, record_key, unit, key_grid).sort(*units), parts)
     homes = open_frame(onto)
     _check_onto(records, homes, units, record_key)
-    return like(_added(summed, homes, units, record_key, key_grid, secret), onto)
+    if unit is not None:
+        require_new(homes, sums)
+    keyed = _added(summed, homes, units, record_key, key_grid, secret)
+    return like(_for_unit(keyed, record_key, unit, key_grid), onto)
+
+
+def check_inheritance(unit: Any, inheritance: Any) -> None:
+    """Refuse kinds of units without a name, and two ways at once."""
+    if unit is not None and not (isinstance(unit, str) and unit.strip()):
+        raise MicrodataError(
+            "the kind of unit is a name", code="unit", where="unit", hint='unit="household"'
+        )
+    if inheritance not in (None, "plain"):
+        raise MicrodataError(
+            f"inheritance={inheritance!r} is not a choice",
+            code="inheritance",
+            where="inheritance",
+            hint='use unit="household", or inheritance="plain"',
+        )
+    if unit is not None and inheritance is not None:
+        raise MicrodataError(
+            "unit and inheritance exclude each other",
+            code="inheritance",
+            where="unit",
+            hint="keys are derived for a kind of unit, or they are the plain sums",
+        )
+
+
+def _for_unit(rows: NarwhalsFrame, key: str, unit: str | None, grid: KeyGrid) -> NarwhalsFrame:
+    """The keys for this kind of unit, and beside them the sums they are derived from."""
+    if unit is None:
+        return rows
+    purpose = f"unit {unit}"
+    if rows.implementation.is_pyspark():
+        from discreet.microdata import spark
+
+        native = spark.with_derived_keys(rows.to_native(), key, _DERIVED, grid, purpose)
+        made: NarwhalsFrame = nw.from_native(native)
+    else:
+
+        def keys(columns: pl.DataFrame) -> IntArray:
+            return derived_keys(columns.to_series().to_numpy(), grid, purpose)
+
+        made = with_computed(rows, [key], _DERIVED, keys, as_text=False, distinct=True)
+    names = rows.collect_schema().names()
+    columns = [nw.col(_DERIVED).alias(key) if name == key else nw.col(name) for name in names]
+    return made.select(*columns, nw.col(key).alias(sum_column(key)))
 
 
 def _check_request(
@@ -105,16 +194,50 @@ def _check_request(
         )
 
 
-def _check_parts(
-    records: NarwhalsFrame, units: Sequence[str], key: str, grid: KeyGrid, orphans: str
-) -> None:
-    if not records.collect_schema()[key].is_integer():
+def _whole_keys(records: NarwhalsFrame, key: str, grid: KeyGrid) -> NarwhalsFrame:
+    """The records with their keys as whole numbers, taken to the grid as for a table."""
+    kind = records.collect_schema()[key]
+    if kind.is_integer():
+        return records
+    if isinstance(records, nw.DataFrame):
+        series = eager_columns(records, [key]).to_series()
+        return with_values(records, key, grid_keys(series, grid, column=key))
+    if not (kind.is_float() or (isinstance(kind, nw.Decimal) and kind.scale <= DECIMALS)):
         raise RecordKeyError(
-            "record keys are whole numbers on the grid",
+            f"keys of type {kind} cannot be added by a data engine",
             code="key-type",
             where=key,
             hint="take existing keys to the grid with import_record_keys",
         )
+    usable, finer = decimal_keys(nw.col(key).cast(nw.Float64), grid)
+    given = ~nw.col(key).is_null()
+    if kind.is_float():
+        given = given & ~nw.col(key).is_nan()
+    flags = records.select(
+        given.fill_null(False).cast(nw.Int64).alias("given"),
+        usable.alias("usable"),
+        finer.cast(nw.Int64).alias("finer"),
+    )
+    row = only_row(
+        flags.select(
+            nw.len().alias("total"),
+            nw.col("given").sum(),
+            nw.col("usable").count().cast(nw.Int64),
+            nw.col("finer").sum(),
+        )
+    )
+    if missing := row["total"] - row["given"]:
+        raise unusable_keys("no key", missing, row["total"], key)
+    if outside := row["given"] - row["usable"]:
+        raise off_grid(outside, row["total"], key, grid)
+    if row["finer"]:
+        raise too_fine(row["finer"], row["total"], key)
+    return records.with_columns(usable.alias(key))
+
+
+def _check_parts(
+    records: NarwhalsFrame, units: Sequence[str], key: str, grid: KeyGrid, orphans: str
+) -> None:
     outside = (nw.col(key) < 0) | (nw.col(key) >= grid.size)
     homeless = nw.any_horizontal(*[nw.col(name).is_null() for name in units], ignore_nulls=True)
     row = only_row(
@@ -139,10 +262,15 @@ def _check_parts(
 
 
 def _summed(
-    records: NarwhalsFrame, units: Sequence[str], kept: Sequence[str], key: str, grid: KeyGrid
+    records: NarwhalsFrame,
+    units: Sequence[str],
+    kept: Sequence[str],
+    added: str,
+    key: str,
+    grid: KeyGrid,
 ) -> NarwhalsFrame:
     """Unit keys from one grouped pass; keys are added in two parts, so no sum overflows."""
-    key_value = nw.col(key).cast(nw.Int64)
+    key_value = nw.col(added).cast(nw.Int64)
     columns = [nw.col(name) for name in (*units, *kept)]
     halves = records.select(
         *columns, (key_value // LIMB).alias(_HIGH), (key_value % LIMB).alias(_LOW)
@@ -172,7 +300,7 @@ def _one_row_each(
                 where=", ".join(kept),
                 hint="keep only columns that describe the unit, not its parts",
             )
-    return summed.select(*units, *kept, key).sort(*units)
+    return summed.select(*units, *kept, key)
 
 
 def _check_onto(

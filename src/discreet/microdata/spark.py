@@ -14,6 +14,7 @@ import polars as pl
 from discreet.arrays import IntArray
 from discreet.errors import RecordKeyError
 from discreet.keygrid import KeyGrid
+from discreet.microdata.derived_keys import derived_keys
 from discreet.microdata.frames import RowFunction
 from discreet.microdata.identifiers import identifier_texts
 from discreet.microdata.key_values import KeyFunction, on_grid
@@ -49,6 +50,16 @@ def with_grid_keys(frame: Any, name: str, column: str, grid: KeyGrid, digits: st
     computed = frame.withColumn(column, _on_workers(keys, [name], cast=None))
     _check(frame, computed, name, column)
     return computed
+
+
+def with_derived_keys(frame: Any, name: str, column: str, grid: KeyGrid, purpose: str) -> Any:
+    """The frame with keys derived for a purpose from those in a column."""
+    size = grid.size
+
+    def keys(columns: pl.DataFrame) -> IntArray:
+        return derived_keys(columns.to_series().to_numpy(), KeyGrid(size), purpose)
+
+    return frame.withColumn(column, _on_workers(keys, [name], cast=None))
 
 
 def _on_workers(function: RowFunction, names: Sequence[str], cast: str | None) -> Any:

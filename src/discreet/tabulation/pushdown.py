@@ -20,8 +20,8 @@ from discreet.errors import RecordKeyError
 from discreet.keygrid import (
     DECIMALS,
     LIMB,
-    ONE_PLACE,
     KeyGrid,
+    decimal_keys,
     off_grid,
     too_fine,
     unusable_keys,
@@ -60,7 +60,7 @@ def _key_sums(
     if dtype.is_integer():
         usable, finer = engine_keys(record_key, schema, grid), nw.lit(0)
     elif dtype.is_float() or (isinstance(dtype, nw.Decimal) and dtype.scale <= DECIMALS):
-        usable, finer = _from_decimals(column.cast(nw.Float64), grid)
+        usable, finer = decimal_keys(column.cast(nw.Float64), grid)
     else:
         raise RecordKeyError(
             f"keys of type {dtype} cannot be added by a data engine",
@@ -81,18 +81,6 @@ def _key_sums(
     columns |= {"key_high": usable // LIMB, "key_low": usable % LIMB}
     parts = [nw.col(name).sum().cast(nw.Int64).alias(name) for name in ("key_high", "key_low")]
     return columns, [*aggregates, *parts]
-
-
-def _from_decimals(decimal: nw.Expr, grid: KeyGrid) -> tuple[nw.Expr, nw.Expr]:
-    """Keys of decimals, and whether they have more digits than the grid."""
-    scale = float(10**DECIMALS) if grid.size == 10**DECIMALS else 1.0
-    near = (decimal * scale).round(0)
-    inside = (decimal >= 0.0) & (near < float(grid.size))
-    # Some engines turn division by a constant into multiplication, which rounds twice.
-    divided = near / (near * 0.0 + scale)
-    far = (divided - decimal).abs() > decimal * (ONE_PLACE if scale > 1.0 else 0.0)
-    finer = nw.when(inside & far).then(nw.lit(1)).otherwise(nw.lit(0))
-    return nw.when(inside).then(near).cast(nw.Int64), finer
 
 
 def _split_keys(frame: pl.DataFrame) -> pl.DataFrame:
