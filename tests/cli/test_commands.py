@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.commands import app
 from discreet.errors import MicrodataError, Problem
+from discreet.microdata import inherit_record_keys
 from discreet.protection.noise import PerturbationTable
 
 COMMANDS = [
@@ -275,6 +276,23 @@ def test_units_inherit_their_keys(folder: Path) -> None:
     result = run("keys", "inherit", folder / "keyed.parquet", "--by", "home", "--out", homes)
     assert result.exit_code == 0, result.output
     assert pl.read_parquet(homes).height == 500
+    assert "--unit gives them noise of their own" in " ".join(result.output.split())
+    own = folder / "own.parquet"
+    words = ("keys", "inherit", folder / "keyed.parquet", "--by", "home", "--out", own)
+    result = run(*words, "--unit", "household")
+    assert result.exit_code == 0, result.output
+    assert "noise" not in result.output
+    units = inherit_record_keys(
+        pl.read_parquet(folder / "keyed.parquet"), by="home", unit="household"
+    )
+    assert pl.read_parquet(own).sort("home").equals(units)
+    result = run(*words, "--inheritance", "plain")
+    assert result.exit_code == 0, result.output
+    assert "noise" not in result.output
+    plain = pl.read_parquet(own).sort("home")
+    assert plain.columns == ["home", "record_key"]
+    assert plain["record_key"].to_list() == units["record_key_sum"].to_list()
+    assert run(*words, "--inheritance", "plain", "--unit", "home").exit_code == 2
 
 
 def test_a_secret_is_never_replaced(folder: Path) -> None:

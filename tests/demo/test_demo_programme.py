@@ -214,7 +214,10 @@ def test_units_have_the_keys_of_their_parts(demonstration):
         secret=census / "secret.key",
     )  # fmt: skip
     buildings = dc.inherit_record_keys(
-        dwellings, by="building_id", onto=pl.read_parquet(census / "buildings.parquet")
+        dwellings,
+        by="building_id",
+        onto=pl.read_parquet(census / "buildings.parquet"),
+        unit="building",
     )
     region = Classification.read(census / "region.json", name="region")
     table = dc.tabulate(buildings, [region.replace(column="municipality")], record_key="record_key")

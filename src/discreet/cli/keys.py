@@ -60,7 +60,8 @@ def add(
 @command(
     app,
     "inherit",
-    example="discreet keys inherit persons.parquet --by household_id --out households.parquet",
+    example="discreet keys inherit persons.parquet --by household_id --unit household "
+    "--out households.parquet",
 )
 def inherit(
     file: Annotated[Path, typer.Argument(help="The file of parts, with their keys.")],
@@ -70,11 +71,21 @@ def inherit(
     grid: Grid = "10^15",
     keep: Annotated[list[str] | None, typer.Option(help="Further columns of the unit.")] = None,
     onto: Annotated[Path | None, typer.Option(help="A file of units to add the keys to.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Kind of unit that keys are derived for: household.")
+    ] = None,
+    inheritance: Annotated[
+        str | None, typer.Option(help="plain: units have the sums as keys, and the same noise.")
+    ] = None,
     secret_file: SecretFile = None,
     secret_env: SecretVariable = None,
     as_json: Json = False,
 ) -> None:
-    """Give units the keys that they inherit from their parts."""
+    """Give units the keys that they inherit from their parts.
+
+    With --unit, tables of units have noise of their own. Without it they have that of
+    tables of their parts, and differences between both are the true ones.
+    """
     from discreet.release.confidential_files import inherit_keys_in_file
 
     written = inherit_keys_in_file(
@@ -86,5 +97,13 @@ def inherit(
         keep=names(keep),
         onto=onto,
         secret=secret_from(secret_file, secret_env),
+        unit=unit,
+        inheritance=inheritance,
     )
-    show(f"Units with keys are in {written}.", {"out": str(written)}, as_json=as_json)
+    text = f"Units with keys are in {written}."
+    if unit is None and inheritance is None:
+        text += (
+            " Tables of them have the noise of tables of their parts, so that differences are "
+            "the true ones; --unit gives them noise of their own."
+        )
+    show(text, {"out": str(written)}, as_json=as_json)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import narwhals as nw
 import polars as pl
@@ -70,14 +70,13 @@ def inherit_record_keys(
     secret: Secret | bytes | str | Path | None = None,
     orphans: str = "error",
     unit: str | None = None,
-    inheritance: Literal["plain"] | None = None,
+    inheritance: str | None = None,
 ) -> Any:
     """Key each unit from the sum of its parts' keys modulo the grid.
 
-    Say which kind of unit it is: `unit="household"`. Tables of households then have noise
-    of their own. Without it the key of a unit is the sum itself, and a region's households
-    get the noise that its persons get: the difference of both published numbers is the true
-    one. Keys do not depend on the way: persons to buildings, or over dwellings.
+    Name the kind of unit: with `unit="household"`, tables of households have noise of their
+    own. Without it a region's households get the noise of its persons, and the difference
+    of both published numbers is the true one. Keys do not depend on the way between units.
 
     Args:
         parts: Records with keys: whole numbers of the grid, or decimals in [0, 1).
@@ -93,10 +92,9 @@ def inherit_record_keys(
             "error" refuses them.
         unit: The kind of unit, such as "household", that keys are derived for. The sums
             are put beside them (`record_key_sum`) and are what the next units inherit.
-        inheritance: "plain" says that units are to have the sums as keys, so that
-            households of one person have the noise of these persons; see above.
+        inheritance: "plain" says that the sums are to be the keys: households of one
+            person then have the noise of these persons.
 
-    >>> import polars as pl
     >>> people = pl.DataFrame({"home": [1, 1, 2], "record_key": [200, 100, 7]})
     >>> inherit_record_keys(people, by="home", grid=256, inheritance="plain").rows()
     [(1, 44), (2, 7)]
@@ -108,9 +106,7 @@ def inherit_record_keys(
     key_grid = KeyGrid.of(grid)
     _check_request(units, kept, record_key, orphans, onto, secret)
     check_inheritance(unit, inheritance)
-    sums = sum_column(record_key)
-    added = sums if sums in records.collect_schema().names() else record_key
-    require_columns(records, [*units, *kept, added])
+    added = _added_column(records, [*units, *kept], record_key)
     records = _whole_keys(records, added, key_grid)
     _check_parts(records, units, added, key_grid, orphans)
     if orphans == "drop":
@@ -121,10 +117,16 @@ def inherit_record_keys(
         return like(_for_unit(rows, record_key, unit, key_grid).sort(*units), parts)
     homes = open_frame(onto)
     _check_onto(records, homes, units, record_key)
-    if unit is not None:
-        require_new(homes, sums)
     keyed = _added(summed, homes, units, record_key, key_grid, secret)
     return like(_for_unit(keyed, record_key, unit, key_grid), onto)
+
+
+def _added_column(records: NarwhalsFrame, others: Sequence[str], key: str) -> str:
+    """The column of keys to add: that of sums, where keys are derived ones."""
+    sums = sum_column(key)
+    added = sums if sums in records.collect_schema().names() else key
+    require_columns(records, [*others, added])
+    return added
 
 
 def check_inheritance(unit: Any, inheritance: Any) -> None:
@@ -153,6 +155,7 @@ def _for_unit(rows: NarwhalsFrame, key: str, unit: str | None, grid: KeyGrid) ->
     """The keys for this kind of unit, and beside them the sums they are derived from."""
     if unit is None:
         return rows
+    require_new(rows, sum_column(key))
     purpose = f"unit {unit}"
     if rows.implementation.is_pyspark():
         from discreet.microdata import spark

@@ -63,6 +63,8 @@ def inherit_keys_in_file(
     keep: Sequence[str] = (),
     onto: str | os.PathLike[str] | None = None,
     secret: Secret | None = None,
+    unit: str | None = None,
+    inheritance: str | None = None,
 ) -> Path:
     """Write the units of a file of parts, each with the key it inherits from its parts.
 
@@ -79,6 +81,8 @@ def inherit_keys_in_file(
         keep=list(keep),
         onto=None if onto is None else read_microdata(onto),
         secret=secret,
+        unit=unit,
+        inheritance=inheritance,
     )
     return write_confidential(units, target)
 

@@ -104,6 +104,19 @@ COLUMN = '{ column = "rkey" }'
         (INHERIT, '{ inherit = "data" }', "households.keys.by: by is missing"),
         (INHERIT, '{ inherit = "people", by = "x" }', "keys.inherit: there is no source 'people'"),
         (INHERIT, INHERIT.replace(" }", ', orphans = "keep" }'), "this value is not known"),
+        (COLUMN, '{ column = "rkey", unit = "home" }', "keys.unit: this goes with inherit only"),
+        (
+            COLUMN,
+            '{ column = "rkey", inheritance = "plain" }',
+            "keys.inheritance: this goes with inherit only",
+        ),
+        (INHERIT, INHERIT.replace(" }", ', inheritance = "derived" }'), "this value is not known"),
+        (
+            INHERIT,
+            INHERIT.replace(" }", ', unit = "household", inheritance = "plain" }'),
+            "keys.unit: unit and inheritance exclude each other",
+        ),
+        (INHERIT, INHERIT.replace(" }", ', unit = "" }'), "households.keys.unit"),
         (INHERIT, '{ inherit = "data", by = "size" }', "the data have no column 'size'"),
         (INHERIT, '{ inherit = "data", by = "sex" }', "'households' have no column 'sex'"),
         (

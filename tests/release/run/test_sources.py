@@ -162,8 +162,8 @@ def published(path: Path) -> dict[tuple[str, ...], int]:
     return {row[:-1]: int(row[-1]) for row in frame.select(*names, "value").iter_rows()}
 
 
-def keyed() -> dict[str, pl.DataFrame]:
-    """Every kind of unit with its keys, made step by step."""
+def keyed(**kinds: str) -> dict[str, pl.DataFrame]:
+    """Every kind of unit with its keys, made step by step; some derived for their kind."""
     made = units()
     made["persons"] = dc.with_record_keys(made["persons"], id="person_id", secret=SECRET)
     made["dwellings"] = dc.with_record_keys(made["dwellings"], id="dwelling_id", secret=SECRET)
@@ -171,8 +171,72 @@ def keyed() -> dict[str, pl.DataFrame]:
         ("persons", "households", "household_id"),
         ("dwellings", "buildings", "building_id"),
     ):
-        made[name] = dc.inherit_record_keys(made[parts], by=by, onto=made[name])
+        unit = kinds.get(name)
+        made[name] = dc.inherit_record_keys(made[parts], by=by, onto=made[name], unit=unit)
     return made
+
+
+def tables_agree(out: Path, ptable: dc.PerturbationTable, records: dict[str, pl.DataFrame]) -> bool:
+    """Whether the tables of units are those of `tabulate` and `perturb`."""
+    tables = {
+        "homes": ("households", ["region", "size"], None),
+        "houses": ("buildings", ["region", "kind"], "kind != 'other'"),
+    }
+    same = []
+    for name, (source, by, where) in tables.items():
+        table = dc.tabulate(records[source], by, record_key="record_key", where=where)
+        safe = dc.perturb(table, ptable)
+        found = published(out / f"{name}.csv")
+        assert len(found) > 5
+        same.append(found == {codes: safe.get(*codes) for codes in found})
+    assert len(set(same)) == 1
+    return same[0]
+
+
+KINDS_NAMED = (
+    ('by = "household_id" }', 'by = "household_id", unit = "household" }'),
+    ('by = "building_id" }', 'by = "building_id", unit = "building" }'),
+)
+
+
+def test_keys_can_be_derived_for_each_kind_of_unit(
+    folder: Path, edited: Edit, tmp_path: Path
+) -> None:
+    ptable = dc.PerturbationTable.read(folder / "ptable.json")
+    protect(folder / "programme.toml", tmp_path / "out")
+    plain, derived = keyed(), keyed(households="household", buildings="building")
+    assert tables_agree(tmp_path / "out", ptable, plain)
+    summary = protect(edited(*KINDS_NAMED), tmp_path / "out")  # the same folder: made anew
+    assert tables_agree(tmp_path / "out", ptable, derived)
+    assert not tables_agree(tmp_path / "out", ptable, plain)
+    assert not any("the same noise" in text for text in summary.warnings)
+
+
+def test_a_release_names_units_with_the_noise_of_their_parts(edited: Edit, tmp_path: Path) -> None:
+    path, out, internal = edited(KINDS_NAMED[1]), tmp_path / "out", tmp_path / "internal"
+    summary = protect(path, out, internal=internal)
+    found = [text for text in summary.warnings if "the same noise" in text]
+    assert len(found) == 1
+    assert "the units of 'households'" in found[0]
+    assert "sources.households.keys" in found[0]
+    for kept in (False, True):  # asked for by name, it is no longer warned of
+        if kept:
+            path = edited((KINDS_NAMED[0][0], 'by = "household_id", inheritance = "plain" }'))
+            summary = protect(path, out, internal=internal)
+            assert not any("the same noise" in text for text in summary.warnings)
+        listed = json.loads((out / "release.json").read_text("utf-8"))
+        assert listed["inherited_keys"] == {
+            "households": {"inherit": "persons", "inheritance": "plain"},
+            "buildings": {"inherit": "dwellings", "unit": "building"},
+        }
+        report = json.loads((internal / "quality-internal.json").read_text("utf-8"))
+        assert [remark["en"].split(" have")[0] for remark in report["remarks"]] == [
+            "The units of households"
+        ]
+        assert "gleich überlagert" in report["remarks"][0]["de"]
+        page = (internal / "quality-internal.html").read_text("utf-8")
+        assert "The units of households have the sums of the keys of persons" in page
+        assert "remarks" not in json.loads((out / "quality.json").read_text("utf-8"))
 
 
 def test_tables_of_every_unit_are_those_of_tabulate_and_perturb(
@@ -307,9 +371,11 @@ def test_sources_may_be_of_different_kinds(edited: Edit, tmp_path: Path, kind: s
         assert tables[0] == tables[1], name
 
 
-def test_keys_may_be_handed_on_twice(edited: Edit, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["", ', unit = "household"'])
+def test_keys_may_be_handed_on_twice(edited: Edit, tmp_path: Path, kind: str) -> None:
     """Persons → households → blocks: a block has the key of all its persons."""
     path = edited(
+        ('by = "household_id" }', f'by = "household_id"{kind} }}'),
         ("[defaults]", '[sources.blocks]\nsource = "blocks.parquet"\n'
          'keys = { inherit = "households", by = "region" }\n[defaults]'),
     )  # fmt: skip

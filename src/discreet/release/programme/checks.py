@@ -142,10 +142,13 @@ def _keys(programme: Programme, source: RecordSource) -> Found:
         what = f"{' and '.join(given)} exclude each other"
         yield programme.at((*path, given[1]), what, _HINT)
         return
-    for key in ("by", "orphans"):
+    for key in ("by", "orphans", "unit", "inheritance"):
         if getattr(keys, key) is not None and keys.inherit is None:
             yield programme.at((*path, key), "this goes with inherit only")
     yield from _secret(programme, source)
+    if keys.unit is not None and keys.inheritance is not None:
+        hint = "keys are derived for a kind of unit, or they are the plain sums"
+        yield programme.at((*path, "unit"), "unit and inheritance exclude each other", hint)
     if keys.inherit is not None:
         yield from _inherited(programme, source, keys.inherit)
 

@@ -124,6 +124,11 @@ def key_line(sources: Mapping[str, RecordSource], name: str) -> list[str]:
     return line
 
 
+def plain_parts(source: RecordSource) -> str | None:
+    """The source whose keys the units of a source share: their keys are plain sums of these."""
+    return None if source.keys.unit is not None else source.keys.inherit
+
+
 def key_column(sources: Mapping[str, RecordSource], name: str) -> str:
     """The column that holds the keys of a source, there or to be made."""
     return sources[key_line(sources, name)[-1]].keys.column or _MADE

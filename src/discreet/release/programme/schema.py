@@ -425,6 +425,8 @@ class SourceKeysEntry(ProgrammeEntry):
     inherit: Text | None = None
     by: NameList | None = None
     orphans: Literal["error", "drop"] | None = None
+    unit: Text | None = None
+    inheritance: Literal["plain"] | None = None
     secret_file: Text | None = None
     secret_env: Text | None = None
     allow_unsuitable: bool = False

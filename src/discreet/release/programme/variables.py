@@ -312,15 +312,19 @@ def _key_columns(
     programme: Programme, source: RecordSource, schemas: Mapping[str, Schema]
 ) -> Iterator[Problem]:
     """What keys that are made or inherited need of the records."""
+    from discreet.microdata.inheritance import sum_column
+
     keys, schema = source.keys, schemas[source.name]
     if keys.column is not None or (keys.id is None and keys.inherit is None):
         return
     made = key_column(programme.sources, source.name)
-    if made in schema:
-        what = f"{source.called} a column {made!r} already"
-        hint = f'use it as it is with column = "{made}", or rename it'
-        way = "id" if keys.inherit is None else "inherit"
-        yield programme.problem((*source.keys_path, way), what, hint)
+    new = (made,) if keys.unit is None else (made, sum_column(made))
+    for name in new:
+        if name in schema:
+            what = f"{source.called} a column {name!r} already"
+            hint = f'use it as it is with column = "{made}", or rename it'
+            way = "id" if keys.inherit is None else "inherit"
+            yield programme.problem((*source.keys_path, way), what, hint)
     parts = schemas.get(keys.inherit or "")
     if parts is None:
         return

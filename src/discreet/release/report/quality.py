@@ -35,6 +35,7 @@ from discreet.release.report.sections import (
     alarm_list,
     heading,
     internal_sections,
+    remark_list,
     shown_section,
     statement_list,
     words,
@@ -173,10 +174,12 @@ class QualityReport:
     Args:
         log: What is known of its tables (confidential).
         title: language → name of the release.
+        remarks: What the internal version says besides, each as language → text.
     """
 
     log: QualityLog
     title: Mapping[str, str]
+    remarks: Sequence[Mapping[str, str]] = ()
 
     @cached_property
     def public(self) -> Document:
@@ -186,7 +189,8 @@ class QualityReport:
     @cached_property
     def internal(self) -> Document:
         """Everything. CONFIDENTIAL."""
-        return internal_figures(self.log, dict(self.title))
+        remarks = [dict(remark) for remark in self.remarks]
+        return {**internal_figures(self.log, dict(self.title)), "remarks": remarks}
 
     def html(self, language: str = "en", *, internal: bool = False) -> str:
         """A page that stands on its own.
@@ -210,6 +214,7 @@ class QualityReport:
                 f'<h1>{html.escape(title)}</h1>\n<p class="lead">{html.escape(lead)}</p>\n',
                 facts_html(_at_a_glance(document, text, language), text["summary"]),
                 heading(text["statements"], statement_list(document, text, language)),
+                remark_list(document, language),
                 shown_section(document, text, language),
                 internal_sections(document, text, language) if internal else "",
                 f"<footer><p>{text['software']}: discreet {__version__}</p></footer>\n",
@@ -259,6 +264,7 @@ def write_quality(
     title: str | Mapping[str, str],
     languages: Sequence[str] = ("en",),
     internal: str | os.PathLike[str] | None = None,
+    remarks: Sequence[Mapping[str, str]] = (),
 ) -> list[Path]:
     """Write the report on the quality of a release.
 
@@ -268,6 +274,7 @@ def write_quality(
         title: Name of the release, as text or language → text.
         languages: Languages of the pages, the main one first.
         internal: Another folder, for the internal version; none is written without it.
+        remarks: What the internal version says besides, each as language → text.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -281,7 +288,7 @@ def write_quality(
         places.append((_internal_folder(Path(internal), Path(out)), True))
         check_writable(internal)
     titles = dict.fromkeys(languages, title) if isinstance(title, str) else dict(title)
-    report = QualityReport(log=log, title=titles)
+    report = QualityReport(log=log, title=titles, remarks=remarks)
     written = []
     for folder, secret in places:
         pages = [report.html(language, internal=secret) for language in languages]

@@ -141,6 +141,14 @@ def statement_list(document: Document, text: Words, language: str) -> str:
     return f'<ul class="statements">\n{items}</ul>\n'
 
 
+def remark_list(document: Document, language: str) -> str:
+    """What the internal version says besides, one paragraph each."""
+    return "".join(
+        f'<p class="internal" role="note">{html.escape(remark[language])}</p>\n'
+        for remark in document.get("remarks", ())
+    )
+
+
 def shown_section(document: Document, text: Words, language: str) -> str:
     """Which tables are shown completely."""
     states = ("complete", "thinned", "blocked")

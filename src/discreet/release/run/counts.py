@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, ProgrammeError, PublicationError
@@ -84,22 +85,26 @@ class KeyedRecords:
         )
 
     def _inherited(self, source: RecordSource, parts_name: str) -> Any:
-        """The units, each with the sum of the keys of its parts."""
+        """The units, each with its key from the sum of the keys of its parts."""
         from discreet.microdata import inherit_record_keys
+        from discreet.microdata.inheritance import sum_column
 
         parts, key = self.of(parts_name)
         assert key is not None
         units, by = self.inputs.records[source.name], source.keys.by or []
+        sums = [name for name in parts.collect_schema().names() if name == sum_column(key)]
         keys = inherit_record_keys(
-            _plan(parts, [*by, key]),
+            _plan(parts, [*by, key, *sums]),
             by=by,
             record_key=key,
             grid=self.inputs.grid,
             onto=_plan(units, by),
             secret=self.inputs.secrets.get(source.name),
             orphans=source.keys.orphans or "error",
+            unit=source.keys.unit,
+            inheritance=source.keys.inheritance,
         )
-        return _joined(units, by, key, keys.collect(engine="streaming"))
+        return _joined(units, by, keys.collect(engine="streaming"))
 
     def __repr__(self) -> str:
         return f"<KeyedRecords of {self.inputs.programme.name} (confidential)>"
@@ -116,10 +121,8 @@ def _plan(records: nw.DataFrame[Any] | nw.LazyFrame[Any], columns: list[str]) ->
     return plan
 
 
-def _joined(
-    units: nw.DataFrame[Any] | nw.LazyFrame[Any], by: list[str], key: str, keys: pl.DataFrame
-) -> Any:
-    """The units with their keys beside them."""
+def _joined(units: nw.DataFrame[Any] | nw.LazyFrame[Any], by: list[str], keys: pl.DataFrame) -> Any:
+    """The units with their keys, and sums to hand on, beside them."""
     import narwhals as nw
     import polars as pl
 
@@ -129,13 +132,16 @@ def _joined(
     if isinstance(native, pl.LazyFrame):
         joined = native.join(keys.lazy(), on=by, how="left", maintain_order="left")
         return nw.from_native(joined)
-    texts = keys.select(pl.col(by).cast(pl.String), key)
+    texts = keys.with_columns(pl.col(by).cast(pl.String))
 
-    def found(columns: pl.DataFrame) -> Any:
+    def found(columns: pl.DataFrame, name: str) -> Any:
         every = columns.join(texts, on=by, how="left", maintain_order="left")
-        return every.get_column(key).to_numpy()
+        return every.get_column(name).to_numpy()
 
-    return with_computed(units, by, key, found, as_text=True)
+    for name in keys.columns:
+        if name not in by:
+            units = with_computed(units, by, name, partial(found, name=name), as_text=True)
+    return units
 
 
 @dataclass(frozen=True)

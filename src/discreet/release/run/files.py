@@ -16,6 +16,7 @@ from discreet.errors import PublicationError
 from discreet.files import check_writable, write_text
 from discreet.release.inputs import Inputs
 from discreet.release.packages.versions import package_line
+from discreet.release.programme.file import plain_parts
 from discreet.release.report.summary import MANIFEST, ReleasedTable
 from discreet.release.run.plan import (
     DECISIONS,
@@ -209,7 +210,29 @@ class Writer:
             title=self.title,
             languages=self.programme.languages,
             internal=internal,
+            remarks=self._remarks(),
         )
+
+    def _inherited_keys(self) -> dict[str, dict[str, str]]:
+        """How units get their keys from those of their parts."""
+        return {
+            name: {"inherit": source.keys.inherit}
+            | ({"unit": source.keys.unit} if source.keys.unit else {"inheritance": "plain"})
+            for name, source in self.programme.sources.items()
+            if source.keys.inherit
+        }
+
+    def _remarks(self) -> list[dict[str, str]]:
+        """What the internal report on quality says besides: units with the noise of their parts."""
+        from discreet.publication.words import LANGUAGES
+        from discreet.release.report.sections import words
+
+        found = [(name, plain_parts(each)) for name, each in self.programme.sources.items()]
+        return [
+            {each: words(each)["shared noise"].format(name, parts) for each in LANGUAGES}
+            for name, parts in found
+            if parts is not None
+        ]
 
     def _manifest(self, released: list[ReleasedTable]) -> None:
         """The list of everything: the same release always gives the same text."""
@@ -228,6 +251,7 @@ class Writer:
             "data_version": self.programme.data.version,
             **({"data_versions": versions} if versions else {}),
             **({"parameters": package} if package else {}),
+            **({"inherited_keys": keys} if (keys := self._inherited_keys()) else {}),
             "languages": list(self.programme.languages),
             **({"unsuitable_record_keys": unsuitable} if unsuitable else {}),
             "reports": {file: file_digest(stage / file) for file in about_files(self.inputs)},

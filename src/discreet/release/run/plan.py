@@ -175,4 +175,5 @@ def _keys(inputs: Inputs, source: str) -> list[Any]:
     keys = inputs.programme.sources[source].keys
     if keys.inherit is None:
         return [keys.column, keys.id, inputs.grid.size]
-    return [keys.by, keys.orphans or "error", _keys(inputs, keys.inherit)]
+    unit = [] if keys.unit is None else [keys.unit]
+    return [keys.by, keys.orphans or "error", *unit, _keys(inputs, keys.inherit)]

@@ -31,6 +31,7 @@ from discreet.release.methods.noise.parameters import (
     open_parameters_of,
     package_warnings,
     parameter_warnings,
+    shared_noise,
     unused_noise,
 )
 from discreet.release.methods.noise.tables import NoiseTables, opened_noise
@@ -83,6 +84,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
             yield from package_warnings(programme, opened.parameters)
             yield from noise_warnings(opened.parameters)
         yield from unused_noise(programme)
+        yield from shared_noise(programme, tables)
 
     def tells(self, programme: Programme, table: str) -> Sequence[str]:
         """What its figures tell, those that are not printed included.

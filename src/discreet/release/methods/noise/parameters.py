@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import PerturbationError, Problem
-from discreet.release.programme.file import Programme, load, nearest, raise_problems
+from discreet.release.programme.file import (
+    Programme,
+    load,
+    nearest,
+    plain_parts,
+    raise_problems,
+)
 from discreet.release.programme.parameter_checks import (
     check_figures,
     check_parameters,
@@ -257,6 +263,19 @@ def unused_noise(programme: Programme) -> tuple[str, ...]:
         for column in programme.magnitudes
         if column not in used
     )
+
+
+def shared_noise(programme: Programme, tables: Sequence[str]) -> Iterator[str]:
+    """Warnings about units that share noise with their parts although nobody asked for it."""
+    for source in {each.name: each for each in map(programme.source_of, tables)}.values():
+        parts = plain_parts(source)
+        if parts is not None and source.keys.inheritance is None:
+            yield (
+                f"the units of {source.name!r} have the sums of the keys of {parts!r} as keys, so "
+                "both have the same noise and the difference of their published numbers is the "
+                f"true one; name the kind of unit in {programme.index.place(source.keys_path)}: "
+                'unit = "household", or inheritance = "plain" where it is to be so'
+            )
 
 
 def parameter_warnings(programme: Programme) -> tuple[str, ...]:
