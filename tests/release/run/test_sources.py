@@ -462,4 +462,7 @@ def test_a_third_party_with_a_package_gets_the_same_bytes(edited: Edit, tmp_path
     ours, theirs = content(tmp_path / "ours"), content(tmp_path / "theirs")
     shown = [name for name in ours if not name.startswith(".")]
     assert len(shown) > 6
-    assert all(theirs[name] == ours[name] for name in shown)
+    manifest = json.loads(theirs["release.json"])
+    assert manifest.pop("parameters")["package"]["statistic"] == "census"
+    assert manifest == json.loads(ours["release.json"])
+    assert [name for name in shown if theirs[name] != ours[name]] == ["release.json"]
