@@ -462,7 +462,9 @@ def test_a_third_party_with_a_package_gets_the_same_bytes(edited: Edit, tmp_path
     ours, theirs = content(tmp_path / "ours"), content(tmp_path / "theirs")
     shown = [name for name in ours if not name.startswith(".")]
     assert len(shown) > 6
-    manifest = json.loads(theirs["release.json"])
-    assert manifest.pop("parameters")["package"]["statistic"] == "census"
-    assert manifest == json.loads(ours["release.json"])
-    assert [name for name in shown if theirs[name] != ours[name]] == ["release.json"]
+    listed = [json.loads(each["release.json"]) for each in (ours, theirs)]
+    assert listed[1].pop("parameters")["statistic"] == "census"  # named on the start page, too
+    assert listed[0]["reports"].pop("index.html") != listed[1]["reports"].pop("index.html")
+    assert listed[0] == listed[1]
+    different = [name for name in shown if theirs[name] != ours[name]]
+    assert sorted(different) == ["index.html", "release.json"]
