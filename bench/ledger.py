@@ -78,7 +78,7 @@ def cells(number: int, left_out: int) -> list[LedgerUniverse]:
     """A table of so many cells of 20 units, without some of them."""
     frame = pl.DataFrame({"unit": range(20 * number)})
     frame = frame.with_columns(area=pl.col("unit") // 20).slice(left_out)
-    key = UnitKey(Secret(bytes(16)))
+    key = UnitKey(Secret(b"a secret for benchmarks, not for use"))
     return universes_of(frame, unit="unit", by=["area"], key=key, size=SIZE, table="cells")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from discreet.microdata.secret import Secret
 from discreet_fire.ledger import LedgerUniverse, ReleasedUniverses, UnitKey, universe
 
-KEY = UnitKey(Secret(bytes(range(32))))
+KEY = UnitKey(Secret(b"salt of our tests"))
 SIZE = 10
 
 

@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 import stat
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -65,9 +66,10 @@ def test_a_written_secret_is_private_and_never_replaced(tmp_path: Path) -> None:
 
 def test_raw_bytes_in_a_file_are_taken_as_they_are(tmp_path: Path) -> None:
     file = tmp_path / "raw.key"
-    file.write_bytes(bytes(range(128, 160)))
+    raw = b"\x80\xff" + sha256(b"raw").digest()
+    file.write_bytes(raw)
     file.chmod(0o600)
-    assert same(Secret.from_file(file), Secret(bytes(range(128, 160))))
+    assert same(Secret.from_file(file), Secret(raw))
 
 
 def test_purposes_have_unrelated_keys() -> None:
@@ -125,3 +127,53 @@ def test_missing_sources_say_where_they_were_looked_for(tmp_path: Path) -> None:
     assert "CENSUS_SECRET" not in os.environ
     with pytest.raises(RecordKeyError, match="CENSUS_SECRET"):
         Secret.from_env("CENSUS_SECRET")
+
+
+WEAK = {
+    "aaaaaaaaaaaaaaaa": "this one is shorter",  # 8 bytes, as hexadecimal digits
+    "1234567890123456": "this one is shorter",
+    "zzzzzzzzzzzzzzzzzzzz": "fewer than 6 different",
+    "00" * 16: "fewer than 6 different",
+    "deadbeef" * 4: "fewer than 6 different",
+    "12345678901234567890123456789012": "fewer than 6 different",
+    "abcdefghijklmnopqrstuvwxyz": "follow one another",
+    "000102030405060708090a0b0c0d0e0f": "follow one another",
+    "passwordpassword": "repeats itself",
+    "Zensus2022Zensus2022": "repeats itself",
+    "qwertyuiopasdfgh": "words that everyone tries",
+    "Passwort-Geheimnis": "words that everyone tries",
+}
+
+
+@pytest.mark.parametrize("weak", WEAK)
+def test_secrets_that_can_be_guessed_are_refused_with_the_reason(weak: str, tmp_path: Path) -> None:
+    file = tmp_path / "secret.key"
+    file.write_text(weak)
+    file.chmod(0o600)
+    for given in (weak, file):
+        with pytest.raises(RecordKeyError, match=WEAK[weak]) as caught:
+            Secret.of(given)
+        assert caught.value.code in ("secret-weak", "secret-short")
+        assert weak not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        SENTENCE,
+        "an example, no secret",
+        "correct horse battery staple",
+        "the secret of these tests",
+        "Ein Satz, den nur das Amt kennt",
+        "pi is 3.1415926535897932",
+        "Tr0ub4dor&3 und noch was",
+    ],
+)
+def test_sentences_are_secrets(good: str) -> None:
+    assert Secret.of(good)
+
+
+def test_random_bytes_are_never_refused() -> None:
+    for number in range(3000):
+        seed = sha256(number.to_bytes(4, "big")).digest()
+        assert Secret(seed), Secret(seed[:16])

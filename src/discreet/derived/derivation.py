@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from discreet._version import __version__
 from discreet.arrays import FloatArray, SmallIntArray
+from discreet.confidential import without_values
 from discreet.derived.components import (
     CellPlaces,
     Component,
@@ -232,6 +233,7 @@ class _Column:
         return bool(((self.status == CellStatus.bracketed) & (self.value != 0)).any())
 
 
+@without_values
 def derive(
     ingredients: Mapping[str, Ingredient],
     figures: Sequence[KeyFigure],

@@ -1,7 +1,8 @@
 """Tables of DuckDB databases.
 
-In: a database file (opened for reading only) or an open connection, and a table's
-name or a query. Out: a DuckDB relation; nothing is read before it is needed.
+In: a database file (opened for reading only, without access to any other file or the
+network) or an open connection, and a table's name or a query. Out: a DuckDB relation;
+nothing is read before it is needed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from discreet.errors import MicrodataError
-from discreet.microdata.frames import quoted
+from discreet.microdata.relations import quoted, sealed
 
 
 def _database_error(where: object, what: str, hint: str = "") -> MicrodataError:
@@ -19,9 +20,9 @@ def _database_error(where: object, what: str, hint: str = "") -> MicrodataError:
 
 
 def open_database(path: Path) -> duckdb.DuckDBPyConnection:
-    """Open a database file for reading only."""
+    """Open a database file for reading only; its queries and views see nothing else."""
     try:
-        return duckdb.connect(str(path), read_only=True)
+        return sealed(path)
     except duckdb.Error as error:
         raise _database_error(
             path,
@@ -65,7 +66,22 @@ def _table(
         raise _database_error(
             where, f"there is no table {table!r}", f"tables: {', '.join(known) or 'none'}"
         )
-    return connection.sql(f"select * from {known[table]}")  # noqa: S608
+    try:
+        return connection.sql(f"select * from {known[table]}")  # noqa: S608
+    except duckdb.PermissionException:
+        raise _external(where) from None
+    except duckdb.Error as error:
+        raise _database_error(
+            where, f"table {table!r} cannot be read ({type(error).__name__})"
+        ) from None
+
+
+def _external(where: str) -> MicrodataError:
+    return _database_error(
+        where,
+        "this reads other files or the network, which databases opened here cannot",
+        "put the records into a table of the database, or name their file as the source",
+    )
 
 
 def _query(
@@ -76,6 +92,8 @@ def _query(
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise _database_error(where, "the query is not one SELECT statement")
         return connection.sql(query)
+    except duckdb.PermissionException:
+        raise _external(where) from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
         raise _database_error(
             where, "the query cannot be understood", str(error).splitlines()[0]

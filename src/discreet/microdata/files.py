@@ -18,6 +18,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
+from discreet.confidential import without_values
 from discreet.errors import MicrodataError
 from discreet.microdata.csv_files import scan_csv
 from discreet.microdata.frames import NarwhalsFrame, open_frame
@@ -186,6 +187,7 @@ def _whole_numbers(frame: pl.DataFrame) -> pl.DataFrame:
 _WILD = ("*", "?", "[")
 
 
+@without_values
 def read_microdata(
     source: Any,
     *,

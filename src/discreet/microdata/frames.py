@@ -14,6 +14,7 @@ import polars as pl
 
 from discreet.arrays import IntArray
 from discreet.errors import DiscreetError, MicrodataError, Problem
+from discreet.microdata.relations import hand_over, quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -204,7 +205,8 @@ def _joined(
     listed = ", ".join(f"{form} as {to}" for form, to in zip(forms, inner, strict=True))
     chosen = relation.project(listed)
     taken, values = _computed(chosen, names, function, distinct)
-    computed = taken.with_columns(pl.Series("value", values)).to_arrow()  # noqa: F841 - named in the query below
+    computed = taken.with_columns(pl.Series("value", values)).to_arrow()
+    named = hand_over(relation, computed) or "computed"
     matches = " and ".join(
         f"{_sql_form(name, str(types[name]), as_text, 'discreet_records.')} = discreet_values.{to}"
         for name, to in zip(names, inner, strict=True)
@@ -212,7 +214,7 @@ def _joined(
     joined = relation.query(
         "discreet_records",
         f"select discreet_records.*, discreet_values.value as {quoted(column)} "  # noqa: S608
-        f"from discreet_records left join computed as discreet_values on {matches}",
+        f"from discreet_records left join {named} as discreet_values on {matches}",
     )
     assert joined is not None  # only statements without a result give None
     return joined
@@ -230,11 +232,6 @@ def _computed(
         if distinct:  # say how many records are at fault, not how many values
             function(pl.DataFrame(chosen.to_arrow_table()).rename(named))
         raise
-
-
-def quoted(name: str) -> str:
-    """A column name as SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _sql_form(name: str, kind: str, as_text: bool, table: str = "") -> str:

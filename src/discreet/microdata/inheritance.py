@@ -17,6 +17,7 @@ import narwhals as nw
 import polars as pl
 
 from discreet.arrays import IntArray
+from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, RecordKeyError
 from discreet.keygrid import (
     DECIMALS,
@@ -59,6 +60,7 @@ def sum_column(record_key: str) -> str:
     return f"{record_key}_sum"
 
 
+@without_values
 def inherit_record_keys(
     parts: Any,
     *,

@@ -44,7 +44,7 @@ class KeyFunction:
         grid: The grid the keys lie on.
 
     >>> import polars as pl
-    >>> function = KeyFunction.of(Secret(bytes(16)), KeyGrid(256))
+    >>> function = KeyFunction.of(Secret.of("a long and secret sentence"), KeyGrid(256))
     >>> bool((function(pl.Series(["1", "2"])) < 256).all())
     True
     """

@@ -16,6 +16,7 @@ import narwhals as nw
 import polars as pl
 
 from discreet.arrays import IntArray
+from discreet.confidential import without_values
 from discreet.errors import MicrodataError, RecordKeyError
 from discreet.files import atomic_path
 from discreet.keygrid import KeyGrid
@@ -32,11 +33,13 @@ from discreet.microdata.frames import (
 )
 from discreet.microdata.identifiers import check_identifiers, identifier_texts
 from discreet.microdata.key_values import KeyFunction, check_digits, cipher_key, on_grid
+from discreet.microdata.relations import write_relation
 from discreet.microdata.secret import Secret
 
 _ENGINES = ("is_polars", "is_pandas", "is_pyarrow", "is_duckdb", "is_pyspark")
 
 
+@without_values
 def with_record_keys(
     frame: Any,
     *,
@@ -84,6 +87,7 @@ def with_record_keys(
     return like(with_computed(records, names, column, keys, as_text=True), frame)
 
 
+@without_values
 def import_record_keys(
     frame: Any,
     *,
@@ -181,6 +185,7 @@ def _placed(imported: NarwhalsFrame, column: str, made: str, to: str) -> Narwhal
     return imported.select(*chosen)
 
 
+@without_values
 def add_keys_to_file(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
@@ -229,6 +234,8 @@ def add_keys_to_file(
         )
         if isinstance(keyed, pl.LazyFrame):
             keyed.sink_parquet(temporary)
+        elif isinstance(keyed, pl.DataFrame):
+            keyed.write_parquet(temporary)
         else:
-            keyed.write_parquet(str(temporary))
+            write_relation(keyed, temporary)
     return place

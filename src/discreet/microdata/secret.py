@@ -9,22 +9,39 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import NoReturn
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from discreet.confidential import Unpicklable, without_values
 from discreet.errors import RecordKeyError
 from discreet.files import read_private, write_private
 
 #: Shorter secrets could be found by trial.
 MINIMUM_BYTES = 16
 
+#: Secrets of fewer parts, or fewer different bytes, could be found by trial as well.
+_LEAST_PARTS = 10
+_LEAST_DIFFERENT = 6
+_MAKE = "make a good one: Secret.generate().write('secret.key')"
+_SAID = {
+    "repeats": "it repeats itself",
+    "steps": "its characters follow one another",
+    "word": "it is made of words that everyone tries first",
+}
+_WORDS = (
+    *(b"password", b"passwort", b"kennwort", b"secret", b"geheimnis", b"geheim", b"letmein"),
+    *(b"welcome", b"willkommen", b"administrator", b"admin", b"default", b"changeme", b"hallo"),
+    *(b"test", b"example", b"census", b"zensus", b"statistics", b"statistik", b"iloveyou"),
+    *(b"qwertyuiop", b"qwertzuiop", b"qwerty", b"qwertz", b"asdfghjkl", b"asdfgh", b"yxcvbnm"),
+    *(b"zxcvbnm", b"1q2w3e4r5t", b"1qaz2wsx", b"master", b"monkey", b"dragon", b"hello"),
+)
+
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
 
-class Secret:
-    """At least 16 secret bytes; shows nothing of them.
+class Secret(Unpicklable):
+    """At least 16 secret bytes that nobody guesses; shows nothing of them.
 
     A text of hexadecimal digits stands for the bytes it spells, any
     other text for its UTF-8 bytes. A file, an environment variable and a text of
@@ -33,12 +50,19 @@ class Secret:
     Args:
         value: The secret bytes.
 
-    >>> Secret(b"0123456789abcdef")
+    >>> Secret(b"a long and secret sentence")
     <Secret>
+    >>> Secret(b"0123456789abcdef")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.RecordKeyError: [secret-weak] the secret: the secret is easy to guess: \
+its characters follow one another
+      Hint: make a good one: Secret.generate().write('secret.key')
     """
 
     __slots__ = ("_value",)
 
+    @without_values
     def __init__(self, value: bytes) -> None:
         self._value = _long_enough(bytes(value), "the secret")
 
@@ -52,6 +76,7 @@ class Secret:
         return cls(secrets.token_bytes(32))
 
     @classmethod
+    @without_values
     def of(cls, value: Secret | bytes | str | Path) -> Secret:
         """Accept a secret, its bytes, its text, or (as a Path) its file.
 
@@ -73,6 +98,7 @@ class Secret:
         )
 
     @classmethod
+    @without_values
     def from_file(cls, path: str | os.PathLike[str]) -> Secret:
         """Read a secret from a file that only its owner can read.
 
@@ -87,6 +113,7 @@ class Secret:
         return cls(_long_enough(value, str(Path(path))))
 
     @classmethod
+    @without_values
     def from_env(cls, name: str) -> Secret:
         """Read a secret from the environment variable `name`."""
         text = os.environ.get(name)
@@ -116,24 +143,11 @@ class Secret:
         Args:
             context: What the bytes are for.
 
-        >>> len(Secret(bytes(16)).derive("an example"))
+        >>> len(Secret.generate().derive("an example"))
         32
         """
         key = HKDF(algorithm=SHA256(), length=32, salt=None, info=context.encode())
         return key.derive(self._value)
-
-    def __copy__(self) -> Secret:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Secret:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise RecordKeyError(
-            "a secret cannot be pickled",
-            code="secret",
-            hint="hand over the name of its file or environment variable instead",
-        )
 
     def __repr__(self) -> str:
         return "<Secret>"
@@ -153,6 +167,54 @@ def _long_enough(value: bytes, where: str) -> bytes:
             f"a secret has at least {MINIMUM_BYTES} bytes; this one is shorter",
             code="secret-short",
             where=where,
-            hint="make a good one: Secret.generate().write('secret.key')",
+            hint=_MAKE,
+        )
+    if (what := _weakness(value)) is not None:
+        raise RecordKeyError(
+            f"the secret is easy to guess: {what}", code="secret-weak", where=where, hint=_MAKE
         )
     return value
+
+
+def _weakness(value: bytes) -> str | None:
+    """Why a secret could be found by trial; None if nothing speaks for it.
+
+    A byte counts as one part, and so does a stretch that repeats an earlier one, goes on in
+    even steps, or is a word everyone tries. 32 random bytes have too few parts, or too few
+    different bytes, less than once in 2^60 times.
+    """
+    if len(set(value)) < _LEAST_DIFFERENT:
+        return f"it has fewer than {_LEAST_DIFFERENT} different characters"
+    saved = {"repeats": 0, "steps": 0, "word": 0}
+    at = parts = 0
+    lower = value.lower()
+    while at < len(value):
+        found = {
+            "repeats": _repeated(lower, at),
+            "steps": _steps(value, at),
+            "word": max((len(word) for word in _WORDS if lower.startswith(word, at)), default=0),
+        }
+        kind = max(found, key=lambda name: found[name])
+        length = max(found[kind], 1)
+        saved[kind] += length - 1
+        parts += 1
+        at += length
+    return None if parts >= _LEAST_PARTS else _SAID[max(saved, key=lambda name: saved[name])]
+
+
+def _repeated(value: bytes, at: int) -> int:
+    """How many bytes from here on stood before; 0 for fewer than three."""
+    length = 0
+    # A stretch may go on into itself, as in abcabcabc.
+    while at + length < len(value) and value[at : at + length + 1] in value[: at + length]:
+        length += 1
+    return length if length > 2 else 0
+
+
+def _steps(value: bytes, at: int) -> int:
+    """How many bytes from here on go on in even steps; 0 for fewer than three."""
+    step = (value[at + 1] - value[at]) % 256 if at + 1 < len(value) else 0
+    length = 1
+    while at + length < len(value) and (value[at + length] - value[at + length - 1]) % 256 == step:
+        length += 1
+    return length if length > 2 else 0

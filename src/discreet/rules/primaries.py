@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray, FloatArray
+from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError
 from discreet.rules.cell_lookup import CellLookup
 from discreet.rules.contributors import MissingSafe
@@ -144,6 +145,7 @@ class Primary:
 _LEVELS = ("lower", "upper", "sliding")
 
 
+@without_values
 def primary(
     table: Table,
     rules: Sequence[Rule | MissingSafe],

@@ -19,6 +19,7 @@ import numpy as np
 from discreet.arrays import CellIndex, FloatArray, IntArray, PositionArray
 from discreet.classifications import Classification, natural_order
 from discreet.classifications.classification import flat
+from discreet.confidential import without_values
 from discreet.errors import Problem, TableError, raise_all
 from discreet.key_check import KeyCheck
 from discreet.keygrid import KeyGrid, grid_keys
@@ -407,6 +408,7 @@ class Table:
             raise TableError("the columns of a table differ in length", code="table")
 
     @classmethod
+    @without_values
     def from_cells(
         cls,
         cells: Any,

@@ -18,6 +18,7 @@ from typing import ClassVar
 import narwhals as nw
 import polars as pl
 
+from discreet.confidential import engine_failed
 from discreet.errors import DiscreetError, MicrodataError
 from discreet.key_check import MOST, KeyCheck, check_series
 from discreet.keygrid import KeyGrid
@@ -199,11 +200,7 @@ def refusals(*, filtered: bool) -> Iterator[None]:
     except Exception as error:
         if filtered:
             raise filter_failed(error) from None
-        raise MicrodataError(
-            f"the data engine failed on these records ({type(error).__name__})",
-            code="engine-failed",
-            hint="collect the frame on its own to see what the engine says",
-        ) from None
+        raise engine_failed(error) from None
 
 
 def unusable_numbers(kind: str, number: int, name: str) -> MicrodataError:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from discreet.confidential import without_values
 from discreet.errors import MicrodataError, Problem, RecordKeyError, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.microdata import read_microdata
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 
+@without_values
 def tabulate(
     frame: Any,
     by: Sequence[Spanning],
@@ -84,6 +86,7 @@ def tabulate(
     )[0]
 
 
+@without_values
 def tabulate_many(
     frame: Any,
     queries: Sequence[Query],

@@ -37,7 +37,7 @@ _WHOLE = re.compile(r"\A(-?\d+)\.0*\Z")
 class UnitKey:
     """Turns identifiers into digests; shows nothing of the key.
 
-    >>> key = UnitKey(Secret(bytes(16)))
+    >>> key = UnitKey(Secret.of("a long and secret sentence"))
     >>> len(key.digests([12, 12.0, "12", "x", 7])), key
     (3, <UnitKey>)
     """

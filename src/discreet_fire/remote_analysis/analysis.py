@@ -18,6 +18,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from discreet.confidential import without_values
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet.microdata.frames import eager_columns, open_frame
 from discreet.microdata.secret import Secret
@@ -133,6 +134,7 @@ class RemoteAnalysis:
         entity: Column of whom a record is about.
     """
 
+    @without_values
     def __init__(
         self,
         original: Any,

@@ -35,7 +35,7 @@ class AnswerKey:
     Args:
         secret: The secret of the centre.
 
-    >>> key = AnswerKey(Secret(bytes(16)))
+    >>> key = AnswerKey(Secret.of("a long and secret sentence"))
     >>> first = key.answer(QualityClass.close, "a question", 1.0)
     >>> first is key.answer(QualityClass.close, "a question", 1.0), key
     (True, <AnswerKey>)

@@ -53,7 +53,7 @@ def protect(
         share: The share of records that give their category to another one.
 
     >>> people = pl.DataFrame({"pid": range(100), "pay": range(100)})
-    >>> copy = protect(people, id="pid", secret=Secret(bytes(16)), numeric=["pay"])
+    >>> copy = protect(people, id="pid", secret=Secret.of("a long, dull line"), numeric=["pay"])
     >>> moved = (copy["pay"] - people["pay"]).abs()
     >>> bool(moved.max() < 9), sorted(copy["pay"].to_list()) == people["pay"].to_list()
     (True, True)

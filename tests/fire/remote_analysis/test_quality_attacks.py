@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from hashlib import sha256
 
 import polars as pl
 import pytest
@@ -43,7 +44,7 @@ def test_no_answer_is_more_than_e_to_the_epsilon_times_likelier(epsilon: float) 
 
 def test_answers_have_the_stated_chances() -> None:
     """20,000 questions; a chance off by 0.016 is found with a power above 0.99 (4.5 sd)."""
-    key = AnswerKey(Secret(bytes(16)))
+    key = AnswerKey(Secret(b"salt of our tests"))
     for epsilon in (0.5, 2.0):
         answers = [key.answer(QualityClass.close, f"{epsilon} {x}", epsilon) for x in range(20_000)]
         for one in CLASSES:
@@ -73,7 +74,7 @@ def test_one_record_cannot_be_told_better_than_the_bound(epsilon: float) -> None
     worlds = [[QualityClass.very_close] * 3, [QualityClass.far] * 3]
     hits = sure = 0
     for seed in range(4000):
-        key = AnswerKey(Secret(seed.to_bytes(16, "big")))
+        key = AnswerKey(Secret(sha256(seed.to_bytes(16, "big")).digest()))
         world = seed % 2
         told = [key.answer(t, f"{world} {q}", epsilon) for q, t in enumerate(worlds[world])]
         hits += best_guess(told, worlds, epsilon) == world
@@ -93,7 +94,7 @@ def test_binary_search_learns_no_more_than_the_bound() -> None:
     """
 
     def search(seed: int, epsilon: float) -> bool:
-        key = AnswerKey(Secret(seed.to_bytes(16, "big")))
+        key = AnswerKey(Secret(sha256(seed.to_bytes(16, "big")).digest()))
         true = (seed * 389) % 1024
         low, high = 0, 1024
         for step in range(10):
@@ -112,7 +113,7 @@ def test_binary_search_learns_no_more_than_the_bound() -> None:
 
 
 def test_thresholds_differ_from_question_to_question() -> None:
-    key = AnswerKey(Secret(bytes(16)))
+    key = AnswerKey(Secret(b"salt of our tests"))
     factors = [key.stretch(str(x)) for x in range(2000)]
     assert math.sqrt(0.5) <= min(factors) < 0.72
     assert 1.40 < max(factors) <= math.sqrt(2)
@@ -126,14 +127,14 @@ def test_thresholds_differ_from_question_to_question() -> None:
 def test_asking_again_and_in_other_words_tells_nothing_new(tmp_path) -> None:
     frame = pl.DataFrame({"x": range(300), "g": [0, 1, 2] * 100})
     ledger = BudgetLedger.create(tmp_path / "b", Budget(answer=1, each=3, everyone=4))
-    desk = RemoteAnalysis(frame, frame, secret=bytes(16), ledger=ledger, data="d")
+    desk = RemoteAnalysis(frame, frame, secret=b"salt of our tests", ledger=ledger, data="d")
     wordings = ["x > 20 and g == 1", "g==1.0 and 20<x", "(20 < x) and (1 == g)", "x>20 and g==1"]
     answers = [desk.ask("W", "count", where=text) for text in wordings * 5]
     assert len({one.quality for one in answers}) == 1
     assert {one.left for one in answers} == {2}
     turned = RemoteAnalysis(
         frame.reverse(), frame.sample(fraction=1, shuffle=True, seed=1),
-        secret=bytes(16), ledger=ledger, data="d",
+        secret=b"salt of our tests", ledger=ledger, data="d",
     )  # fmt: skip
     assert turned.ask("W", "count", where=wordings[0]).left == 2
 
@@ -143,9 +144,11 @@ def test_a_corrected_version_is_a_new_question_of_the_same_budget(tmp_path) -> N
     frame = pl.DataFrame({"x": range(300)})
     ledger = BudgetLedger.create(tmp_path / "b", Budget(answer=1, each=2, everyone=4))
     for version, left in ((frame, 1), (frame.slice(1), 0)):
-        desk = RemoteAnalysis(version, frame, secret=bytes(16), ledger=ledger, data="d")
+        desk = RemoteAnalysis(version, frame, secret=b"salt of our tests", ledger=ledger, data="d")
         assert desk.ask("W", "count").left == left
-    desk = RemoteAnalysis(frame.slice(2), frame, secret=bytes(16), ledger=ledger, data="d")
+    desk = RemoteAnalysis(
+        frame.slice(2), frame, secret=b"salt of our tests", ledger=ledger, data="d"
+    )
     with pytest.raises(OutputCheckError, match="budget of the researcher"):
         desk.ask("W", "count")
 

@@ -22,7 +22,7 @@ WEBER = [
 
 
 def desk(ledger: BudgetLedger, data: str = "panel", frame: pl.DataFrame = FRAME) -> RemoteAnalysis:
-    return RemoteAnalysis(frame, FRAME, secret=bytes(16), ledger=ledger, data=data)
+    return RemoteAnalysis(frame, FRAME, secret=b"salt of our tests", ledger=ledger, data=data)
 
 
 def new_ledger(folder: Path, **budget: float) -> BudgetLedger:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, PositionArray, quotient
+from discreet.confidential import without_values
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise.intervals import count_deviations
@@ -166,6 +167,7 @@ class ProtectedCounts:
     suppressed: BoolArray
 
 
+@without_values
 def perturb(
     table: Table,
     ptable: PerturbationTable,

@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError
 from discreet.keygrid import KeyGrid
 
@@ -62,7 +63,7 @@ class StatedInterval:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Intervals:
+class Intervals(Unpicklable):
     """Rows 0 … n_max, each a sequence of intervals; neighbours differ in noise.
 
     Args:
@@ -147,7 +148,7 @@ def moments(shares: Mapping[int, Fraction]) -> tuple[Fraction, Fraction]:
     return mean, square - mean * mean
 
 
-class SecretTable:
+class SecretTable(Unpicklable):
     """What perturbation tables have in common: a keyed digest names them, nothing shows them."""
 
     name: str

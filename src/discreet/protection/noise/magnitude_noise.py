@@ -23,6 +23,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
 from discreet.protection.noise.magnitude_table import MagnitudePerturbationTable
@@ -160,7 +161,7 @@ MOST_CONTRIBUTIONS = 16
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class MagnitudeNoise:
+class MagnitudeNoise(Unpicklable):
     """The noise for sums of one value column. SECRET.
 
     Args:

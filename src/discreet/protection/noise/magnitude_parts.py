@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, cast, get_args
 
+from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError, Problem
 from discreet.protection.noise.intervals import (
     DECIMAL_SCALE,
@@ -42,7 +43,7 @@ _FINEST = 1000  # steps per unit that files may have
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MagnitudePart:
+class MagnitudePart(Unpicklable):
     """The rows of one kind. SECRET.
 
     Args:

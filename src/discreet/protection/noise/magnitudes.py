@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
+from discreet.confidential import without_values
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.protection.noise.counts import (
     ProtectedCounts,
@@ -268,6 +269,7 @@ class _Texts:
     digests: Mapping[str, str] = field(default_factory=dict)
 
 
+@without_values
 def perturb_magnitudes(
     table: Table,
     noise: MagnitudeNoise,

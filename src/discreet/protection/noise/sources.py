@@ -26,6 +26,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from discreet.confidential import Unpicklable
 from discreet.errors import PerturbationError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.protection.noise.intervals import (
@@ -220,7 +221,7 @@ _KNOWN = (
 
 
 @dataclass(frozen=True, repr=False)
-class PerturbationFile:
+class PerturbationFile(Unpicklable):
     """An opened file."""
 
     name: str

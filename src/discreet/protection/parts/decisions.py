@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.confidential import without_values
 from discreet.errors import SuppressionError
 from discreet.protection.parts import words
 from discreet.protection.parts.levels import (
@@ -252,6 +253,7 @@ SUPPRESSED_PARTS = "suppressed-parts"
 _LISTED = 8
 
 
+@without_values
 def suppress_parts(protected: ProtectedTable, decisions: PartDecisions) -> ProtectedTable:
     """Take the suppressed parts out of a protected table, and say so in a note.
 

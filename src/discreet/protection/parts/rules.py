@@ -16,6 +16,7 @@ from typing import Literal
 
 import polars as pl
 
+from discreet.confidential import without_values
 from discreet.errors import Problem, SuppressionError, raise_all
 from discreet.protection.parts.decisions import (
     PartDecision,
@@ -173,6 +174,7 @@ class _Judge:
         return tuple(found)
 
 
+@without_values
 def check_parts(
     table: Table,
     rules: PartRules,

@@ -28,6 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from discreet.confidential import without_values
 from discreet.errors import PackageError
 from discreet.files import check_writable, read_private, write_private, write_text
 
@@ -225,6 +226,7 @@ class PackageKey:
         return cls("key-file", bytes.fromhex(text))
 
     @classmethod
+    @without_values
     def from_passphrase(cls, text: str, where: str = "passphrase") -> PackageKey:
         """A key that is made of a passphrase of at least 12 characters."""
         # The same letters, however a keyboard composes their accents.
@@ -235,6 +237,7 @@ class PackageKey:
         return cls("passphrase", plain.encode("utf-8", errors="surrogatepass"))
 
     @classmethod
+    @without_values
     def from_passphrase_file(cls, path: str | os.PathLike[str]) -> PackageKey:
         """Read a passphrase, one line, from a file that only its owner can open."""
         where = str(Path(path))
@@ -248,6 +251,7 @@ class PackageKey:
         return cls.from_passphrase(line, where)
 
     @classmethod
+    @without_values
     def from_env(cls, name: str) -> PackageKey:
         """Take the passphrase from the environment variable `name`."""
         text = os.environ.get(name)

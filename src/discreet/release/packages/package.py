@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from discreet.confidential import without_values
 from discreet.errors import PackageError, Problem
 from discreet.files import atomic_path
 from discreet.keygrid import KeyGrid
@@ -108,6 +109,7 @@ class PackageDescription:
         return f"{self.signature}, key {self.header.signer_id} ({who})"
 
 
+@without_values
 def pack_parameters(
     parameters: Parameters,
     path: AnyPath,
@@ -170,6 +172,7 @@ def pack_parameters(
     return target
 
 
+@without_values
 def open_parameters(
     path: AnyPath,
     *,

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from discreet.confidential import Unpicklable
 from discreet.errors import DiscreetError, PackageError, Problem, raise_all
 from discreet.keygrid import KeyGrid
 from discreet.release.programme.schema import (
@@ -50,7 +51,7 @@ PLACES: Mapping[str, set[str]] = {
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Magnitude:
+class Magnitude(Unpicklable):
     """The noise for sums and means of one value column. SECRET.
 
     Args:
@@ -125,7 +126,7 @@ class Magnitude:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Parameters:
+class Parameters(Unpicklable):
     """The parameters of a statistic. SECRET.
 
     Made by `open_parameters`, by `parameters_of`, or of a programme by

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from discreet.confidential import without_values
 from discreet.errors import DiscreetError, Problem, PublicationError
 from discreet.protection.protocol import (
     Counts,
@@ -147,6 +148,7 @@ def _raise(problems: Sequence[Problem]) -> None:
 Progress = Callable[[int, int, str], None]
 
 
+@without_values
 def protect(
     programme: str | os.PathLike[str],
     out: str | os.PathLike[str],

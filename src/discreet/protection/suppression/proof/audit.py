@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.confidential import without_values
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.demands import hidden_in
 from discreet.protection.suppression.problem.equal_cells import VariableCode
@@ -242,6 +243,7 @@ class Audit:
         return f"<Audit (confidential): {'safe' if self.safe else 'NOT safe'}>"
 
 
+@without_values
 def audit(
     safe: ProtectedTable | Sequence[ProtectedTable],
     tables: Table | Sequence[Table],

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import BoolArray
+from discreet.confidential import without_values
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.methods.registry import Method, Progress, find_pattern
 from discreet.protection.suppression.problem.demands import Earlier, PrimaryFindings
@@ -451,6 +452,7 @@ def suppress(
     method: Method = "auto",
     **options: Unpack[SuppressionOptions],
 ) -> list[ProtectedTable]: ...
+@without_values
 def suppress(
     tables: Table | Sequence[SharedSource],
     primary: Any = None,
