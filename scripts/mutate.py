@@ -2,21 +2,28 @@
 
 In: the modules that carry the promise, each with the test files that must notice (mutants.toml
 beside this file). Out: the score of a sample of changes, and those that no test noticed; exit
-code 1 if the score is below 95 %, 2 if the tests fail without any change.
+code 1 if the score is below 95 %, 2 if the tests fail without any change or nothing was measured.
 
-    python scripts/mutate.py [--number 60] [--seed 1] [--only WORD] [--function NAME] [--jobs 2]
+    python scripts/mutate.py [--number 60] [--seed 1 2] [--only WORD] [--function NAME] [--jobs 2]
 
-A change that cannot make a difference is listed in mutants.toml with its reason.
+All tests run once without any change; this says how long each takes and which functions it
+enters. Each change is then tried in a process of its own: tests that enter the changed function
+come first, the quickest before the others, and the first that fails ends it. A change that no
+test of its module notices has survived. A change that cannot make a difference is listed in
+mutants.toml with its reason.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
 import hashlib
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,13 +32,15 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = Path(__file__).with_name("mutants.toml")
 SCORE = 0.95
+LIMIT = 60  # seconds for a test, beside what it takes without any change
 COPIED = ("src", "tests", "docs", "stata", "R", "scripts", "pyproject.toml", "Makefile")
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -72,6 +81,7 @@ class Mutant:
     after: str
     text: str
     again: int
+    compiled: bool
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line} ({self.function})\n    {self.before}\n    {self.after}"
@@ -84,6 +94,11 @@ class Mutant:
     def rank(self, seed: int) -> bytes:
         """Its place in a random order: other changes of the code do not move it."""
         return hashlib.sha256(repr((seed, self.key, self.again)).encode()).digest()
+
+
+def is_compiled(node: ast.FunctionDef) -> bool:
+    """Whether a function is compiled to machine code."""
+    return any("njit" in ast.unparse(one) for one in node.decorator_list)
 
 
 # -- changes --------------------------------------------------------------------------
@@ -183,7 +198,13 @@ def mutants(path: Path, root: Path = ROOT) -> list[Mutant]:
     data, places = text.encode(), _Places()
     found: list[Mutant] = []
     seen: Counter[tuple[str, str, str]] = Counter()
-    places.visit(ast.parse(text))
+    tree = ast.parse(text)
+    places.visit(tree)
+    loops = [
+        range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and is_compiled(node)
+    ]
     for function, node in places.found:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
@@ -195,9 +216,14 @@ def mutants(path: Path, root: Path = ROOT) -> list[Mutant]:
             plain = " ".join(before.split())
             same = function, plain, after
             line = data[starts[node.lineno - 1] : starts[node.lineno]].decode().strip()
+            constant = bool(loops) and function == "module"
+            compiled = constant or any(node.lineno in one for one in loops)
             found.append(
-                Mutant(name, function, node.lineno, start, end, plain, after, line, seen[same])
-            )
+                Mutant(
+                    name, function, node.lineno, start, end, plain, after, line, seen[same],
+                    compiled,
+                )
+            )  # fmt: skip
             seen[same] += 1
     return found
 
@@ -213,34 +239,45 @@ def _afters(node: ast.expr | ast.stmt) -> Iterator[str]:
             yield f"({ast.unparse(ast.fix_missing_locations(changed))})"
 
 
+def wrong(what: str) -> NoReturn:
+    """Nothing was measured: no score, good or bad."""
+    print(what, file=sys.stderr)
+    raise SystemExit(2)
+
+
 # -- runs -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Target:
-    """A module and the test files that must notice its changes, the quickest first."""
+    """A module and the test files that must notice its changes."""
 
     module: str
     tests: tuple[str, ...]
+
+    @property
+    def files(self) -> list[str]:
+        """The test files one by one."""
+        found: list[Path] = []
+        for name in self.tests:
+            found += [ROOT / name] if (ROOT / name).is_file() else (ROOT / name).rglob("test_*.py")
+        return sorted({path.relative_to(ROOT).as_posix() for path in found})
 
 
 def targets(only: str) -> list[Target]:
     """The modules that are changed."""
     listed = tomllib.loads(LIST.read_text("utf-8"))["target"]
-    found = [
-        Target(module, tuple(one["tests"]))
-        for one in listed
-        for module in one["modules"]
-        if only in module
-    ]
-    missing = {name for one in found for name in (one.module, *one.tests) if not _there(name)}
+    every = [Target(module, tuple(one["tests"])) for one in listed for module in one["modules"]]
+    names = Counter(one.module for one in every)
+    missing = {name for one in every for name in (one.module, *one.tests)}
+    missing = {name for name in missing if not (ROOT / name).exists()}
     if missing:
-        raise SystemExit(f"mutants.toml names what is not there: {', '.join(sorted(missing))}")
-    return found
-
-
-def _there(name: str) -> bool:
-    return (ROOT / name).exists()
+        wrong(f"mutants.toml names what is not there: {', '.join(sorted(missing))}")
+    if twice := [name for name, times in names.items() if times > 1]:
+        wrong(f"mutants.toml names these modules twice: {', '.join(twice)}")
+    if untested := [one.module for one in every if not one.files]:
+        wrong(f"mutants.toml names no tests for {', '.join(untested)}")
+    return [one for one in every if only in one.module]
 
 
 def equivalent(every: Sequence[Mutant]) -> set[Mutant]:
@@ -254,9 +291,60 @@ def equivalent(every: Sequence[Mutant]) -> set[Mutant]:
         alike = [mutant for mutant in every if mutant.key == key]
         chosen = [mutant for mutant in alike if one.get("line", mutant.text) == mutant.text]
         if not chosen or (len(chosen) > 1 and not one.get("each")):
-            raise SystemExit(f"mutants.toml names {len(chosen)} changes by {key}")
+            wrong(f"mutants.toml names {len(chosen)} changes by {key}")
         found |= set(chosen)
     return found
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of some tests: those that ran, in their order, and the one that ended it."""
+
+    code: int
+    said: str
+    ran: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    entered: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+
+    @property
+    def last(self) -> str:
+        """The test that failed or ended the process; nothing if none had begun."""
+        return (self.failed or self.ran or [""])[-1]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What tests do without any change: how long they take, and which functions they enter."""
+
+    seconds: dict[str, float]
+    entered: dict[str, set[tuple[str, str]]]
+    unsteady: set[str]
+
+    def order(self, mutant: Mutant, target: Target) -> list[str]:
+        """The tests of a target: first those that enter the changed function, the quickest first.
+
+        Then those of the same files (what is made once is used by many), then all others. A
+        compiled function cannot say who enters it: any function of its module stands for it.
+        """
+        files = set(target.files)
+        tests = [test for test in self.seconds if test.partition("::")[0] in files]
+        place = mutant.path, mutant.function
+        anywhere = mutant.compiled or mutant.function == "module"
+
+        def enters(test: str) -> bool:
+            seen = self.entered[test]
+            return any(path == mutant.path for path, _ in seen) if anywhere else place in seen
+
+        near = {test.partition("::")[0] for test in tests if enters(test)}
+        return sorted(
+            tests,
+            key=lambda test: (
+                not enters(test),
+                test.partition("::")[0] not in near,
+                self.seconds[test],
+            ),
+        )
 
 
 class Bench:
@@ -264,50 +352,125 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        folder.mkdir()
         for name in COPIED:
             source = ROOT / name
             if source.is_dir():
                 shutil.copytree(source, folder / name)  # compiled loops come along
-            else:
+            elif source.exists():
                 shutil.copy2(source, folder / name)
         reference = os.environ.get("DISCREET_REFERENCE", str(ROOT.parent / "shared" / "reference"))
         self.environment = {
             **os.environ,
-            "PYTHONPATH": str(folder / "src"),
+            "PYTHONPATH": os.pathsep.join([str(folder / "src"), str(Path(__file__).parent)]),
             "DISCREET_REFERENCE": reference,
         }
 
-    def passes(self, tests: Sequence[str], limit: float, *, compiled: bool = False) -> bool:
-        """Whether all tests pass; those that take too long do not."""
-        environment = dict(self.environment)
-        if compiled:  # what others keep of a compiled loop does not know that it has changed
-            environment["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(dir=self.folder)
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        command += ["-m", "not exhaustive and not spark", "--no-header", "--tb=no", *tests]
-        try:
-            done = subprocess.run(
-                command, cwd=self.folder, env=environment, capture_output=True,
-                timeout=limit, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return False
-        return done.returncode == 0
+    def run(self, files: Sequence[str], *options: str, anew: bool = False, **plan: Any) -> Run:
+        """Run tests in a process of their own; `anew` compiles every loop again."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as name:
+            log, environment = Path(name, "log"), dict(self.environment)
+            environment["DISCREET_MUTANTS"] = str(Path(name, "plan"))
+            measures = "marked" in plan
+            limit = LIMIT * (10 if measures else 3 if anew else 1)
+            whole = {"log": str(log), "limit": limit, "seconds": {}, "marked": ()}
+            whole |= {"order": (), "without": (), "only": (), **plan}
+            Path(name, "plan").write_text(json.dumps(whole), "utf-8")
+            if anew:
+                environment["NUMBA_CACHE_DIR"] = name
+            if not measures:  # a later change would be taken for this one
+                environment["PYTHONDONTWRITEBYTECODE"] = "1"
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+            command += ["-p", "mutant_tests", "--no-header", "--tb=no", "--hypothesis-seed=0"]
+            command += ["-m", "not exhaustive and not spark", *options, *files]
+            with (
+                Path(name, "said").open("wb") as output,
+                subprocess.Popen(
+                    command, cwd=self.folder, env=environment, start_new_session=True,
+                    stdout=output, stderr=subprocess.STDOUT,
+                ) as process,
+            ):  # fmt: skip
+                code = process.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # what it has left running
+            said = Path(name, "said").read_text("utf-8", "replace").splitlines()
+            return self._read(Run(code, "\n".join(said[-20:])), log)
 
-    def survives(self, mutant: Mutant, tests: Sequence[str], limit: float) -> bool:
-        """Whether no test notices a change."""
-        path = self.folder / mutant.path
+    def _read(self, run: Run, log: Path) -> Run:
+        lines = log.read_text("utf-8").splitlines() if log.exists() else []
+        for line in map(json.loads, lines):
+            run.ran.extend([line["begins"]] if "begins" in line else [])
+            run.failed.extend([line["fails"]] if "fails" in line else [])
+            if "ends" in line:
+                places = [(Path(path), name) for path, name in line["entered"]]
+                run.seconds[line["ends"]] = line["seconds"]
+                run.entered[line["ends"]] = {
+                    (path.relative_to(self.folder).as_posix(), name) for path, name in places
+                }
+        return run
+
+    def tried(self, mutant: Mutant, target: Target, measured: Measured) -> str:
+        """The test that notices a change; nothing if none does."""
+        path, order, without = self.folder / mutant.path, measured.order(mutant, target), set[str]()
         kept, times = path.read_bytes(), path.stat()
-        path.write_bytes(kept[: mutant.start] + mutant.after.encode() + kept[mutant.end :])
-        try:
-            return self.passes(tests, limit, compiled=b"njit" in kept)
-        finally:
-            path.write_bytes(kept)
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        anew = mutant.compiled
+        while True:
+            plan = {"order": order, "without": sorted(without), "seconds": measured.seconds}
+            path.write_bytes(kept[: mutant.start] + mutant.after.encode() + kept[mutant.end :])
+            try:
+                run = self.run(target.files, "-x", anew=anew, **plan)
+            finally:
+                path.write_bytes(kept)
+                os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            if run.code == 0:
+                return ""
+            if run.code in (1, 2) and run.last not in measured.unsteady:
+                return run.last or "import"  # tests failed, or could not be collected
+            if run.code in (4, 5):
+                wrong(f"no tests were run for {mutant}")
+            # A crash, or a test that has failed before: does it happen without the change, too?
+            if self.run(target.files, "-x", anew=anew, only=run.ran, **plan).code == 0:
+                return run.last or "import"
+            if not run.last or run.last in without:
+                wrong(f"tests crash without any change: {' '.join(target.tests)}")
+            without.add(run.last)
 
 
-def drawn(listed: Sequence[Target], options: argparse.Namespace) -> list[tuple[Mutant, Target]]:
-    """The sample: the same for the same seed, for as long as the code of each place stays."""
-    every = {mutant: one for one in listed for mutant in mutants(ROOT / one.module)}
+def measure(sample: Sequence[tuple[Mutant, Target]], benches: Sequence[Bench]) -> Measured | None:
+    """One run of all tests without any change; none if some fail."""
+    files = sorted({name for _, target in sample for name in target.files})
+    modules = {target.module for _, target in sample}
+
+    def part(at: int) -> tuple[Bench, list[str], Run]:
+        bench, own = benches[at], files[at :: len(benches)]
+        marked = [str(bench.folder / module) for module in modules]
+        return bench, own, bench.run(own, marked=marked)
+
+    begin, unsteady, broken = time.monotonic(), set[str](), set[str]()
+    measured = Measured({}, {}, unsteady)
+    with ThreadPoolExecutor(len(benches)) as pool:
+        parts = list(pool.map(part, range(min(len(benches), len(files)))))
+    for bench, own, run in parts:
+        measured.seconds.update(run.seconds)
+        measured.entered.update(run.entered)
+        unsteady.update(run.failed)
+        if run.code not in (0, 1) or (run.code and not run.failed):
+            broken.add(f"{run.last or 'before the first test'}: exit code {run.code}\n{run.said}")
+        # Some tests measure time; on a busy machine they may fail once.
+        elif run.failed and bench.run(own, only=run.failed).code:
+            broken.update(run.failed)
+    print(f"{time.monotonic() - begin:.0f} s: {len(measured.seconds):,} tests without any change")
+    for test in sorted(broken):
+        print(f"fails without any change: {test}")
+    empty = {target for mutant, target in sample if not measured.order(mutant, target)}
+    if empty and not broken:
+        wrong(f"no tests were run for {', '.join(one.module for one in empty)}")
+    return None if broken else measured
+
+
+def drawn(listed: Sequence[Target], options: argparse.Namespace) -> dict[int, list[Mutant]]:
+    """The sample of each seed: the same for as long as the code of each place stays."""
+    every = [mutant for one in listed for mutant in mutants(ROOT / one.module)]
     skipped = equivalent([mutant for one in targets("") for mutant in mutants(ROOT / one.module)])
     left = [
         mutant
@@ -323,70 +486,65 @@ def drawn(listed: Sequence[Target], options: argparse.Namespace) -> list[tuple[M
         f"{len(every) - len(left):,} more " + ("are not asked for" if chosen else "are equivalent"),
         flush=True,
     )
-    left.sort(key=lambda mutant: mutant.rank(options.seed))
-    return [(mutant, every[mutant]) for mutant in left[:number]]
+    if number < 1:
+        wrong("there is nothing to change: see --only, --function, --line, --number")
+    return {
+        seed: sorted(left, key=lambda mutant: mutant.rank(seed))[:number]
+        for seed in ([1] if chosen else options.seed)
+    }
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--number", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=[1], nargs="+", help="each draws a sample")
+    parser.add_argument("--only", default="", help="modules whose path has this in it")
+    parser.add_argument("--line", type=int, default=0, help="every change of this line")
+    parser.add_argument("--function", default="", help="every change of this function")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    return parser.parse_args()
 
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--number", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="modules whose path has this in it")
-    parser.add_argument("--line", type=int, default=0, help="every change of this line")
-    parser.add_argument("--function", default="", help="every change of this function")
-    parser.add_argument("--limit", type=float, default=0, help="seconds; no run without a change")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    options = parser.parse_args()
-    sample = drawn(targets(options.only), options)
+    options = _asked()
+    listed = {target.module: target for target in targets(options.only)}
+    samples = drawn(list(listed.values()), options)
+    every = dict.fromkeys(mutant for sample in samples.values() for mutant in sample)
+    pairs = {mutant: (mutant, listed[mutant.path]) for mutant in every}
     with tempfile.TemporaryDirectory(prefix="discreet-mutants-") as name:
-        free: SimpleQueue[Bench] = SimpleQueue()
-        for job in range(options.jobs):
-            (Path(name) / str(job)).mkdir()
-            free.put(Bench(Path(name) / str(job)))
-        limits = {one.tests: options.limit for _, one in sample}
-        found = limits if options.limit else _limits(sample, free, options.jobs)
-        if found is None:
+        benches = [Bench(Path(name) / str(job)) for job in range(options.jobs)]
+        measured = measure(list(pairs.values()), benches)
+        if measured is None:
             return 2
-        limits = found
+        free: SimpleQueue[Bench] = SimpleQueue()
+        for bench in benches:
+            free.put(bench)
 
-        def tried(pair: tuple[Mutant, Target]) -> tuple[Mutant, bool]:
-            bench = free.get()
+        def noticed(pair: tuple[Mutant, Target]) -> bool:
+            bench, begin = free.get(), time.monotonic()
             try:
-                survived = bench.survives(pair[0], pair[1].tests, limits[pair[1].tests])
+                test = bench.tried(*pair, measured)
             finally:
                 free.put(bench)
-            print("survived" if survived else "killed  ", pair[0] if survived else
-                  f"{pair[0].path}:{pair[0].line}", flush=True)  # fmt: skip
-            return pair[0], survived
+            said = f"noticed  {pair[0].path}:{pair[0].line} by {test}"
+            said = said if test else f"SURVIVED {pair[0]}"
+            print(f"{time.monotonic() - begin:4.0f} s  {said}", flush=True)
+            return bool(test)
 
-        with ThreadPoolExecutor(options.jobs) as pool:
-            alive = [mutant for mutant, survived in pool.map(tried, sample) if survived]
-    score = 1 - len(alive) / max(len(sample), 1)
-    print(f"{len(sample) - len(alive)} of {len(sample)} changes noticed: {score:.1%}")
-    return int(score < SCORE)
-
-
-def _limits(
-    sample: Sequence[tuple[Mutant, Target]], free: SimpleQueue[Bench], jobs: int
-) -> dict[tuple[str, ...], float] | None:
-    """How long tests may take: some times what they take without a change."""
-
-    def timed(tests: tuple[str, ...]) -> float | None:
-        bench, begin = free.get(), time.monotonic()
-        # Some tests measure time; on a busy machine they may fail once.
-        passed = bench.passes(tests, 3_600) or bench.passes(tests, 3_600)
-        free.put(bench)
-        seconds = time.monotonic() - begin
-        said = f"{seconds:5.0f} s" if passed else "these fail without any change:"
-        print(said, " ".join(tests), flush=True)
-        return 60 + 5 * seconds if passed else None
-
-    every = sorted({target.tests for _, target in sample})
-    with ThreadPoolExecutor(jobs) as pool:
-        found = dict(zip(every, pool.map(timed, every), strict=True))
-    limits = {tests: limit for tests, limit in found.items() if limit is not None}
-    return limits if len(limits) == len(every) else None
+        code, known = 0, dict[Mutant, bool]()
+        for seed, sample in samples.items():
+            new = [mutant for mutant in sample if mutant not in known]
+            with ThreadPoolExecutor(options.jobs) as pool:
+                found = pool.map(noticed, [pairs[mutant] for mutant in new])
+                known.update(zip(new, found, strict=True))
+            number = sum(known[mutant] for mutant in sample)
+            share = number / len(sample)
+            print(
+                f"seed {seed}: {number} of {len(sample)} changes noticed: {share:.1%}", flush=True
+            )
+            code |= share < SCORE
+    return code
 
 
 if __name__ == "__main__":

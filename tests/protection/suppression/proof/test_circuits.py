@@ -145,6 +145,19 @@ def _two_cells() -> dict[str, np.ndarray]:
     return {"value": value, "cost": value, "state": state, **filled}
 
 
+def row_of_large_sums() -> tuple[SuppressionProblem, np.ndarray]:
+    """One sum: a cell must move farther than any single other one can."""
+    value = np.array([100, 40, 20, 20, 20])
+    level = np.array([0, 35, 0, 0, 0])
+    none = np.zeros(5, dtype=np.int64)
+    problem = SuppressionProblem(
+        value=value, cost=value, state=np.array([0, CellState.primary, 0, 0, 0], dtype=np.int8),
+        low=none, high=2 * value, lower=level, upper=level, sliding=none,
+        relations=Relations.of(5, [[(0, -1), (1, 1), (2, 1), (3, 1), (4, 1)]]),
+    )  # fmt: skip
+    return problem, np.array([False, True, True, True, True])
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_what_circuits_show_is_never_more_than_the_truth_and_exact_where_they_say_so(
     seed: int,
@@ -158,6 +171,21 @@ def test_what_circuits_show_is_never_more_than_the_truth_and_exact_where_they_sa
     np.testing.assert_allclose(turn.high[turn.exact], high[turn.exact], atol=1e-6)
     assert turn.label is not None
     np.testing.assert_array_equal(turn.label < 0, high - low < 1e-6)
+
+
+def test_circuits_are_put_together_until_enough_were_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is looked at last is still seen: with no looks left one cell goes to one side."""
+    problem, hidden = row_of_large_sums()
+    seen = []
+    for looks in (-1, 0, 10**8):
+        monkeypatch.setattr(circuits_module, "_LOOKS", looks)
+        found = bounds_by_circuits(unknowns_of(problem, hidden))
+        np.testing.assert_array_equal(found.low[1:], [-20, -20, -20])
+        np.testing.assert_array_equal(found.high[1:], [20, 20, 20])
+        seen.append((found.low[0], found.high[0]))
+    assert seen == [(-20, 20), (-20, 40), (-40, 40)]
 
 
 @pytest.mark.parametrize("seed", range(10))

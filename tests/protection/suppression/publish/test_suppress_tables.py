@@ -26,6 +26,7 @@ from discreet.protection.suppression import (
 )
 from discreet.protection.suppression.methods import fast
 from discreet.protection.suppression.problem.system import Relations, SuppressionProblem
+from discreet.protection.suppression.proof import singletons
 from discreet.protection.suppression.proof.certificate import certified
 from discreet.protection.suppression.proof.singletons import with_singleton_sums
 
@@ -309,6 +310,24 @@ def test_a_pattern_that_is_not_proven_is_never_handed_on(
     with pytest.raises(SuppressionError) as caught:
         find_pattern(problem, "fast")
     assert caught.value.code == "unprotected"
+
+
+@pytest.mark.parametrize("exact_limit", [30_000, 0], ids=["exact", "by bounds"])
+def test_only_sums_that_nothing_can_protect_are_left_out(
+    exact_limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two pairs of lone firms; what those of the second pair have is known within bounds."""
+    monkeypatch.setattr(singletons, "_EXACT_LIMIT", exact_limit)
+    sums = Relations.of(8, [[(at, -1), *((at + part, 1) for part in (1, 2, 3))] for at in (0, 4)])
+    zero, value = np.zeros(8, dtype=np.int64), np.array([60, 10, 20, 30, 60, 10, 20, 30])
+    low, high = zero.copy(), 2 * value
+    low[5:7] = high[5:7] = value[5:7]
+    state = np.array([2, 1, 1, 0, 2, 1, 1, 0], dtype=np.int8)
+    problem = SuppressionProblem(value=value, cost=value, state=state, low=low, high=high,
+                                 lower=zero, upper=zero, sliding=zero, relations=sums)  # fmt: skip
+    grown, left = with_singleton_sums(problem, np.array([20, 1, 1, 9, 20, 1, 1, 9]))
+    assert (len(grown), len(grown.relations), left) == (9, 3, 1)
+    assert grown.name(8) == f"the sum of {grown.name(1)} and {grown.name(2)}"
 
 
 def test_sums_that_nothing_can_protect_do_not_keep_a_table_from_being_published() -> None:
