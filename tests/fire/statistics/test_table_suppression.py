@@ -182,7 +182,7 @@ def grouped(
         )
         for name, own, size in zip("ab", codes, (3, 2), strict=True)
     ]
-    return axes, MicrodataRecords(data=pl.DataFrame({"who": who}), before=len(who), entity="who")
+    return axes, MicrodataRecords(data=pl.DataFrame({"who": who}), entity="who")
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -206,4 +206,4 @@ def test_cases_of_cells_and_margins_are_counted_once(missing: bool) -> None:
         chosen = inside(codes, (3, 2), at) & there
         assert found.n[at] == chosen.sum()
         assert found.cases[at] == len(set(frame["who"].to_numpy()[chosen].tolist()))
-    assert repr(found) == "<Counts: confidential>"
+    assert "=" not in repr(found), "no values"

@@ -303,7 +303,7 @@ def test_a_pattern_that_is_not_proven_is_never_handed_on(
 ) -> None:
     problem = read_jj(reference / "suppression" / "tau_SizeReg_P10.jj.gz")
 
-    def careless(problem: Any, **_: Any) -> Any:
+    def careless(problem: Any, *_: Any) -> Any:
         return certified(problem, problem.hidden, "fast")
 
     monkeypatch.setattr(fast, "protect_fast", careless)
