@@ -235,5 +235,9 @@ class ProgrammeError(DiscreetError):
     """A table programme has mistakes; all of them are listed."""
 
 
+class DisclosureWarning(UserWarning):
+    """What was asked for may tell more than was meant; it is done all the same."""
+
+
 class SuppressionError(DiscreetError):
     """Cells cannot be suppressed, audited or protected as asked for."""

@@ -123,9 +123,11 @@ def noise_of(folder: Path, case: Case) -> MagnitudeNoise:
         of=stated["type"].replace("top_contr", "top"),
         top=case.k,
         epsilon=epsilon if isinstance(epsilon, list) else [epsilon],
+        keys="shared",
         same_key=stated["same_key"],
         zeros_in_key=stated["use_zero_rkeys"],
         mu_c=stated["mu_c"],
+        mu_c_for="all",
     )
 
 

@@ -107,9 +107,16 @@ def test_digest_covers_every_parameter():
         noise(of="mean"),
         noise(top=2, epsilon=(1, 0.5)),
         noise(top=2, epsilon=(1, 0.25)),
-        noise(same_key=True),
-        noise(zeros_in_key=False),
+        noise(keys="shared"),
+        noise(keys="shared", same_key=True),
+        noise(period="2025"),
+        noise(period="2026"),
+        noise(zeros_in_key=True),
         noise(mu_c=1),
+        noise(top=2, epsilon=(1, 0.5), mu_c=1),
+        noise(top=2, epsilon=(1, 0.5), mu_c=1, mu_c_for="all"),
+        noise(of="range"),
+        noise(of="range", range_floor=0.25),
     ]
     assert len({one.digest(b"key") for one in made}) == len(made)
     assert noise().digest(b"key") == noise(epsilon=[1]).digest(b"key")

@@ -64,10 +64,16 @@ def values(protected: ProtectedTable) -> np.ndarray:
 
 def test_drawn_noise_stays_as_it_is(rents: Table, ptable: PerturbationTable):
     """A golden value: whoever changes it changes every table published so far."""
-    sums = perturb_magnitudes(rents, NOISE, "rent")
-    means = perturb_magnitudes(rents, NOISE, "rent", publish="means", figure="mean", ptable=ptable)
+    shared = replace(NOISE, keys="shared")
+    mean: dict[str, Any] = {"publish": "means", "figure": "mean"}
+    sums = perturb_magnitudes(rents, shared, "rent")
+    means = perturb_magnitudes(rents, shared, "rent", ptable=ptable, **mean)
     assert values(sums)[:6].tolist() == [2905794.0, 65453.0, 81312.0, 76168.0, 71944.0, 72825.0]
     assert values(means)[:6].tolist() == [807.16, 727.26, 789.44, 855.82, 866.79, 888.11]
+    sums = perturb_magnitudes(rents, NOISE, "rent")
+    means = perturb_magnitudes(rents, NOISE, "rent", ptable=ptable, **mean)
+    assert values(sums)[:6].tolist() == [2906121.0, 66444.0, 81320.0, 75595.0, 73185.0, 71469.0]
+    assert values(means)[:6].tolist() == [807.26, 738.27, 789.51, 849.39, 881.74, 871.57]
 
 
 def test_same_records_get_the_same_noise_wherever_they_stand(
@@ -278,10 +284,10 @@ def test_records_of_value_zero_may_leave_the_key_alone(
     zeros = dwellings.with_columns(rent=pl.col("rent").fill_null(0))
     made = magnitude_table(zeros, ["place"], ["rent"], k=2)
     without = magnitude_table(dwellings, ["place"], ["rent"], k=2)
-    left_out = replace(NOISE, zeros_in_key=False)
-    same = values(perturb_magnitudes(made, left_out, "rent"))
-    assert same.tolist() == values(perturb_magnitudes(without, NOISE, "rent")).tolist()
-    assert same.tolist() != values(perturb_magnitudes(made, NOISE, "rent")).tolist()
+    kept = replace(NOISE, zeros_in_key=True)
+    same = values(perturb_magnitudes(made, NOISE, "rent"))
+    assert same.tolist() == values(perturb_magnitudes(without, kept, "rent")).tolist()
+    assert same.tolist() != values(perturb_magnitudes(made, kept, "rent")).tolist()
 
 
 # -- as published -----------------------------------------------------------------------

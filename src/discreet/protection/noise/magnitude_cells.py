@@ -5,11 +5,13 @@ the perturbed values, and the standard deviation of the noise that each cell cou
 got. CONFIDENTIAL throughout. Every cell is computed on its own, with the same operations
 in the same order, so the result does not depend on where.
 
-The second and later contributions have keys derived from the cell key, by integers only.
-On grids of 10^p keys the decimal digits of the cell key, from the first after the point
-to the last that is not zero, are rotated to the left by one more digit for every
-contribution. On any other grid of M keys, the key is multiplied once more for each of
-them, modulo M, by the whole number next above M·(√5 − 1)/2 that shares no factor with M.
+By default the keys are derived from the cell key for the value column, anew for each of
+its contributions. Shared keys are the cell key's own, as in the reference method: there
+those of second and later contributions follow from it, by integers only. On grids of 10^p
+keys the decimal digits of the cell key, from the first after the point to the last that
+is not zero, are rotated to the left by one more digit for every contribution. On any
+other grid of M keys, the key is multiplied once more for each of them, modulo M, by the
+whole number next above M·(√5 − 1)/2 that shares no factor with M.
 
 Standard deviations are over all cell keys: interpolated noise comes from two rows and
 one key, so both rows are laid over each other; contributions have keys of their own and
@@ -27,6 +29,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, quotient
 from discreet.keygrid import KeyGrid
+from discreet.microdata.derived_keys import derived_keys
 from discreet.protection.noise.intervals import Intervals, look_up
 from discreet.protection.noise.magnitude_noise import MagnitudeNoise
 from discreet.protection.noise.magnitude_parts import Kind, MagnitudePart
@@ -94,6 +97,25 @@ def _product(key: IntArray, factor: int, size: int) -> IntArray:
     return product
 
 
+def column_keys(
+    contributions: Contributions, noise: MagnitudeNoise, grid: KeyGrid
+) -> list[IntArray]:
+    """The keys of a value column's noise, one per contribution. SECRET.
+
+    They come from the records whose values make the sum, so that the same values have the
+    same noise in whatever table they are added up.
+    """
+    made = contributions
+    key = made.key if noise.zeros_in_key else made.nonzero_key
+    assert key is not None  # tables with a grid have both
+    if noise.keys == "shared":
+        return noise_keys(key, grid, noise.top, same_key=noise.same_key)
+    return [
+        derived_keys(key, grid, noise.purpose(made.column, number))
+        for number in range(1, noise.top + 1)
+    ]
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class MagnitudeCells:
     """What the noise of each cell depends on. CONFIDENTIAL.
@@ -134,13 +156,13 @@ def cells_of(
 ) -> MagnitudeCells:
     """Take from a value column what its noise depends on."""
     made = contributions
-    key = made.key if noise.zeros_in_key else made.nonzero_key
-    assert key is not None  # tables with a grid have both
+    # Where records of value 0 are no part of the key, they must not choose the row either.
+    counted = made.count if noise.zeros_in_key or noise.keys == "shared" else made.nonzero
     return MagnitudeCells(
         value=made.total,
         contributions=_taken(made, noise),
-        keys=noise_keys(key, grid, noise.top, same_key=noise.same_key),
-        odd=made.count % 2 == 1,
+        keys=column_keys(made, noise, grid),
+        odd=counted % 2 == 1,
         sensitive=sensitive,
     )
 
@@ -156,8 +178,11 @@ def _taken(made: Contributions, noise: MagnitudeNoise) -> FloatArray:
         size = made.count.astype(np.float64) if made.weight is None else made.weight
         taken = quotient(made.total, size)
     else:
-        # Values that are all equal have no range; without noise they would be shown.
-        taken = np.where(made.high == made.low, made.high, made.high - made.low)
+        # Values that are all equal, or nearly so, would be shown: their noise is that of
+        # the value itself, or of a share of the largest.
+        least = noise.range_floor * np.maximum(np.abs(made.low), np.abs(made.high))
+        apart = np.maximum(made.high - made.low, least)
+        taken = np.where(made.high == made.low, made.high, apart)
     return taken[:, np.newaxis]
 
 
@@ -200,7 +225,8 @@ def perturbed(
         found = np.zeros(len(value), dtype=np.float64)
         for part, which in groups:
             found[which] = _table_noise(part, ratio[which], key[which], grid)
-        away = np.where(found < 0, found - noise.mu_c, found + noise.mu_c)
+        more = noise.more(number)
+        away = np.where(found < 0, found - more, found + more)
         strong = np.where(cells.sensitive & (unit > 0) & (size > 0), away, found)
         # Noise moves a value towards zero or away from it, and never beyond zero.
         added = np.sign(value) * np.maximum(unit * strong, -size)
@@ -243,7 +269,7 @@ def magnitude_deviations(cells: MagnitudeCells, noise: MagnitudeNoise) -> FloatA
         unit = units[:, number]
         ratio = quotient(size, unit)
         for kind, which in groups:
-            for mu_c, marked in ((0.0, ~cells.sensitive), (noise.mu_c, cells.sensitive)):
+            for mu_c, marked in ((0.0, ~cells.sensitive), (noise.more(number), cells.sensitive)):
                 at = np.flatnonzero(which & marked & (unit > 0))
                 found = _variances(noise.part(kind), ratio[at], mu_c)
                 variance[at] += unit[at] * unit[at] * found

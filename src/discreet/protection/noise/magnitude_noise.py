@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from itertools import pairwise
@@ -157,7 +158,14 @@ def raise_noise(where: str, problems: list[Problem]) -> None:
 #: What the strength of the noise is taken from.
 Of = Literal["top", "mean", "range", "sum"]
 
+#: Whose noise the keys draw: that of one column, or, as in the reference method, of all.
+Keys = Literal["column", "shared"]
+
+#: Which contributions of sensitive cells have more noise.
+MuFor = Literal["first", "all"]
+
 MOST_CONTRIBUTIONS = 16
+RANGE_FLOOR = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -172,9 +180,19 @@ class MagnitudeNoise(Unpicklable):
             "mean", "range" or "sum".
         top: How many of the largest contributions, from 1 to 16.
         epsilon: A weight for the noise of each of them, from 1 downward.
-        same_key: The first contribution uses the cell key itself, as counts do.
-        zeros_in_key: Records of value 0 are part of the cell key.
+        keys: "column" gives each value column noise of its own, by keys derived from cell
+            key and column name; "shared" draws that of all columns by the cell key.
+            One choice for good: noise of both kinds for one column could be averaged.
+        period: Enters the derived keys, such as "2026", so that the same records have other
+            noise in other years.
+        same_key: The first contribution uses the cell key itself, as counts do; shared keys
+            only.
+        zeros_in_key: Records of value 0 are part of the cell key. Without them, equal sums
+            of the same values have equal noise.
         mu_c: Added to the size of the table noise in cells marked sensitive.
+        mu_c_for: For the "first" contribution, or for "all": those may cancel out.
+        range_floor: The range counts as at least this share of the largest value, from
+            0 to 1; of="range" only.
 
     >>> from discreet import design_magnitude_perturbation
     >>> table = design_magnitude_perturbation(2, 1, classes=(1, 2), step=2)
@@ -188,12 +206,16 @@ class MagnitudeNoise(Unpicklable):
     of: Of = "top"
     top: int = 1
     epsilon: Sequence[float] = (1.0,)
+    keys: Keys = "column"
+    period: str = ""
     same_key: bool = False
-    zeros_in_key: bool = True
+    zeros_in_key: bool = False
     mu_c: float = 0.0
+    mu_c_for: MuFor = "first"
+    range_floor: float = RANGE_FLOOR
 
     def __post_init__(self) -> None:
-        problems = self._kind_problems() + self._top_problems()
+        problems = [*self._kind_problems(), *self._top_problems(), *self._key_problems()]
         numbers = _numbers(self.epsilon)
         if numbers is None or not _descends(numbers):
             problems.append(
@@ -205,10 +227,18 @@ class MagnitudeNoise(Unpicklable):
         mu_c = plain_number(self.mu_c)
         if mu_c is None or mu_c < 0:
             problems.append(Problem("mu_c is a number of at least 0", "mu_c"))
+        floor = plain_number(self.range_floor)
+        if floor is None or not 0 <= floor <= 1:
+            what = "range_floor is a share of the largest value: a number from 0 to 1"
+            problems.append(Problem(what, "range_floor"))
+        elif floor != RANGE_FLOOR and self.of != "range":
+            hint = 'leave it out, or take the noise of="range"'
+            problems.append(Problem("only a range has a floor", "range_floor", hint))
         raise_noise("noise", problems)
         object.__setattr__(self, "top", int(self.top))
         object.__setattr__(self, "epsilon", numbers)
         object.__setattr__(self, "mu_c", mu_c)
+        object.__setattr__(self, "range_floor", floor)
 
     def _kind_problems(self) -> list[Problem]:
         problems = []
@@ -227,6 +257,9 @@ class MagnitudeNoise(Unpicklable):
         if self.of not in get_args(Of):
             known = ", ".join(get_args(Of))
             problems.append(Problem("noise is not taken from this", "of", f"known: {known}"))
+        if self.mu_c_for not in get_args(MuFor):
+            known = ", ".join(get_args(MuFor))
+            problems.append(Problem("mu_c is not for these", "mu_c_for", f"known: {known}"))
         problems += [
             Problem(f"{name} is True or False", name)
             for name in ("same_key", "zeros_in_key")
@@ -243,6 +276,43 @@ class MagnitudeNoise(Unpicklable):
             hint = 'leave it out, or take the noise of="top"'
             return [Problem(f"a cell has a single {self.of}: top stays 1", "top", hint)]
         return []
+
+    def _key_problems(self) -> Iterator[Problem]:
+        if self.keys not in get_args(Keys):
+            yield Problem("keys are of no such kind", "keys", f"known: {', '.join(get_args(Keys))}")
+        period: object = self.period
+        if not isinstance(period, str):
+            yield Problem("a period is a text", "period", 'such as period="2026"')
+        elif self.keys == "shared" and self.period:
+            hint = 'keys="column" has it part of the derived keys'
+            yield Problem("shared keys are the same in every period", "period", hint)
+        if self.keys == "column" and self.same_key is True:
+            hint = 'leave same_key out; keys="shared" keeps the figures of earlier releases'
+            what = "noise of a column's own does not use the key of counts"
+            yield Problem(what, "same_key", hint)
+
+    def purpose(self, column: str, contribution: int = 1) -> str:
+        """What the keys of a contribution to a column are derived for.
+
+        Semicolons of names are doubled, so that different names make different texts.
+
+        >>> from discreet import design_magnitude_perturbation
+        >>> table = design_magnitude_perturbation(2, 1, classes=(1, 2), step=2)
+        >>> noise = MagnitudeNoise(table, strength=SimpleStrength(0.1), period="2026")
+        >>> noise.purpose("rent"), noise.purpose("rent", 2)
+        ('column rent; period 2026', 'column rent; period 2026; contribution 2')
+        """
+        named, period = (
+            unicodedata.normalize("NFC", text).replace(";", ";;") for text in (column, self.period)
+        )
+        parts = [f"column {named}"]
+        parts += [f"period {period}"] if period else []
+        parts += [f"contribution {contribution}"] if contribution > 1 else []
+        return "; ".join(parts)
+
+    def more(self, number: int) -> float:
+        """What the noise of a contribution, counted from 0, grows by in sensitive cells. SECRET."""
+        return self.mu_c if number == 0 or self.mu_c_for == "all" else 0.0
 
     def part(self, kind: Kind) -> MagnitudePart:
         """One part of the perturbation table."""
@@ -279,6 +349,9 @@ class MagnitudeNoise(Unpicklable):
         parts += [getattr(self.strength, field.name) for field in fields(self.strength)]
         parts += [self.of, self.top, *self.epsilon]
         parts += [self.same_key, self.zeros_in_key, self.mu_c]
+        parts += [self.keys, self.period] if self.keys != "shared" else []
+        parts += [self.range_floor] if self.of == "range" else []
+        parts += [self.mu_c_for] if self.mu_c and self.top > 1 else []
         text = "discreet magnitude noise 1|" + "|".join(map(repr, parts)) + "|"
         content = text.encode() + self.table.digest(key).encode()
         return hmac.new(key, content, hashlib.sha256).hexdigest()

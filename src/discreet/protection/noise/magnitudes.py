@@ -8,6 +8,7 @@ line is crossed. Ingredients of key figures carry originals too and stay CONFIDE
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from discreet._version import __version__
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray, quotient
 from discreet.confidential import without_values
-from discreet.errors import PerturbationError, Problem, raise_all
+from discreet.errors import DisclosureWarning, PerturbationError, Problem, raise_all
 from discreet.protection.noise.counts import (
     ProtectedCounts,
     check_found_codes,
@@ -298,13 +299,13 @@ def perturb_magnitudes(
 
     Args:
         table: The table, with cell keys and contributions.
-        noise: The noise of the column.
-        value: The value column.
+        noise: The noise of the column, and what keys draw it.
+        value: The value column. Its name enters the keys: keep it over tables and releases.
         publish: Which of the two is accurate.
-        figure: Which of the two to show.
+        figure: Which to show.
         ptable: The perturbation table of the counts; sums can do without.
         sensitive: A boolean per cell: those that get `mu_c` more noise.
-        suppress_below: Suppress cells whose perturbed number of records is below.
+        suppress_below: Suppress cells whose perturbed count is below.
         official: Cells whose counts are published as they are, as for `perturb`.
         totals: As for `perturb`.
         grain: Sums are multiples of this, at least the unit values are stated in.
@@ -318,15 +319,16 @@ def perturb_magnitudes(
 
     >>> import polars as pl
     >>> from discreet import SimpleStrength, design_magnitude_perturbation as design, tabulate
-    >>> homes = pl.DataFrame({"rent": [700, 550], "record_key": [0.123456, 0.4321]})
+    >>> homes = pl.DataFrame({"rent": [700, 550], "record_key": [0.123456, 0.4]})
     >>> table = tabulate(homes, [], record_key="record_key", values=["rent"], contributions=1)
     >>> noise = MagnitudeNoise(design(2, 1, classes=(1, 2), step=4), strength=SimpleStrength(0.2))
     >>> perturb_magnitudes(table, noise, "rent").get()
-    1285.0
+    1215.0
     """
     check_found_codes(table, found_codes)
     texts = _texts(decimals, titles, unit, universe, digests)
     how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
+    _warn_of_shared_keys(table, noise, value, level=3)
     sums = magnitude_sums(table, noise, value, SumTreatment(*how))
     protected = _protected(table, noise, value, sums, figure, texts)
     return without_unpublished(protected) if found_codes == "hide" else protected
@@ -365,6 +367,7 @@ def _ingredient(
     texts = _texts(**{name: options.pop(name, None) for name in _Texts.__dataclass_fields__})
     sums = magnitude_sums(table, noise, value, SumTreatment(**options))
     protected = _protected(table, noise, value, sums, figure, texts)
+    _warn_of_shared_keys(table, noise, value, level=4)
     suppressed = sums.suppressed()
     mean = figure == "mean"
     return Ingredient(
@@ -375,6 +378,21 @@ def _ingredient(
         deviation=_deviations(sums, noise, figure),
         suppressed=suppressed,
     )
+
+
+def shared_keys_warning(columns: Iterable[str]) -> str:
+    """What to know of value columns of the same records whose noise has the same keys."""
+    named = " and ".join(repr(column) for column in columns)
+    return (
+        f"the noise of {named} is drawn by the same keys: who knows one of them of a cell computes "
+        'the other; keys = "column" gives each its own noise'
+    )
+
+
+def _warn_of_shared_keys(table: Table, noise: MagnitudeNoise, value: str, level: int) -> None:
+    if noise.keys == "shared" and len(table.contributions) > 1:
+        columns = [value, *(other for other in table.contributions if other != value)]
+        warnings.warn(shared_keys_warning(columns), DisclosureWarning, stacklevel=level)
 
 
 def _deviations(sums: PerturbedSums, noise: MagnitudeNoise, figure: Shown) -> FloatArray:

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -72,8 +72,18 @@ class Magnitude(Unpicklable):
         settings = given.model_dump(exclude={"kind"}, exclude_none=True)
         strength = FlexStrength(**settings) if given.kind == "flex" else SimpleStrength(**settings)
         same: dict[str, Any] = entry.model_dump(
-            include={"of", "top", "same_key", "zeros_in_key", "mu_c"}
+            include={
+                "of",
+                "top",
+                "keys",
+                "same_key",
+                "zeros_in_key",
+                "mu_c",
+                "mu_c_for",
+                "range_floor",
+            }
         )
+        same["period"] = entry.period or ""
         if entry.epsilon is not None:
             same["epsilon"] = tuple(entry.epsilon)
         return MagnitudeNoise(table=self.table, strength=strength, **same)
@@ -170,6 +180,27 @@ class Parameters(Unpicklable):
         """The key grid."""
         return self.keys.grid
 
+    def of_period(self, period: str) -> Parameters:
+        """The same, with the value columns' noise of a period. SECRET.
+
+        Args:
+            period: Enters the keys of all columns that have keys of their own and name no
+                period.
+        """
+        found = {}
+        for column, magnitude in self.magnitudes.items():
+            entry = magnitude.entry
+            if entry.keys == "column" and entry.period not in (None, period):
+                what = f"the parameters of {column!r} name another period"
+                raise PackageError(what, code="parameters", where="period", hint="leave it out")
+            if entry.keys == "column":
+                entry = entry.model_copy(update={"period": period})
+            found[column] = replace(magnitude, entry=entry)
+        if all(magnitude.entry.keys == "shared" for magnitude in found.values()):
+            what = "no value column has keys of its own, which a period could enter"
+            raise PackageError(what, code="parameters", where="period", hint="leave it out")
+        return replace(self, magnitudes=MappingProxyType(found))
+
     @property
     def thresholds(self) -> dict[str, Any] | None:
         """The thresholds for table parts; None where parts stay."""
@@ -206,7 +237,9 @@ class Parameters(Unpicklable):
         }
         for column, magnitude in sorted(self.magnitudes.items()):
             section = _stated("magnitudes", magnitude.entry)
-            entries[f"magnitudes.{column}"] = [magnitude.table.digest(key), section]
+            # Said in any case: figures made with keys of another kind are other figures.
+            made = [magnitude.table.digest(key), section, magnitude.entry.keys]
+            entries[f"magnitudes.{column}"] = made
         return {name: _digest(key, name, entry) for name, entry in entries.items()}
 
     def digest(self, key: bytes) -> str:

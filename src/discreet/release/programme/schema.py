@@ -152,6 +152,7 @@ class ParametersEntry(ProgrammeEntry):
     signer: Annotated[Text, StringConstraints(pattern=SIGNER)] | None = None
     allow_unsigned: bool = False
     allow_older: bool = False
+    period: Text | None = None
 
 
 class StrengthEntry(ProgrammeEntry):
@@ -184,9 +185,13 @@ class MagnitudeEntry(ProgrammeEntry):
     epsilon: Annotated[list[Number], Field(min_length=1)] | None = None
     strength: StrengthEntry | None = None
     publish: Literal["means", "sums"] = "sums"
+    keys: Literal["column", "shared"] = "column"
+    period: Text | None = None
     same_key: bool = False
-    zeros_in_key: bool = True
+    zeros_in_key: bool = False
     mu_c: Number = 0.0
+    mu_c_for: Literal["first", "all"] = "first"
+    range_floor: Number = 0.5
     sensitive: SensitiveEntry | None = None
     grain: Positive = 1.0
     bracket_above: Limit | None = None

@@ -83,6 +83,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
         if opened is not None:
             yield from package_warnings(programme, opened.parameters)
             yield from noise_warnings(opened.parameters)
+            yield from shared_noise(programme, opened.parameters)
         yield from unused_noise(programme)
         yield from shared_noise(programme, tables)
 

@@ -31,6 +31,7 @@ from discreet.release.programme.parameter_checks import (
 )
 from discreet.release.programme.problems import Opener, present, warnings_about
 from discreet.release.programme.toml_lines import KeyPath, dotted
+from discreet.release.programme.universes import places_of
 
 if TYPE_CHECKING:
     from discreet.microdata import Secret
@@ -162,7 +163,7 @@ def _open_package(programme: Programme) -> Parameters | None:
     key = PackageKey.named(
         key_file=key_file, passphrase_env=entry.passphrase_env, passphrase_file=passphrase_file
     )
-    return open_parameters(
+    parameters = open_parameters(
         path,
         key=key,
         verify_key=verify_key,
@@ -171,6 +172,7 @@ def _open_package(programme: Programme) -> Parameters | None:
         signer=entry.signer,
         allow_unsigned=entry.allow_unsigned,
     )
+    return parameters.of_period(entry.period) if entry.period else parameters
 
 
 def _fits_programme(programme: Programme, parameters: Parameters) -> list[Problem]:
@@ -253,6 +255,19 @@ def noise_warnings(parameters: Parameters) -> tuple[str, ...]:
         for column, magnitude in parameters.magnitudes.items()
         if magnitude.table.resembles_counts
     )
+
+
+def shared_noise(programme: Programme, parameters: Parameters) -> Iterator[str]:
+    """Warnings about value columns of the same records whose noise has the same keys."""
+    from discreet.protection.noise.magnitudes import shared_keys_warning
+
+    shared = {name for name, each in parameters.magnitudes.items() if each.entry.keys == "shared"}
+    columns: dict[str, set[str]] = {}
+    for name, place in places_of(programme).items():
+        used = {figure.of for figure in programme.tables[name].figures.values() if figure.of}
+        columns.setdefault(place, set()).update(used & shared)
+    several = {tuple(sorted(found)) for found in columns.values() if len(found) > 1}
+    yield from (shared_keys_warning(found) for found in sorted(several))
 
 
 def unused_noise(programme: Programme) -> tuple[str, ...]:

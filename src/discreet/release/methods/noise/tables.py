@@ -8,10 +8,11 @@ crosses the confidentiality line.
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import TableError
+from discreet.errors import DisclosureWarning, TableError
 from discreet.protection.protocol import AssessedTable, Counts, ReleasedOutcome
 from discreet.release.inputs import Inputs
 from discreet.release.methods.noise.parameters import OpenedNoise
@@ -148,18 +149,20 @@ class NoiseTables:
             return count_ingredient(table, parameters.perturbation_table, **counts, **options)
         make = mean_ingredient if described.kind == "mean" else magnitude_ingredient
         magnitude = parameters.magnitudes[described.of]
-        return make(
-            table,
-            self.opened.magnitudes[described.of],
-            described.of,
-            publish=magnitude.entry.publish,
-            sensitive=magnitude.sensitive(table, described.of),
-            grain=magnitude.entry.grain,
-            ptable=parameters.perturbation_table,
-            decimals=described.decimals,
-            count_decimals=parameters.rules.decimals,
-            **options,
-        )
+        with warnings.catch_warnings():  # a release says once for all tables what is shared
+            warnings.simplefilter("ignore", DisclosureWarning)
+            return make(
+                table,
+                self.opened.magnitudes[described.of],
+                described.of,
+                publish=magnitude.entry.publish,
+                sensitive=magnitude.sensitive(table, described.of),
+                grain=magnitude.entry.grain,
+                ptable=parameters.perturbation_table,
+                decimals=described.decimals,
+                count_decimals=parameters.rules.decimals,
+                **options,
+            )
 
     def _key_figure(self, figure: str, entry: TableEntry) -> KeyFigure:
         from discreet.derived import KeyFigure
