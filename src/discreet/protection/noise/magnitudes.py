@@ -314,8 +314,7 @@ def perturb_magnitudes(
         found_codes: As for `perturb`.
         titles: language → heading.
         unit: language → unit, or one text for all.
-        universe: language → who is counted.
-        digests: As for `perturb`.
+        universe, digests: As for `perturb`.
 
     >>> import polars as pl
     >>> from discreet import SimpleStrength, design_magnitude_perturbation as design, tabulate
@@ -328,9 +327,9 @@ def perturb_magnitudes(
     check_found_codes(table, found_codes)
     texts = _texts(decimals, titles, unit, universe, digests)
     how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
-    _warn_of_shared_keys(table, noise, value, level=3)
     sums = magnitude_sums(table, noise, value, SumTreatment(*how))
     protected = _protected(table, noise, value, sums, figure, texts)
+    _warn_of_shared_keys(table, noise, value, level=3)
     return without_unpublished(protected) if found_codes == "hide" else protected
 
 

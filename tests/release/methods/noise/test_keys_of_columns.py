@@ -136,12 +136,12 @@ figures.persons = { kind = "sum", of = "persons" }
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ('keys = "own"', "'column' or 'shared'"),
+        ('keys = "own"', "known: column, shared"),
         ('keys = "shared"\nperiod = "2022"', "the same in every period"),
         ("same_key = true", 'keys="shared" keeps the figures'),
         ("period = 2022", "text"),
         ("range_floor = 0.1", "only a range has a floor"),
-        ('mu_c_for = "second"', "'first' or 'all'"),
+        ('mu_c_for = "second"', "known: first, all"),
     ],
 )
 def test_mistakes_are_placed(edited: Edited, tmp_path: Path, lines: str, words: str) -> None:
@@ -172,7 +172,8 @@ def packed(folder: Path, elsewhere: Path, period: str) -> Path:
         (elsewhere / name).write_bytes((folder / name).read_bytes())
     text = (folder / "figures.toml").read_text("utf-8")
     start, end = text.index("[perturbation]"), text.index("[variables.region]")
-    section = '[parameters]\npackage = "homes.dcparams"\nkey_file = "package.key"\nallow_unsigned = true\n'
+    section = '[parameters]\npackage = "homes.dcparams"\nkey_file = "package.key"\n'
+    section += "allow_unsigned = true\n"
     section += f'period = "{period}"\n\n' if period else "\n"
     path = elsewhere / "figures.toml"
     path.write_text(text[:start] + section + text[end:], encoding="utf-8")
@@ -200,8 +201,9 @@ def test_a_period_that_the_package_cannot_use_is_refused(edited: Edited, tmp_pat
     edited('period = "2021"', 'keys = "shared"')
     with pytest.raises(ProgrammeError, match="'rent' name another period"):
         open_inputs(packed(tmp_path, tmp_path / "there", "2022"))
+    there = tmp_path / "there"
     parameters = open_parameters(
-        tmp_path / "there/homes.dcparams", key=tmp_path / "there/package.key"
+        there / "homes.dcparams", key=there / "package.key", allow_unsigned=True
     )
     assert parameters.of_period("2021").digest(b"key") == parameters.digest(b"key")
 
