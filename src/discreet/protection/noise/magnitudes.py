@@ -294,14 +294,13 @@ def perturb_magnitudes(
 ) -> ProtectedTable:
     """Protect the sums or means of a value column with the cell-key method.
 
-    Means are always published sum / perturbed count; to make them accurate, sums become
-    (true sum + noise) × perturbed / true count. Choose one per column for good.
+    Means are published sum / perturbed count. Which of both is accurate is chosen for good.
 
     Args:
         table: The table, with cell keys and contributions.
         noise: The noise of the column, and what keys draw it.
         value: The value column. Its name enters the keys: keep it over tables and releases.
-        publish: Which of the two is accurate.
+        publish: Which of the two is accurate. "means" takes sums times perturbed / true count.
         figure: Which to show.
         ptable: The perturbation table of the counts; sums can do without.
         sensitive: A boolean per cell: those that get `mu_c` more noise.
@@ -314,7 +313,8 @@ def perturb_magnitudes(
         found_codes: As for `perturb`.
         titles: language → heading.
         unit: language → unit, or one text for all.
-        universe, digests: As for `perturb`.
+        universe: language → who is counted.
+        digests: As for `perturb`.
 
     >>> import polars as pl
     >>> from discreet import SimpleStrength, design_magnitude_perturbation as design, tabulate
@@ -328,9 +328,9 @@ def perturb_magnitudes(
     texts = _texts(decimals, titles, unit, universe, digests)
     how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
     sums = magnitude_sums(table, noise, value, SumTreatment(*how))
-    protected = _protected(table, noise, value, sums, figure, texts)
     _warn_of_shared_keys(table, noise, value, level=3)
-    return without_unpublished(protected) if found_codes == "hide" else protected
+    made = _protected(table, noise, value, sums, figure, texts)
+    return without_unpublished(made) if found_codes == "hide" else made
 
 
 def magnitude_ingredient(

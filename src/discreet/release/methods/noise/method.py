@@ -31,6 +31,7 @@ from discreet.release.methods.noise.parameters import (
     open_parameters_of,
     package_warnings,
     parameter_warnings,
+    shared_columns,
     shared_noise,
     unused_noise,
 )
@@ -83,7 +84,7 @@ class NoiseProtection(Protection[Programme, Inputs]):
         if opened is not None:
             yield from package_warnings(programme, opened.parameters)
             yield from noise_warnings(opened.parameters)
-            yield from shared_noise(programme, opened.parameters)
+            yield from shared_columns(programme, opened.parameters)
         yield from unused_noise(programme)
         yield from shared_noise(programme, tables)
 

@@ -257,7 +257,7 @@ def noise_warnings(parameters: Parameters) -> tuple[str, ...]:
     )
 
 
-def shared_noise(programme: Programme, parameters: Parameters) -> Iterator[str]:
+def shared_columns(programme: Programme, parameters: Parameters) -> Iterator[str]:
     """Warnings about value columns of the same records whose noise has the same keys."""
     from discreet.protection.noise.magnitudes import shared_keys_warning
 
