@@ -328,7 +328,7 @@ def perturb_magnitudes(
     texts = _texts(decimals, titles, unit, universe, digests)
     how = (publish, ptable, sensitive, suppress_below, official, totals, grain, count_decimals)
     sums = magnitude_sums(table, noise, value, SumTreatment(*how))
-    _warn_of_shared_keys(table, noise, value, level=3)
+    _warn_of_shared_keys(table, noise, value, level=4)
     made = _protected(table, noise, value, sums, figure, texts)
     return without_unpublished(made) if found_codes == "hide" else made
 
