@@ -109,6 +109,26 @@ def _tabulation() -> Iterator[Comparison]:
     )
 
 
+def _before() -> Iterator[Comparison]:
+    """This code beside that of an older checkout."""
+    sizes = (200, 10_000, MILLION // 10, MILLION, 10 * MILLION)
+    for task, what in (
+        ("discreet integer", "Tables of integers, with all margins, perturbed"),
+        ("discreet string", "Tables of texts, with all margins, perturbed"),
+        ("discreet parquet", "Tables from Parquet, perturbed"),
+    ):
+        yield Comparison(
+            group="before",
+            title=f"{what}, beside an older checkout",
+            tasks=(f"tabulation: {task}, before", f"tabulation: {task}"),
+            sizes=sizes,
+            smoke=200,
+            rounds=5,
+            repeats=9,
+            needs="old",
+        )
+
+
 def _noise() -> Iterator[Comparison]:
     for task, size, small in (
         ("lookup", 10 * MILLION, 1_000),
@@ -303,6 +323,7 @@ def _acro() -> Iterator[Comparison]:
 
 COMPARISONS = (
     *_tabulation(),
+    *_before(),
     *_noise(),
     *_suppression(),
     *_output_checking(),

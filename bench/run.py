@@ -7,7 +7,8 @@ milliseconds. Printed are medians, and the ratio to the first task, round by rou
 
 ``--smoke`` runs every task once, small, to see that it runs; ``--quick`` leaves out long ones;
 ``--large`` adds those of many minutes; a task may take ``--limit`` seconds. What needs another
-interpreter (``--acro PYTHON``) or data that are not there is left out, and said.
+interpreter (``--acro PYTHON``), an older checkout (``--old FOLDER``) or data that are not there
+is left out, and said.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from comparisons import COMPARISONS, Comparison
 Result = dict[str, Any]
 #: Engines of others, which crash beside ours in one process or live in another environment.
 APART = ("pytauargus", "acro_side")
+#: Ends the names of tasks that are run with the code of an older checkout.
+BEFORE = ", before"
 
 
 # -- one process ----------------------------------------------------------------------
@@ -70,12 +73,20 @@ def apart(
     """The same in a fresh process; where it fails or takes too long, what it says."""
     python = options.acro if comparison.needs == "acro" and "acro_side" in tasks[0] else None
     command = [python or sys.executable, __file__, "--folder", str(options.folder)]
-    command += [f"--task={task}" for task in tasks]
+    command += [f"--task={task.removesuffix(BEFORE)}" for task in tasks]
+    environment = dict(os.environ)
+    if tasks[0].endswith(BEFORE):
+        environment["PYTHONPATH"] = str(Path(options.old).resolve() / "src")
     command += ["--size", str(options.size), "--rounds", str(comparison.rounds_together)]
     command += ["--warm"] if comparison.warm else []
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=options.limit
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=options.limit,
+            env=environment,
         )
     except subprocess.TimeoutExpired:
         return [{"failed": f"not within {options.limit:,.0f} seconds"} for _ in tasks]
@@ -93,6 +104,8 @@ def missing(needs: str, options: argparse.Namespace) -> str:
     """Why a comparison cannot be made; nothing if it can."""
     from suppression import reference
 
+    if needs == "old":
+        return "" if options.old else "name an older checkout with --old"
     if needs == "acro":
         return "" if options.acro else "name an interpreter that has acro with --acro"
     if needs == "reference" and reference() is None:
@@ -166,7 +179,7 @@ def chosen(options: argparse.Namespace) -> Iterator[Comparison]:
         if comparison.large and not (options.large or options.smoke):
             continue
         why = missing(comparison.needs, options)
-        if why and os.environ.get("CI") and comparison.needs != "acro":
+        if why and os.environ.get("CI") and comparison.needs not in ("acro", "old"):
             raise SystemExit(f"{comparison.title} cannot be measured: {why}")
         if why:
             print(f"\n{comparison.title}: left out, {why}", flush=True)
@@ -190,7 +203,7 @@ def smoke(options: argparse.Namespace) -> bool:
             begin = time.monotonic()
             options.size = comparison.smoke
             try:
-                if any(word in task for word in APART):
+                if task.endswith(BEFORE) or any(word in task for word in APART):
                     (found,) = apart(comparison, [task], options)
                 else:
                     (found,) = measure([task], options.folder, comparison.smoke, 1, warm=False)
@@ -212,6 +225,7 @@ def main() -> int:
     for flag in ("--smoke", "--quick", "--large"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--limit", type=float, default=3_600)
+    parser.add_argument("--old", help="folder of an older checkout, to compare with")
     parser.add_argument("--acro", help="interpreter of an environment that has acro")
     for hidden, kind in (("--folder", Path), ("--size", int), ("--rounds", int)):
         parser.add_argument(hidden, type=kind, help=argparse.SUPPRESS)

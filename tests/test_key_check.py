@@ -130,7 +130,7 @@ def test_proper_keys_pass_on_all_grids():
 def test_no_false_alarm_in_ten_thousand_data_sets():
     """Sizes from 200 to 10 million, all grids, keys of eight decimals too.
 
-    The test looks at no more than 16,384 records; of large data sets only these are drawn,
+    The test looks at no more than 8,192 records; of large data sets only these are drawn,
     but for 20 of 10 million records each.
     """
     draw = rng(2026)

@@ -32,7 +32,7 @@ LEAST = 30
 #: Below so many records the test is weak.
 ENOUGH = 1000
 #: Keys that are looked at, at most.
-MOST = 2**14
+MOST = 2**13
 #: Keys with so few points give the same noise to too many cells.
 FEWEST_POINTS = 256
 
@@ -131,7 +131,7 @@ def sampled_places(count: int) -> IntArray:
     """Which of so many records to look at: all of few, else runs of neighbours from everywhere.
 
     >>> len(sampled_places(1000)), len(sampled_places(10**6))
-    (1000, 15616)
+    (1000, 8192)
     """
     runs = min(MOST, max(1024, count // 64)) // _RUN
     if count <= runs * _RUN:

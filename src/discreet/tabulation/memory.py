@@ -604,7 +604,8 @@ class MemoryEngine(Engine):
 
     def some_keys(self, record_key: str) -> pl.Series:
         """Record keys from everywhere among the records."""
-        return self.coded.frame[record_key].gather(sampled_places(self.height))
+        keys, places = self.coded.frame[record_key], sampled_places(self.height)
+        return keys if len(places) == self.height else keys.gather(places)
 
     @property
     def sizes(self) -> Mapping[CubeAxis, int]:
