@@ -285,9 +285,13 @@ class Component:
         nothing = CellStatus.zero_or_changed_to_zero if self.summed else CellStatus.not_applicable
         return self.places.chosen(self.status != nothing)
 
+    def stored(self, places: CellPlaces) -> IntArray:
+        """Where its cells at these places stand among its own; -1 where it has none."""
+        return find(self.grid, self.places, places)
+
     def at(self, places: CellPlaces) -> IngredientCells:
         """Its cells at these places."""
-        stored = find(self.grid, self.places, places)
+        stored = self.stored(places)
         there = stored >= 0
         status = np.full(len(places), CellStatus.zero_or_changed_to_zero, dtype=np.int8)
         if not self.summed:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet._version import __version__
-from discreet.arrays import FloatArray, SmallIntArray
+from discreet.arrays import FloatArray, IntArray, SmallIntArray
 from discreet.confidential import without_values
 from discreet.derived.components import (
     CellPlaces,
@@ -43,7 +43,7 @@ from discreet.tables import (
 )
 from discreet.tables.dimension import Parts, level_numbers, parts_with_figures, within
 from discreet.tables.figures import FIGURE, by_language
-from discreet.tables.ingredient import Ingredient
+from discreet.tables.ingredient import Ingredient, correlation
 from discreet.tables.protected import listed_codes, note_of
 
 _MOST_PROBLEMS = 10
@@ -338,7 +338,45 @@ def _compared(
     if figure.kind == "share":
         _check_share(figure.name, above, under)
     same = _one_cell(places, reference) & (part is whole)
-    return places, combined(figure.kind, above, under, same, figure.scale)
+    together = _together(figure, (part, places), (whole, reference))
+    return places, combined(figure.kind, above, under, same, together, figure.scale)
+
+
+def _together(
+    figure: KeyFigure, above: tuple[Component, CellPlaces], under: tuple[Component, CellPlaces]
+) -> FloatArray:
+    """The correlation of the noise of two figures, for all that is stated of their keys.
+
+    Keys count as the same if the figure says so, or if both come from the same table. Cells
+    that merely happen to have the same keys count as independent.
+    """
+    (part, places), (whole, reference) = above, under
+    keys = part.ingredient.keys, whole.ingredient.keys
+    stated = figure.shared_key
+    if not stated and (part is whole or keys[0] is None or keys[0] is not keys[1]):
+        return np.zeros(len(places), dtype=np.float64)
+    at = part.stored(places), whole.stored(reference)
+    both = np.flatnonzero((at[0] >= 0) & (at[1] >= 0))
+    cells = at[0][both], at[1][both]
+    if stated and not _same_keys(keys, cells):
+        raise TableError(
+            "part and whole do not have the same cell keys",
+            code="shared-key",
+            where=figure.name,
+            hint="leave shared_key out: their noise is independent",
+        )
+    together = np.zeros(len(places), dtype=np.float64)
+    together[both] = correlation(part.ingredient.draws, whole.ingredient.draws, cells)
+    return together
+
+
+def _same_keys(
+    keys: tuple[IntArray | None, IntArray | None], cells: tuple[IntArray, IntArray]
+) -> bool:
+    one, other = keys
+    if one is None or other is None:
+        return False
+    return bool((one[cells[0]] == other[cells[1]]).all())
 
 
 def _check_share(name: str, above: IngredientCells, under: IngredientCells) -> None:

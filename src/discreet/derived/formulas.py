@@ -2,8 +2,9 @@
 
 In: the cells of one or two ingredients at the same places. Out: values and expected
 relative errors, by the delta method at the protected values. The noise of two cells counts
-as independent unless they are one cell. Other cells may happen to hold the same records and
-so have the same noise; to take that into account would tell that they do. Halves are rounded
+as independent unless they are one cell, or are known to have the same keys. Other cells may
+happen to hold the same records and so have the same noise; to take that into account would
+tell that they do. Halves are rounded
 away from zero, as in print: the digits of a number are those it is written with, so 2.675
 has a half at two decimals, although the nearest binary number lies a little below it.
 """
@@ -50,7 +51,12 @@ def shown(kind: FigureKind, cells: IngredientCells) -> FigureValues:
 
 
 def combined(
-    kind: FigureKind, part: IngredientCells, whole: IngredientCells, same: BoolArray, scale: float
+    kind: FigureKind,
+    part: IngredientCells,
+    whole: IngredientCells,
+    same: BoolArray,
+    together: FloatArray,
+    scale: float,
 ) -> FigureValues:
     """A figure made of two ingredients.
 
@@ -59,16 +65,17 @@ def combined(
         part: What stands above the line; now; what comes in.
         whole: What stands below the line; before; what goes out.
         same: Where both are one and the same cell.
+        together: The correlation of their noise.
         scale: What a quotient is multiplied with.
     """
     numbered = part.numbered & whole.numbered
     if kind == "balance":
         value = part.value - whole.value
-        deviation = np.sqrt(part.deviation**2 + whole.deviation**2)
+        deviation = _difference(part.deviation, whole.deviation, together)
     else:
         below = whole.value > 0 if kind in _ABOVE_ZERO else whole.value != 0
         numbered = numbered & below
-        value, deviation = _quotient(part, whole, numbered, scale)
+        value, deviation = _quotient(part, whole, numbered, together, scale)
     if kind == "change":
         value = np.zeros(len(value), dtype=np.float64)
         gained = scale * (part.value - whole.value)
@@ -84,7 +91,11 @@ def combined(
 
 
 def _quotient(
-    part: IngredientCells, whole: IngredientCells, where: BoolArray, scale: float
+    part: IngredientCells,
+    whole: IngredientCells,
+    where: BoolArray,
+    together: FloatArray,
+    scale: float,
 ) -> tuple[FloatArray, FloatArray]:
     """A scaled quotient and its standard deviation.
 
@@ -92,10 +103,16 @@ def _quotient(
     """
     value = np.zeros(len(part.value), dtype=np.float64)
     np.divide(scale * part.value, whole.value, out=value, where=where)
-    spread = np.sqrt((scale * part.deviation) ** 2 + (value * whole.deviation) ** 2)
+    spread = _difference(scale * part.deviation, value * whole.deviation, together)
     deviation = np.zeros(len(part.value), dtype=np.float64)
     np.divide(spread, np.abs(whole.value), out=deviation, where=where)
     return value, deviation
+
+
+def _difference(one: FloatArray, other: FloatArray, together: FloatArray) -> FloatArray:
+    """The standard deviation of a difference; `other` may be negative, as its factor is."""
+    square = one * one + other * other - 2.0 * together * one * other
+    return np.asarray(np.sqrt(np.maximum(square, 0.0)), dtype=np.float64)
 
 
 def _relative(deviation: FloatArray, value: FloatArray) -> FloatArray:

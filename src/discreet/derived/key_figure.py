@@ -25,7 +25,17 @@ _TAKES_OVER = frozenset({"share"})
 _TAKES_BASE = frozenset({"change", "index"})
 _TAKES_FACTOR = frozenset({"ratio", "per_thousand"})
 
-_TYPED = ("over", "base", "factor", "decimals", "bracket_above", "titles", "unit", "hidden")
+_TYPED = (
+    "over",
+    "base",
+    "factor",
+    "decimals",
+    "bracket_above",
+    "titles",
+    "unit",
+    "hidden",
+    "shared_key",
+)
 
 _DECIMALS = {"mean": 2, "ratio": 2, "share": 1, "per_thousand": 1, "change": 1, "index": 1}
 _FACTORS = {"share": 100.0, "per_thousand": 1000.0, "change": 100.0, "index": 100.0}
@@ -62,6 +72,8 @@ class KeyFigure:
         titles: language → heading.
         unit: Unit in all languages, or language → unit; "%" and "‰" are known.
         hidden: An ingredient only: not a column of the table.
+        shared_key: Part and whole have the same cell keys, such as a region's persons and
+            its households that inherit them plainly, so that their noise goes together.
         bracket_above: Expected relative error above which it is bracketed; else that of
             `derive`. Counts have no brackets unless they say so here.
 
@@ -82,6 +94,7 @@ class KeyFigure:
     unit: str | Mapping[str, str] = ""
     hidden: bool = False
     bracket_above: float | None = None
+    shared_key: bool = False
 
     def __post_init__(self) -> None:
         problems = list(self._problems())
@@ -207,8 +220,11 @@ class KeyFigure:
         for name in ("titles", "unit"):
             if not _by_name(given[name]) and not (name == "unit" and _text(given[name])):
                 yield name, "texts by language are needed", 'such as {"en": …, "de": …}'
-        if not isinstance(given["hidden"], bool):
-            yield "hidden", "hidden is true or false", ""
+        for name in ("hidden", "shared_key"):
+            if not isinstance(given[name], bool):
+                yield name, f"{name} is true or false", ""
+        if given["shared_key"] is True and not (self.part and self.whole):
+            yield "shared_key", "two ingredients share a key", "name them with part= and whole="
 
 
 def is_limit(value: Any) -> bool:

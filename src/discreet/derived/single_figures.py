@@ -15,7 +15,7 @@ from discreet.tables import ProtectedTable
 from discreet.tables.figures import FigureKind
 from discreet.tables.ingredient import Ingredient
 
-_OF_FIGURES = frozenset({"factor", "decimals", "unit"})
+_OF_FIGURES = frozenset({"factor", "decimals", "unit", "shared_key"})
 
 
 def share(
@@ -42,6 +42,8 @@ def share(
 
 def ratio(part: Ingredient, whole: Ingredient, **options: Any) -> ProtectedTable:
     """The ratio of two figures, such as persons per household; ``factor`` multiplies it.
+
+    Say ``shared_key=True`` where households have the plain sums of their persons' keys.
 
     >>> from discreet.derived.examples import people
     >>> ratio(people, people, factor=10, decimals=0).to_polars()["value"].to_list()

@@ -7,14 +7,51 @@ signs. Only `protected` may be published.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import FloatArray
+from discreet.arrays import FloatArray, IntArray, quotient
 from discreet.errors import TableError
 from discreet.tables import Dimension, ProtectedTable
+
+#: The noise that each cell would have with one key, given as its place on the grid from 0 to 1.
+Draw = Callable[[float], FloatArray]
+
+#: The name of the cell key itself.
+CELL_KEY = "cell key"
+
+_STEPS = 512
+
+
+def correlation(
+    one: Mapping[str, Draw], other: Mapping[str, Draw], cells: tuple[IntArray, IntArray]
+) -> FloatArray:
+    """How far the noise of two figures with the same keys goes together: from −1 to 1.
+
+    Taken over keys spread evenly on the grid, for each key that either is drawn with.
+
+    Args:
+        one: Per key, by its name, the noise that it draws.
+        other: The same for the other figure; keys of the same name are the same.
+        cells: Which cells of either are compared.
+    """
+    sums = np.zeros((3, len(cells[0])), dtype=np.float64)  # variances and covariance
+    for name in {**one, **other}:
+        mean, product = np.zeros((2, sums.shape[1])), np.zeros_like(sums)
+        for step in range(_STEPS):
+            noise = [
+                draws[name]((step + 0.5) / _STEPS)[at] if name in draws else np.zeros(len(at))
+                for draws, at in zip((one, other), cells, strict=True)
+            ]
+            mean += noise
+            product += (noise[0] * noise[0], noise[1] * noise[1], noise[0] * noise[1])
+        mean, product = mean / _STEPS, product / _STEPS
+        sums += product - (mean[0] * mean[0], mean[1] * mean[1], mean[0] * mean[1])
+    size = np.sqrt(np.maximum(sums[0], 0.0) * np.maximum(sums[1], 0.0))
+    return np.clip(quotient(sums[2], size), -1.0, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -33,6 +70,9 @@ class Ingredient:
             of its possible noise, not its actual one. What is bracketed can be seen:
             deviations of counts are those of the row that the protected value has.
         suppressed: Which cells are not published.
+        keys: The cell keys that its noise was drawn with, or derived from, if they are known.
+        draws: Per key, by its name, the noise that the cells could have got: "cell key" for
+            the key itself, other names for keys derived from it.
     """
 
     protected: ProtectedTable
@@ -41,10 +81,13 @@ class Ingredient:
     original: FloatArray
     deviation: FloatArray
     suppressed: npt.NDArray[np.bool_]
+    keys: IntArray | None = None
+    draws: Mapping[str, Draw] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lengths = {len(self.value), len(self.original), len(self.deviation), len(self.suppressed)}
         lengths |= {len(part) for part in self.index}
+        lengths |= set() if self.keys is None else {len(self.keys)}
         if len(lengths) > 1:
             raise TableError("the columns of an ingredient differ in length", code="ingredient")
         if len(self.protected.figures) > 1:

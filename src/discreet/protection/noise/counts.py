@@ -27,7 +27,7 @@ from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import CellStatus, ProtectedTable, Provenance, Table, without_unpublished
 from discreet.tables.dimension import within
 from discreet.tables.figures import by_language, texts_by
-from discreet.tables.ingredient import Ingredient
+from discreet.tables.ingredient import CELL_KEY, Ingredient
 from discreet.tables.protected import Note, note_of
 from discreet.tabulation.filters import Filter, filter_failed, parse_filter
 
@@ -478,7 +478,9 @@ def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) ->
     keep_found_codes(table, options)
     made = protect_counts(table, ptable, **options)
     cells = made.cells
-    deviation = count_deviations(ptable.content, made.number) * cells.mean_weight()
+    size, grid = cells.mean_weight(), table.grid
+    assert grid is not None  # checked above
+    deviation = count_deviations(ptable.content, made.number) * size
     fixed = cells.official
     if options.get("zeros", "keep") == "keep":
         fixed = fixed | (cells.count == 0)
@@ -489,4 +491,14 @@ def count_ingredient(table: Table, ptable: PerturbationTable, **options: Any) ->
         original=cells.true_value().astype(np.float64),
         deviation=np.where(fixed, 0.0, deviation),
         suppressed=made.suppressed,
+        keys=cells.key,
+        draws={CELL_KEY: lambda at: drawn_counts(ptable, made.number, at, grid) * size},
     )
+
+
+def drawn_counts(
+    ptable: PerturbationTable, count: IntArray, at: float, grid: KeyGrid
+) -> FloatArray:
+    """The noise that counts would have with one key, given as its place on the grid."""
+    keys = np.full(len(count), int(at * grid.size), dtype=np.int64)
+    return ptable.lookup(np.maximum(count, 0), keys, grid).astype(np.float64)

@@ -233,6 +233,7 @@ class FigureEntry(ProgrammeEntry):
     unit: Texts = Field(default_factory=dict)
     hidden: bool = False
     bracket_above: Limit | None = None
+    shared_key: bool = False
 
     @property
     def counted(self) -> bool:

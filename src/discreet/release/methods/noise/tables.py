@@ -184,6 +184,7 @@ class NoiseTables:
             decimals=described.decimals,
             titles=described.title,
             unit=described.unit or "",
+            shared_key=described.shared_key,
             hidden=described.hidden,
             bracket_above=limit,
         )
