@@ -17,7 +17,7 @@ Data flows one way: records → table (confidential) → protected table → pub
 - Table parts: `check_parts` holds a table against `PartRules`, `suppress_parts` hides what
   breaks them
 - Whole programmes: `protect`; their parameters in one sealed file: `pack_parameters`,
-  `open_parameters`
+  `open_parameters`; whether a release is as its office made it: `verify_release`
 - Errors: all are `DiscreetError`
 
 Names are loaded when first used, so that ``import discreet`` stays light.
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     )
     from discreet.protection.parts import PartRules, check_parts, suppress_parts
     from discreet.protection.suppression import audit, suppress
-    from discreet.release import protect
+    from discreet.release import protect, verify_release
     from discreet.release.packages import open_parameters, pack_parameters
     from discreet.rules import primary
     from discreet.tables import CellStatus, ProtectedTable, Table
@@ -94,6 +94,7 @@ _HOMES = {
     "suppress_parts": "protection.parts",
     "tabulate": "tabulation",
     "tabulate_many": "tabulation",
+    "verify_release": "release",
     "with_record_keys": "microdata",
 }
 
@@ -134,6 +135,7 @@ __all__ = [
     "suppress_parts",
     "tabulate",
     "tabulate_many",
+    "verify_release",
     "with_record_keys",
 ]
 

@@ -14,12 +14,14 @@ from discreet.release.report.summary import ReleasedTable, ReleaseSummary
 from discreet.release.run.inputs import check_release, open_inputs, read_programme
 from discreet.release.run.release import protect
 from discreet.release.run.release_audit import ReleaseAudit, audit_release
+from discreet.release.run.verification import VerifiedRelease, verify_release
 
 __all__ = [
     "Programme",
     "ReleaseAudit",
     "ReleaseSummary",
     "ReleasedTable",
+    "VerifiedRelease",
     "audit_release",
     "check_release",
     "open_inputs",
@@ -28,5 +30,6 @@ __all__ = [
     "protect_cells",
     "read_parameters",
     "read_programme",
+    "verify_release",
     "warnings_about",
 ]

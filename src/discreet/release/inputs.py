@@ -17,6 +17,7 @@ from discreet.protection.protocol import SharedParameters
 from discreet.release.programme.file import Programme, key_line
 from discreet.release.programme.variables import total_codes
 from discreet.release.state.memory import EarlierTable, ReleaseKey
+from discreet.release.state.seal import SealKeys
 
 if TYPE_CHECKING:
     from discreet.key_check import KeyCheck
@@ -41,6 +42,7 @@ class Inputs:
         earlier: Tables that were published before.
         key_checks: Per source with record keys in its data, what a test of them found.
         warnings: What should be put right although it is not an error.
+        seals: The keys that seal the release; None if there are none.
     """
 
     programme: Programme
@@ -52,6 +54,7 @@ class Inputs:
     earlier: tuple[EarlierTable, ...] = ()
     key_checks: Mapping[str, KeyCheck] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    seals: SealKeys | None = None
 
     @property
     def grid(self) -> KeyGrid:

@@ -50,6 +50,7 @@ def check_parameters(programme: Programme) -> Found:
         yield from named_files(programme, ("perturbation",), entry, "table")
     for column, magnitude in programme.magnitudes.items():
         yield from _magnitude(programme, column, magnitude)
+    yield from named_files(programme, ("release",), programme.document.release, "sign")
     yield from _workbook(programme)
 
 

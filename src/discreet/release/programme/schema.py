@@ -197,6 +197,12 @@ class MagnitudeEntry(ProgrammeEntry):
     bracket_above: Limit | None = None
 
 
+class SealEntry(ProgrammeEntry):
+    """[release]: who vouches for the release."""
+
+    sign: Text | None = None
+
+
 class FiguresEntry(ProgrammeEntry):
     """[figures]: what holds for all key figures."""
 
@@ -544,6 +550,7 @@ class Document(ProgrammeEntry):
     rules: dict[str, RuleSetEntry] = Field(default_factory=dict)
     values: dict[str, ValueEntry] = Field(default_factory=dict)
     quality: QualityEntry = QualityEntry()
+    release: SealEntry = SealEntry()
     variables: dict[str, VariableEntry] = Field(default_factory=dict)
     defaults: ReleaseSettings = ReleaseSettings()
     tables: dict[str, TableEntry] = Field(default_factory=dict)

@@ -66,6 +66,7 @@ class ReleaseSummary:
         manifest: The file that lists everything.
         removed: Files of tables that the programme no longer asks for, now removed.
         warnings: What should be put right although it is not an error.
+        seal: The short name of its seal, to compare or to publish elsewhere; empty without.
 
     >>> place = Path("release")
     >>> print(ReleaseSummary(out=place, tables=(), report=place / "index.html",
@@ -80,6 +81,7 @@ class ReleaseSummary:
     manifest: Path
     removed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    seal: str = ""
 
     @property
     def cells(self) -> int:
@@ -109,6 +111,7 @@ class ReleaseSummary:
             for table in self.tables
         ]
         lines += [f"  removed: {file}" for file in self.removed]
+        lines += [f"  sealed as {self.seal}"] if self.seal else []
         return "\n".join([*lines, f"Read on in {self.report}"])
 
     def described(self) -> dict[str, Any]:
@@ -120,5 +123,6 @@ class ReleaseSummary:
             "cells": self.cells,
             "tables": [{**table.described(), "fresh": table.fresh} for table in self.tables],
             "removed": list(self.removed),
+            **({"seal": self.seal} if self.seal else {}),
             "warnings": list(self.warnings),
         }

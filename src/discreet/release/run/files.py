@@ -29,7 +29,8 @@ from discreet.release.run.plan import (
     workbook_files,
     workbook_tables,
 )
-from discreet.release.state.memory import ReleaseKey, ReleaseState, file_digest
+from discreet.release.state.memory import ReleaseKey, ReleaseState
+from discreet.release.state.seal import file_digest
 from discreet.release.state.sealed_quality import quality_of
 
 

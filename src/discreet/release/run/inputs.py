@@ -7,7 +7,7 @@ table, secret), or one error that lists every mistake with its line and key.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,11 @@ from discreet.release.programme.file import Programme, RecordSource, load, raise
 from discreet.release.programme.problems import Opener, not_yet_known, present
 from discreet.release.programme.variables import check_codes, check_columns, fixed_classifications
 from discreet.release.state.memory import EarlierTable, contradictions, read_release
+from discreet.release.state.seal import SEAL, SealKeys, read_seal
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     from discreet.classifications import Classification
     from discreet.keygrid import KeyGrid
     from discreet.microdata import Secret
@@ -86,6 +89,9 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
         name: opener.attempt(source.place, partial(_read_records, source))
         for name, source in programme.sources.items()
     }
+    signing = opener.attempt(("release", "sign"), _read_signing_key)
+    held = _shared_secret(programme, secrets, shared.secret)
+    seals = _seal_keys(programme, held, signing)
     earlier = _read_earlier(opener)
     schemas = {n: frame.collect_schema() for n, frame in records.items() if frame is not None}
     problems += not_yet_known(problems, check_columns(programme, schemas))
@@ -95,7 +101,7 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
         programme=programme,
         records=records,
         shared=shared,
-        secrets=_shared_secret(programme, secrets, shared.secret),
+        secrets=held,
         trees=trees,
         opened=opened,
         earlier=earlier,
@@ -109,7 +115,9 @@ def open_inputs(path: str | os.PathLike[str]) -> Inputs:
                     programme, programme.protected[method.name], opened[method.name]
                 )
             ),
+            *_earlier_warnings(programme, seals),
         ),
+        seals=seals,
     )
 
 
@@ -148,6 +156,21 @@ def _key_warnings(checks: Mapping[str, KeyCheck]) -> list[str]:
     ]
 
 
+def _seal_keys(
+    programme: Programme, secrets: Mapping[str, Secret], signing: Ed25519PrivateKey | None
+) -> SealKeys | None:
+    """The keys that seal the release: of the first source with a secret, and of the office."""
+    secret = next((secrets[name] for name in programme.sources if name in secrets), None)
+    return None if secret is None and signing is None else SealKeys(secret, signing)
+
+
+def _read_signing_key(programme: Programme) -> Ed25519PrivateKey | None:
+    from discreet.release.packages.keys import read_signing_key
+
+    path = present(programme, programme.document.release.sign)
+    return None if path is None else read_signing_key(path)
+
+
 def _shared_parameters(opened: Mapping[str, Any]) -> SharedParameters:
     """What the one method that settles something for the whole release says."""
     found = [
@@ -181,6 +204,16 @@ def _read_earlier(opener: Opener) -> tuple[EarlierTable, ...]:
             found += opener.attempt(path, partial(_read_release, folder, number)) or []
     opener.problems += contradictions(programme, found)
     return tuple(found)
+
+
+def _earlier_warnings(programme: Programme, seals: SealKeys | None) -> Iterator[str]:
+    """Releases published before that this office has not sealed, although it seals its own."""
+    for name in programme.suppression.earlier if seals is not None else ():
+        seal = read_seal(programme.file(name) / SEAL)
+        if seal is None:
+            yield f"the earlier release {name} has no seal: whether it was changed is not known"
+        elif seals is not None and seal.wrong_for(seals):
+            yield f"the earlier release {name} is sealed with other keys, which cannot be checked"
 
 
 def _read_release(folder: Path, number: int, _: Programme) -> list[EarlierTable]:

@@ -43,6 +43,7 @@ from discreet.release.run.plan import (
     workbook_tables,
 )
 from discreet.release.state.memory import ReleaseState, table_statement
+from discreet.release.state.seal import SEAL, read_seal
 from discreet.release.state.sealed_quality import sealed_quality
 from discreet.tables import CellNote, Note, ProtectedTable
 
@@ -156,6 +157,7 @@ def protect(
     resume: bool = True,
     internal: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    accept_changes: bool = False,
 ) -> ReleaseSummary:
     """Carry out a table programme.
 
@@ -170,6 +172,8 @@ def protect(
         internal: The folder of the internal report on quality, which is CONFIDENTIAL;
             None for the one that the programme names, if any.
         progress: Called after each step with steps done, steps to do, and a name.
+        accept_changes: Make anew what of the folder is not as it was sealed, or was never
+            sealed; without it such a folder is refused.
 
     >>> protect("no-such-programme.toml", "release")
     Traceback (most recent call last):
@@ -181,7 +185,8 @@ def protect(
     inputs = open_inputs(programme)
     inside = _internal_folder(inputs, internal)
     check_internal(inside, Path(out))
-    shelf = ReleaseState(Path(out), inputs.programme.name)
+    name, seals = inputs.programme.name, inputs.seals
+    shelf = ReleaseState(Path(out), name, seals, accept=accept_changes)
     with shelf.opened():
         try:
             entry = inputs.programme.document.parameters
@@ -479,8 +484,17 @@ class _Release:
             report=self.shelf.out / report_files(self.programme)[0],
             manifest=self.shelf.out / MANIFEST,
             removed=tuple(sorted(removed)),
-            warnings=self._warnings(),
+            warnings=(*self._warnings(), *self._accepted()),
+            seal=self._seal(),
         )
+
+    def _accepted(self) -> tuple[str, ...]:
+        return tuple(f"made anew: {each.what}" for each in self.shelf.accepted)
+
+    def _seal(self) -> str:
+        """The short name of the seal; empty without one."""
+        seal = None if self.inputs.seals is None else read_seal(self.shelf.out / SEAL)
+        return "" if seal is None else seal.identity
 
     def _warnings(self) -> tuple[str, ...]:
         known = (*self.inputs.warnings, *dict.fromkeys(self.later))

@@ -22,11 +22,12 @@ from discreet.release.run.counts import counted_tables
 from discreet.release.run.inputs import open_inputs
 from discreet.release.run.plan import table_digests
 from discreet.release.state.memory import (
+    ReleaseState,
     RememberedTable,
-    file_digest,
     read_release,
     remembered_tables,
 )
+from discreet.release.state.seal import file_digest
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -128,6 +129,9 @@ def _findings(inputs: Inputs, kept: Mapping[str, RememberedTable], out: Path) ->
     """Tables that are missing or of other origin, files that are not as they were made."""
     digests = table_digests(inputs)
     found = []
+    if inputs.seals is not None:
+        shelf = ReleaseState(out, inputs.programme.name, inputs.seals)
+        found += [f"seal: {each.what}" for each in shelf.problems()]
     for name in inputs.programme.tables:
         if not inputs.programme.method(name).auditable:
             continue

@@ -28,6 +28,17 @@ from discreet.errors import MicrodataError, Problem, PublicationError
 from discreet.files import TEMPORARY_SUFFIX, atomic_path, check_writable, make_folder, write_text
 from discreet.protection.protocol import COUNT, clash, protection
 from discreet.release.programme.file import Programme
+from discreet.release.state.seal import (
+    FOLDER,
+    SEAL,
+    ReleaseSeal,
+    SealKeys,
+    file_digest,
+    is_as_made,
+    is_plain,
+    memory_differences,
+    read_seal,
+)
 from discreet.release.state.tables import cells_frame, described, rebuilt, with_cells, without_cells
 from discreet.tables import ProtectedTable
 
@@ -88,12 +99,6 @@ def _taken(descriptor: int) -> bool:
 _CONTEXT = b"discreet release 1"
 
 
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file's content, read in pieces."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 class ReleaseKey:
     """The key of a release's digests; shows nothing of itself.
 
@@ -150,8 +155,6 @@ def _files(source: Path) -> Iterable[Path]:
     return found
 
 
-FOLDER = ".discreet"
-
 _VERSION = 1
 
 #: What is remembered of a table besides its digest and its files.
@@ -160,14 +163,34 @@ _MADE = ("cells", "table", "extras")
 Memory = dict[str, Any]
 
 
-class ReleaseState:
-    """The memory of one release folder."""
+_RESTORE = (
+    "find out who changed it, and restore the folder; to make anew whatever is not as it was "
+    "sealed: --accept-changes, or accept_changes=True"
+)
 
-    def __init__(self, out: Path, programme: str) -> None:
+
+class ReleaseState:
+    """The memory of one release folder.
+
+    Args:
+        out: The folder.
+        programme: The file name of the programme.
+        seals: The keys that seal it; None if the office names none.
+        accept: Make anew what is not as it was sealed, instead of refusing the folder.
+    """
+
+    def __init__(
+        self, out: Path, programme: str, seals: SealKeys | None = None, *, accept: bool = False
+    ) -> None:
         self.out = out
         self.folder = out / FOLDER
         self.stage = self.folder / "stage"
         self.programme = programme
+        self.seals = seals
+        self.accept = accept
+        #: What was not as it was sealed, and is made anew.
+        self.accepted: list[Problem] = []
+        self._taken_over: set[str] = set()
         self._memories: dict[str, Memory] = {}
         self._outlines: dict[str, ProtectedTable] = {}
 
@@ -190,6 +213,7 @@ class ReleaseState:
         ):
             check_writable(self.out)
             self._memories = self._read()
+            self._check_seals()
             self._clean()
             self.stage.mkdir(exist_ok=True)
             yield
@@ -199,10 +223,12 @@ class ReleaseState:
         for path in sorted(self.folder.glob("*.json")):
             try:
                 memory = json.loads(path.read_text("utf-8"))
-            except ValueError:
-                continue  # damaged: the table is made again
+            except (ValueError, RecursionError):
+                memory = None  # damaged: the table is made again, unless it was sealed
             if _is_memory(memory):
                 found[path.stem] = memory
+            elif self.seals is not None:
+                self.accepted.append(_not_as_sealed(f"{FOLDER}/{path.name}", "was changed"))
         others = {str(memory["programme"]) for memory in found.values()} - {self.programme}
         if others:
             what = f"the folder holds the release of another programme ({min(others)})"
@@ -210,12 +236,131 @@ class ReleaseState:
             raise PublicationError(what, code="output-folder", where=str(self.out), hint=hint)
         return found
 
+    # -- seals -------------------------------------------------------------------
+
+    def _check_seals(self) -> None:
+        """Refuse a folder that is not as it was sealed; what is accepted is made anew."""
+        found = self.accepted
+        if self.seals is None:
+            sealed = [name for name, memory in self._memories.items() if "seal" in memory]
+            if sealed or (self.out / SEAL).exists():
+                what = "the release is sealed, and the programme names no key to check it with"
+                found.append(Problem(what, SEAL, "name the secret, or sign = … in [release]"))
+        elif self._unsealed():
+            what = "the release has no seal: it is from before releases were sealed, or lost it"
+            found.append(Problem(what, SEAL))
+        else:
+            found += self._broken(self.seals)
+        if found and not self.accept:
+            many = f"{len(found)} things in this release are not as they were sealed"
+            raise PublicationError(
+                many if len(found) > 1 else found[0].what,
+                code="release-seal",
+                where=str(self.out),
+                hint=_RESTORE,
+                problems=found,
+            )
+        for name in list(self._memories) if found else []:
+            self._distrust(name)
+
+    def _unsealed(self) -> bool:
+        """Whether there is a release here, and no trace of a seal."""
+        traces = (self.out / SEAL).exists() or any(self.folder.glob("*.seal"))
+        return bool(self._memories) and not (
+            traces or any("seal" in memory for memory in self._memories.values())
+        )
+
+    def _broken(self, seals: SealKeys) -> Iterator[Problem]:
+        """What is not as it was sealed; what an interrupted run left half done is."""
+        trusted: dict[str, Memory] = {}
+        for name, memory in self._memories.items():
+            cells = self._cells(name)
+            if not seals.fits_entry(name, memory):
+                yield _not_as_sealed(f"{FOLDER}/{name}.json", "was changed, or sealed otherwise")
+                continue
+            trusted[name] = memory
+            if memory.get("cells") and cells.exists() and not is_as_made(cells, memory["cells"]):
+                yield _not_as_sealed(f"{FOLDER}/{name}.parquet", "was changed")
+        wholes = []
+        for path in (self.out / SEAL, *sorted(self.folder.glob("*.seal"))):
+            whole = read_seal(path)
+            if whole is not None and not (wrong := whole.wrong_for(seals)):
+                wholes.append(whole)
+            elif path.exists() or path.is_symlink():
+                reason = wrong if whole is not None else "the seal is damaged"
+                yield Problem(reason, path.relative_to(self.out).as_posix())
+        published = any((self.out / file).exists() for file in self.planned())
+        if not wholes and published and not (self.out / SEAL).exists():
+            yield Problem("the seal is missing", SEAL)
+        yield from self._changed_files(wholes, trusted)
+
+    def _changed_files(
+        self, wholes: Sequence[ReleaseSeal], trusted: Mapping[str, Memory]
+    ) -> Iterator[Problem]:
+        """Published files that hold something else than was sealed; those gone are made again."""
+        listed = [whole.files for whole in wholes]
+        self._taken_over = {file for files in listed for file in files}
+        listed = listed or [memory["files"] for memory in trusted.values()]
+        digests: dict[str, set[str]] = {}
+        for files in listed:
+            for file, digest in files.items():
+                digests.setdefault(file, set()).add(digest)
+        for file in dict.fromkeys([*self.planned(), *digests]):
+            path, made = self.out / file, digests.get(file, set())
+            if not path.exists() and not path.is_symlink():
+                continue
+            if file not in self.planned():
+                yield _not_as_sealed(file, "is sealed, and what the release remembers of it gone")
+            elif not made:
+                yield _not_as_sealed(file, "has no seal that holds")
+            elif not any(is_as_made(path, digest) for digest in made):
+                yield _not_as_sealed(file, "was changed")
+
+    def problems(self) -> list[Problem]:
+        """What a run would refuse the folder for; nothing is written."""
+        self._memories = self._read()
+        return [*self.accepted, *(self._broken(self.seals) if self.seals is not None else ())]
+
+    def _distrust(self, name: str) -> None:
+        """Keep of a memory only which files are this programme's, unless it is sealed."""
+        memory = self._memories[name]
+        if self.seals is not None and self.seals.fits_entry(name, memory):
+            return
+        self._write(name, {"digest": "", "files": {}, "planned": memory["planned"]})
+
+    def _seal(self) -> str:
+        """Write the seal of what is about to be published; gives its text."""
+        assert self.seals is not None
+        files = {
+            f: made for memory in self._memories.values() for f, made in memory["files"].items()
+        }
+        memory = {}
+        for name, each in self._memories.items():
+            whole = self._whole(name, {**each, "planned": list(each["files"])})
+            memory[f"{name}.json"] = hashlib.sha256(_text(whole)).hexdigest()
+            if "cells" in each:
+                memory[f"{name}.parquet"] = each["cells"]
+        seal = ReleaseSeal.made(self.programme, files, memory, self.seals)
+        # Published files are moved one by one: until all are, both seals are good.
+        write_text(self.folder / f"{seal.identity}.seal", seal.text())
+        return seal.text()
+
+    def _put_seal(self, text: str | None) -> None:
+        """Put the seal beside the files, when all are in their places."""
+        place = self.out / SEAL
+        if text is None:
+            place.unlink(missing_ok=True)
+        elif place.is_symlink() or not place.exists() or place.read_text("utf-8") != text:
+            write_text(place, text)
+        for left in self.folder.glob("*.seal"):
+            left.unlink()
+
     def _clean(self) -> None:
         """Remove files that an interrupted run left half written."""
         for folder in (self.folder, self.stage):
             for left in folder.glob(f".*{TEMPORARY_SUFFIX}"):
                 left.unlink(missing_ok=True)
-        for name in self.planned():
+        for name in [*self.planned(), SEAL]:
             for left in self.out.glob(f".{name}.*{TEMPORARY_SUFFIX}"):
                 left.unlink(missing_ok=True)
 
@@ -225,7 +370,7 @@ class ReleaseState:
 
     def check_free(self, names: Iterable[str]) -> None:
         """Raise an error if a file stands in the way that this programme did not write."""
-        own = set(self.planned())
+        own = {*self.planned(), *self._taken_over}
         foreign = [name for name in names if name not in own and (self.out / name).exists()]
         if foreign:
             hint = "choose another folder, or move these files away"
@@ -290,6 +435,8 @@ class ReleaseState:
     def put(self, table: ProtectedTable, digest: str, extras: Mapping[str, Any]) -> None:
         """Remember a protected table, and what goes with it as JSON takes it."""
         path = self._cells(table.name)
+        if self.seals is not None and (before := self._memories.get(table.name)) is not None:
+            self._write(table.name, {**before, "cells": ""})  # until the new cells are there
         with atomic_path(path) as temporary:
             cells_frame(table).write_parquet(temporary, compression="zstd")
         content = {
@@ -317,6 +464,7 @@ class ReleaseState:
 
     def publish(self) -> None:
         """Move every file from the stage to its place; remove those no longer wanted."""
+        seal = None if self.seals is None else self._seal()
         for name, memory in self._memories.items():
             for file in memory["files"]:
                 if (self.stage / file).exists():
@@ -325,6 +473,7 @@ class ReleaseState:
                 (self.out / file).unlink(missing_ok=True)
             if memory["planned"] != list(memory["files"]):
                 self._write(name, {**memory, "planned": list(memory["files"])})
+        self._put_seal(seal)
         shutil.rmtree(self.stage)
 
     def forget(self, names: Iterable[str]) -> list[str]:
@@ -357,10 +506,15 @@ class ReleaseState:
         self._write(name, {"digest": digest, **content, "files": files, "planned": planned})
 
     def _write(self, name: str, memory: Memory) -> None:
-        whole = {"version": _VERSION, "programme": self.programme, **memory}
-        text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-        write_text(self._path(name), text + "\n")
+        whole = self._whole(name, memory)
+        write_text(self._path(name), _text(whole).decode())
         self._memories[name] = whole
+
+    def _whole(self, name: str, memory: Memory) -> Memory:
+        """What is remembered under a name as it stands in its file, sealed if there are keys."""
+        known = {key: value for key, value in memory.items() if key != "seal"}
+        whole = {"version": _VERSION, "programme": self.programme, **known}
+        return whole if self.seals is None else {**whole, "seal": self.seals.entry(name, whole)}
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.json"
@@ -370,6 +524,15 @@ class ReleaseState:
 
     def __repr__(self) -> str:
         return f"<ReleaseState of {self.programme}: {len(self._memories)} entries>"
+
+
+def _text(memory: Memory) -> bytes:
+    """A memory as it stands in its file."""
+    return json.dumps(memory, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _not_as_sealed(file: str, what: str) -> Problem:
+    return Problem(f"{file} {what}", file)
 
 
 class RememberedTable(NamedTuple):
@@ -397,6 +560,11 @@ def remembered_tables(out: Path) -> list[RememberedTable]:
     paths = sorted((out / FOLDER).glob("*.json"))
     if not paths:
         raise refused("there is no release here", out)
+    seal = read_seal(out / SEAL)
+    if seal is None and (out / SEAL).exists():
+        raise refused("the seal of this release is damaged", out / SEAL)
+    for name in [] if seal is None else memory_differences(out, seal):
+        raise refused("this is not as it was sealed", out / name)
     for path in paths:
         cells = path.with_suffix(".parquet")
         try:
@@ -421,12 +589,7 @@ def _is_memory(memory: object) -> bool:
     planned, files = memory.get("planned"), memory.get("files")
     if not isinstance(planned, list) or not isinstance(files, dict) or "programme" not in memory:
         return False
-    return all(_is_plain(name) for name in [*planned, *files])
-
-
-def _is_plain(name: object) -> bool:
-    """Whether a file name stays in its folder and is one that a release can have."""
-    return isinstance(name, str) and Path(name).name == name and name[:1] not in ("", ".")
+    return all(is_plain(name) for name in [*planned, *files])
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

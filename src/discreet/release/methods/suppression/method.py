@@ -64,7 +64,8 @@ from discreet.release.programme.file import Programme
 from discreet.release.programme.rules import rule_filters
 from discreet.release.programme.universes import place_of
 from discreet.release.programme.variables import used_variables
-from discreet.release.state.memory import RememberedTable, file_digest
+from discreet.release.state.memory import RememberedTable
+from discreet.release.state.seal import file_digest
 from discreet.release.state.tables import same_pattern
 
 if TYPE_CHECKING:

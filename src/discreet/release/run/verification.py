@@ -1,0 +1,192 @@
+"""`verify_release`: whether a release is as its office made it.
+
+In: the folder of a release, and the public key of the office, or its programme. Out: a
+`VerifiedRelease`: whose seal it is, and which files are missing, changed or extra. Public: it
+says nothing but names of files and of keys.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DiscreetError, PublicationError
+from discreet.release.inputs import Inputs
+from discreet.release.packages.keys import key_id, read_verify_key
+from discreet.release.run.inputs import open_inputs
+from discreet.release.run.plan import table_digests
+from discreet.release.state.memory import ReleaseState, RememberedTable, remembered_tables
+from discreet.release.state.seal import (
+    FOLDER,
+    SEAL,
+    ReleaseSeal,
+    SealedDifferences,
+    differences,
+    read_seal,
+)
+
+_NONE = SealedDifferences()
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifiedRelease:
+    """What a check of a release found.
+
+    Args:
+        out: Its folder.
+        seal: The short name of its seal; empty if it has none.
+        signer: The short name of the key that signed it; empty if none did.
+        checked: By what the seal was found to be the office's; empty if by nothing.
+        differences: Files that are not as they were sealed.
+        findings: What else is wrong, in words.
+
+    >>> VerifiedRelease(out=Path("release"), findings=("the release has no seal",)).in_order
+    False
+    """
+
+    out: Path
+    seal: str = ""
+    signer: str = ""
+    checked: str = ""
+    differences: SealedDifferences = _NONE
+    findings: tuple[str, ...] = ()
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the seal is the office's, and everything is as it was sealed."""
+        found = self.differences
+        return bool(self.checked) and not any(
+            [self.findings, found.missing, found.changed, found.extra]
+        )
+
+    def described(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {
+            "out": str(self.out),
+            "in_order": self.in_order,
+            "seal": self.seal,
+            "signer": self.signer or None,
+            "checked": self.checked or None,
+            "missing": list(self.differences.missing),
+            "changed": list(self.differences.changed),
+            "extra": list(self.differences.extra),
+            "findings": list(self.findings),
+        }
+
+    def text(self) -> str:
+        """The same for people."""
+        lines = [f"{self.out} is {'in order' if self.in_order else 'NOT in order'}."]
+        lines += [f"  {finding}" for finding in self.findings]
+        for kind in ("missing", "changed", "extra"):
+            files = getattr(self.differences, kind)
+            lines += [f"  {kind}: {file if file.isprintable() else repr(file)}" for file in files]
+        lines += [f"  seal {self.seal}"] if self.seal else []
+        lines += [f"  signed with key {self.signer}"] if self.signer else []
+        return "\n".join([*lines, *([f"  checked: {self.checked}"] if self.checked else [])])
+
+
+def verify_release(
+    release: str | os.PathLike[str],
+    *,
+    public_key: str | os.PathLike[str] | None = None,
+    programme: str | os.PathLike[str] | None = None,
+    seal: str | None = None,
+) -> VerifiedRelease:
+    """Find out whether a release is as its office made it.
+
+    Args:
+        release: The folder of the release.
+        public_key: The file of the office's public key: for everyone. The seal must be
+            signed.
+        programme: Instead, the programme: for the office itself. The seal must be the one of
+            its keys, and the tables those of its data and parameters as they are now.
+        seal: The short name of the seal, if the office has published it elsewhere: an
+            older release of the same office has another one.
+
+    Returns:
+        What was found. Without key and programme a release is never in order: whoever
+        changes a file can change a seal that nobody checks.
+
+    >>> verify_release("no-such-folder")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.PublicationError: [release-folder] no-such-folder: there is no such folder
+    """
+    out = Path(release)
+    if not out.is_dir():
+        what = "there is no such folder"
+        raise PublicationError(what, code="release-folder", where=str(out))
+    if public_key is not None and programme is not None:
+        what = "a release is checked with a public key or with its programme"
+        raise PublicationError(what, code="release-key", where="public_key", hint="name one")
+    public = None if public_key is None else read_verify_key(public_key)
+    inputs = None if programme is None else open_inputs(programme)
+    found = read_seal(out / SEAL)
+    if found is None:
+        there = (out / SEAL).exists() or (out / SEAL).is_symlink()
+        what = "the seal is damaged" if there else "the release has no seal"
+        return VerifiedRelease(out=out, findings=(f"{what} ({SEAL})",))
+    wrong, checked = _authority(found, public, inputs)
+    findings = [wrong] if wrong else []
+    if seal is not None and seal.strip().lower() != found.identity:
+        findings.append("this is another release than the one whose seal is named")
+    differing = differences(out, found)
+    if any((out / FOLDER).glob("*.seal")) or (out / FOLDER / "stage").exists():
+        findings.append("a run was interrupted here: carry out the programme again")
+    if inputs is not None and not wrong:
+        findings += _of_other_inputs(out, inputs, found, differing)
+    elif inputs is not None and found.programme == inputs.programme.name:
+        shelf = ReleaseState(out, inputs.programme.name, inputs.seals)
+        findings += [each.what for each in shelf.problems() if each.what not in findings]
+    return VerifiedRelease(
+        out=out,
+        seal=found.identity,
+        signer=found.signer_id or "",
+        checked="" if wrong else checked,
+        differences=differing,
+        findings=tuple(findings),
+    )
+
+
+def _authority(seal: ReleaseSeal, public: bytes | None, inputs: Inputs | None) -> tuple[str, str]:
+    """Why a seal is not known to be the office's, or by what it is."""
+    if public is not None:
+        return seal.wrong_for_public(public), f"signature of key {key_id(public)}"
+    if inputs is None:
+        return "whose seal this is was not checked: name the office's public key", ""
+    if inputs.seals is None:
+        what = "the programme names no key: neither a secret nor sign = … in [release]"
+        return what, ""
+    kinds = ["secret of the record keys"] if inputs.seals.keyed else []
+    kinds += ["signing key"] if inputs.seals.public else []
+    return seal.wrong_for(inputs.seals), " and ".join(kinds)
+
+
+def _of_other_inputs(
+    out: Path, inputs: Inputs, seal: ReleaseSeal, differing: SealedDifferences
+) -> list[str]:
+    """Tables that are not those of the programme, its data and its parameters as they are."""
+    if seal.programme != inputs.programme.name:
+        return [f"this is the release of another programme: {seal.programme}"]
+    if not (out / FOLDER).is_dir():
+        return [f"what the release remembers is missing ({FOLDER})"]
+    if any(name.startswith(f"{FOLDER}/") for name in (*differing.missing, *differing.changed)):
+        return []  # what it remembers cannot be trusted, and that is said
+    try:
+        kept: Mapping[str, RememberedTable] = {
+            each.table.name: each for each in remembered_tables(out)
+        }
+    except DiscreetError as error:
+        return [error.what]
+    digests = table_digests(inputs)
+    older = "an older release may have been put here; else carry out the programme again"
+    found = [
+        f"{name}: not of these data, rules and parameters, or by another version; {older}"
+        for name, digest in digests.items()
+        if name in kept and kept[name].digest != digest
+    ]
+    found += [f"{name}: the release lacks this table" for name in digests if name not in kept]
+    return found + [f"{n}: the programme has no such table" for n in kept if n not in digests]
