@@ -8,7 +8,7 @@ import re
 _NAMED = re.compile(rb"( \xc2\xb7 )?(Package of parameters|Parameterpaket): <span>[^<]*</span>")
 
 #: What lists the digests of files that name the package.
-_LISTS = ("release.json", ".discreet/release.json")
+_LISTS = ("release.json", ".discreet/release.json", "release.seal")
 
 
 def without_package(files: dict[str, bytes]) -> dict[str, bytes]:

@@ -467,4 +467,4 @@ def test_a_third_party_with_a_package_gets_the_same_bytes(edited: Edit, tmp_path
     assert listed[0]["reports"].pop("index.html") != listed[1]["reports"].pop("index.html")
     assert listed[0] == listed[1]
     different = [name for name in shown if theirs[name] != ours[name]]
-    assert sorted(different) == ["index.html", "release.json"]
+    assert sorted(different) == ["index.html", "release.json", "release.seal"]

@@ -97,18 +97,16 @@ def verify_release(
 ) -> VerifiedRelease:
     """Find out whether a release is as its office made it.
 
+    Without key and programme a release is never in order: whoever changes a file can change
+    a seal that nobody checks.
+
     Args:
         release: The folder of the release.
-        public_key: The file of the office's public key: for everyone. The seal must be
-            signed.
+        public_key: The file of the office's public key, for everyone; the seal is signed.
         programme: Instead, the programme: for the office itself. The seal must be the one of
             its keys, and the tables those of its data and parameters as they are now.
         seal: The short name of the seal, if the office has published it elsewhere: an
             older release of the same office has another one.
-
-    Returns:
-        What was found. Without key and programme a release is never in order: whoever
-        changes a file can change a seal that nobody checks.
 
     >>> verify_release("no-such-folder")
     Traceback (most recent call last):
@@ -133,14 +131,13 @@ def verify_release(
     findings = [wrong] if wrong else []
     if seal is not None and seal.strip().lower() != found.identity:
         findings.append("this is another release than the one whose seal is named")
-    differing = differences(out, found)
     if any((out / FOLDER).glob("*.seal")) or (out / FOLDER / "stage").exists():
         findings.append("a run was interrupted here: carry out the programme again")
+    differing = differences(out, found)
     if inputs is not None and not wrong:
         findings += _of_other_inputs(out, inputs, found, differing)
-    elif inputs is not None and found.programme == inputs.programme.name:
-        shelf = ReleaseState(out, inputs.programme.name, inputs.seals)
-        findings += [each.what for each in shelf.problems() if each.what not in findings]
+    elif inputs is not None:
+        findings += [what for what in _broken(out, inputs) if what not in findings]
     return VerifiedRelease(
         out=out,
         seal=found.identity,
@@ -149,6 +146,15 @@ def verify_release(
         differences=differing,
         findings=tuple(findings),
     )
+
+
+def _broken(out: Path, inputs: Inputs) -> list[str]:
+    """What the next run would refuse the folder for."""
+    shelf = ReleaseState(out, inputs.programme.name, inputs.seals)
+    try:
+        return [each.what for each in shelf.problems()]
+    except DiscreetError as error:
+        return [error.what]
 
 
 def _authority(seal: ReleaseSeal, public: bytes | None, inputs: Inputs | None) -> tuple[str, str]:
