@@ -69,7 +69,7 @@ class SealKeys:
         signing: The key that signs; None if nobody does.
 
     >>> from discreet.microdata import Secret
-    >>> SealKeys(Secret(bytes(16)), None)
+    >>> SealKeys(Secret.generate(), None)
     <SealKeys: keyed>
     """
 
