@@ -12,17 +12,11 @@ from typing import Annotated, Literal
 import typer
 
 from discreet.cli.program import FAILURE, WRONG_INPUT, Json, command, group, show
-from discreet_fire.cli.quality import add_quality
-from discreet_fire.cli.queue import add_queue
+from discreet_fire.cli import quality, queue
 
 Strict = Annotated[
     bool, typer.Option("--strict", help="Leave with exit code 1 if anything needs review.")
 ]
-
-
-def add_run(app: typer.Typer) -> None:
-    """Add the command to its group."""
-    command(app, "run", example="discreet fire run analysis.do --data panel.dta --entity pid")(run)
 
 
 def run(
@@ -74,9 +68,8 @@ def run(
     plain = {name: str(path) for name, path in files.items()} | result.to_dict()
     show("\n".join(text), plain, as_json=as_json)
     if result.error is not None:
-        raise typer.Exit(
-            FAILURE if result.error.code in ("internal", "time-limit") else WRONG_INPUT
-        )
+        failed = result.error.code in ("internal", "time-limit")
+        raise typer.Exit(FAILURE if failed else WRONG_INPUT)
     if strict and any(one.severity is Severity.REVIEW for one in result.findings):
         raise typer.Exit(FAILURE)
 
@@ -197,24 +190,22 @@ def post(
     """Take out of logs what tells about single cases."""
     from discreet_fire.logs import CleaningRules, clean_log_file, clean_log_files
 
-    own = CleaningRules.default()
-    for path in rules or ():
-        own = own.extended(path)
+    own = CleaningRules.read(*rules or ())
     if out is None and confidential is None:
         done = clean_log_files(files, rules=own, overwrite=overwrite)
     elif len(files) > 1:
         raise typer.BadParameter("--out and --confidential are for a single log")
     else:
-        single = clean_log_file(
-            files[0], rules=own, out=out, confidential=confidential, overwrite=overwrite
-        )
-        done = [single]
+        places = {"out": out, "confidential": confidential}
+        done = [clean_log_file(files[0], rules=own, overwrite=overwrite, **places)]
     described = {"logs": [one.described for one in done]}
     show("\n".join(one.text for one in done), described, as_json=as_json)
     if strict and any(one.needs_review for one in done):
         raise typer.Exit(FAILURE)
 
 
-add_run(app)
-add_queue(app)
-add_quality(app)
+command(app, "run", example="discreet fire run analysis.do --data panel.dta --entity pid")(run)
+handed_in = "discreet fire submit analysis.do --data panel.dta --queue q --researcher Weber"
+command(app, "submit", example=handed_in)(queue.submit)
+app.add_typer(queue.app, name="queue")
+app.add_typer(quality.app, name="quality")

@@ -20,11 +20,6 @@ Columns = Annotated[list[str] | None, typer.Option(help="Columns, with commas be
 Microdata = Annotated[Path, typer.Option(help="Original microdata. CONFIDENTIAL.")]
 
 
-def add_quality(fire: typer.Typer) -> None:
-    """Add the commands to their group."""
-    fire.add_typer(app, name="quality")
-
-
 @command(app, "init", example="discreet fire quality init desk --answer 1 --each 10 --everyone 50")
 def init(
     folder: Annotated[Path, typer.Argument(help="The new folder.")],
@@ -42,10 +37,8 @@ def init(
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=False)
     except OSError as error:
-        what = f"the folder cannot be made ({error.strerror})"
-        raise OutputCheckError(
-            what, code="folder", where=str(folder), hint="name a new folder"
-        ) from None
+        what, hint = f"the folder cannot be made ({error.strerror})", "name a new folder"
+        raise OutputCheckError(what, code="folder", where=str(folder), hint=hint) from None
     Secret.generate().write(folder / _SECRET)
     BudgetLedger.create(folder / _LEDGER, budget)
     text = f"A secret and a ledger are in {folder}. Keep them safe, and back them up."
@@ -72,7 +65,7 @@ def protect_file(
 ) -> None:
     """Exchange values between records; the copy stays in the centre."""
     from discreet.files import atomic_path
-    from discreet.microdata import Secret
+    from discreet.microdata import Secret, read_microdata
     from discreet_fire.remote_analysis import protect
 
     if out.suffix != ".parquet":
@@ -80,7 +73,7 @@ def protect_file(
     if out.exists():
         raise typer.BadParameter("there is already a file here", param_hint="--out")
     copy = protect(
-        _read(data),
+        read_microdata(data),
         id=names(identifier),
         secret=Secret.from_file(desk / _SECRET),
         numeric=names(numeric),
@@ -116,7 +109,7 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Give a protected result with its noisy class; it is charged once."""
-    from discreet.microdata import Secret
+    from discreet.microdata import Secret, read_microdata
     from discreet_fire.remote_analysis import BudgetLedger, RemoteAnalysis
     from discreet_fire.statistics.limits import SafeLimits
 
@@ -124,8 +117,8 @@ def ask(
     if original.resolve() == protected.resolve():
         raise typer.BadParameter("these are the original records", param_hint="--protected")
     analysis = RemoteAnalysis(
-        _read(original),
-        _read(protected),
+        read_microdata(original),
+        read_microdata(protected),
         secret=Secret.from_file(desk / _SECRET),
         ledger=BudgetLedger(desk / _LEDGER),
         data=data,
@@ -155,12 +148,6 @@ def usage(
     plain = {"data": data, "researcher": researcher, "answers": found.answers, "left": found.left}
     text = f"{researcher} had {found.answers} answers on {data}; {found.left} are left."
     show(text, plain, as_json=as_json)
-
-
-def _read(path: Path) -> Any:
-    from discreet.microdata import read_microdata
-
-    return read_microdata(path)
 
 
 def _value(name: str, text: str) -> Any:

@@ -20,13 +20,6 @@ Version = Annotated[
 ]
 
 
-def add_queue(fire: typer.Typer) -> None:
-    """Add the commands to their group."""
-    example = "discreet fire submit analysis.do --data panel.dta --queue q --researcher Weber"
-    command(fire, "submit", example=example)(submit)
-    fire.add_typer(app, name="queue")
-
-
 @command(app, "init", example="discreet fire queue init q --person Anna --person Ben --four-eyes")
 def init(
     folder: Annotated[Path, typer.Argument(help="The new folder.")],
@@ -98,9 +91,6 @@ def submit(
     from discreet_fire.queue import submit as enter
     from discreet_fire.statistics.limits import SafeLimits
 
-    own = CleaningRules.default()
-    for path in rules or ():
-        own = own.extended(path)
     handed = Submission(
         program=program,
         researcher=researcher,
@@ -112,7 +102,7 @@ def submit(
         unit=entity,
         policy=None if policy is None else Policy.read(policy),
         limits=None if limits is None else SafeLimits.read(limits),
-        rules=own,
+        rules=CleaningRules.read(*rules or ()),
         seconds=time_limit,
     )
     with open_queue(queue) as opened:
@@ -191,15 +181,13 @@ def approve_submission(
     """Approve a submission."""
     from discreet_fire.queue import approve, open_queue
 
+    words: dict[str, Any] = {
+        "person": person,
+        "reason": reason,
+        "despite_conflicts": despite_conflicts,
+    }
     with open_queue(queue) as opened:
-        found = approve(
-            opened,
-            number,
-            person=person,
-            reason=reason,
-            version=version,
-            despite_conflicts=despite_conflicts,
-        )
+        found = approve(opened, number, version=version, **words)
     _show_standing(number, found, as_json=as_json)
 
 

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import IntArray
+from discreet.arrays import BoolArray, IntArray
 from discreet_fire.ledger.marks import MOST_MARKS, MarkIndex, Marks, Relation
 from discreet_fire.ledger.power_sums import PRIMES, added, few_members, hankel_ranks
 from discreet_fire.ledger.universes import LedgerUniverse
@@ -148,8 +147,7 @@ def covers(
         return []
     places = places[np.argsort(-counts[places], kind="stable")]
     parts = index.taken(places)
-    every = np.arange(len(places))
-    table = parts.bits(reach, every)
+    table = parts.bits(reach, np.arange(len(places)))
     search = _Search(
         parts=parts,
         bits=[_packed(row) for row in table],
@@ -175,7 +173,7 @@ def covers(
     return [tuple(places[list(way)].tolist()) for way in ways]
 
 
-def _packed(row: NDArray[np.bool_]) -> int:
+def _packed(row: BoolArray) -> int:
     return int.from_bytes(np.packbits(row, bitorder="little").tobytes(), "little")
 
 
@@ -231,8 +229,8 @@ class ReleasedUniverses:
     """
 
     names: Sequence[str]
-    releases: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    releases: IntArray
+    counts: IntArray
     sums: IntArray
     marks: MarkIndex
 
@@ -290,10 +288,10 @@ def conflicts_with(
         unions: Whether unions of released ones are looked at, too.
     """
     found: list[Conflict] = []
-    if len(shelf) == 0:
+    if not len(shelf):
         return found
     effort = CoverEffort()
-    once = list(_each_once(new))
+    once = _each_once(new)
     largest = {id(one) for one in sorted(once, key=lambda one: -one.count)[:_MOST_UNIONS]}
     for one in once:
         places = _near_places(one, shelf, size)
@@ -307,24 +305,18 @@ def conflicts_with(
     return found
 
 
-def _near_places(one: LedgerUniverse, shelf: ReleasedUniverses, size: int) -> NDArray[np.int64]:
+def _near_places(one: LedgerUniverse, shelf: ReleasedUniverses, size: int) -> IntArray:
     """Released universes that differ by some, but fewer units than the minimum.
 
     Such sets have counts that differ by fewer, and share all marks but fewer.
     """
     close = np.flatnonzero(np.abs(shelf.counts - one.count) < size)
     least = np.minimum(shelf.marks.sizes[close], len(one.marks)) - size + 1
-    near = close[shelf.marks.shared(one.marks, close) >= least]
-    near = _once_each_release(near, shelf)
-    return near[_few(added((1, shelf.sums[near]), (-1, one.sums)), size)]
-
-
-def _once_each_release(places: NDArray[np.int64], shelf: ReleasedUniverses) -> NDArray[np.int64]:
-    """Places without those of the same units in the same release as one before."""
-    first: dict[tuple[int, bytes], int] = {}
-    for at in places.tolist():
+    first: dict[tuple[int, bytes], int] = {}  # the same units of the same release count once
+    for at in close[shelf.marks.shared(one.marks, close) >= least].tolist():
         first.setdefault((int(shelf.releases[at]), shelf.sums[at].tobytes()), at)
-    return np.array(list(first.values()), dtype=np.int64)
+    near = np.array(list(first.values()), dtype=np.int64)
+    return near[_few(added((1, shelf.sums[near]), (-1, one.sums)), size)]
 
 
 def conflicts_within(new: Sequence[LedgerUniverse], *, size: int) -> list[Conflict]:
@@ -336,30 +328,26 @@ def conflicts_within(new: Sequence[LedgerUniverse], *, size: int) -> list[Confli
     """
     if not new:
         return []
-    once = list(_each_once(new))
+    once = _each_once(new)
     shelf = ReleasedUniverses.of(once)
     found = set()
     for at, one in enumerate(once):
-        places = _near_places(one, shelf, size)
-        found |= {_within(one, once[int(other)]) for other in places if other > at}
+        for other in _near_places(one, shelf, size).tolist():
+            if other > at:
+                first, second = sorted((one.name, once[other].name))
+                found.add(Conflict(kind="difference", universe=first, earlier=(second,)))
     return sorted(found)
 
 
-def _each_once(new: Sequence[LedgerUniverse]) -> Iterator[LedgerUniverse]:
+def _each_once(new: Sequence[LedgerUniverse]) -> list[LedgerUniverse]:
     """Universes without those of the same units as one before; their names go with the first."""
-    seen: set[bytes] = set()
+    found: dict[bytes, LedgerUniverse] = {}
     for one in new:
-        if (sketch := one.sums.tobytes()) not in seen:
-            seen.add(sketch)
-            yield one
+        found.setdefault(one.sums.tobytes(), one)
+    return list(found.values())
 
 
-def _within(one: LedgerUniverse, other: LedgerUniverse) -> Conflict:
-    first, second = sorted((one.name, other.name))
-    return Conflict(kind="difference", universe=first, earlier=(second,))
-
-
-def _few(sums: IntArray, size: int) -> NDArray[np.bool_]:
+def _few(sums: IntArray, size: int) -> BoolArray:
     """Which differences are about some units, but fewer than the minimum.
 
     Nobody differs if all sums are zero: the same units in another table are no matter.
@@ -400,30 +388,20 @@ def _pair_conflicts(
 
 
 def _fitting(
-    one: LedgerUniverse,
-    sign: int,
-    shelf: ReleasedUniverses,
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    one: LedgerUniverse, sign: int, shelf: ReleasedUniverses, first: IntArray, second: IntArray
+) -> IntArray:
     """By how many marks of a sample of all units the pairs do not fit."""
     bits = shelf.marks.sample[1]
     new, known = shelf.marks.sampled(one.marks)
     parts = [(bits[first], bits[second], new), (new, bits[second], bits[first])][sign < 0]
     left, right, whole = parts
     wrong = ((left & right) | ((left | right) ^ whole)) & known
-    found: NDArray[np.int64] = np.bitwise_count(wrong).sum(axis=1, dtype=np.int64)
-    return found
+    return np.asarray(np.bitwise_count(wrong).sum(axis=1), dtype=np.int64)
 
 
 def _by_counts(
-    count: int,
-    sign: int,
-    counts: NDArray[np.int64],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    size: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    count: int, sign: int, counts: IntArray, left: IntArray, right: IntArray, size: int
+) -> tuple[IntArray, IntArray] | None:
     """Pairs whose counts fit: the sum, or the difference, is near a count; None if too many."""
     right = right[np.argsort(counts[right], kind="stable")]
     ordered = counts[right]
@@ -443,32 +421,19 @@ def _by_counts(
 
 
 def _cover_conflicts(
-    one: LedgerUniverse,
-    shelf: ReleasedUniverses,
-    relation: Relation,
-    size: int,
-    effort: CoverEffort,
+    one: LedgerUniverse, shelf: ReleasedUniverses, beside: Relation, size: int, effort: CoverEffort
 ) -> Iterator[Conflict]:
     """Unions of three and more: new = B + C + D + …, or B = new + C + D + …"""
-    ways = covers(one.marks, one.count, shelf.counts, shelf.marks, relation, size, effort)
+    ways = covers(one.marks, one.count, shelf.counts, shelf.marks, beside, size, effort)
     yield from _sound("sum", one, shelf, [(-1, way) for way in ways], size)
-    wholes = np.flatnonzero(
-        (relation.own - relation.shared < size) & (shelf.counts >= one.count + 2 * size)
-    )
+    larger = shelf.counts >= one.count + 2 * size
+    wholes = np.flatnonzero((beside.own - beside.shared < size) & larger)
     for at in wholes[np.argsort(shelf.counts[wholes], kind="stable")].tolist():
         if not effort.begin():
             return
-        marks = shelf.marks.at(at)
-        rest = covers(
-            marks,
-            int(shelf.counts[at]),
-            shelf.counts,
-            shelf.marks,
-            shelf.marks.relation(marks),
-            size,
-            effort,
-            given=(one.marks, one.count),
-        )
+        marks, count, given = shelf.marks.at(at), int(shelf.counts[at]), (one.marks, one.count)
+        lies = shelf.marks.relation(marks)
+        rest = covers(marks, count, shelf.counts, shelf.marks, lies, size, effort, given)
         yield from _sound("rest", one, shelf, [(at, way) for way in rest], size)
 
 

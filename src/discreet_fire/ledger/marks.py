@@ -17,6 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray, IntArray, UintArray
+
 Marks = NDArray[np.uint32]
 
 #: How many are kept; smaller sets have all their units here.
@@ -27,7 +29,7 @@ _FEW = 32
 _END = 2**32
 
 
-def mixed(digests: NDArray[np.uint64]) -> Marks:
+def mixed(digests: UintArray) -> Marks:
     """Another digest of each digest (the last steps of SplitMix64)."""
     found = digests.copy()
     found ^= found >> np.uint64(30)
@@ -37,7 +39,7 @@ def mixed(digests: NDArray[np.uint64]) -> Marks:
     return (found >> np.uint64(32)).astype(np.uint32)
 
 
-def marks_of(digests: NDArray[np.uint64]) -> Marks:
+def marks_of(digests: UintArray) -> Marks:
     """The marks of a set.
 
     >>> marks_of(np.arange(1000, dtype=np.uint64)).shape
@@ -52,14 +54,10 @@ def marks_of(digests: NDArray[np.uint64]) -> Marks:
     return np.unique(found)[:MOST_MARKS]
 
 
-def marks_of_groups(digests: NDArray[np.uint64], starts: NDArray[np.int64]) -> list[Marks]:
+def marks_of_groups(digests: UintArray, starts: IntArray) -> list[Marks]:
     """The marks of sets that follow each other, from where each begins."""
     found = mixed(digests)
-    ends = [*starts[1:].tolist(), len(digests)]
-    return [
-        np.unique(found[start:end])[:MOST_MARKS]
-        for start, end in zip(starts.tolist(), ends, strict=True)
-    ]
+    return [np.unique(part)[:MOST_MARKS] for part in np.split(found, starts[1:])]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -72,9 +70,9 @@ class Relation:
         other: Marks of the other one.
     """
 
-    shared: NDArray[np.int64]
-    own: NDArray[np.int64]
-    other: NDArray[np.int64]
+    shared: IntArray
+    own: IntArray
+    other: IntArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -87,7 +85,7 @@ class MarkIndex:
     """
 
     flat: Marks
-    ends: NDArray[np.int64]
+    ends: IntArray
 
     @classmethod
     def of(cls, sets: list[Marks]) -> MarkIndex:
@@ -96,7 +94,7 @@ class MarkIndex:
         flat = np.concatenate(sets) if sets else np.empty(0, dtype=np.uint32)
         return cls(flat=flat, ends=np.cumsum(sizes))
 
-    def taken(self, places: NDArray[np.int64]) -> MarkIndex:
+    def taken(self, places: IntArray) -> MarkIndex:
         """Some of the sets, in this order."""
         return MarkIndex.of([self.at(int(place)) for place in places])
 
@@ -105,11 +103,11 @@ class MarkIndex:
         return self.flat[self._starts[place] : self.ends[place]]
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> IntArray:
         """How many marks each has."""
         return self.ends - self._starts
 
-    def shared(self, marks: Marks, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    def shared(self, marks: Marks, rows: IntArray | None = None) -> IntArray:
         """How many marks each shares with a set.
 
         Args:
@@ -134,7 +132,7 @@ class MarkIndex:
             other=np.searchsorted(self._by_set, ends, side="right") - self._starts,
         )
 
-    def bits(self, marks: Marks, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def bits(self, marks: Marks, rows: IntArray) -> BoolArray:
         """Which of some marks each of some sets has."""
         place = np.full(len(self.ends), -1, dtype=np.int64)
         place[rows] = np.arange(len(rows))
@@ -145,7 +143,7 @@ class MarkIndex:
         return table
 
     @cached_property
-    def sample(self) -> tuple[Marks, NDArray[np.uint64]]:
+    def sample(self) -> tuple[Marks, UintArray]:
         """The smallest marks of all sets together, and which of them each set has, as bits.
 
         A set that has such a mark has it among its own smallest ones: nothing is unknown.
@@ -155,13 +153,13 @@ class MarkIndex:
         chosen = marks[new[:MOST_MARKS]].astype(np.uint32)
         return chosen, _words(self.bits(chosen, np.arange(len(self.ends))))
 
-    def sampled(self, marks: Marks) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    def sampled(self, marks: Marks) -> tuple[UintArray, UintArray]:
         """Which marks of the sample another set has, and of which that is known, as bits."""
         chosen = self.sample[0]
         known = chosen.astype(np.int64) <= _reach(marks)
         return _words(np.isin(chosen, marks)[None, :])[0], _words(known[None, :])[0]
 
-    def _rows(self, marks: Marks) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _rows(self, marks: Marks) -> tuple[IntArray, IntArray]:
         """For each mark, the sets that have it: numbers of marks, numbers of sets."""
         low = np.searchsorted(self._sorted, marks.astype(np.uint64) << np.uint64(32))
         next_ones = (marks.astype(np.uint64) + np.uint64(1)) << np.uint64(32)
@@ -171,23 +169,23 @@ class MarkIndex:
         return np.repeat(np.arange(len(marks)), width), found.astype(np.int64)
 
     @cached_property
-    def _starts(self) -> NDArray[np.int64]:
+    def _starts(self) -> IntArray:
         return np.concatenate([[0], self.ends[:-1]]).astype(np.int64)
 
     @cached_property
-    def _sorted(self) -> NDArray[np.uint64]:
+    def _sorted(self) -> UintArray:
         """Marks with their sets behind them, in order."""
         low = np.uint64(0xFFFFFFFF)
         return np.sort((self._by_set << np.uint64(32)) | (self._by_set >> np.uint64(32) & low))
 
     @cached_property
-    def _by_set(self) -> NDArray[np.uint64]:
+    def _by_set(self) -> UintArray:
         """Sets with their marks behind them, in order."""
         rows = np.repeat(np.arange(len(self.ends), dtype=np.uint64), self.sizes)
         return (rows << np.uint64(32)) | self.flat.astype(np.uint64)
 
     @cached_property
-    def _reaches(self) -> NDArray[np.int64]:
+    def _reaches(self) -> IntArray:
         """The last mark of each set that is not kept whole."""
         found = np.full(len(self.ends), _END, dtype=np.int64)
         full = self.sizes >= MOST_MARKS
@@ -195,7 +193,7 @@ class MarkIndex:
         return found
 
 
-def _words(table: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _words(table: BoolArray) -> UintArray:
     """Rows of bits as whole numbers."""
     wide = np.zeros((len(table), MOST_MARKS), dtype=np.bool_)
     wide[:, : table.shape[1]] = table

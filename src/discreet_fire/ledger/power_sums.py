@@ -10,9 +10,8 @@ the digests are. Sets that differ by fewer than `size` members are therefore alw
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import IntArray
+from discreet.arrays import BoolArray, IntArray, UintArray
 
 #: Two primes below 2^31, so that products fit into 64 bits; each has digests of its own.
 PRIMES = (2**31 - 1, 2**31 - 19)
@@ -20,7 +19,7 @@ PRIMES = (2**31 - 1, 2**31 - 19)
 MOST = 50
 
 
-def sums_of(digests: NDArray[np.uint64], size: int) -> IntArray:
+def sums_of(digests: UintArray, size: int) -> IntArray:
     """The power sums of a set, from power 0 to ``2 size - 2``, for both primes.
 
     Args:
@@ -36,9 +35,7 @@ def sums_of(digests: NDArray[np.uint64], size: int) -> IntArray:
     return found
 
 
-def sums_of_groups(
-    digests: NDArray[np.uint64], starts: NDArray[np.int64], size: int
-) -> NDArray[np.int64]:
+def sums_of_groups(digests: UintArray, starts: IntArray, size: int) -> IntArray:
     """The power sums of sets that follow each other.
 
     Args:
@@ -71,7 +68,7 @@ def added(*terms: tuple[int, IntArray]) -> IntArray:
     return result
 
 
-def hankel_ranks(sums: IntArray, prime: int) -> NDArray[np.int64]:
+def hankel_ranks(sums: IntArray, prime: int) -> IntArray:
     """How many members stand behind each row of sums: exact if fewer than the size.
 
     Args:
@@ -111,7 +108,7 @@ def hankel_ranks(sums: IntArray, prime: int) -> NDArray[np.int64]:
     return ranks
 
 
-def few_members(sums: IntArray, prime: int) -> NDArray[np.bool_]:
+def few_members(sums: IntArray, prime: int) -> BoolArray:
     """Behind which rows of sums there may be fewer members than the size; the ranks tell.
 
     The length of the shortest recurrence that gives the sums, by the algorithm of Berlekamp

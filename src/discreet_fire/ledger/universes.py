@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.arrays import IntArray
+from discreet.arrays import IntArray, UintArray
 from discreet.errors import OutputCheckError
 from discreet.microdata.secret import Secret
 from discreet_fire.ledger.marks import Marks, marks_of, marks_of_groups
@@ -48,7 +48,7 @@ class UnitKey:
         self._key = secret.derive(_CONTEXT)
         self._known: dict[Any, int] = {}
 
-    def digests(self, units: Sequence[Any] | NDArray[Any]) -> NDArray[np.uint64]:
+    def digests(self, units: Sequence[Any] | NDArray[Any]) -> UintArray:
         """The digests of the units, each once, in order.
 
         Args:
@@ -57,7 +57,7 @@ class UnitKey:
         """
         return np.unique(self.of_each(units))
 
-    def of_each(self, units: Sequence[Any] | NDArray[Any]) -> NDArray[np.uint64]:
+    def of_each(self, units: Sequence[Any] | NDArray[Any]) -> UintArray:
         """The digest of each unit, as often as it comes."""
         values = units.tolist() if isinstance(units, np.ndarray) else units
         if len(self._known) > _MOST_KNOWN:
@@ -65,13 +65,10 @@ class UnitKey:
         known = self._known
         for value in set(values):
             if value.__class__ is bool or value not in known:
-                known[value] = self._digest(_text(value))
+                data = _text(value).encode("utf-8", "surrogatepass")
+                digest = hashlib.blake2b(data, digest_size=8, key=self._key).digest()
+                known[value] = int.from_bytes(digest, "little")
         return np.array([known[value] for value in values], dtype=np.uint64)
-
-    def _digest(self, text: str) -> int:
-        data = text.encode("utf-8", "surrogatepass")
-        found = hashlib.blake2b(data, digest_size=8, key=self._key).digest()
-        return int.from_bytes(found, "little")
 
     def __repr__(self) -> str:
         return "<UnitKey>"
@@ -82,16 +79,15 @@ def _text(value: Any) -> str:
         return str(int(value))
     text = str(value).strip()
     if value is None or (isinstance(value, float) and not math.isfinite(value)) or not text:
-        raise OutputCheckError(
-            "a record says of no unit whom it is about",
-            code="ledger-units",
-            hint="leave such records out, or give them an identifier",
-        )
+        hint = "leave such records out, or give them an identifier"
+        raise _error("a record says of no unit whom it is about", hint=hint)
     if not isinstance(value, str | int | float) or isinstance(value, bool):
-        raise OutputCheckError(
-            f"identifiers are numbers or texts, not {type(value).__name__}", code="ledger-units"
-        )
+        raise _error(f"identifiers are numbers or texts, not {type(value).__name__}")
     return _WHOLE.sub(r"\1", text) if isinstance(value, str) else text
+
+
+def _error(what: str, where: str = "", hint: str = "") -> OutputCheckError:
+    return OutputCheckError(what, code="ledger-units", where=where, hint=hint)
 
 
 #: A column that no variable can be called.
@@ -142,7 +138,7 @@ def universe(
     return _universe(key.digests(units), size, table, label)
 
 
-def _universe(digests: NDArray[np.uint64], size: int, table: str, label: str) -> LedgerUniverse:
+def _universe(digests: UintArray, size: int, table: str, label: str) -> LedgerUniverse:
     return LedgerUniverse(
         table=table,
         label=label,
@@ -177,9 +173,7 @@ def universes_of(
     """
     for name in (unit, *by):
         if name not in frame.columns:
-            raise OutputCheckError(
-                "the records have no such column", code="ledger-units", where=name
-            )
+            raise _error("the records have no such column", name)
     digests = pl.Series(_DIGEST, key.of_each(frame[unit].to_list()), dtype=pl.UInt64)
     whole = _universe(np.unique(digests.to_numpy()), size, table, "")
     inner = range(2, len(by)) if len(by) <= _MOST_MARGINS else []
@@ -235,17 +229,14 @@ def read_universe(
     place = Path(path)
     suffix = place.suffix.lower()
     if suffix not in (".csv", ".parquet"):
-        hint = "give a .csv or .parquet file"
-        raise OutputCheckError("no file of units", code="ledger-units", where=place.name, hint=hint)
+        raise _error("no file of units", place.name, "give a .csv or .parquet file")
     try:
         csv = suffix == ".csv"
         frame = pl.read_csv(place, infer_schema=False) if csv else pl.read_parquet(place)
     except (OSError, pl.exceptions.PolarsError):
-        what = "the file of units cannot be read"
-        raise OutputCheckError(what, code="ledger-units", where=place.name) from None
+        raise _error("the file of units cannot be read", place.name) from None
     if unit is None and frame.width != 1:
-        what = "the file has several columns"
         hint = "say which one tells units apart, with --unit"
-        raise OutputCheckError(what, code="ledger-units", where=place.name, hint=hint)
+        raise _error("the file has several columns", place.name, hint)
     column = frame.columns[0] if unit is None else unit
     return universes_of(frame, unit=column, key=key, size=size, table=place.stem)[0]

@@ -106,13 +106,16 @@ class CleaningRules:
         return _default()
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> CleaningRules:
-        """The rules of the package, changed and extended by a file of the centre.
+    def read(cls, *paths: str | os.PathLike[str]) -> CleaningRules:
+        """The rules of the package, changed and extended by files of the centre.
 
         Args:
-            path: A TOML file, or a list of replacements in the form of ``postFire.txt``.
+            paths: TOML files, or lists of replacements in the form of ``postFire.txt``.
         """
-        return cls.default().extended(path)
+        rules = cls.default()
+        for path in paths:
+            rules = rules.extended(path)
+        return rules
 
     def extended(self, path: str | os.PathLike[str]) -> CleaningRules:
         """These rules, changed and extended by a file of the centre, as `read` takes it."""

@@ -47,14 +47,11 @@ def content_problems(queue: Queue, number: int, own: list[Event]) -> list[str]:
     found = []
     if own[0].facts.get("content") != content_digest(queue.connection, number):
         found.append("what belongs to it was changed")
-    row = queue.connection.execute(
-        "SELECT token FROM submissions WHERE id = ?", (number,)
-    ).fetchone()
-    rows = queue.connection.execute(
-        "SELECT role, name, sha256 FROM files WHERE submission = ?", (number,)
-    )
-    for role, name, digest in rows.fetchall() if row is not None else ():
-        path = queue.store(row[0]) / ("program" if role == "program" else "outputs") / name
+    token = queue.told(number, "token")
+    query = "SELECT role, name, sha256 FROM files WHERE submission = ?"
+    rows = queue.connection.execute(query, (number,)).fetchall()
+    for role, name, digest in rows if token is not None else ():
+        path = queue.store(token) / ("program" if role == "program" else "outputs") / name
         if not path.is_file():
             found.append(f"{name} is missing")
         elif digest_of(path) != digest:
@@ -95,28 +92,16 @@ ORDER BY submission, rowid
 
 def put_universes(queue: Queue, number: int, universes: Sequence[LedgerUniverse]) -> None:
     """Take down whom a submission is about, within a transaction."""
-    queue.connection.executemany(
-        "INSERT INTO universes VALUES (?,?,?,?,?,?)",
-        [
-            (
-                number,
-                one.table,
-                one.label,
-                one.count,
-                one.sums.astype("<i8").tobytes(),
-                one.marks.astype("<u4").tobytes(),
-            )
-            for one in universes
-        ],
-    )
+    for one in universes:
+        sketch = one.sums.astype("<i8").tobytes(), one.marks.astype("<u4").tobytes()
+        row = (number, one.table, one.label, one.count, *sketch)
+        queue.connection.execute("INSERT INTO universes VALUES (?,?,?,?,?,?)", row)
 
 
 def universes_in(queue: Queue, number: int) -> list[LedgerUniverse]:
     """Whom a submission is about."""
-    rows = queue.connection.execute(
-        "SELECT name, label, count, sums, marks FROM universes WHERE submission = ? ORDER BY rowid",
-        (number,),
-    )
+    query = "SELECT name, label, count, sums, marks FROM universes WHERE submission = ?"
+    rows = queue.connection.execute(f"{query} ORDER BY rowid", (number,))
     with intact(f"submission {number}"):
         return [_universe(*row) for row in rows]
 

@@ -6,7 +6,6 @@ version it is about; if the submission changed since, nothing is decided.
 
 from __future__ import annotations
 
-from discreet_fire.ledger import Conflict
 from discreet_fire.persons import same_person
 from discreet_fire.queue.contents import check_contents, conflicts_now, universes_in
 from discreet_fire.queue.database import intact, queue_error
@@ -38,13 +37,10 @@ def approve(
         check_contents(queue, number)
         conflicts = conflicts_now(queue, universes_in(queue, number), without=number)
         if conflicts and not despite_conflicts:
-            raise queue_error(
-                "; ".join(str(one) for one in conflicts[:5]),
-                "conflict",
-                f"submission {number}",
-                "reject it, or approve with --despite-conflicts and say why",
-            )
-        payload: dict[str, object] = {"conflicts": conflict_ids(conflicts)}
+            hint = "reject it, or approve with --despite-conflicts and say why"
+            what = "; ".join(map(str, conflicts[:5]))
+            raise queue_error(what, "conflict", f"submission {number}", hint)
+        payload: dict[str, object] = {"conflicts": list(map(str, conflicts))}
         queue.append("approved", person=who, reason=reason, submission=number, payload=payload)
         return standing_of(queue, number)
 
@@ -98,17 +94,9 @@ def standing_of(queue: Queue, number: int) -> Standing:
 def check_version(found: Standing, number: int, version: int) -> None:
     """Refuse to act on what has changed since it was seen."""
     if found.version != version:
-        raise queue_error(
-            "the submission has changed since you looked at it",
-            "changed",
-            f"submission {number}",
-            f"look again: discreet fire queue show {number}",
-        )
-
-
-def conflict_ids(conflicts: list[Conflict]) -> list[str]:
-    """Conflicts as texts to compare."""
-    return [str(one) for one in conflicts]
+        what = "the submission has changed since you looked at it"
+        hint = f"look again: discreet fire queue show {number}"
+        raise queue_error(what, "changed", f"submission {number}", hint)
 
 
 def _allowed(queue: Queue, number: int, person: str, version: int) -> str:
@@ -125,8 +113,5 @@ def _allowed(queue: Queue, number: int, person: str, version: int) -> str:
 
 def check_not_own(queue: Queue, number: int, person: str) -> None:
     """Refuse to let somebody decide on, or release, what they handed in."""
-    (researcher,) = queue.connection.execute(
-        "SELECT researcher FROM submissions WHERE id = ?", (number,)
-    ).fetchone()
-    if same_person(researcher, person):
+    if same_person(queue.told(number, "researcher"), person):
         raise queue_error("nobody decides on what they handed in", "own-submission", person)

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from discreet.files import TEMPORARY_SUFFIX
 from discreet.microdata.secret import Secret
@@ -27,7 +28,7 @@ from discreet_fire.ledger.universes import UnitKey
 from discreet_fire.persons import plain_name, plain_text, same_person
 from discreet_fire.queue import database
 from discreet_fire.queue.database import intact, queue_error, translated
-from discreet_fire.queue.record import append, last_settings, seal
+from discreet_fire.queue.record import Event, head, last_settings, seal
 from discreet_fire.queue.settings import QueueSettings
 
 #: Files of a release beside the outputs.
@@ -62,9 +63,8 @@ class Queue:
         """
         place = Path(folder)
         with translated(str(place)):
-            if place.is_symlink() or (
-                place.exists() and (not place.is_dir() or any(place.iterdir()))
-            ):
+            new = not place.exists() or (place.is_dir() and not any(place.iterdir()))
+            if place.is_symlink() or not new:
                 hint = "name a new folder"
                 raise queue_error("there is something here", "queue-exists", str(place), hint)
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -75,10 +75,9 @@ class Queue:
             secret.write(place / "queue.key")
             database.lay_out(place / "queue.sqlite")
             queue = cls(place, database.connect(place / "queue.sqlite"), secret)
+        why, facts = "the queue was made", settings.to_dict()
         with queue.writing():
-            first = settings.persons[0]
-            facts = settings.to_dict()
-            queue.append("settings", person=first, reason="the queue was made", payload=facts)
+            queue.append("settings", person=settings.persons[0], reason=why, payload=facts)
         return queue
 
     @classmethod
@@ -110,12 +109,7 @@ class Queue:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -126,19 +120,14 @@ class Queue:
     @property
     def settings(self) -> QueueSettings:
         """How the queue works now."""
-        found = None
         with translated(str(self.folder)):
             last = last_settings(self.connection)
         if last is not None and seal(self.record_key, last) == last.digest:
-            try:
-                found = QueueSettings.from_dict(last.facts)
-            except (ValueError, TypeError, KeyError):
-                found = None
-        if found is None:
-            what = "the settings of the queue cannot be read"
-            hint = "is queue.key the key that the queue was made with?"
-            raise queue_error(what, "queue-damaged", str(self.folder), hint)
-        return found
+            with suppress(ValueError, TypeError, KeyError):
+                return QueueSettings.from_dict(last.facts)
+        what = "the settings of the queue cannot be read"
+        hint = "is queue.key the key that the queue was made with?"
+        raise queue_error(what, "queue-damaged", str(self.folder), hint)
 
     def add_person(self, name: str, *, by: str, reason: str) -> None:
         """Let another person decide.
@@ -200,16 +189,24 @@ class Queue:
         payload: dict[str, object] | None = None,
     ) -> str:
         """Add an entry to the record, within `writing`; its digest."""
-        event = append(
-            self.connection,
-            self.record_key,
-            kind,
+        if not reason.strip():
+            raise queue_error("a reason is needed", "reason", "", "say why, with --reason")
+        last, previous = head(self.connection)
+        event = Event(
+            seq=last + 1,
             submission=submission,
+            kind=kind,
             person=person,
-            reason=_reason(reason),
-            payload=payload,
+            reason=plain_text(reason, "reason"),
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            payload=json.dumps(payload or {}, ensure_ascii=False, sort_keys=True),
+            previous=previous,
+            digest="",
         )
-        return event.digest
+        digest = seal(self.record_key, event)
+        values = (*list(vars(event).values())[:-1], digest)
+        self.connection.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?)", values)
+        return digest
 
     def drawn(self, fingerprint: str, rate: float) -> bool:
         """Whether an output is drawn for control: keyed, and the same each time."""
@@ -219,6 +216,17 @@ class Queue:
     def store(self, token: str) -> Path:
         """The folder of the files of a submission."""
         return self.folder / "store" / token
+
+    def told(self, number: int, column: str) -> Any:
+        """What is written of a submission; None if there is none."""
+        query = f"SELECT {column} FROM submissions WHERE id = ?"  # noqa: S608 - of this program
+        row = self.connection.execute(query, (number,)).fetchone()
+        return None if row is None else row[0]
+
+    def outputs(self, number: int) -> dict[str, str]:
+        """The outputs of a submission, with their digests."""
+        query = "SELECT name, sha256 FROM files WHERE submission = ? AND role = 'output'"
+        return dict(self.connection.execute(f"{query} ORDER BY name", (number,)).fetchall())
 
     def sweep(self) -> None:
         """Remove folders that an interruption left; nobody is at work."""
@@ -241,12 +249,6 @@ class Queue:
 def left_over(folder: Path) -> list[Path]:
     """Folders of releases that were begun and never appeared."""
     return sorted(folder.glob(f".release-*{TEMPORARY_SUFFIX}"))
-
-
-def _reason(text: str) -> str:
-    if not text.strip():
-        raise queue_error("a reason is needed", "reason", "", "say why, with --reason")
-    return plain_text(text, "reason")
 
 
 def kept_on_disk(path: Path) -> None:

@@ -10,9 +10,8 @@ import hashlib
 import hmac
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -60,35 +59,6 @@ def seal(key: bytes, event: Event) -> str:
     parts = [event.seq, event.submission, event.kind, event.person, event.reason, event.at]
     text = json.dumps([*parts, event.payload, event.previous], ensure_ascii=False)
     return hmac.new(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
-
-
-def append(
-    connection: sqlite3.Connection,
-    key: bytes,
-    kind: str,
-    *,
-    submission: int | None,
-    person: str,
-    reason: str,
-    payload: Mapping[str, Any] | None = None,
-) -> Event:
-    """Add an entry at the end, within a transaction."""
-    last, previous = head(connection)
-    event = Event(
-        seq=last + 1,
-        submission=submission,
-        kind=kind,
-        person=person,
-        reason=reason,
-        at=datetime.now(UTC).isoformat(timespec="seconds"),
-        payload=json.dumps(payload or {}, ensure_ascii=False, sort_keys=True),
-        previous=previous,
-        digest="",
-    )
-    digest = seal(key, event)
-    values = (*list(vars(event).values())[:-1], digest)
-    connection.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?)", values)
-    return Event(**{**vars(event), "digest": digest})
 
 
 def head(connection: sqlite3.Connection) -> tuple[int, str]:
@@ -162,8 +132,7 @@ def standing(events: Iterable[Event]) -> Standing:
     approvals: dict[str, tuple[str, ...]] = {}
     intent: dict[str, Any] = {}
     for event in events:
-        version = event.seq
-        facts = event.facts
+        version, facts = event.seq, event.facts
         if event.kind == "submitted":
             needed, drawn = int(facts["needed"]), bool(facts["drawn"])
             state = State.waiting if needed else State.approved

@@ -28,7 +28,7 @@ from discreet_fire.queue.contents import (
     universes_in,
 )
 from discreet_fire.queue.database import intact, queue_error, translated
-from discreet_fire.queue.decisions import check_not_own, check_version, conflict_ids, standing_of
+from discreet_fire.queue.decisions import check_not_own, check_version, standing_of
 from discreet_fire.queue.folder import MANIFEST, SUMS, Queue, kept_on_disk, left_over
 from discreet_fire.queue.record import START, Event, Standing, State, events, head, seal, standing
 
@@ -63,7 +63,12 @@ def release(
     with queue.at_work():
         with queue.writing():
             record = _intend(queue, number, person, reason, version, target)
-            _begin(target)
+            # the pending folder is made before the record says so: it is gone only if it was moved
+            pending = pending_folder(target)
+            if pending.exists():
+                shutil.rmtree(pending)
+            pending.mkdir()
+            kept_on_disk(target.parent)
         try:
             _make(queue, number, record, target)
         except BaseException:
@@ -96,7 +101,7 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
         what = f"only approved submissions are released; this one is {found.state.value}"
         count = f"{len(found.approvals)} of {found.needed} persons approved"
         raise queue_error(what, "not-approved", where, count)
-    outputs = _outputs(queue, number)
+    outputs = queue.outputs(number)
     if not outputs:
         raise queue_error("there is no output to release", "no-output", where)
     if target.exists():
@@ -112,20 +117,12 @@ def _intend(queue: Queue, number: int, person: str, reason: str, version: int, t
 
 def _check_conflicts(queue: Queue, number: int, found: Standing) -> None:
     """Refuse conflicts that arose after the approvals, such as by another release."""
-    now = conflict_ids(conflicts_now(queue, universes_in(queue, number), without=number))
+    now = list(map(str, conflicts_now(queue, universes_in(queue, number), without=number)))
     accepting = [set(accepted) for accepted in found.approvals.values()]
     new = [one for one in now if sum(one in each for each in accepting) < max(found.needed, 1)]
     if new:
         hint = "approve it again with --despite-conflicts, or reject it"
         raise queue_error("; ".join(new[:5]), "conflict", f"submission {number}", hint)
-
-
-def _outputs(queue: Queue, number: int) -> dict[str, str]:
-    rows = queue.connection.execute(
-        "SELECT name, sha256 FROM files WHERE submission = ? AND role = 'output' ORDER BY name",
-        (number,),
-    )
-    return {str(name): str(digest) for name, digest in rows}
 
 
 def pending_folder(target: Path) -> Path:
@@ -138,15 +135,6 @@ def target_of(queue: Queue, found: Standing) -> Path:
     return queue.folder.resolve() / str(found.intent["folder"])
 
 
-def _begin(target: Path) -> None:
-    """Make the pending folder before the record says so: it is gone only if it was moved."""
-    pending = pending_folder(target)
-    if pending.exists():
-        shutil.rmtree(pending)
-    pending.mkdir()
-    kept_on_disk(target.parent)
-
-
 def clear(target: Path) -> None:
     """Take all files out of a pending folder; the folder stays until the record says so."""
     pending = pending_folder(target)
@@ -157,20 +145,17 @@ def clear(target: Path) -> None:
 def _make(queue: Queue, number: int, record: str, target: Path) -> None:
     """Fill the folder beside its place, and move it there in one step."""
     pending = pending_folder(target)
-    token, program = queue.connection.execute(
-        "SELECT token, program FROM submissions WHERE id = ?", (number,)
-    ).fetchone()
-    outputs = _outputs(queue, number)
+    store, outputs = queue.store(queue.told(number, "token")), queue.outputs(number)
     for name, digest in outputs.items():
         copy = pending / name
-        shutil.copyfile(queue.store(token) / "outputs" / name, copy)
+        shutil.copyfile(store / "outputs" / name, copy)
         if digest_of(copy) != digest:
             what = "an output is not what was approved"
             raise queue_error(what, "queue-damaged", f"submission {number}: {name}")
     manifest = {
         "made_by": f"discreet {__version__}",
         "submission": number,
-        "program": program,
+        "program": queue.told(number, "program"),
         "outputs": outputs,
         "record": record,
     }
@@ -302,7 +287,8 @@ def verify(queue: Queue, *, known_head: str | None = None) -> list[str]:
         for event in entries:
             if event.submission is not None:
                 of_each[event.submission].append(event)
-        for number in [] if record else _numbers(queue):  # else nothing that it says counts
+        numbers = {number for (number,) in queue.connection.execute("SELECT id FROM submissions")}
+        for number in [] if record else sorted({*numbers, *of_each}):  # else nothing counts
             found += _submission_problems(queue, number, of_each[number])
     return found
 
@@ -310,14 +296,6 @@ def verify(queue: Queue, *, known_head: str | None = None) -> list[str]:
 def head_of(queue: Queue) -> str:
     """The digest of the last entry, to be noted elsewhere."""
     return head(queue.connection)[1]
-
-
-def _numbers(queue: Queue) -> list[int]:
-    rows = queue.connection.execute(
-        "SELECT id FROM submissions UNION SELECT submission FROM events "
-        "WHERE submission IS NOT NULL ORDER BY 1"
-    )
-    return [int(row[0]) for row in rows]
 
 
 def _record_problems(queue: Queue, entries: list[Event], known_head: str | None) -> list[str]:

@@ -51,14 +51,15 @@ def program_copy(source: Path, target: Path, main: str | None = None) -> Path:
         The copy of the do-file.
     """
     if source.is_symlink():
-        raise _refused([_problem(source, source, "links are not taken")])
+        raise _refused([_problem(source.name, "links are not taken")])
     if not source.exists():
         raise queue_error("the file does not exist", "submission", str(source))
     target.mkdir(mode=0o700)
     if source.is_dir():
         return _folder(source, target, main)
     if runner_for(source) is None:
-        hint = f"hand in a file that ends in {_suffixes()}, or a folder"
+        suffixes = sorted(suffix for one in runners() for suffix in one.suffixes)
+        hint = f"hand in a file that ends in {' or '.join(suffixes)}, or a folder"
         raise queue_error("this is not a do-file", "submission", str(source), hint)
     return file_copy(source, target / source.name)
 
@@ -113,31 +114,26 @@ def _folder(source: Path, target: Path, main: str | None) -> Path:
     return target / (programs[0] if main is None else main)
 
 
-def _suffixes() -> str:
-    return " or ".join(sorted(suffix for one in runners() for suffix in one.suffixes))
-
-
 def _wrong(path: Path, root: Path) -> Problem | None:
     """What speaks against taking a file or folder."""
     if not path.name.isprintable() or "\\" in path.name:
         return Problem("the name holds characters that hide or mislead", path.name.__repr__())
+    name = str(path.relative_to(root))
     try:
         status = path.lstat()
     except OSError as error:
-        return _problem(path, root, f"the file cannot be read ({error.strerror})")
+        return _problem(name, f"the file cannot be read ({error.strerror})")
     if stat.S_ISLNK(status.st_mode):
-        return _problem(path, root, "links are not taken")
+        return _problem(name, "links are not taken")
     if stat.S_ISDIR(status.st_mode):
         return None
     if not stat.S_ISREG(status.st_mode):
-        return _problem(path, root, "this is not an ordinary file")
-    if status.st_size > LARGEST_FILE:
-        return _problem(path, root, "the file is too large for a program or a log")
-    return None
+        return _problem(name, "this is not an ordinary file")
+    large = status.st_size > LARGEST_FILE
+    return _problem(name, "the file is too large for a program or a log") if large else None
 
 
-def _problem(path: Path, root: Path, what: str) -> Problem:
-    name = path.name if path == root else str(path.relative_to(root))
+def _problem(name: str, what: str) -> Problem:
     return Problem(what, name, "hand in ordinary files, and data with --data")
 
 
@@ -332,31 +328,22 @@ def clean(work: SubmissionWork) -> None:
     target.mkdir(mode=0o700)
     name = work.log.with_stem(work.log.stem.removesuffix("_FiRe") or work.log.stem).name
     done = clean_log_file(work.log, rules=work.submission.rules, out=target / name)
-    found = done.described["findings"]
-    work.findings += [
-        StageFinding.of("clean", name, finding)
-        for finding in found
-        if not (work.submission.log is None and _is_head(work.log, finding))
-    ]
+    head, rule = 0, "-" * 79
+    if work.submission.log is None:  # above its log the runner puts lines, which are no doubt
+        lines = work.log.read_text(encoding="utf-8").split("\n")[1:60]
+        head = lines.index(rule) + 2 if rule in lines else 0
+    for finding in done.described["findings"]:
+        if finding["rule"] != "unknown-output" or int(finding["line"]) > head:
+            work.findings.append(StageFinding.of("clean", name, finding))
     if done.out is not None:
         work.outputs.append(done.out)
 
 
-def _is_head(log: Path, finding: Mapping[str, Any]) -> bool:
-    """Whether a doubt is about the lines that the runner puts above its log."""
-    rule = "-" * 79
-    lines = log.read_text(encoding="utf-8").split("\n")[1:60]
-    end = lines.index(rule) + 2 if rule in lines else 0
-    return finding["rule"] == "unknown-output" and int(finding["line"]) <= end
-
-
 def note_universes(work: SubmissionWork) -> None:
     """Take down whom the outputs are about."""
-    submission = work.submission
-    for path in submission.universes:
-        work.universes.append(
-            read_universe(path, unit=submission.unit, key=work.key, size=work.size)
-        )
+    unit, key = work.submission.unit, work.key
+    for path in work.submission.universes:
+        work.universes.append(read_universe(path, unit=unit, key=key, size=work.size))
     if work.outputs and not work.universes:
         what = "whom the outputs are about is not known; differences to others are not checked"
         hint = "hand in the identifiers of the units with --universe"
@@ -456,13 +443,8 @@ def _parts(told: StatisticShown, whole: pl.DataFrame) -> Iterator[_Part]:
             yield [each], spans, True
         if not about:
             yield [], spans, True
-    else:
-        alone = how in ("groups", "together")
-        yield names, [] if alone else list(_factors(told, whole)), False
-
-
-def _factors(told: StatisticShown, whole: pl.DataFrame) -> Iterator[str]:
-    """Variables of a model whose categories have coefficients of their own, or could have."""
-    for name in told.frame.columns:
-        if name in told.categories or whole[name].drop_nulls().n_unique() == 2:
-            yield name
+    elif how in ("groups", "together"):
+        yield names, [], False
+    else:  # of a model: categories with coefficients of their own, or that could have them
+        dummies = {name for name in names if whole[name].drop_nulls().n_unique() == 2}
+        yield names, [name for name in names if name in {*told.categories, *dummies}], False

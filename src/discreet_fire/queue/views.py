@@ -6,7 +6,6 @@ outputs themselves.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,23 +130,15 @@ def view(queue: Queue, number: int) -> QueueView:
     with queue.reading():
         found = standing_of(queue, number)
         row = queue.connection.execute(f"{_ROWS} WHERE id = ?", (number,)).fetchone()
-        (token,) = queue.connection.execute(
-            "SELECT token FROM submissions WHERE id = ?", (number,)
-        ).fetchone()
-        conflicts = (
-            conflicts_now(queue, universes_in(queue, number), without=number)
-            if found.state.open
-            else []
-        )
-        names = queue.connection.execute(
-            "SELECT name FROM files WHERE submission = ? AND role = 'output' ORDER BY name",
-            (number,),
-        ).fetchall()
+        home = queue.store(queue.told(number, "token")) / "outputs"
+        conflicts = []
+        if found.state.open:
+            conflicts = conflicts_now(queue, universes_in(queue, number), without=number)
         return QueueView(
             row=_row(queue, *row),
             findings=tuple(sorted(_noted(queue, number), key=_gravity)),
             conflicts=tuple(str(one) for one in conflicts),
-            outputs=tuple(queue.store(token) / "outputs" / os.fspath(name) for (name,) in names),
+            outputs=tuple(home / name for name in queue.outputs(number)),
             history=tuple(events(queue.connection, number)),
         )
 
@@ -176,11 +167,8 @@ def _gravity(one: StageFinding) -> tuple[int, str, int]:
 
 
 def _noted(queue: Queue, number: int) -> list[StageFinding]:
-    rows = queue.connection.execute(
-        "SELECT stage, file, line, severity, rule, what, hint FROM findings "
-        "WHERE submission = ? ORDER BY rowid",
-        (number,),
-    )
+    query = "SELECT * FROM findings WHERE submission = ? ORDER BY rowid"
+    rows = queue.connection.execute(query, (number,))
     names = [name for name, *_ in rows.description]
-    found = [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
-    return [StageFinding(**{**one, "severity": Severity(one["severity"])}) for one in found]
+    told = (dict(zip(names, row, strict=True)) for row in rows.fetchall())
+    return [StageFinding.of(one["stage"], one["file"], one) for one in told]

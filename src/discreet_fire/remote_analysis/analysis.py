@@ -14,21 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
 from discreet.confidential import without_values
 from discreet.errors import DiscreetError, OutputCheckError
-from discreet.microdata.frames import eager_columns, open_frame
 from discreet.microdata.secret import Secret
 from discreet_fire.persons import look_of
 from discreet_fire.remote_analysis.answers import AnswerKey, QualityClass, truth_chance
 from discreet_fire.remote_analysis.budget import BudgetLedger
 from discreet_fire.remote_analysis.distances import compare, has_numbers
+from discreet_fire.remote_analysis.protected_copy import records_in_memory
 from discreet_fire.remote_analysis.queries import RemoteQuery
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import SafeResult
+from discreet_fire.texts import words
 
 
 def data_digest(data: pl.DataFrame) -> str:
@@ -83,11 +83,9 @@ def _framed(content: bytes) -> bytes:
 
 
 #: Errors of how a question is asked, whatever the data hold; they cost nothing.
-_FREE = frozenset(
-    [
-        *("centile", "columns", "column-type", "correlate", "filter-columns"),
-        *("filter-types", "not-numeric", "statistic", "table", "tabulate", "terms"),
-    ]
+_FREE = words(
+    "centile columns column-type correlate filter-columns filter-types not-numeric statistic table "
+    "tabulate terms"
 )
 
 
@@ -146,14 +144,11 @@ class RemoteAnalysis:
         limits: SafeLimits | None = None,
         entity: str | None = None,
     ) -> None:
-        self._original, self._protected = _records(original), _records(protected)
+        self._original, self._protected = map(records_in_memory, (original, protected))
         if self._original.schema != self._protected.schema:
-            raise OutputCheckError(
-                "original and protected records have different columns or types",
-                code="remote-analysis",
-                where=data,
-                hint="make the protected ones with discreet_fire.remote_analysis.protect",
-            )
+            what = "original and protected records have different columns or types"
+            hint = "make the protected ones with discreet_fire.remote_analysis.protect"
+            raise OutputCheckError(what, code="remote-analysis", where=data, hint=hint)
         _check_name(data, "data")
         self._key = AnswerKey(Secret.of(secret))
         self._ledger, self._data = ledger, data
@@ -170,8 +165,13 @@ class RemoteAnalysis:
         """
         _check_name(researcher, "researcher")
         query = RemoteQuery.of(command, **arguments)
-        self._check_columns(query)
-        question = self._question(query)
+        for name in query.columns:  # refused before anything is charged
+            if name not in self._protected.columns:
+                hint = f"columns: {', '.join(self._protected.columns)}"
+                what = "there is no such column"
+                raise OutputCheckError(what, code="missing-column", where=name, hint=hint)
+        text = json.dumps([*self._version, query.text])
+        question = hashlib.sha256(text.encode()).hexdigest()
         ledger, name = self._ledger, self._data
         ledger.bind(name, self._key.known_by(self._version[0]))
         known = ledger.known(name, researcher, question)
@@ -196,29 +196,14 @@ class RemoteAnalysis:
             left=ledger.usage(name, researcher).left,
         )
 
-    def _check_columns(self, query: RemoteQuery) -> None:
-        """Refuse what names no column before anything is charged."""
-        for name in query.columns:
-            if name not in self._protected.columns:
-                hint = f"columns: {', '.join(self._protected.columns)}"
-                what = "there is no such column"
-                raise OutputCheckError(what, code="missing-column", where=name, hint=hint)
-
     def _shown(self, query: RemoteQuery) -> SafeResult:
         """The result of the protected records."""
         result = query.run(self._protected, **self._fixed)
         if not has_numbers(result):
-            raise OutputCheckError(
-                "nothing of the protected result may be shown, so there is nothing to compare",
-                code="nothing-shown",
-                where=query.command,
-                hint="ask about more cases; this question is charged, once",
-            )
+            what = "nothing of the protected result may be shown, so there is nothing to compare"
+            hint = "ask about more cases; this question is charged, once"
+            raise OutputCheckError(what, code="nothing-shown", where=query.command, hint=hint)
         return result
-
-    def _question(self, query: RemoteQuery) -> str:
-        text = json.dumps([*self._version, query.text])
-        return hashlib.sha256(text.encode()).hexdigest()
 
     def _true_class(self, query: RemoteQuery, result: SafeResult, question: str) -> QualityClass:
         """The true class; whatever fails on the original is far: an error would be an answer."""
@@ -232,12 +217,6 @@ class RemoteAnalysis:
 
     def __repr__(self) -> str:
         return "<RemoteAnalysis (confidential)>"
-
-
-def _records(frame: Any) -> pl.DataFrame:
-    opened = open_frame(frame)
-    whole = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
-    return eager_columns(whole, whole.columns)
 
 
 def _check_name(name: str, where: str) -> None:

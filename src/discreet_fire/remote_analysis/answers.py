@@ -86,8 +86,7 @@ def truth_chance(epsilon: float) -> float:
     0.475
     """
     if not (0 < epsilon <= 20):
-        what = "epsilon is a number above 0 and at most 20"
-        raise OutputCheckError(what, code="epsilon")
+        raise OutputCheckError("epsilon is a number above 0 and at most 20", code="epsilon")
     return math.exp(epsilon) / (math.exp(epsilon) + len(_CLASSES) - 1)
 
 

@@ -139,11 +139,10 @@ class BudgetLedger:
 
     def known(self, data: str, researcher: str, question: str) -> QualityClass | None:
         """The answer, if the researcher has it already."""
+        query = "SELECT answer FROM charges WHERE data = ? AND researcher = ? AND question = ?"
+        asked = (look_of(data), look_of(researcher), question)
         with self._opened() as connection:
-            found = connection.execute(
-                "SELECT answer FROM charges WHERE data = ? AND researcher = ? AND question = ?",
-                (look_of(data), look_of(researcher), question),
-            ).fetchone()
+            found = connection.execute(query, asked).fetchone()
         return None if found is None else QualityClass(found[0])
 
     def charge(
@@ -158,29 +157,23 @@ class BudgetLedger:
             answer: The noisy answer.
         """
         with self._opened() as connection, transaction(connection):
-            before = connection.execute(
-                "SELECT researcher, answer FROM charges WHERE data = ? AND question = ?",
-                (look_of(data), question),
-            ).fetchall()
+            query = "SELECT researcher, answer FROM charges WHERE data = ? AND question = ?"
+            before = connection.execute(query, (look_of(data), question)).fetchall()
             given = QualityClass(before[0][1]) if before else answer
             if look_of(researcher) in {row[0] for row in before}:
                 return given
             self._check(connection, data, researcher, new=not before)
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            connection.execute(
-                "INSERT INTO charges (researcher, data, question, answer, at) "
-                "VALUES (?, ?, ?, ?, ?)",
-                (look_of(researcher), look_of(data), question, str(given), now),
-            )
+            row = (look_of(researcher), look_of(data), question, str(given), now)
+            into = "INSERT INTO charges (researcher, data, question, answer, at)"
+            connection.execute(f"{into} VALUES (?, ?, ?, ?, ?)", row)
         return given
 
     def check(self, data: str, researcher: str, question: str) -> None:
         """Refuse a question that there is no budget for."""
+        query = "SELECT 1 FROM charges WHERE data = ? AND question = ?"
         with self._opened() as connection:
-            before = connection.execute(
-                "SELECT 1 FROM charges WHERE data = ? AND question = ?",
-                (look_of(data), question),
-            ).fetchone()
+            before = connection.execute(query, (look_of(data), question)).fetchone()
             self._check(connection, data, researcher, new=before is None)
 
     def _check(
@@ -189,22 +182,16 @@ class BudgetLedger:
         hint = "what was asked before can be asked again"
         if self._usage(connection, data, researcher).left < 1:
             raise _error("the budget of the researcher is used up", "budget", researcher, hint)
-        if new and self._left_for_all(connection, data) < 1:
+        query = "SELECT count(DISTINCT question) FROM charges WHERE data = ?"
+        (different,) = connection.execute(query, (look_of(data),)).fetchone()
+        if new and self.budget.affordable(self.budget.everyone) - int(different) < 1:
             raise _error("the budget of the data set is used up", "budget", data, hint)
 
     def _usage(self, connection: sqlite3.Connection, data: str, researcher: str) -> Usage:
-        (answers,) = connection.execute(
-            "SELECT count(*) FROM charges WHERE data = ? AND researcher = ?",
-            (look_of(data), look_of(researcher)),
-        ).fetchone()
+        query = "SELECT count(*) FROM charges WHERE data = ? AND researcher = ?"
+        (answers,) = connection.execute(query, (look_of(data), look_of(researcher))).fetchone()
         left = self.budget.most_answers - answers
         return Usage(researcher=researcher, data=data, answers=answers, left=left)
-
-    def _left_for_all(self, connection: sqlite3.Connection, data: str) -> int:
-        (different,) = connection.execute(
-            "SELECT count(DISTINCT question) FROM charges WHERE data = ?", (look_of(data),)
-        ).fetchone()
-        return self.budget.affordable(self.budget.everyone) - int(different)
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

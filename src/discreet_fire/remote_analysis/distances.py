@@ -106,18 +106,14 @@ def _row_distance(before: _Row, after: _Row) -> float:
 
 def _one(name: str, old: float, new: float, before: _Row, after: _Row) -> float:
     if name in _ESTIMATES:
-        distance = _estimate(old, new, before, after)
-    elif name == "mean" and before.get("sd"):
-        distance = _FACTOR * abs(new - old) / before["sd"]
-    elif name in ("correlation", "rho"):
-        distance = _FACTOR * abs(new - old)
-    elif name == "percent":
-        distance = _FACTOR * abs(new - old) / 100
+        return _estimate(old, new, before, after)
+    if name == "mean" and before.get("sd"):
+        unit = before["sd"]
     elif name == "sum" and before.get("sd") and before.get("sum_w"):
-        distance = _FACTOR * abs(new - old) / (before["sd"] * before["sum_w"])
+        unit = before["sd"] * before["sum_w"]
     else:
-        distance = _relative(old, new)
-    return distance
+        unit = {"correlation": 1, "rho": 1, "percent": 100}.get(name)
+    return _relative(old, new) if unit is None else float(_FACTOR * abs(new - old) / unit)
 
 
 def _relative(old: float, new: float) -> float:
@@ -134,14 +130,10 @@ def _estimate(old: float, new: float, before: _Row, after: _Row) -> float:
         return _relative(old, new)
     shared = min(high, higher) - max(low, lower)
     distance = 1 - (shared / (high - low) + shared / (higher - lower)) / 2
-    sure = [_significant(row) for row in (before, after)]
+    chances = [row.get("p") for row in (before, after)]
+    sure = [chance is not None and chance < _SIGNIFICANT for chance in chances]
     if any(sure) and (old > 0) != (new > 0):
         return _FAR
     if sure[0] != sure[1]:
         distance = max(distance, (THRESHOLDS[1] + THRESHOLDS[2]) / 2)
     return distance
-
-
-def _significant(row: _Row) -> bool:
-    chance = row.get("p")
-    return chance is not None and chance < _SIGNIFICANT

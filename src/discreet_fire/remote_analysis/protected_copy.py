@@ -26,6 +26,13 @@ _KEY = "\0key"
 _GRID = 10**15
 
 
+def records_in_memory(frame: Any) -> pl.DataFrame:
+    """All records of a frame that narwhals reads."""
+    opened = open_frame(frame)
+    whole = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+    return eager_columns(whole, whole.columns)
+
+
 def protect(
     frame: Any,
     *,
@@ -58,11 +65,9 @@ def protect(
     >>> bool(moved.max() < 9), sorted(copy["pay"].to_list()) == people["pay"].to_list()
     (True, True)
     """
-    records = open_frame(frame)
-    whole = records.collect() if isinstance(records, nw.LazyFrame) else records
-    data = eager_columns(whole, whole.columns)
+    data = records_in_memory(frame)
     ids = name_list(id, "id")
-    require_columns(whole, ids)
+    require_columns(open_frame(data), ids)
     _check_roles(data, ids, {"numeric": numeric, "categorical": categorical, "keep": keep})
     for name, value in (("distance", distance), ("share", share)):
         if not 0 < value <= 1:

@@ -160,10 +160,8 @@ class RemoteQuery:
             arguments: Its arguments by name, without the frame.
         """
         if command not in COMMANDS:
-            hint = f"there are: {', '.join(COMMANDS)}"
-            raise OutputCheckError(
-                "the command cannot be asked for", code="query", where=str(command), hint=hint
-            )
+            what, hint = "the command cannot be asked for", f"there are: {', '.join(COMMANDS)}"
+            raise OutputCheckError(what, code="query", where=str(command), hint=hint)
         parameters = _parameters(command)
         defaults = {name: one.default for name, one in parameters.items()}
         for name in arguments:
@@ -174,8 +172,7 @@ class RemoteQuery:
         missing = [name for name, value in defaults.items() if value is inspect.Parameter.empty]
         for name in missing:
             if name not in arguments and name not in _FIXED:
-                what = "the argument is missing"
-                raise OutputCheckError(what, code="query", where=name)
+                raise OutputCheckError("the argument is missing", code="query", where=name)
         plain = {
             name: _checked(name, _plain(name, value, parameters[name]), parameters[name])
             for name, value in arguments.items()
