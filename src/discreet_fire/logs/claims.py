@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Literal, NamedTuple, TypeVar, overload
@@ -154,6 +154,11 @@ def figures(text: str, line: int, start: int = 0) -> list[LogFigure] | None:
     ]
     length = sum(figure.end - figure.start for figure in found)
     return found if length == len("".join(text[start:].split())) else None
+
+
+def withheld(shown: Iterable[LogFigure], rule: str) -> list[LogCut]:
+    """The order to withhold some figures, but those that are withheld already."""
+    return [figure.cut(rule) for figure in shown if not figure.hidden]
 
 
 def is_rule(text: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from discreet_fire.findings import Finding, Severity
 from discreet_fire.logs.claims import HIDDEN, LogCut
-from discreet_fire.logs.lines import LogLine, ShownPiece, log_lines
+from discreet_fire.logs.lines import LogLine, log_lines
 from discreet_fire.logs.outputs import (
     WITHHELD,
     BlockJudgement,
@@ -158,15 +158,13 @@ def _alike(one: str, other: str) -> int:
 def _carried_out(line: LogLine, cut: LogCut) -> list[SourceChange]:
     """Put the new text where the figure stood; what else belongs to the cut goes."""
     cut = _trimmed(line, cut)
-    touched = [piece for piece in line.covering(cut.start, cut.end) if _replaceable(piece)]
     spans: list[tuple[int, int]] = []
-    for piece in touched:
+    for piece in line.covering(cut.start, cut.end):
+        start, end = piece.start, piece.end
         if piece.literal:
-            start = piece.start + max(cut.start - piece.at, 0)
-            end = piece.start + min(cut.end - piece.at, piece.width)
-        else:
-            start, end = piece.start, piece.end
-        if end > start:
+            end = start + min(cut.end - piece.at, piece.width)
+            start += max(cut.start - piece.at, 0)
+        if end > start and (piece.literal or not piece.fixed):
             spans.append((start, end))
     if not spans:
         return []
@@ -176,10 +174,6 @@ def _carried_out(line: LogLine, cut: LogCut) -> list[SourceChange]:
         SourceChange(start, end, cut.put if at == chosen else "", cut.rule)
         for at, (start, end) in enumerate(spans)
     ]
-
-
-def _replaceable(piece: ShownPiece) -> bool:
-    return piece.literal or not piece.fixed
 
 
 _SMCL_START = "{smcl}"
@@ -277,7 +271,10 @@ def clean_log(
         texts.append(applied(texts[-1], rounds[-1].changes))
     findings = rounds[0].findings
     if rounds[-1].changes:
-        findings.append(_restless(text))
+        what = "the centre's list finds again what it has put itself"
+        hint = "look for a text to put that holds another text to find"
+        whole = (0, len(text))
+        findings.append(Lines("").finding("own-list", Severity.REVIEW, what, *whole, hint))
     places = Lines(texts[-1])
     moves = [PlaceMoves(one.changes) for one in rounds]
     return CleanedLog(
@@ -346,9 +343,23 @@ def _round(text: str, passages: Passages, *, smcl: bool) -> _Round:
         withheld += found.withheld
         notes = list(_findings(lines, block, found, passages, places))
         findings += notes
-        blocks[_state(lines, block, found, more, notes)] += 1
-    findings += _hidden(lines, places)
-    gone = [_withheld(lines, *span, smcl=smcl) for span in withheld]
+        if notes or found.withheld:
+            state = "review" if notes else "withheld"
+        elif found.cuts or more:
+            state = "cleaned"
+        else:
+            shown = any(lines[at].text.strip() for at in range(block.start, block.end))
+            state = "safe" if shown else "silent"
+        blocks[state] += 1
+    for at, line in enumerate(lines):
+        if line.hidden:
+            what = "SMCL with figures that are not shown to a reader"
+            findings.append(_note(lines, at, places, "hidden-text", what))
+    put = f"{{txt}}{WITHHELD}" if smcl else WITHHELD
+    gone = [
+        SourceChange(lines[first].start, lines[last].end, put, "withheld")
+        for first, last in withheld
+    ]
     return _Round(_merged(gone, changes_of(lines, cuts)), findings, blocks)
 
 
@@ -366,11 +377,6 @@ def _known_passages(
             yield from passages.in_output(lines[at].text, at)
 
 
-def _withheld(lines: Sequence[LogLine], first: int, last: int, *, smcl: bool) -> SourceChange:
-    put = f"{{txt}}{WITHHELD}" if smcl else WITHHELD
-    return SourceChange(lines[first].start, lines[last].end, put, "withheld")
-
-
 def _merged(whole: list[SourceChange], single: list[SourceChange]) -> list[SourceChange]:
     """All changes in order; inside what goes as a whole there are no others."""
     found: list[SourceChange] = []
@@ -380,23 +386,6 @@ def _merged(whole: list[SourceChange], single: list[SourceChange]) -> list[Sourc
             found.append(change)
             end = change.end
     return found
-
-
-def _state(
-    lines: Sequence[LogLine],
-    block: EchoBlock,
-    found: BlockJudgement,
-    cuts: Sequence[LogCut],
-    notes: Sequence[Finding],
-) -> str:
-    if notes:
-        return "review"
-    if found.withheld:
-        return "withheld"
-    if found.cuts or cuts:
-        return "cleaned"
-    shown = any(lines[at].text.strip() for at in range(block.start, block.end))
-    return "safe" if shown else "silent"
 
 
 def _findings(
@@ -422,21 +411,7 @@ def _findings(
             yield _note(lines, at, places, name, why)
 
 
-def _hidden(lines: Sequence[LogLine], places: Lines) -> Iterator[Finding]:
-    """SMCL that carries figures nobody sees."""
-    for at, line in enumerate(lines):
-        if line.hidden:
-            what = "SMCL with figures that are not shown to a reader"
-            yield _note(lines, at, places, "hidden-text", what)
-
-
 def _note(lines: Sequence[LogLine], at: int, places: Lines, rule: str, what: str) -> Finding:
     hint = "look at it before the log is released"
     start, end = lines[at].start, lines[at].end
     return places.finding(rule, Severity.REVIEW, what, start, end, hint)
-
-
-def _restless(text: str) -> Finding:
-    what = "the centre's list finds again what it has put itself"
-    hint = "look for a text to put that holds another text to find"
-    return Lines("").finding("own-list", Severity.REVIEW, what, 0, len(text), hint)

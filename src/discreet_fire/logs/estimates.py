@@ -153,10 +153,9 @@ def _reason(header: Sequence[LogLine], rows: int, rules: CleaningRules) -> str:
     """Why nothing of a model may be shown; empty if it may."""
     cases: float | None = None
     for line in header:
-        if (found := _FORM.anova_row.fullmatch(line.text)) is not None and found[
-            "stub"
-        ] == "Residual":
-            df = numeric(found["df"])
+        row = _FORM.anova_row.fullmatch(line.text)
+        if row is not None and row["stub"] == "Residual":
+            df = numeric(row["df"])
             if df is None or df < rules.residual_df:
                 return "degrees-of-freedom"
         clusters = _FORM.clusters.fullmatch(line.text)

@@ -21,6 +21,7 @@ from discreet_fire.logs.claims import (
     is_rule,
     numeric,
     read_rows,
+    withheld,
 )
 from discreet_fire.logs.lines import LogLine
 from discreet_fire.logs.rules import CleaningRules
@@ -37,7 +38,6 @@ _TOTALS = ("Total", "Gesamt")
 @dataclass(slots=True)
 class _Row:
     stub: str
-    line: int
     figures: list[LogFigure]
 
     @property
@@ -61,12 +61,11 @@ def read_one_way(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
     cuts: list[LogCut] = []
     for at, row in enumerate(values):
         if at in hidden:
-            cuts += [figure.cut(hidden[at]) for figure in row.figures if not figure.hidden]
-        elif hidden and not copies and len(row.figures) > 2 and not row.figures[2].hidden:
-            cuts.append(row.figures[2].cut("secondary"))
+            cuts += withheld(row.figures, hidden[at])
+        elif hidden and not copies:
+            cuts += withheld(row.figures[2:3], "secondary")
     if rules.few(total):
-        for row in (*values, *totals):
-            cuts += [figure.cut("few-cases") for figure in row.figures if not figure.hidden]
+        cuts += withheld([one for row in (*values, *totals) for one in row.figures], "few-cases")
     return Claim(count, "frequencies", list(dict.fromkeys(cuts)))
 
 
@@ -110,13 +109,13 @@ def hidden_rows(
 def _row(text: str, at: int) -> _Row | None:
     stub, bar, _ = text.rpartition("|")
     found = figures(text, at, len(stub) + 1) if bar else None
-    return _Row(stub.strip(), at, found) if found else None
+    return _Row(stub.strip(), found) if found else None
 
 
 def _row_of_parts(text: str, at: int) -> _Row | None:
     stub, bar, _ = text.partition("|")
     found = figures(text.replace("|", " "), at, len(stub) + 1) if bar else None
-    return _Row(stub.strip(), at, found) if found else None
+    return _Row(stub.strip(), found) if found else None
 
 
 @dataclass(slots=True)
@@ -151,17 +150,20 @@ def read_crosstab(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | Non
     table = _table(lines, start, max(len(words), 1))
     if table is None or not (words or table.total or table.has_total_column):
         return None
+    end = _statistics_end(lines, table.end)
     if words and words[0] != "frequency":
-        end = _statistics_end(lines, table.end)
         return Claim(end, "crosstab", [], "shares without the counts they rest on")
     inner = chain.from_iterable(table.without_total(row) for row in table.inner)
     small = any(rules.few(figure.value) or figure.hidden for figure in inner)
     cuts = _margins(table, rules)
     if small or cuts:
+        # Statistics with the totals give back a table of two by two.
         cuts += _inside(table)
-    end = _statistics_end(lines, table.end)
-    if small or cuts:
-        cuts += _statistics(lines, table.end, end)
+        cuts += [
+            LogCut(at, *found.span("value"), "small-cells", align="none")
+            for at in range(table.end, end)
+            for found in _FORM.value.finditer(lines[at].text)
+        ]
     review = "" if table.has_total_column and table.total else "part of a wide table"
     return Claim(end, "crosstab", list(dict.fromkeys(cuts)), review)
 
@@ -222,6 +224,7 @@ def _margins(table: _Crosstab, rules: CleaningRules) -> list[LogCut]:
 
 
 def _margin(margin: list[LogFigure], whole: LogFigure | None, rules: CleaningRules) -> list[LogCut]:
+    """Those of some counts that are withheld, with their total if it is shown."""
     counts = [figure.value for figure in margin]
     closed = [figure.hidden for figure in margin]
     hidden = hidden_rows(counts, closed, whole.value if whole else None, rules)
@@ -234,12 +237,9 @@ def _inside(table: _Crosstab) -> list[LogCut]:
     for at, row in enumerate(table.rows):
         stub = table.rows[at - at % table.per_row].stub
         if at % table.per_row:
-            some = row.figures
-        elif stub in _TOTALS:
-            some = []
-        else:
-            some = table.without_total(row)
-        cuts += [figure.cut("small-cells") for figure in some if not figure.hidden]
+            cuts += withheld(row.figures, "small-cells")
+        elif stub not in _TOTALS:
+            cuts += withheld(table.without_total(row), "small-cells")
     return cuts
 
 
@@ -254,41 +254,23 @@ def _statistics_end(lines: Sequence[LogLine], start: int) -> int:
     return end
 
 
-def _statistics(lines: Sequence[LogLine], start: int, end: int) -> list[LogCut]:
-    """Statistics with the totals give back a table of two by two."""
-    return [
-        LogCut(at, found.start("value"), found.end("value"), "small-cells", align="none")
-        for at in range(start, end)
-        for found in _FORM.value.finditer(lines[at].text)
-    ]
-
-
 def read_merge(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """The result of ``merge``."""
     if not _FORM.merge_head.fullmatch(lines[0].text):
         return None
-    found: list[LogFigure] = []
-    names: list[str] = []
+    parts: list[LogFigure] = []
+    others: list[LogFigure] = []
     end = 1
     for at, line in enumerate(lines[1:], 1):
         row = _FORM.merge_row.fullmatch(line.text)
         if row is not None:
-            found.append(LogFigure(row["count"], at, *row.span("count")))
-            names.append(row["name"].lower())
+            some = parts if row["name"].startswith("from ") else others
+            some.append(LogFigure(row["count"], at, *row.span("count")))
         elif line.text.strip() and not is_rule(line.text):
             break
         if line.text.strip():
             end = at + 1
-    parts = [at for at, name in enumerate(names) if name.startswith("from ")]
-    others = [at for at in range(len(names)) if at not in parts]
-    cuts: list[LogCut] = []
-    for some in (parts, others):
-        counts = [found[at].value for at in some]
-        closed = [found[at].hidden for at in some]
-        for place, reason in hidden_rows(counts, closed, None, rules).items():
-            if not found[some[place]].hidden:
-                cuts.append(found[some[place]].cut(reason))
-    return Claim(end, "merge", cuts)
+    return Claim(end, "merge", _margin(parts, None, rules) + _margin(others, None, rules))
 
 
 def read_describe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
@@ -321,8 +303,7 @@ def read_count(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     if found is None:
         return None
     few = rules.few(numeric(found["count"]))
-    cuts = [LogCut(0, *found.span("count"), "few-cases")] if few else []
-    return Claim(1, "count", cuts)
+    return Claim(1, "count", [LogCut(0, *found.span("count"), "few-cases")] if few else [])
 
 
 def read_reshape(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
@@ -352,10 +333,8 @@ def read_correlations(lines: Sequence[LogLine], rules: CleaningRules) -> Claim |
     start, count = 0, None
     if (found := _FORM.observed.fullmatch(lines[0].text)) is not None:
         count, start = numeric(found["count"]), behind_blanks(lines, 1)
-    head = lines[start].text if start < len(lines) else ""
-    if not _FORM.correlation_head.fullmatch(head) or not is_rule(
-        lines[start + 1].text if start + 1 < len(lines) else ""
-    ):
+    head = [line.text for line in lines[start : start + 2]]
+    if len(head) < 2 or not (_FORM.correlation_head.fullmatch(head[0]) and is_rule(head[1])):
         return None
 
     def row(text: str, at: int) -> list[LogFigure] | None:
@@ -383,8 +362,8 @@ def _correlation_cuts(
     for at, row in enumerate(rows):
         for place, figure in enumerate(row):
             small = _is_count(figure) and rules.few(figure.value)
-            if (few or small) and not figure.hidden:
-                cuts.append(figure.cut("few-cases"))
+            if few or small:
+                cuts += withheld([figure], "few-cases")
             if small:  # the coefficient, and its significance, stand above their count
                 cuts += _above(rows[:at], place)
     if few and (found := NUMBER.search(lines[0].text)) is not None:
@@ -397,8 +376,7 @@ def _above(rows: list[list[LogFigure]], place: int) -> Iterator[LogCut]:
     for row in reversed(rows[-2:]):
         if place >= len(row) or _is_count(row[place]):
             break
-        if not row[place].hidden:
-            yield row[place].cut("few-cases")
+        yield from withheld([row[place]], "few-cases")
 
 
 def _is_count(figure: LogFigure) -> bool:

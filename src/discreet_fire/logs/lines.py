@@ -24,8 +24,8 @@ _BRACE = re.compile(r"\{(?=[A-Za-z_.*])|\}")
 _RULE_WIDTH = 79
 _WIDEST = 300
 _DEEPEST = 40
-_BOX = {"|": "|", "-": "-", "-(": "{", ")-": "}", "S|": "$", "'g": "`", "'-": "'"}
-_CORNERS = frozenset(("+", "TT", "BT", "LT", "RT", "TLC", "TRC", "BLC", "BRC"))
+_BOX = dict.fromkeys(("+", "TT", "BT", "LT", "RT", "TLC", "TRC", "BLC", "BRC"), "+")
+_BOX |= {"|": "|", "-": "-", "-(": "{", ")-": "}", "S|": "$", "'g": "`", "'-": "'"}
 _ALIGNED = frozenset(("ralign", "lalign", "center", "centre", "rcenter", "rcentre", "right"))
 #: Directives whose argument is layout: small numbers.
 _LAYOUT = frozenset(("c", "char", "col", "dup", "hline", "p", "p2colset", "p2line", "space"))
@@ -53,13 +53,6 @@ class ShownPiece(NamedTuple):
     fixed: bool = False
 
 
-class HiddenDirective(NamedTuple):
-    """A directive with text that is not shown."""
-
-    start: int
-    end: int
-
-
 class _Open(NamedTuple):
     name: str
     argument: str
@@ -74,7 +67,7 @@ class _Shown:
     parts: list[str] = field(default_factory=list)
     width: int = 0
     pieces: list[ShownPiece] = field(default_factory=list)
-    hidden: list[HiddenDirective] = field(default_factory=list)
+    hidden: bool = False
     joins: bool = False
 
     @property
@@ -125,8 +118,7 @@ def _directive(source: str, at: int, end: int, seen: _Shown, opened: list[_Open]
         seen.put("{", at, at + 1, literal=True)
         return at + 1
     name, argument = head["name"] or "", head["rest"].strip()
-    if _hides(name, argument):
-        seen.hidden.append(HiddenDirective(at, head.end()))
+    seen.hidden = seen.hidden or _hides(name, argument)
     if head["close"] == ":":
         opened.append(_Open(name, argument, seen.width, len(seen.pieces)))
     elif name == "...":
@@ -161,14 +153,10 @@ def _drawn(name: str, argument: str, at: int) -> str:
 
 
 def _character(argument: str) -> str:
-    if argument in _CORNERS:
-        return "+"
-    if argument in _BOX:
-        return _BOX[argument]
     try:
         code = int(argument, 0)
     except ValueError:
-        return ""
+        return _BOX.get(argument, "")
     return chr(code) if 32 <= code < 0xD800 else ""
 
 
@@ -190,25 +178,16 @@ def _close(opened: _Open, seen: _Shown, at: int) -> None:
     if opened.name not in _ALIGNED:
         return
     room = max(_number(opened.argument, width) - width, 0)
-    if opened.name == "lalign":
-        left = 0
-    elif opened.name in ("ralign", "right"):
-        left = room
-    else:
-        left = room // 2
-    _pad_left(opened, seen, left, at)
+    left = {"lalign": 0, "ralign": room, "right": room}.get(opened.name, room // 2)
+    if left:
+        inside = seen.pieces[opened.piece :]
+        place = inside[0].start if inside else at
+        pad = ShownPiece(opened.at, place, place, left, literal=False)
+        moved = [piece._replace(at=piece.at + left) for piece in inside]
+        seen.pieces[opened.piece :] = [pad, *moved]
+        seen.parts.insert(opened.piece, " " * left)
+        seen.width += left
     seen.put(" " * (room - left), at, at)
-
-
-def _pad_left(opened: _Open, seen: _Shown, room: int, at: int) -> None:
-    if not room:
-        return
-    inside = seen.pieces[opened.piece :]
-    place = inside[0].start if inside else at
-    moved = [piece._replace(at=piece.at + room) for piece in inside]
-    seen.pieces[opened.piece :] = [ShownPiece(opened.at, place, place, room, literal=False), *moved]
-    seen.parts.insert(opened.piece, " " * room)
-    seen.width += room
 
 
 _PHYSICAL = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
@@ -226,7 +205,7 @@ class LogLine:
         end: Where it ends, without its line end.
         pieces: Which source characters stand behind which stretch of the text.
         echo_breaks: Places of the text where the program had a line end of its own.
-        hidden: SMCL directives that carry text nobody sees.
+        hidden: Whether SMCL directives carry text nobody sees.
     """
 
     text: str
@@ -234,7 +213,7 @@ class LogLine:
     end: int
     pieces: list[ShownPiece]
     echo_breaks: tuple[int, ...] = ()
-    hidden: tuple[HiddenDirective, ...] = ()
+    hidden: bool = False
     #: Whether it was put together from several lines of the source.
     wraps: bool = False
 
@@ -246,12 +225,6 @@ class LogLine:
                 break
             if piece.at + piece.width > start:
                 yield piece
-
-    def source_of(self, at: int) -> int:
-        """The place in the source of one character of the text."""
-        for piece in self.covering(at, at + 1):
-            return piece.start + (at - piece.at if piece.literal else 0)
-        return self.end
 
 
 class _Physical(NamedTuple):
@@ -278,7 +251,12 @@ def log_lines(text: str, *, smcl: bool) -> list[LogLine]:
             break
         start = found.start()
         end = start + len(found[0].rstrip(_ENDS))
-        line, joins = _line(text, start, end, smcl=smcl)
+        if smcl:
+            seen = shown(text, start, end)
+            line, joins = LogLine(seen.text, start, end, seen.pieces, (), seen.hidden), seen.joins
+        else:  # without markup: one piece
+            pieces = [ShownPiece(0, start, end, end - start, True)] if end > start else []
+            line, joins = LogLine(text[start:end], start, end, pieces), False
         if joined:
             groups[-1].append(_Physical(line, 0))
         elif groups and line.text.startswith(_WRAPPED) and groups[-1][-1].line.text:
@@ -286,27 +264,10 @@ def log_lines(text: str, *, smcl: bool) -> list[LogLine]:
         else:
             groups.append([_Physical(line, 0)])
         joined = joins
-    width = _line_size(groups)
+    # Stata wrapped lines at the length of the longest of those that go on
+    lengths = (len(part.line.text) for group in groups for part in group[:-1])
+    width = max(lengths, default=0)
     return [_whole(group, width) for group in groups]
-
-
-def _line(text: str, start: int, end: int, *, smcl: bool) -> tuple[LogLine, bool]:
-    if not smcl:
-        return _plain(text, start, end), False
-    seen = shown(text, start, end)
-    return LogLine(seen.text, start, end, seen.pieces, (), tuple(seen.hidden)), seen.joins
-
-
-def _plain(text: str, start: int, end: int) -> LogLine:
-    """A line without markup: one piece."""
-    pieces = [ShownPiece(0, start, end, end - start, True)] if end > start else []
-    return LogLine(text[start:end], start, end, pieces)
-
-
-def _line_size(groups: list[list[_Physical]]) -> int:
-    """The length at which Stata wrapped lines: the longest of those that go on."""
-    lengths = [len(part.line.text) for group in groups for part in group[:-1]]
-    return max(lengths, default=0)
 
 
 def _whole(group: list[_Physical], width: int) -> LogLine:
@@ -321,7 +282,7 @@ def _whole(group: list[_Physical], width: int) -> LogLine:
         if skip and (before.endswith("///") or len(before) < width):
             whole.echo_breaks += (length,)
         whole.pieces.extend(_moved(line.pieces, skip, length))
-        whole.hidden += line.hidden
+        whole.hidden = whole.hidden or line.hidden
         parts.append(line.text[skip:])
         length += len(line.text) - skip
         before = line.text

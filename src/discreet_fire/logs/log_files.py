@@ -135,17 +135,14 @@ def _logs(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
             files = [one for one in sorted(path.iterdir()) if one.is_file()]
             copies = {_name(one) for one in files}
             logs = [one for one in files if one.suffix.lower() in _SUFFIXES]
-            found = [one for one in logs if one.name not in copies or not _is_cleaned(one)]
+            made = {one for one in logs if one.name in copies and _made_here(one, _digest(one))}
+            found = [one for one in logs if one not in made]
             if not found:
                 raise _error("there is no log in this folder", path.name, "logs: .log, .smcl")
         for one in found:
             if one.resolve() not in seen:
                 seen.add(one.resolve())
                 yield one
-
-
-def _is_cleaned(path: Path) -> bool:
-    return _made_here(path, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +188,8 @@ def _prepared(
             return _unchanged(source, cleaned)
         _check_targets(place, target, report, secret, overwrite=overwrite)
     data = source.encoded(cleaned.text)
-    described = _described(source, target, data, cleaned, rules)
-    done = CleanedFile(
-        source=place, out=target, report=report, cleaned=cleaned, described=described
-    )
+    told = _described(source, target, data, cleaned, rules)
+    done = CleanedFile(source=place, out=target, report=report, cleaned=cleaned, described=told)
     return _Prepared(done, data, secret, _removed(source, cleaned))
 
 
@@ -204,6 +199,10 @@ def _unchanged(source: SourceText, cleaned: CleanedLog) -> _Prepared:
     described = {"source": source.path.name, "changes": [], "findings": findings, "rules": {}}
     done = CleanedFile(source=source.path, out=None, report=None, cleaned=None, described=described)
     return _Prepared(done, b"", None, "")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _name(place: Path) -> str:
@@ -238,7 +237,7 @@ def _check_targets(
             raise _error("a folder has this name", path.name)
     if overwrite:
         return
-    digest = hashlib.sha256(target.read_bytes()).hexdigest() if target.exists() else ""
+    digest = _digest(target) if target.exists() else ""
     others = [target] if digest and not _made_here(target, digest) else []
     others += [report] if report.exists() and not (digest and not others) else []
     others += [secret] if secret is not None and secret.exists() and not _is_ours(secret) else []
@@ -252,7 +251,7 @@ def _check_targets(
 
 def _is_ours(secret: Path) -> bool:
     with secret.open("rb") as opened:
-        return opened.read(200).decode("utf-8", "replace").find(_CONFIDENTIAL) >= 0
+        return _CONFIDENTIAL in opened.read(200).decode("utf-8", "replace")
 
 
 def _described(
@@ -265,7 +264,10 @@ def _described(
     """The report: what was changed and where, never what stood there."""
     counted = Counter(correction.rule for correction in cleaned.corrections)
     used = rules or CleaningRules.default()
-    findings = [*source.findings, *_kind_findings(source, cleaned), *cleaned.findings]
+    doubts, says = list(source.findings), is_smcl(source.text)
+    if not says == cleaned.smcl == (source.path.suffix.lower() == ".smcl"):
+        what = "the name of the log and its content disagree on whether it is SMCL"
+        doubts.append(source.finding("log-format", Severity.REVIEW, what, 0, 0))
     return {
         "made_by": _MADE_BY,
         "version": __version__,
@@ -279,17 +281,8 @@ def _described(
         "blocks": cleaned.blocks,
         "rules": dict(sorted(counted.items())),
         "changes": [correction.to_dict() for correction in cleaned.corrections],
-        "findings": [_shareable(finding) for finding in findings],
+        "findings": [_shareable(finding) for finding in (*doubts, *cleaned.findings)],
     }
-
-
-def _kind_findings(source: SourceText, cleaned: CleanedLog) -> list[Finding]:
-    """A doubt about the form of the log."""
-    says = is_smcl(source.text)
-    if says == cleaned.smcl and says == (source.path.suffix.lower() == ".smcl"):
-        return []
-    what = "the name of the log and its content disagree on whether it is SMCL"
-    return [source.finding("log-format", Severity.REVIEW, what, 0, 0)]
 
 
 def _shareable(finding: Finding) -> dict[str, Any]:
@@ -300,21 +293,11 @@ def _shareable(finding: Finding) -> dict[str, Any]:
 
 def _removed(source: SourceText, cleaned: CleanedLog) -> str:
     changes = [
-        {
-            **correction.to_dict(),
-            "start": correction.start,
-            "end": correction.end,
-            "put": correction.put,
-            "removed": text,
-        }
-        for correction, text in zip(cleaned.corrections, cleaned.removed, strict=True)
+        {**one.to_dict(), "start": one.start, "end": one.end, "put": one.put, "removed": text}
+        for one, text in zip(cleaned.corrections, cleaned.removed, strict=True)
     ]
-    whole = {
-        "warning": _CONFIDENTIAL,
-        "source": source.path.name,
-        "source_sha256": source.sha256,
-        "changes": changes,
-    }
+    whole: dict[str, Any] = {"warning": _CONFIDENTIAL, "source": source.path.name}
+    whole |= {"source_sha256": source.sha256, "changes": changes}
     return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -103,7 +103,9 @@ def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
     for at, line in enumerate(lines):
         block = blocks[-1]
         follows = bool(block.echo) and block.end == at and block.start == at
-        if _is_echo(line.text, mata=mata, follows=follows):
+        text = line.text
+        prompt = _FORM.prompt.match(text) or (mata and _FORM.mata.match(text))
+        if prompt or (follows and _FORM.numbered.match(text)):
             if not follows:
                 block = EchoBlock([], at, at)
                 blocks.append(block)
@@ -121,19 +123,13 @@ def blocks_of(lines: Sequence[LogLine]) -> list[EchoBlock]:
     return [block for block in blocks if block.echo or block.end > block.start]
 
 
-def _is_echo(text: str, *, mata: bool, follows: bool) -> bool:
-    found = _FORM.prompt.match(text) or (mata and _FORM.mata.match(text))
-    return bool(found or (follows and _FORM.numbered.match(text)))
-
-
 def _program(line: LogLine) -> str:
     """An echoed line as it stood in the program."""
     text = line.text
     prompt = _FORM.prompt.match(text) or _FORM.mata.match(text) or _FORM.numbered.match(text)
     start = prompt.end() if prompt else 0
     places = [start, *(place for place in line.echo_breaks if place > start), len(text)]
-    parts = [text[a:b] for a, b in pairwise(places)]
-    return "\n".join(parts)
+    return "\n".join(text[a:b] for a, b in pairwise(places))
 
 
 def _add_statements(lines: Sequence[LogLine], blocks: list[EchoBlock]) -> None:
@@ -198,17 +194,12 @@ class Passages:
             return True
         if not self._near.search(text):
             return False
-        spans = [
-            found.span()
-            for message in self.rules.messages
-            if message.may_be_in(text)
-            for found in message.find.finditer(text)
-        ]
+        some = (message for message in self.rules.messages if message.may_be_in(text))
+        spans = [found.span() for message in some for found in message.find.finditer(text)]
         if not spans:
             return False
-        left = "".join(
-            letter for at, letter in enumerate(text) if not any(a <= at < b for a, b in spans)
-        )
+        told = {at for start, end in spans for at in range(start, end)}
+        left = "".join(letter for at, letter in enumerate(text) if at not in told)
         return not any(map(str.isdigit, left)) and len(left.split()) <= _FEW_WORDS
 
     @cached_property
@@ -398,27 +389,21 @@ def _claim(window: Window, passages: Passages, names: set[str]) -> Claim | None:
         claim = read_safe(window, passages.rules, names)
         if claim is not None:
             return claim
-    readers = _readers(text)
-    if not readers and len(window) > 1 and _FORM.rule_start.match(window[1].text):
-        readers = (read_detail,)  # the label of a variable stands above the line
-    for reader in readers:
-        if (claim := reader(window, passages.rules)) is not None:
-            return claim
-    return None
-
-
-def _readers(text: str) -> tuple[Reader, ...]:
-    """The readers of output that can start with a line like this."""
+    readers: tuple[Reader, ...] = ()
     if _FORM.rule_start.match(text):
-        return _BELOW_RULES
-    if "|" in text:
-        return _WITH_BARS
-    return _WITH_WORDS if _FORM.words.search(text) else ()
+        readers = _BELOW_RULES
+    elif "|" in text:
+        readers = _WITH_BARS
+    elif _FORM.words.search(text):
+        readers = _WITH_WORDS
+    elif len(window) > 1 and _FORM.rule_start.match(window[1].text):
+        readers = (read_detail,)  # the label of a variable stands above the line
+    return next(filter(None, (reader(window, passages.rules) for reader in readers)), None)
 
 
 def _whole(lines: Sequence[LogLine], block: EchoBlock) -> Iterator[tuple[int, int]]:
-    shown = [at for at in range(block.start, block.end) if lines[at].text.strip()]
-    shown = [at for at in shown if lines[at].text.strip() != WITHHELD]
+    places = range(block.start, block.end)
+    shown = [at for at in places if lines[at].text.strip() not in ("", WITHHELD)]
     if shown:
         yield shown[0], shown[-1]
 
@@ -494,8 +479,9 @@ def _below_extremes(lines: Sequence[LogLine], unknown: Sequence[int]) -> Iterato
             heads = words
         elif at != before + 1 and (above := _above(lines, at)) is not None:
             heads = above
-        if heads and not words:
-            yield from _under(text, at, heads)
+        for figure in _FORM.figure.finditer(text) if heads and not words else ():
+            if any(figure.start() < end + 3 and start < figure.end() + 3 for start, end in heads):
+                yield LogCut(at, *figure.span(), "extremes")
         before = at
 
 
@@ -519,9 +505,3 @@ def _extremes(text: str) -> list[tuple[int, int]]:
     if len(text) > _LONGEST or _FORM.given.search(text):
         return []
     return [word.span() for word in _FORM.extreme.finditer(text)]
-
-
-def _under(text: str, at: int, heads: list[tuple[int, int]]) -> Iterator[LogCut]:
-    for figure in _FORM.figure.finditer(text):
-        if any(figure.start() < end + 3 and start < figure.end() + 3 for start, end in heads):
-            yield LogCut(at, *figure.span(), "extremes")

@@ -230,15 +230,8 @@ def _message(entry: dict[str, Any], name: str) -> Message:
     except (KeyError, IndexError, ValueError):
         what = f"message {entry['name']}: 'put' names a group that 'find' does not have"
         raise _error(what, name) from None
-    return Message(
-        name=entry["name"],
-        near=tuple(entry.get("near", ())),
-        find=pattern,
-        put=put,
-        always=entry.get("always", False),
-        everywhere=entry.get("everywhere", False),
-        review=entry.get("review", ""),
-    )
+    near = tuple(entry.get("near", ()))
+    return Message(**{**entry, "near": near, "find": pattern, "put": put})
 
 
 def _pattern(text: str, name: str) -> re.Pattern[str]:
@@ -260,9 +253,8 @@ def _legacy(text: str, name: str) -> list[Replacement]:
             raise _error(f"a line does not start with {_LEGACY}", f"{name}, line {number}")
     if len(marked) % 2:
         what = "the last text to find has no text to put"
-        raise _error(
-            what, f"{name}, line {marked[-1][0]}", f"add a line that starts with {_LEGACY}"
-        )
+        hint = f"add a line that starts with {_LEGACY}"
+        raise _error(what, f"{name}, line {marked[-1][0]}", hint)
     found = []
     for (number, find), (_, put) in zip(marked[::2], marked[1::2], strict=True):
         if not find.strip():

@@ -24,6 +24,7 @@ from discreet_fire.logs.claims import (
     is_rule,
     numeric,
     read_rows,
+    withheld,
 )
 from discreet_fire.logs.frequencies import hidden_rows
 from discreet_fire.logs.lines import LogLine
@@ -81,13 +82,13 @@ def read_columns(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None
         return before
 
     records, count = read_rows(lines, 2, row)
-    return _claimed(count, "statistics", records, rules) if records else None
+    return _claimed(count, records, rules) if records else None
 
 
 def read_statistics_down(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
     """A table with one statistic in each row: tabstat without or with groups."""
     given = _FORM.summary.fullmatch(lines[0].text)
-    cycle = None if given is None else _cycle(given["names"])
+    cycle = None if given is None else _header(" ".join(given["names"].replace(",", " ").split()))
     head = 0
     while head < len(lines) and "|" not in lines[head].text and head < 4:
         head += 1
@@ -97,7 +98,7 @@ def read_statistics_down(lines: Sequence[LogLine], rules: CleaningRules) -> Clai
     if cycle is None and (head or not _FORM.stubs.fullmatch(stub)):
         return None
     count, records = _down(lines, head + 2, cycle)
-    return _claimed(count, "statistics", records, rules) if records else None
+    return _claimed(count, records, rules) if records else None
 
 
 def _header(heads: str) -> list[tuple[str, str]] | None:
@@ -136,10 +137,6 @@ def _row(
     return record
 
 
-def _cycle(text: str) -> list[tuple[str, str]] | None:
-    return _header(" ".join(text.replace(",", " ").split()))
-
-
 def _down(
     lines: Sequence[LogLine], start: int, cycle: list[tuple[str, str]] | None
 ) -> tuple[int, list[_Record]]:
@@ -168,24 +165,26 @@ def _down(
     return read_rows(lines, start, row)[1], records
 
 
-def _claimed(count: int, kind: str, records: list[_Record], rules: CleaningRules) -> Claim:
+def _claimed(count: int, records: list[_Record], rules: CleaningRules) -> Claim:
     cuts: list[LogCut] = []
     closed: list[bool] = []
     for record in records:
         reason = _closing_reason(record, rules)
         closed.append(bool(reason))
-        cuts += _all(record, reason) if reason else _some(record, rules)
+        cuts += withheld(record.figures(), reason) if reason else _some(record, rules)
     if any(closed) and any(record.stub in _SHORT_ROWS for record in records):
         # The difference of two groups and both together give the withheld one back.
-        open_ones = (one for one, shut in zip(records, closed, strict=True) if not shut)
-        cuts = [*cuts, *(cut for one in open_ones for cut in _all(one, "secondary"))]
+        for one, shut in zip(records, closed, strict=True):
+            cuts += [] if shut else withheld(one.figures(), "secondary")
     cuts += _beside_totals(records, closed, rules)
     blind = any(
         record.count is None and not record.closed and record.stub not in _SHORT_ROWS
         for record in records
     )
     cuts = list(dict.fromkeys(cuts))
-    return Claim(count, kind, cuts, "statistics without their number of cases" if blind else "")
+    return Claim(
+        count, "statistics", cuts, "statistics without their number of cases" if blind else ""
+    )
 
 
 def _closing_reason(record: _Record, rules: CleaningRules) -> str:
@@ -204,37 +203,23 @@ def _closing_reason(record: _Record, rules: CleaningRules) -> str:
     return ""
 
 
-def _all(record: _Record, reason: str) -> list[LogCut]:
-    return [figure.cut(reason) for figure in record.figures() if not figure.hidden]
-
-
 def _some(record: _Record, rules: CleaningRules) -> list[LogCut]:
     """What must go of a record with enough cases."""
-    cuts = [
-        figure.cut("extremes")
-        for kind in ("extreme", "distinct")
-        for figure in record.kinds.get(kind, [])
-        if not figure.hidden
-    ]
+    kinds = record.kinds
+    cuts = withheld([*kinds.get("extreme", []), *kinds.get("distinct", [])], "extremes")
     # A star marks limits of an interval that are the smallest or the largest value.
     cuts += [one.cut("extremes") for one in record.figures() if one.text.endswith("*")]
     count = record.count
-    if "shape" in record.kinds and count is not None and count < rules.moment_cases:
-        cuts += [one.cut("moments") for one in record.kinds["shape"] if not one.hidden]
+    if count is not None and count < rules.moment_cases:
+        cuts += withheld(kinds.get("shape", []), "moments")
     for name, figure in record.names.items():
-        share = 50.0 if name.lower() in ("median", "mdn", "iqr") else _share(name)
-        if share is not None and not figure.hidden and _far_out(share, count, rules):
-            cuts.append(figure.cut("percentiles"))
+        share = "50" if name.lower() in ("median", "mdn", "iqr") else name.removeprefix("p")
+        if share.isdecimal() and _far_out(float(share), count, rules):
+            cuts += withheld([figure], "percentiles")
     at = record.value("at")
     if at is not None and _far_out(at, count, rules):
-        inner = ("centile", "interval")
-        beyond = [one for kind in inner for one in record.kinds.get(kind, [])]
-        cuts += [one.cut("percentiles") for one in beyond if not one.hidden]
+        cuts += withheld([*kinds.get("centile", []), *kinds.get("interval", [])], "percentiles")
     return cuts
-
-
-def _share(name: str) -> float | None:
-    return float(name[1:]) if name[:1] == "p" and name[1:].isdecimal() else None
 
 
 def _far_out(share: float, count: float | None, rules: CleaningRules) -> bool:
@@ -263,10 +248,10 @@ def _beside_totals(
         left = [at for at in groups if not closed[at] and records[at].count != 0]
         left.sort(key=lambda at: records[at].count or 0)
         while left and (hidden < 2 or _few_besides(records, left, total, rules)):
-            cuts += _all(records[left.pop(0)], "secondary")
+            cuts += withheld(records[left.pop(0)].figures(), "secondary")
             hidden += 1
         if hidden < 2 and not closed[total]:
-            cuts += _all(records[total], "secondary")
+            cuts += withheld(records[total].figures(), "secondary")
     return cuts
 
 
@@ -400,22 +385,26 @@ def _codebook_cuts(
         for found in NUMBER.finditer(text, text.find(":") + 1):
             yield LogCut(at, *found.span(), "few-cases")
     elif name == "percentiles":
-        yield from _percentiles(lines, at, cases, rules)
+        # the line above names the percentiles
+        shares = [int(share) for share in _FORM.shares.findall(lines[at - 1].text)]
+        yield from _percentiles(lines[at], at, shares, cases, rules)
     elif name == "tabulation":
         yield from _tabulation(text, at, rules)
 
 
 def _percentiles(
-    lines: Sequence[LogLine], at: int, cases: float | None, rules: CleaningRules
+    line: LogLine,
+    at: int,
+    shares: Sequence[int],
+    cases: float | None,
+    rules: CleaningRules,
+    ends: Sequence[int] = (),
 ) -> Iterator[LogCut]:
-    """The values of percentiles, in the line below the one that names them."""
-    shares = [int(share) for share in _FORM.shares.findall(lines[at - 1].text)]
-    found = figures(lines[at].text, at)
-    if not shares or not found or len(shares) != len(found):
-        return
-    for share, figure in zip(shares, found, strict=True):
-        if _far_out(share, cases or 0, rules) and not figure.hidden:
-            yield figure.cut("percentiles")
+    """Those values of percentiles in a line that are too far out; the ends are extremes."""
+    found = figures(line.text, at)
+    for share, figure in zip(shares, found or (), strict=False):
+        if len(shares) == len(found or ()) and _far_out(share, cases or 0, rules):
+            yield from withheld([figure], "extremes" if share in ends else "percentiles")
 
 
 def _tabulation(text: str, at: int, rules: CleaningRules) -> Iterator[LogCut]:
@@ -451,8 +440,9 @@ def read_xtsum(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | None:
         little = found["name"] in ("N", "n") and rules.few(count)
         keep = 0 if few or little else len(shown) - 2
         reason = "few-cases" if few or little else "extremes"
-        cuts = [figure.cut(reason) for figure in shown[keep:] if not figure.hidden]
-        return cuts + ([LogCut(at, *found.span("count"), "few-cases")] if little else [])
+        return withheld(shown[keep:], reason) + (
+            [LogCut(at, *found.span("count"), "few-cases")] if little else []
+        )
 
     cuts, end = read_rows(lines, 1, row)
     return Claim(end, "xtsum", list(itertools.chain.from_iterable(cuts)))
@@ -466,8 +456,7 @@ def read_xtdescribe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | N
         return None
     cuts: list[LogCut] = []
     entities = numeric(first["count"])
-    values = first["values"].rstrip()
-    if values != "#":
+    if first["values"] != "#":
         cuts.append(LogCut(0, *first.span("values"), "identifiers", align="left"))
     if times["values"] != "#":
         cuts.append(LogCut(1, *times.span("values"), "extremes", align="left"))
@@ -480,24 +469,14 @@ def read_xtdescribe(lines: Sequence[LogLine], rules: CleaningRules) -> Claim | N
             cuts.append(LogCut(at, *span.span("span"), "extremes", align="none"))
         at += 1
     if at < len(lines) and _FORM.lengths.fullmatch(lines[at].text):
-        cuts += _lengths(lines, at + 1, entities, rules)
+        for line in lines[at + 1 : at + 2]:
+            cuts += _percentiles(line, at + 1, _LENGTH_SHARES, entities, rules, (0, 100))
         at += 2
     after = behind_blanks(lines, at)
     if after < len(lines) and _FORM.pattern_head.fullmatch(lines[after].text):
         at, more = _patterns(lines, after + 1, rules)
         cuts += more
     return Claim(min(at, len(lines)), "xtdescribe", cuts)
-
-
-def _lengths(
-    lines: Sequence[LogLine], at: int, entities: float | None, rules: CleaningRules
-) -> Iterator[LogCut]:
-    found = figures(lines[at].text, at) if at < len(lines) else None
-    if not found or len(found) != len(_LENGTH_SHARES):
-        return
-    for share, figure in zip(_LENGTH_SHARES, found, strict=True):
-        if _far_out(share, entities or 0, rules) and not figure.hidden:
-            yield figure.cut("extremes" if share in (0, 100) else "percentiles")
 
 
 def _patterns(
@@ -511,21 +490,18 @@ def _patterns(
         return (found, shown) if found and shown else None
 
     rows, end = read_rows(lines, start, row)
-    return end, list(_pattern_cuts(rows, rules))
-
-
-def _pattern_cuts(
-    rows: list[tuple[re.Match[str], list[LogFigure]]], rules: CleaningRules
-) -> Iterator[LogCut]:
     totals = [shown[0].value for _, shown in rows if len(shown) < 3]
     rows = [row for row in rows if len(row[1]) >= 3]
     counts = [shown[0].value for _, shown in rows]
     closed = [shown[0].hidden for _, shown in rows]
     hidden = hidden_rows(counts, closed, totals[-1] if totals else None, rules)
+    cuts: list[LogCut] = []
     for place, (found, shown) in enumerate(rows):
         if place in hidden:
-            yield from (one.cut(hidden[place]) for one in shown if not one.hidden)
+            cuts += withheld(shown, hidden[place])
             if found["pattern"] not in ("#", "(other patterns)"):
-                yield LogCut(shown[0].line, *found.span("pattern"), hidden[place], align="left")
-        elif hidden and not shown[2].hidden:
-            yield shown[2].cut("secondary")
+                span = found.span("pattern")
+                cuts.append(LogCut(shown[0].line, *span, hidden[place], align="left"))
+        elif hidden:
+            cuts += withheld([shown[2]], "secondary")
+    return end, cuts
