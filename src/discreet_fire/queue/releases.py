@@ -63,12 +63,7 @@ def release(
     with queue.at_work():
         with queue.writing():
             record = _intend(queue, number, person, reason, version, target)
-            # the pending folder is made before the record says so: it is gone only if it was moved
-            pending = pending_folder(target)
-            if pending.exists():
-                shutil.rmtree(pending)
-            pending.mkdir()
-            kept_on_disk(target.parent)
+            _begin(target)
         try:
             _make(queue, number, record, target)
         except BaseException:
@@ -133,6 +128,15 @@ def pending_folder(target: Path) -> Path:
 def target_of(queue: Queue, found: Standing) -> Path:
     """The folder of a release that was begun or done."""
     return queue.folder.resolve() / str(found.intent["folder"])
+
+
+def _begin(target: Path) -> None:
+    """Make the pending folder before the record says so: it is gone only if it was moved."""
+    pending = pending_folder(target)
+    if pending.exists():
+        shutil.rmtree(pending)
+    pending.mkdir()
+    kept_on_disk(target.parent)
 
 
 def clear(target: Path) -> None:

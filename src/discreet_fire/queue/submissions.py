@@ -98,11 +98,9 @@ def _enter(
     clean = all(one.severity in (Severity.INFO, Severity.REFUSED) for one in notes)
     drawn = clean and queue.drawn(_figures(outcome.outputs), settings.rate)
     needed = settings.clean_approvals if clean and not drawn else settings.approvals
-    number = connection.execute(
-        "INSERT INTO submissions (token, researcher, project, program, fingerprint) "
-        "VALUES (?,?,?,?,?)",
-        (token, researcher, submission.project, outcome.program.name, fingerprint),
-    ).lastrowid
+    row = (token, researcher, submission.project, outcome.program.name, fingerprint)
+    into = "INSERT INTO submissions (token, researcher, project, program, fingerprint)"
+    number = connection.execute(f"{into} VALUES (?,?,?,?,?)", row).lastrowid
     assert number is not None
     connection.executemany("INSERT INTO files VALUES (?,?,?,?,?)", [(number, *row) for row in rows])
     connection.executemany(
@@ -112,27 +110,18 @@ def _enter(
     put_universes(queue, number, outcome.universes)
     facts: dict[str, object] = {"needed": needed, "drawn": drawn, "clean": clean}
     facts["content"] = content_digest(connection, number)
-    queue.append(
-        "submitted", person=researcher, reason="handed in", submission=number, payload=facts
-    )
+    why = "handed in"
+    queue.append("submitted", person=researcher, reason=why, submission=number, payload=facts)
     return int(number)
 
 
 def _conflict_notes(
     outcome: SubmissionOutcome, conflicts: Iterable[Conflict]
 ) -> list[StageFinding]:
-    return [
-        StageFinding(
-            stage="ledger",
-            file=outcome.program.name,
-            line=0,
-            severity=Severity.REVIEW,
-            rule="difference",
-            what=str(one),
-            hint="one of the two is not released, or both for the same units",
-        )
-        for one in conflicts
-    ]
+    hint = "one of the two is not released, or both for the same units"
+    told = {"line": 0, "severity": Severity.REVIEW, "rule": "difference", "hint": hint}
+    name = outcome.program.name
+    return [StageFinding.of("ledger", name, {**told, "what": str(one)}) for one in conflicts]
 
 
 def _check_names(outputs: Sequence[Path]) -> None:
@@ -146,15 +135,11 @@ def _check_names(outputs: Sequence[Path]) -> None:
 
 
 def _check_new(queue: Queue, fingerprint: str) -> None:
-    rows = queue.connection.execute(
-        "SELECT id FROM submissions WHERE fingerprint = ?", (fingerprint,)
-    )
-    for (number,) in rows.fetchall():
-        state = standing_of(queue, number).state
-        if state not in (State.rejected, State.change):
-            raise queue_error(
-                "the same was handed in before", "duplicate", f"submission {number}", "see there"
-            )
+    query = "SELECT id FROM submissions WHERE fingerprint = ?"
+    for (number,) in queue.connection.execute(query, (fingerprint,)).fetchall():
+        if standing_of(queue, number).state not in (State.rejected, State.change):
+            what, where = "the same was handed in before", f"submission {number}"
+            raise queue_error(what, "duplicate", where, "see there")
 
 
 def _figures(outputs: Sequence[Path]) -> str:

@@ -76,7 +76,10 @@ def protect(
     made = []
     for name in (*numeric, *categorical):
         column = data.get_column(name)
-        present = np.flatnonzero(_present(column).to_numpy())
+        known = column.is_not_null()
+        if column.dtype.is_float():
+            known &= column.is_not_nan().fill_null(False)
+        present = np.flatnonzero(known.to_numpy())
         first = _keys(data, ids, secret, f"order of {name}")[present]
         second = _keys(data, ids, secret, f"exchange of {name}")[present]
         values = column.gather(present)
@@ -91,8 +94,7 @@ def protect(
 
 
 def _check_roles(data: pl.DataFrame, ids: list[str], roles: dict[str, Sequence[str]]) -> None:
-    problems = []
-    named = [*ids]
+    problems, named = [], [*ids]
     for role, names in roles.items():
         if isinstance(names, str):
             raise OutputCheckError("is a list of names", code="protect", where=role)
@@ -116,11 +118,6 @@ def _check_roles(data: pl.DataFrame, ids: list[str], roles: dict[str, Sequence[s
         raise OutputCheckError(what, code="protect", problems=problems)
 
 
-def _present(column: pl.Series) -> pl.Series:
-    present = column.is_not_null()
-    return present & column.is_not_nan().fill_null(False) if column.dtype.is_float() else present
-
-
 def _keys(data: pl.DataFrame, ids: list[str], secret: Secret, purpose: str) -> IntArray:
     derived = Secret(secret.derive(f"discreet: protected microdata, {purpose}"))
     keyed = with_record_keys(data.select(ids), id=ids, secret=derived, column=_KEY, grid=_GRID)
@@ -131,27 +128,21 @@ def _keys(data: pl.DataFrame, ids: list[str], secret: Secret, purpose: str) -> I
 def _neighbours(values: pl.Series, first: IntArray, second: IntArray, distance: float) -> IntArray:
     """For each record, from which one it gets its number: one of the same window of ranks."""
     count = len(values)
+    if not count:
+        return np.empty(0, dtype=np.int64)
     width = max(_NEIGHBOURS, int(count * distance))
     order = np.lexsort((first, values.rank("min").to_numpy()))
-    shift = int(first.sum() % width) if count else 0  # nobody knows where windows begin
-    window = (np.arange(count) + shift) // width
-    if count:
-        window = _merged(window)
-    given = order[np.lexsort((second[order], window))]
-    source = np.empty(count, dtype=np.int64)
-    source[order] = given
-    return source
-
-
-def _merged(window: IntArray) -> IntArray:
-    """Windows of too few at both ends join their neighbours."""
+    # nobody knows where windows begin; those of too few at both ends join their neighbours
+    window = (np.arange(count) + int(first.sum() % width)) // width
     sizes = np.bincount(window)
-    window = window.copy()
     if len(sizes) > 1 and sizes[0] < _NEIGHBOURS:
         window[window == 0] = 1
     if len(sizes) > 2 and sizes[-1] < _NEIGHBOURS:
         window[window == len(sizes) - 1] = len(sizes) - 2
-    return window
+    given = order[np.lexsort((second[order], window))]
+    source = np.empty(count, dtype=np.int64)
+    source[order] = given
+    return source
 
 
 def _some(first: IntArray, second: IntArray, share: float) -> IntArray:

@@ -19,7 +19,7 @@ from typing import Any
 from discreet.errors import OutputCheckError
 from discreet.tabulation.filters import Filter, parse_filter
 from discreet_fire.catalogue.execution import execution_rows
-from discreet_fire.statistics.models.design import Term, parse_terms
+from discreet_fire.statistics.models.design import parse_terms
 from discreet_fire.statistics.results import SafeResult, safe_statistic
 
 #: A comparison, or a kind with the sorted texts of its parts.
@@ -193,7 +193,8 @@ class RemoteQuery:
             columns += sorted(condition.columns)
         if "terms" in form:
             terms = parse_terms(form["terms"])
-            form["terms"] = sorted({_term_text(one) for one in terms})
+            each = [[(a.name, a.levels, str(a.base), a.only) for a in one.factors] for one in terms]
+            form["terms"] = sorted({json.dumps(sorted(factors)) for factors in each})
             columns += [factor.name for one in terms for factor in one.factors]
         for name in _COLUMNS & form.keys():
             columns += form[name] if isinstance(form[name], list) else [form[name]]
@@ -208,9 +209,9 @@ class RemoteQuery:
 
 def _parameters(command: str) -> dict[str, inspect.Parameter]:
     """Arguments of a command; models share those of `regress`."""
-    source = "regress" if command in ("logit", "probit") else command
-    found = dict(inspect.signature(COMMANDS[source]).parameters)
-    if source != command:
+    as_regress = command in ("logit", "probit")
+    found = dict(inspect.signature(COMMANDS["regress" if as_regress else command]).parameters)
+    if as_regress:
         found["weight_kind"] = found["weight_kind"].replace(default="pweight")
     return found
 
@@ -228,7 +229,11 @@ def _plain(name: str, value: Any, parameter: inspect.Parameter) -> Any:
     if not many and len(items) == 1:
         return items[0]
     simple = all(isinstance(one, str | int | float) for one in items)
-    return sorted(set(items), key=_in_order) if simple and name in _SETS else items
+    return (
+        sorted(set(items), key=lambda one: (isinstance(one, str), one))
+        if simple and name in _SETS
+        else items
+    )
 
 
 def _checked(name: str, value: Any, parameter: inspect.Parameter) -> Any:
@@ -248,12 +253,3 @@ def _checked(name: str, value: Any, parameter: inspect.Parameter) -> Any:
         return value
     what = f"a list of which each is {what}" if "Sequence" in kind else what
     raise OutputCheckError(f"the argument is not {what}", code="query", where=name)
-
-
-def _term_text(term: Term) -> str:
-    factors = [(one.name, one.levels, str(one.base), one.only) for one in term.factors]
-    return json.dumps(sorted(factors))
-
-
-def _in_order(value: Any) -> tuple[bool, Any]:
-    return isinstance(value, str), value
