@@ -9,6 +9,7 @@ import pytest
 
 from discreet.errors import OutputCheckError
 from discreet_fire.logs import CleanedLog, CleaningRules, clean_log
+from discreet_fire.logs.claims import OutputForms
 from tests.helpers.places import FIRE_DATA
 
 LOGS = FIRE_DATA / "logs"
@@ -329,3 +330,9 @@ def test_a_centre_changes_limits_and_adds_messages(tmp_path: Path) -> None:
     assert clean_log(log, rules).text == (
         ". drop if x\n(# observations deleted)\n# spells\n. mylist x\n(output withheld)\n"
     )
+
+
+@pytest.mark.parametrize("names", ["tabstat row", "tabstat row withheld more", "tabstat row more"])
+def test_forms_of_output_are_those_that_a_module_reads(names: str) -> None:
+    with pytest.raises(ValueError, match="other forms"):
+        OutputForms("safe_outputs", names)
