@@ -181,13 +181,15 @@ def approve_submission(
     """Approve a submission."""
     from discreet_fire.queue import approve, open_queue
 
-    words: dict[str, Any] = {
-        "person": person,
-        "reason": reason,
-        "despite_conflicts": despite_conflicts,
-    }
     with open_queue(queue) as opened:
-        found = approve(opened, number, version=version, **words)
+        found = approve(
+            opened,
+            number,
+            person=person,
+            reason=reason,
+            version=version,
+            despite_conflicts=despite_conflicts,
+        )
     _show_standing(number, found, as_json=as_json)
 
 
