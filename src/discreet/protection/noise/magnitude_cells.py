@@ -224,7 +224,7 @@ def perturbed(
         ratio = quotient(size, unit)
         found = np.zeros(len(value), dtype=np.float64)
         for part, which in groups:
-            found[which] = _table_noise(part, ratio[which], key[which], grid)
+            found[which] = table_noise(part, ratio[which], key[which], grid)
         more = noise.more(number)
         away = np.where(found < 0, found - more, found + more)
         strong = np.where(cells.sensitive & (unit > 0) & (size > 0), away, found)
@@ -245,9 +245,8 @@ def between(part: MagnitudePart, ratio: FloatArray) -> tuple[IntArray, IntArray,
     return below.astype(np.int64), above.astype(np.int64), way
 
 
-def _table_noise(
-    part: MagnitudePart, ratio: FloatArray, key: IntArray, grid: KeyGrid
-) -> FloatArray:
+def table_noise(part: MagnitudePart, ratio: FloatArray, key: IntArray, grid: KeyGrid) -> FloatArray:
+    """What the perturbation table says at each ratio, interpolated between its rows."""
     below, above, way = between(part, ratio)
     lower = look_up(part.content, below, key, grid) / part.step
     inner = np.flatnonzero(way > 0)

@@ -29,13 +29,13 @@ from discreet.protection.noise.counts import (
     notes_of,
     protect_counts,
 )
-from discreet.protection.noise.intervals import count_deviations
 from discreet.protection.noise.magnitude_cells import (
     MagnitudeCells,
     cells_of,
     magnitude_deviations,
     perturbed,
 )
+from discreet.protection.noise.magnitude_draws import SumDraws, added
 from discreet.protection.noise.magnitude_noise import MagnitudeNoise, plain_number
 from discreet.protection.noise.table import PerturbationTable
 from discreet.tables import (
@@ -47,7 +47,7 @@ from discreet.tables import (
     without_unpublished,
 )
 from discreet.tables.figures import by_language, texts_by
-from discreet.tables.ingredient import Ingredient
+from discreet.tables.ingredient import Draw, Ingredient
 from discreet.tabulation.filters import Filter
 
 #: Which of the two is accurate; the other follows from it and the perturbed count.
@@ -369,13 +369,18 @@ def _ingredient(
     _warn_of_shared_keys(table, noise, value, level=4)
     suppressed = sums.suppressed()
     mean = figure == "mean"
+    spread = np.zeros(len(sums.total), dtype=np.float64)
+    spread[sums.own] = magnitude_deviations(sums.cells, noise)
+    deviation, draws = _possible(_draws(table, noise, value, sums), spread, sums.how, figure)
     return Ingredient(
         protected=protected,
         index=sums.index,
         value=np.where(suppressed, 0.0, sums.means() if mean else sums.sums()),
         original=quotient(sums.total, sums.number) if mean else sums.total,
-        deviation=_deviations(sums, noise, figure),
+        deviation=deviation,
         suppressed=suppressed,
+        keys=_base_keys(table, noise, value, sums),
+        draws=draws,
     )
 
 
@@ -394,22 +399,53 @@ def _warn_of_shared_keys(table: Table, noise: MagnitudeNoise, value: str, level:
         warnings.warn(shared_keys_warning(columns), DisclosureWarning, stacklevel=level)
 
 
-def _deviations(sums: PerturbedSums, noise: MagnitudeNoise, figure: Shown) -> FloatArray:
-    """The standard deviation of sums or means: of their own noise, and of the count's.
+def _base_keys(table: Table, noise: MagnitudeNoise, value: str, sums: PerturbedSums) -> IntArray:
+    """The keys that those of the noise come from; the same column where no cell is added."""
+    made = table.contributions[value]
+    key = made.key if noise.zeros_in_key else made.nonzero_key
+    assert key is not None
+    size = len(sums.total)
+    return key if len(sums.own) == size else _spread(key, sums.own, size)
 
-    The figure that is accurate has the first only; the other follows from it and the
-    count, whose relative error adds to its own as the delta method has it.
+
+def _draws(table: Table, noise: MagnitudeNoise, value: str, sums: PerturbedSums) -> SumDraws:
+    assert table.grid is not None
+    return SumDraws(
+        column=value,
+        noise=noise,
+        grid=table.grid,
+        cells=sums.cells,
+        own=sums.own,
+        total=sums.total,
+        number=sums.number,
+        counts=sums.counts,
+        ptable=sums.how.ptable,
+    )
+
+
+def _possible(
+    draws: SumDraws, spread: FloatArray, how: SumTreatment, figure: Shown
+) -> tuple[FloatArray, dict[str, Draw]]:
+    """The standard deviation of sums or means, and the noise behind it, key by key.
+
+    The figure that is accurate has its own noise only; the other follows from it and the
+    count, and has that of the count, too.
+
+    Args:
+        draws: The noise of sums and counts.
+        spread: The deviation of the sums' own noise.
+        how: What is done to them.
+        figure: Which of the two.
     """
-    spread = np.zeros(len(sums.total), dtype=np.float64)
-    spread[sums.own] = magnitude_deviations(sums.cells, noise)
-    ptable = sums.how.ptable
-    if sums.counts is not None and ptable is not None and sums.how.publish != f"{figure}s":
-        cells = sums.counts.cells
-        counted = count_deviations(ptable.content, sums.counts.number) * cells.mean_weight()
-        counted = np.where(cells.official | (cells.count == 0), 0.0, counted)
-        follows = sums.total * quotient(counted, sums.number)
-        spread = np.sqrt(spread * spread + follows * follows)
-    return spread if figure == "sum" else quotient(spread, np.abs(sums.number))
+    one = np.ones(len(draws.total), dtype=np.float64)
+    mean, size = figure == "mean", np.abs(draws.number)
+    divided = quotient(one, size) if mean else one
+    found = draws.of_sums(divided)
+    if draws.counts is not None and draws.ptable is not None and how.publish != f"{figure}s":
+        sign = -1 if mean else 1
+        spread = draws.with_counts(spread, sign)
+        found = added(found, draws.of_counts(sign * divided * quotient(draws.total, size)))
+    return quotient(spread, size) if mean else spread, found
 
 
 def _protected(
