@@ -55,7 +55,7 @@ class KeyFigure:
     | per_thousand | `part`, `whole` | 1000 part / whole |
     | change | `part`, `whole` or `base` | 100 (part − whole) / whole |
     | index | `part`, `whole` or `base` | 100 part / whole |
-    | balance | `part`, `whole` | part − whole, with the sign it truly has |
+    | balance | `part`, `whole` | part − whole, with the sign of the originals |
 
     Args:
         name: Short stable name.
